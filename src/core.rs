@@ -1,0 +1,8 @@
+//! The domain: stores, layouts, changes, history.
+//!
+//! Knows no door. Everything of the outside world that it needs (where the data
+//! directory is, what day it is, who asks) comes in as a value.
+
+pub mod error;
+
+pub use error::{Error, Result};

@@ -1,0 +1,146 @@
+//! What can go wrong, sorted by what a caller can do about it.
+//!
+//! Every variant names the file. The `Display` text is the general wording; a
+//! layout that has a wording of its own gives it in [`crate::core::layout`].
+
+use std::io;
+use std::path::PathBuf;
+
+/// The result of a core operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A failure of a core operation; nothing was changed unless it says so.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no such file, entry or version.
+    #[error("{path} not found")]
+    NotFound {
+        /// What was asked for, as the caller wrote it.
+        path: String,
+    },
+    /// The path is absolute, climbs out of the root, or leads out through a link.
+    #[error("Path escapes memory directory: {path}")]
+    Escapes {
+        /// The path as the caller wrote it.
+        path: String,
+    },
+    /// The layout, or the state of the file, does not allow it.
+    #[error("{path}: {reason}")]
+    Refused {
+        /// The file the caller named.
+        path: String,
+        /// Why not, and what to do instead.
+        reason: String,
+    },
+    /// The text to replace does not occur.
+    #[error("String not found in {path}")]
+    TextMissing {
+        /// The file that was searched.
+        path: String,
+    },
+    /// The text to replace occurs more than once.
+    #[error(
+        "String appears multiple times in {path} — provide more context to make it unique"
+    )]
+    TextRepeated {
+        /// The file that was searched.
+        path: String,
+    },
+    /// A memory type that the layout does not have.
+    #[error("Invalid type '{given}'. Must be one of: {allowed}")]
+    BadType {
+        /// What the caller asked for.
+        given: String,
+        /// The allowed names, comma-separated.
+        allowed: String,
+    },
+    /// The file is no longer what the caller saw.
+    #[error(
+        "{} has changed since it was read; read it again and repeat the change",
+        .0.path
+    )]
+    Conflict(Box<Conflict>),
+    /// The content breaks the rules of its format.
+    #[error("{}:{line}: {message}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong and what to do.
+        message: String,
+    },
+    /// The file is not UTF-8 text; it is left as it is.
+    #[error(
+        "{}: not UTF-8 text (byte {offset}); convert it to UTF-8 to edit it here",
+        path.display()
+    )]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// Where the first invalid byte is, from 0.
+        offset: usize,
+    },
+    /// The operating system said no.
+    #[error("{}: {}", path.display(), told(source))]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Both sides of a change that met another one, so that they can be merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The file, relative to its store.
+    pub path: String,
+    /// What the caller saw; `None` when the file did not exist then.
+    pub base: Option<Vec<u8>>,
+    /// What the caller wants; `None` for a delete.
+    pub mine: Option<Vec<u8>>,
+    /// What the file holds now; `None` when it is gone.
+    pub theirs: Option<Vec<u8>>,
+}
+
+impl Error {
+    /// An [`Error::Io`] for `path`.
+    pub fn io(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::Io {
+            path: path.into(),
+            source,
+        }
+    }
+
+    /// An [`Error::NotFound`] for `path`.
+    pub fn not_found(path: impl Into<String>) -> Self {
+        Self::NotFound { path: path.into() }
+    }
+
+    /// An [`Error::Refused`] for `path`.
+    pub fn refused(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Refused {
+            path: path.into(),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// The system's message with what to do about it, where that is known.
+fn told(source: &io::Error) -> String {
+    use io::ErrorKind as Kind;
+    let advice = match source.kind() {
+        Kind::PermissionDenied => "permission denied; check the owner and mode",
+        Kind::StorageFull | Kind::QuotaExceeded => {
+            "no space left on the disk; free some and try again"
+        }
+        Kind::IsADirectory => "is a directory; name a file",
+        Kind::NotADirectory => "a part of the path is a file, not a directory",
+        Kind::ReadOnlyFilesystem => "the file system is read-only",
+        Kind::InvalidFilename => "the name is too long or not valid; choose a shorter one",
+        _ => return source.to_string(),
+    };
+    advice.to_owned()
+}

@@ -1,0 +1,24 @@
+//! tome: see, search, fix and prune what coding agents remember.
+//!
+//! The truth is the agents' own files. One core reads and changes them; doors
+//! (today the command line) turn a person's or an agent's wish into a call of the
+//! core and its answer into words. Nothing but [`core::change`] writes a memory
+//! file, and logs are never written at all.
+//!
+//! # Direction
+//!
+//! `main → cli → core`. The core knows no terminal, no argument parser and no
+//! protocol; it reads no environment, no home directory and no clock, and prints
+//! nothing: all of these are values that a door hands in. Doors do not know each
+//! other. An operation that two doors need is a core function.
+//! `tests/it/rules.rs` checks this.
+//!
+//! # Words
+//!
+//! A **store** is a root directory with one **layout**; a **memory** is one curated
+//! entry in it; a **log** is a raw conversation, made of **messages**, and
+//! read-only. A **revision** is a content hash. A **change** is a planned edit; the
+//! **history** is what changes did. A **citation** points at any of these.
+
+pub mod cli;
+pub mod core;
