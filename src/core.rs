@@ -4,5 +4,8 @@
 //! directory is, what day it is, who asks) comes in as a value.
 
 pub mod error;
+pub mod header;
+pub mod memory;
+pub mod sandbox;
 
 pub use error::{Error, Result};

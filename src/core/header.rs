@@ -1,0 +1,62 @@
+//! What a memory says of itself at its head, in the four forms that exist on disk.
+//!
+//! Readers are tolerant: anything that is not understood is text. Writers splice:
+//! they replace the bytes of one value and leave every other byte as it is.
+
+pub mod frontmatter;
+pub mod label;
+pub mod meta;
+pub mod summary;
+
+use std::ops::Range;
+
+/// The line ending that a text uses; where it mixes them, that of its first line.
+pub fn newline(text: &str) -> &'static str {
+    match text.find('\n') {
+        Some(at) if text[..at].ends_with('\r') => "\r\n",
+        _ => "\n",
+    }
+}
+
+/// `text` with the bytes of `span` replaced.
+pub fn splice(text: &str, span: Range<usize>, with: &str) -> String {
+    let mut out = String::with_capacity(text.len() + with.len());
+    out.push_str(&text[..span.start]);
+    out.push_str(with);
+    out.push_str(&text[span.end..]);
+    out
+}
+
+/// A line of a text: its content without the ending, and the whole of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// The text without `\n` or `\r\n`.
+    pub text: &'a str,
+    /// Where the text is.
+    pub span: Range<usize>,
+    /// Where the line ends, its ending included.
+    pub end: usize,
+}
+
+/// The lines of `text` from byte `from` on.
+pub fn lines(text: &str, from: usize) -> impl Iterator<Item = Line<'_>> {
+    let mut at = from;
+    std::iter::from_fn(move || {
+        if at >= text.len() {
+            return None;
+        }
+        let start = at;
+        let end = text[start..]
+            .find('\n')
+            .map_or(text.len(), |found| start + found + 1);
+        at = end;
+        let line = &text[start..end];
+        let bare = line.strip_suffix('\n').unwrap_or(line);
+        let bare = bare.strip_suffix('\r').unwrap_or(bare);
+        Some(Line {
+            text: bare,
+            span: start..start + bare.len(),
+            end,
+        })
+    })
+}

@@ -1,0 +1,363 @@
+//! Frontmatter: `---`, lines of `key: value`, `---`, at the very start of a file.
+//!
+//! Real headers break YAML parsers (colons and `#` in plain text, tabs), and an agent reads
+//! them line by line, so that is how they are read and spliced here. Keys may stand at
+//! the top or one level down under `metadata:`; block and folded values are joined
+//! for display.
+
+use std::ops::Range;
+
+use super::{Line, lines, newline, splice};
+
+/// The frontmatter of one text, by position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frontmatter {
+    fields: Vec<Field>,
+    /// Where the closing fence starts.
+    fence: usize,
+    /// Where the body starts, right after the closing fence.
+    body: usize,
+}
+
+/// One `key: value` line, with the lines that continue its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Field {
+    key: String,
+    /// The key this one is nested under.
+    parent: Option<String>,
+    /// The value for display: unquoted, joined to one line.
+    value: String,
+    /// The bytes of the value, continuation lines included, the last line ending excluded.
+    span: Range<usize>,
+}
+
+const BOM: char = '\u{feff}';
+
+impl Frontmatter {
+    /// Reads the frontmatter of `text`; `None` when there is none or it is never closed.
+    pub fn parse(text: &str) -> Option<Self> {
+        let start = if text.starts_with(BOM) {
+            BOM.len_utf8()
+        } else {
+            0
+        };
+        let mut rest = lines(text, start);
+        if rest.next()?.text.trim_end() != "---" {
+            return None;
+        }
+        let mut fields: Vec<Field> = Vec::new();
+        let mut parent: Option<String> = None;
+        for line in rest {
+            if line.text.trim_end() == "---" {
+                return Some(Self {
+                    fields,
+                    fence: line.span.start,
+                    body: line.end,
+                });
+            }
+            read_line(text, &line, &mut parent, &mut fields);
+        }
+        None
+    }
+
+    /// Where the body starts.
+    pub fn body(&self) -> usize {
+        self.body
+    }
+
+    /// The value of a key at the top; the last one where it stands twice.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.find(key, None).map(|field| field.value.as_str())
+    }
+
+    /// The value of a key at the top or, failing that, under `metadata:`.
+    pub fn get_anywhere(&self, key: &str) -> Option<&str> {
+        self.anywhere(key).map(|field| field.value.as_str())
+    }
+
+    fn anywhere(&self, key: &str) -> Option<&Field> {
+        self.find(key, None)
+            .or_else(|| self.find(key, Some("metadata")))
+    }
+
+    fn find(&self, key: &str, parent: Option<&str>) -> Option<&Field> {
+        self.fields
+            .iter()
+            .rev()
+            .find(|field| field.key == key && field.parent.as_deref() == parent)
+    }
+
+    /// `text` with `key` set to `value`: in place where the key stands, else as a new last line.
+    pub fn set(&self, text: &str, key: &str, value: &str) -> String {
+        let value = super::super::memory::one_line(value);
+        match self.anywhere(key) {
+            Some(field) => {
+                let old = &text[field.span.clone()];
+                let written = match old.chars().next() {
+                    Some(quote @ ('"' | '\'')) if old.len() > 1 && old.ends_with(quote) => {
+                        quoted(&value, quote)
+                    }
+                    _ => value,
+                };
+                // An empty value may have no blank after its colon.
+                let gap = text[..field.span.start].ends_with(':') && !written.is_empty();
+                let written = if gap { format!(" {written}") } else { written };
+                splice(text, field.span.clone(), &written)
+            }
+            None => splice(
+                text,
+                self.fence..self.fence,
+                &format!("{key}: {value}{}", newline(text)),
+            ),
+        }
+    }
+}
+
+/// Takes one line into the fields: a key, a nested key, or the continuation of a value.
+fn read_line(text: &str, line: &Line<'_>, parent: &mut Option<String>, fields: &mut Vec<Field>) {
+    let indented = line.text.starts_with([' ', '\t']);
+    let colon = line.text.find(':');
+    if !indented {
+        *parent = None;
+    }
+    if indented && continues(text, fields.last(), colon.is_none() && parent.is_none()) {
+        if let Some(last) = fields.last_mut() {
+            last.span.end = line.span.start + line.text.trim_end().len();
+            last.value = display(&text[last.span.clone()]);
+        }
+        return;
+    }
+    let Some(colon) = colon else { return };
+    let key = line.text[..colon].trim();
+    if key.is_empty() {
+        return;
+    }
+    let after = &line.text[colon + 1..];
+    let start = line.span.start + colon + 1 + (after.len() - after.trim_start().len());
+    let end = line.span.start + line.text.trim_end().len();
+    // Of `key:   ` nothing is the value; it stands right after the colon, the blanks stay behind it.
+    let span = if after.trim().is_empty() {
+        let at = line.span.start + colon + 1;
+        at..at
+    } else {
+        start..end
+    };
+    let value = display(&text[span.clone()]);
+    let nested_under = if indented { parent.clone() } else { None };
+    if !indented && value.is_empty() {
+        *parent = Some(key.to_owned());
+    }
+    fields.push(Field {
+        key: key.to_owned(),
+        parent: nested_under,
+        value,
+        span,
+    });
+}
+
+/// Whether an indented line goes on with the value of the field before it; a `bare` one, which
+/// is no key itself, also goes on with a plain value.
+fn continues(text: &str, last: Option<&Field>, bare: bool) -> bool {
+    last.is_some_and(|last| {
+        let raw = &text[last.span.clone()];
+        let block = raw.starts_with(['|', '>']);
+        let open_quote = raw.starts_with('"') && (raw.len() == 1 || !raw.ends_with('"'));
+        !raw.is_empty() && (block || open_quote || bare)
+    })
+}
+
+/// A value as people read it: unquoted, block markers dropped, one line.
+fn display(raw: &str) -> String {
+    let mut parts = raw.lines().map(str::trim).filter(|part| !part.is_empty());
+    let mut joined = match parts.next() {
+        Some(first) if raw.contains('\n') && first.starts_with(['|', '>']) && first.len() <= 3 => {
+            String::new()
+        }
+        Some(first) => first.to_owned(),
+        None => return String::new(),
+    };
+    for part in parts {
+        if !joined.is_empty() {
+            joined.push(' ');
+        }
+        joined.push_str(part);
+    }
+    unquoted(&joined)
+}
+
+fn unquoted(value: &str) -> String {
+    let inner = |quote: char| {
+        value
+            .strip_prefix(quote)
+            .and_then(|rest| rest.strip_suffix(quote))
+    };
+    if let Some(inside) = inner('"') {
+        let mut out = String::with_capacity(inside.len());
+        let mut chars = inside.chars();
+        while let Some(c) = chars.next() {
+            match (c, chars.clone().next()) {
+                ('\\', Some(next @ ('"' | '\\'))) => {
+                    out.push(next);
+                    chars.next();
+                }
+                ('\\', Some('n' | 't')) => {
+                    out.push(' ');
+                    chars.next();
+                }
+                _ => out.push(c),
+            }
+        }
+        return out;
+    }
+    match inner('\'') {
+        Some(inside) => inside.replace("''", "'"),
+        None => value.to_owned(),
+    }
+}
+
+fn quoted(value: &str, quote: char) -> String {
+    match quote {
+        '"' => format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")),
+        _ => format!("'{}'", value.replace('\'', "''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parsed(text: &str) -> Frontmatter {
+        Frontmatter::parse(text).expect("has frontmatter")
+    }
+
+    #[test]
+    fn the_three_dialects_give_name_description_and_type() {
+        let a = "---\nname: No fallbacks\ndescription: d\ntype: feedback\n---\n\nx\n";
+        let b = "---\nname: n\ndescription: d\ntype: project\noriginSessionId: 1-2\n---\nx";
+        let c = "---\nname: slug\ndescription: \"a: b # c\"\nmetadata: \n  node_type: memory\n  type: feedback\n  modified: 2026-08-03T22:34:12.076Z\n---\nx";
+        for (text, name, description, kind) in [
+            (a, "No fallbacks", "d", "feedback"),
+            (b, "n", "d", "project"),
+            (c, "slug", "a: b # c", "feedback"),
+        ] {
+            let head = parsed(text);
+            assert_eq!(head.get("name"), Some(name));
+            assert_eq!(head.get("description"), Some(description));
+            assert_eq!(head.get_anywhere("type"), Some(kind));
+            assert!(text[head.body()..].trim() == "x");
+        }
+        assert_eq!(
+            parsed(c).get_anywhere("modified"),
+            Some("2026-08-03T22:34:12.076Z")
+        );
+    }
+
+    #[test]
+    fn odd_headers_are_read_as_far_as_they_go() {
+        let cases: &[(&str, &str, Option<&str>)] = &[
+            ("\u{feff}---\r\nname: bom\r\n---\r\nx", "name", Some("bom")),
+            ("---\nname: a\nname: b\n---\n", "name", Some("b")),
+            (
+                "---\n\tname: tabbed\n  : bad [\n---\n",
+                "name",
+                Some("tabbed"),
+            ),
+            ("---\nurl: http://x:1\n---\n", "url", Some("http://x:1")),
+            ("---\nd: 'it''s'\n---\n", "d", Some("it's")),
+            ("---\nd: \"say \\\"hi\\\"\"\n---\n", "d", Some("say \"hi\"")),
+            (
+                "---\nd: >-\n  one\n  two\nt: x\n---\n",
+                "d",
+                Some("one two"),
+            ),
+            ("---\nd: one\n  two\n---\n", "d", Some("one two")),
+            ("---\nauthor:\n  name: Bob\n---\n", "name", None),
+            ("---\nname:\n---\n", "name", Some("")),
+        ];
+        for (text, key, value) in cases {
+            assert_eq!(parsed(text).get(key), *value, "{text:?}");
+        }
+        for text in [
+            "",
+            "x",
+            "---\nname: open\n",
+            " ---\n---\n",
+            "----\n---\n",
+            "\n---\n---\n",
+        ] {
+            assert_eq!(Frontmatter::parse(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn setting_a_value_changes_its_bytes_alone() {
+        let cases: &[(&str, &str, &str, &str)] = &[
+            (
+                "---\ntype: a\nx: 1\n---\nb",
+                "type",
+                "user",
+                "---\ntype: user\nx: 1\n---\nb",
+            ),
+            (
+                "---\r\nname: 'a'  \r\n---\r\nb",
+                "name",
+                "it's",
+                "---\r\nname: 'it''s'  \r\n---\r\nb",
+            ),
+            (
+                "---\nmetadata: \n  type: a \n---\n",
+                "type",
+                "user",
+                "---\nmetadata: \n  type: user \n---\n",
+            ),
+            ("---\nname:\n---\n", "name", "n", "---\nname: n\n---\n"),
+            (
+                "---\r\n---\r\n",
+                "updated",
+                "d",
+                "---\r\nupdated: d\r\n---\r\n",
+            ),
+            (
+                "---\nd: >\n  one\n  two\nz: 1\n---\n",
+                "d",
+                "x",
+                "---\nd: x\nz: 1\n---\n",
+            ),
+            (
+                "---\nd: a\n---\n",
+                "d",
+                "two\nlines",
+                "---\nd: two lines\n---\n",
+            ),
+        ];
+        for (before, key, value, after) in cases {
+            assert_eq!(parsed(before).set(before, key, value), *after);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_without_harm(text in "(---\r?\n)?[ -~\r\n:\"'|>\\t]{0,80}(---\n)?.{0,10}") {
+            if let Some(head) = Frontmatter::parse(&text) {
+                prop_assert!(head.body() <= text.len());
+                for field in &head.fields {
+                    prop_assert!(text.get(field.span.clone()).is_some());
+                }
+            }
+        }
+
+        #[test]
+        fn a_value_that_was_set_reads_back(
+            text in "---\r?\n([a-z]{1,3}: ?[a-z\"' #:]{0,8}\r?\n|  [a-z]{1,3}: [a-z]{0,4}\r?\n){0,5}---\r?\n.{0,10}",
+            value in "[a-zA-Z0-9][a-zA-Z0-9 ,.]{0,20}[a-z]",
+        ) {
+            if let Some(head) = Frontmatter::parse(&text) {
+                let set = head.set(&text, "name", &value);
+                let again = Frontmatter::parse(&set).expect("still a header");
+                prop_assert_eq!(again.get_anywhere("name"), Some(value.as_str()));
+                prop_assert_eq!(&set[again.body()..], &text[head.body()..]);
+            }
+        }
+    }
+}

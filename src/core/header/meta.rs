@@ -1,0 +1,133 @@
+//! The META comment of a detail file: `# Title`, then `<!-- META: … -->` with
+//! `created` and `keywords`, each on a line with or without a dash before it.
+
+use std::ops::Range;
+
+use super::lines;
+
+/// What the head of a detail file says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Meta {
+    /// The first heading, without `#`.
+    pub title: Option<String>,
+    /// When the note was made, as it is written.
+    pub created: Option<String>,
+    /// The keywords.
+    pub keywords: Vec<String>,
+    /// The whole comment, where there is one.
+    pub comment: Option<Range<usize>>,
+    /// Where the content after heading and comment starts.
+    pub body: usize,
+}
+
+impl Meta {
+    /// Reads the head of `text`; what is missing stays empty.
+    pub fn parse(text: &str) -> Self {
+        let mut meta = Self::default();
+        for line in lines(text, 0) {
+            let bare = line.text.trim_start_matches('\u{feff}').trim();
+            if let Some(title) = bare.strip_prefix("# ")
+                && meta.title.is_none()
+            {
+                meta.title = Some(title.trim().to_owned());
+                meta.body = line.end;
+            } else if bare.starts_with("<!--") {
+                meta.read_comment(text, line.span.start);
+                break;
+            } else if !bare.is_empty() {
+                break;
+            }
+        }
+        meta
+    }
+
+    fn read_comment(&mut self, text: &str, start: usize) {
+        let open = start + text[start..].find("<!--").unwrap_or(0);
+        let inside = open + "<!--".len();
+        let Some(length) = text[inside..].find("-->") else {
+            return;
+        };
+        let comment = &text[inside..inside + length];
+        let mut said = comment.lines().map(str::trim).filter(|l| !l.is_empty());
+        if !said.next().is_some_and(|first| first.starts_with("META:")) {
+            return;
+        }
+        for line in said {
+            let line = line.strip_prefix('-').unwrap_or(line).trim();
+            match line.split_once(':') {
+                Some(("created", value)) => self.created = Some(value.trim().to_owned()),
+                Some(("keywords", value)) => self.keywords = keywords(value.trim()),
+                _ => {}
+            }
+        }
+        let end = inside + length + "-->".len();
+        self.comment = Some(open..end);
+        let rest = &text[end..];
+        self.body = end + (rest.len() - rest.trim_start_matches([' ', '\r', '\n']).len());
+    }
+}
+
+/// A JSON array, or, from a careless hand, words with commas between them.
+fn keywords(value: &str) -> Vec<String> {
+    serde_json::from_str(value).unwrap_or_else(|_| {
+        value
+            .trim_matches(['[', ']'])
+            .split(',')
+            .map(|word| word.trim().trim_matches(['"', '\'']).to_owned())
+            .filter(|word| !word.is_empty())
+            .collect()
+    })
+}
+
+/// The head of a new detail file, up to and including the blank line before its content.
+pub fn written(title: &str, created: &str, keywords: &[String]) -> String {
+    let keywords = serde_json::Value::from(keywords.to_vec());
+    format!("# {title}\n\n<!-- META:\n- created: {created}\n- keywords: {keywords}\n-->\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_dialects_are_read() {
+        for text in [
+            "# Auth\n\n<!-- META:\n- created: 2026-01-02T03:04:05Z\n- keywords: [\"a\",\"b c\"]\n-->\n\nBody\n",
+            "# Auth\n<!--\nMETA:\ncreated: 2026-01-02T03:04:05Z\nkeywords: [\"a\", \"b c\"]\n-->\nBody\n",
+            "\u{feff}# Auth\r\n<!-- META:\r\n  created: 2026-01-02T03:04:05Z\r\n  keywords: a, b c\r\n-->\r\nBody\n",
+        ] {
+            let meta = Meta::parse(text);
+            assert_eq!(meta.title.as_deref(), Some("Auth"));
+            assert_eq!(meta.created.as_deref(), Some("2026-01-02T03:04:05Z"));
+            assert_eq!(meta.keywords, ["a", "b c"]);
+            assert_eq!(&text[meta.body..], "Body\n");
+        }
+    }
+
+    #[test]
+    fn other_comments_and_plain_text_are_body() {
+        for (text, title) in [
+            ("# T\n<!-- a note -->\nx", Some("T")),
+            ("text\n# T\n", None),
+            ("<!-- META:\n never closed", None),
+            ("", None),
+        ] {
+            let meta = Meta::parse(text);
+            assert_eq!(meta.title.as_deref(), title, "{text:?}");
+            assert_eq!(meta.comment, None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_written_head_reads_back() {
+        let head = written(
+            "T",
+            "2026-01-02T03:04:05Z",
+            &["x".to_owned(), "y \"q\"".to_owned()],
+        );
+        let meta = Meta::parse(&head);
+        assert_eq!(meta.title.as_deref(), Some("T"));
+        assert_eq!(meta.keywords, ["x", "y \"q\""]);
+        assert_eq!(meta.body, head.len());
+    }
+}

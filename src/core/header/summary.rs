@@ -1,0 +1,194 @@
+//! The Summary line of a facts or episodes file, and the `##` entries below it.
+
+use std::ops::Range;
+
+use super::super::memory::{Entry, one_line};
+use super::{Line, lines, newline, splice};
+
+/// The Summary line of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// The text after `Summary:`, trimmed.
+    pub text: String,
+    /// The bytes of the line after `Summary:`, line ending excluded.
+    span: Range<usize>,
+    /// Where the line ends, its ending included.
+    pub end: usize,
+}
+
+/// The first line that is `>`, blanks, `Summary:`.
+pub fn find(text: &str) -> Option<Summary> {
+    lines(text, 0).find_map(|line| {
+        let quoted = line.text.trim_start_matches('\u{feff}').strip_prefix('>')?;
+        let value = quoted.trim_start().strip_prefix("Summary:")?;
+        Some(Summary {
+            text: value.trim().to_owned(),
+            span: line.span.end - value.len()..line.span.end,
+            end: line.end,
+        })
+    })
+}
+
+/// The first heading, without `#`.
+pub fn title(text: &str) -> Option<&str> {
+    heading(text).map(|line| line.text.trim_start_matches(['\u{feff}', '#']).trim())
+}
+
+fn heading(text: &str) -> Option<Line<'_>> {
+    lines(text, 0).find(|line| line.text.trim_start_matches('\u{feff}').starts_with("# "))
+}
+
+/// `text` with its Summary line set: replaced, or put under the first heading.
+pub fn set(text: &str, summary: &str) -> String {
+    let summary = one_line(summary);
+    let value = if summary.is_empty() {
+        String::new()
+    } else {
+        format!(" {summary}")
+    };
+    if let Some(found) = find(text) {
+        return splice(text, found.span, &value);
+    }
+    let nl = newline(text);
+    let line = format!("> Summary:{value}{nl}");
+    let Some(heading) = heading(text) else {
+        let bom = text.len() - text.trim_start_matches('\u{feff}').len();
+        return splice(text, bom..bom, &format!("{line}{nl}"));
+    };
+    let at = heading.end;
+    let ended = text[..at].ends_with('\n');
+    let before = if ended {
+        nl.to_owned()
+    } else {
+        format!("{nl}{nl}")
+    };
+    // A blank line that follows the heading already serves as the one after the summary.
+    let after = match lines(text, at).next() {
+        Some(next) if next.text.trim().is_empty() => "",
+        Some(_) => nl,
+        None => "",
+    };
+    splice(text, at..at, &format!("{before}{line}{after}"))
+}
+
+/// The `## title` entries with their `- Summary:` and `- Date:`.
+pub fn entries(text: &str) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut fenced = false;
+    for (number, line) in lines(text, 0).enumerate() {
+        if line.text.trim_start().starts_with("```") {
+            fenced = !fenced;
+        }
+        if let Some(title) = line.text.strip_prefix("## ").filter(|_| !fenced) {
+            close(&mut entries, line.span.start);
+            entries.push(Entry {
+                title: title.trim().to_owned(),
+                line: number + 1,
+                span: line.span.start..text.len(),
+                ..Entry::default()
+            });
+        } else if let Some(entry) = entries.last_mut() {
+            if let Some(value) = keyed(line.text, "Summary").filter(|_| entry.summary.is_empty()) {
+                entry.summary = value.to_owned();
+            } else if let Some(value) = keyed(line.text, "Date").filter(|_| entry.date.is_none()) {
+                entry.date = Some(value.to_owned());
+            }
+        }
+    }
+    entries
+}
+
+fn close(entries: &mut [Entry], at: usize) {
+    if let Some(last) = entries.last_mut() {
+        last.span.end = at;
+    }
+}
+
+/// The value of a `- Key: value` line.
+pub fn keyed<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    let rest = line.trim_start().strip_prefix('-')?.trim_start();
+    Some(rest.strip_prefix(key)?.strip_prefix(':')?.trim())
+}
+
+/// `text` with the Summary line made of its entries' summaries; unchanged where none has one.
+pub fn regenerated(text: &str) -> String {
+    let summaries: Vec<String> = entries(text)
+        .into_iter()
+        .map(|entry| entry.summary)
+        .filter(|summary| !summary.is_empty())
+        .collect();
+    if summaries.is_empty() {
+        return text.to_owned();
+    }
+    let joined = summaries.join(", ");
+    match find(text) {
+        Some(found) if found.text == joined => text.to_owned(),
+        _ => set(text, &joined),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_quoted_summary_line_is_the_files() {
+        for (text, summary) in [
+            ("# T\n\n> Summary: a b\n\nx", Some("a b")),
+            ("# T\n>Summary:a\n", Some("a")),
+            ("# T\n> Summary:\nnext line\n", Some("")),
+            ("# T\n- Summary: entry's\n", None),
+            ("# T\r\n> Summary: crlf\r\nx", Some("crlf")),
+            (
+                "> quoted\n>   Summary: later\n> Summary: third",
+                Some("later"),
+            ),
+        ] {
+            assert_eq!(find(text).map(|s| s.text).as_deref(), summary, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn setting_replaces_the_line_or_inserts_it_under_the_heading() {
+        for (before, after) in [
+            ("# T\n\n> Summary: a\n\nx", "# T\n\n> Summary: new\n\nx"),
+            ("# T\n\n> Summary:\n\nx", "# T\n\n> Summary: new\n\nx"),
+            ("# T\n\nx\n", "# T\n\n> Summary: new\n\nx\n"),
+            ("# T\nx\n", "# T\n\n> Summary: new\n\nx\n"),
+            ("# T\r\nx\r\n", "# T\r\n\r\n> Summary: new\r\n\r\nx\r\n"),
+            ("# T", "# T\n\n> Summary: new\n"),
+            ("x\n", "> Summary: new\n\nx\n"),
+            ("", "> Summary: new\n\n"),
+        ] {
+            assert_eq!(set(before, "new"), after, "{before:?}");
+        }
+    }
+
+    #[test]
+    fn entries_carry_summary_date_and_span() {
+        let text = "# T\n\n## One\n- Summary: s1\n- Date: 2026-02-01\n- Why: x\n\n## Two\nfree\n```\n## not one\n```\n";
+        let found = entries(text);
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].summary, "s1");
+        assert_eq!(found[0].date.as_deref(), Some("2026-02-01"));
+        assert_eq!(found[0].line, 3);
+        assert!(text[found[0].span.clone()].ends_with("- Why: x\n\n"));
+        assert_eq!(found[1].summary, "");
+        assert_eq!(found[1].span.end, text.len());
+    }
+
+    #[test]
+    fn regeneration_joins_the_entries_summaries_or_leaves_the_line() {
+        let text = "# T\n\n> Summary: old\n\n## A\n- Summary: s1\n\n## B\n- Summary: s2\n";
+        assert_eq!(
+            regenerated(text),
+            "# T\n\n> Summary: s1, s2\n\n## A\n- Summary: s1\n\n## B\n- Summary: s2\n"
+        );
+        for kept in [
+            "# T\n\n> Summary: mine\n\n- Key: v\n",
+            "# T\n## A\nno summary\n",
+        ] {
+            assert_eq!(regenerated(kept), kept);
+        }
+    }
+}

@@ -1,0 +1,606 @@
+//! A caller's path → a file inside the root, or an error.
+//!
+//! [`Root`] is the only way in which memory files are read or written. Paths are
+//! checked by their letters first (no absolute path, no NUL, no `..` that climbs
+//! out), then resolved link by link; every access goes through a directory handle
+//! that the operating system confines to the root, so a link swapped in between
+//! check and use cannot lead out either.
+
+use std::collections::VecDeque;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+
+use super::{Error, Result};
+
+/// The largest file that is opened as a memory; an agent's memory is prose.
+pub const LARGEST_MEMORY: u64 = 16 << 20;
+
+/// How many links a path may lead through.
+const MOST_LINKS: usize = 40;
+
+/// The longest name of a file or folder, in bytes, on common file systems.
+const LONGEST_NAME: usize = 255;
+
+/// A directory that nothing can leave.
+#[derive(Debug)]
+pub struct Root {
+    path: PathBuf,
+    dir: OnceLock<Dir>,
+}
+
+/// A file or folder found in a [`Root`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The path relative to the root, with `/`.
+    pub path: String,
+    /// The size in bytes.
+    pub size: u64,
+    /// When the content was last changed, in milliseconds since 1970.
+    pub modified: i64,
+}
+
+impl Root {
+    /// Opens the directory at `path`, which need not exist yet.
+    ///
+    /// A relative or linked `path` is made canonical, so that one directory has one
+    /// name in the history.
+    pub fn open(path: &Path) -> Result<Self> {
+        let canonical = match path.canonicalize() {
+            Ok(canonical) => canonical,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => missing_root(path)?,
+            Err(e) => return Err(Error::io(path, e)),
+        };
+        let root = Self {
+            path: canonical,
+            dir: OnceLock::new(),
+        };
+        match Dir::open_ambient_dir(&root.path, ambient_authority()) {
+            Ok(dir) => drop(root.dir.set(dir)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(Error::io(&root.path, e)),
+        }
+        Ok(root)
+    }
+
+    /// The canonical path of the directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the directory is there.
+    pub fn exists(&self) -> bool {
+        self.dir.get().is_some()
+    }
+
+    /// Makes the directory where it is missing.
+    pub fn create(&self) -> Result<()> {
+        if self.exists() {
+            return Ok(());
+        }
+        std::fs::create_dir_all(&self.path).map_err(|e| Error::io(&self.path, e))?;
+        let dir = Dir::open_ambient_dir(&self.path, ambient_authority())
+            .map_err(|e| Error::io(&self.path, e))?;
+        drop(self.dir.set(dir));
+        Ok(())
+    }
+
+    /// Where a path of this root is on the disk, for messages and editors.
+    pub fn absolute(&self, path: &str) -> PathBuf {
+        self.path.join(path)
+    }
+
+    /// Checks a caller's path and follows its links; the answer has neither links
+    /// nor `..`, and its last part need not exist.
+    pub fn resolve(&self, path: &str) -> Result<String> {
+        let escapes = || Error::Escapes { path: path.into() };
+        let mut ahead = lexical(path)?;
+        let mut done: Vec<String> = Vec::new();
+        let mut links = 0;
+        while let Some(part) = ahead.pop_front() {
+            if part == ".." {
+                // What is climbed out of has to be a directory: `a.md/../b.md` is not a path.
+                if done.is_empty() || !self.is_dir(&done.join("/")) {
+                    return Err(escapes());
+                }
+                done.pop();
+                continue;
+            }
+            done.push(part);
+            let here = done.join("/");
+            let Some(target) = self.link_target(&here)? else {
+                continue;
+            };
+            links += 1;
+            if links > MOST_LINKS {
+                return Err(escapes());
+            }
+            done.pop();
+            if target.is_absolute() {
+                done.clear();
+            }
+            let inside = match target.strip_prefix(&self.path) {
+                Ok(inside) => inside,
+                Err(_) if target.is_absolute() => return Err(escapes()),
+                Err(_) => &target,
+            };
+            let Some(inside) = inside.to_str() else {
+                return Err(escapes());
+            };
+            for part in parts(inside).into_iter().rev() {
+                ahead.push_front(part.to_owned());
+            }
+        }
+        if done.is_empty() {
+            return Err(escapes());
+        }
+        Ok(done.join("/"))
+    }
+
+    fn link_target(&self, path: &str) -> Result<Option<PathBuf>> {
+        let Some(dir) = self.dir.get() else {
+            return Ok(None);
+        };
+        match dir.symlink_metadata(path) {
+            Ok(meta) if meta.is_symlink() => dir
+                .read_link_contents(path)
+                .map(Some)
+                .map_err(|e| self.told(path, e)),
+            Ok(_) => Ok(None),
+            Err(e) if is_absent(&e) => Ok(None),
+            Err(e) => Err(self.told(path, e)),
+        }
+    }
+
+    /// Whether `path` is a directory inside the root.
+    pub fn is_dir(&self, path: &str) -> bool {
+        self.dir.get().is_some_and(|dir| dir.is_dir(path))
+    }
+
+    /// Whether something is at `path`.
+    pub fn has(&self, path: &str) -> bool {
+        self.dir
+            .get()
+            .is_some_and(|dir| dir.symlink_metadata(path).is_ok())
+    }
+
+    /// The content of a file; `None` when there is none.
+    pub fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        let Some(file) = self.open_file(path)? else {
+            return Ok(None);
+        };
+        let meta = file.metadata().map_err(|e| self.told(path, e))?;
+        if meta.len() > LARGEST_MEMORY {
+            return Err(too_large(path, meta.len()));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
+        let mut file = file.take(LARGEST_MEMORY + 1);
+        file.read_to_end(&mut bytes)
+            .map_err(|e| self.told(path, e))?;
+        match bytes.len() as u64 {
+            size if size > LARGEST_MEMORY => Err(too_large(path, size)),
+            _ => Ok(Some(bytes)),
+        }
+    }
+
+    fn open_file(&self, path: &str) -> Result<Option<File>> {
+        let Some(dir) = self.dir.get() else {
+            return Ok(None);
+        };
+        // Opening a pipe would wait for a writer that may never come.
+        let opened = match dir.metadata(path) {
+            Ok(meta) if meta.is_file() => dir.open(path),
+            Ok(meta) if meta.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+            Ok(_) => {
+                return Err(Error::refused(
+                    path,
+                    "not a regular file; tome leaves it alone",
+                ));
+            }
+            Err(e) => Err(e),
+        };
+        match opened {
+            Ok(file) => Ok(Some(file)),
+            Err(e) if is_absent(&e) => Ok(None),
+            Err(e) => Err(self.told(path, e)),
+        }
+    }
+
+    /// The permissions of a file as Unix mode bits; `None` when there is no file.
+    pub fn mode(&self, path: &str) -> Option<u32> {
+        let meta = self.dir.get()?.metadata(path).ok()?;
+        Some(mode_of(&meta))
+    }
+
+    /// Refuses a file that its owner has made read-only.
+    ///
+    /// A replaced file needs only a writable folder, so without this the owner's wish would be
+    /// passed over silently.
+    pub fn writable(&self, path: &str) -> Result<()> {
+        let Some(dir) = self.dir.get() else {
+            return Ok(());
+        };
+        match dir.metadata(path) {
+            Ok(meta) if meta.is_dir() => Err(Error::io(
+                self.absolute(path),
+                io::ErrorKind::IsADirectory.into(),
+            )),
+            Ok(meta) if meta.permissions().readonly() => Err(Error::refused(
+                path,
+                "the file is read-only; make it writable (chmod u+w) to change it",
+            )),
+            Ok(_) => Ok(()),
+            Err(e) if is_absent(&e) => Ok(()),
+            Err(e) => Err(self.told(path, e)),
+        }
+    }
+
+    /// Every visible file below `folder` (`""` for all) whose name ends in `.md`, sorted by path;
+    /// at most `depth` folders deep.
+    pub fn markdown(&self, folder: &str, depth: usize) -> Result<Vec<Found>> {
+        let mut found = Vec::new();
+        if let Some(dir) = self.dir.get() {
+            if folder.is_empty() {
+                self.walk(dir, "", depth, &mut found)?;
+            } else if dir.is_dir(folder) {
+                let sub = dir.open_dir(folder).map_err(|e| self.told(folder, e))?;
+                self.walk(&sub, &format!("{folder}/"), depth, &mut found)?;
+            }
+        }
+        found.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(found)
+    }
+
+    fn walk(&self, dir: &Dir, prefix: &str, depth: usize, found: &mut Vec<Found>) -> Result<()> {
+        let entries = dir.entries().map_err(|e| self.told(prefix, e))?;
+        for entry in entries {
+            let entry = entry.map_err(|e| self.told(prefix, e))?;
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            if name.starts_with('.') {
+                continue;
+            }
+            let path = format!("{prefix}{name}");
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            if kind.is_dir() && depth > 0 {
+                // A folder that cannot be entered hides itself, not its neighbours.
+                if let Ok(sub) = entry.open_dir() {
+                    self.walk(&sub, &format!("{path}/"), depth - 1, found)?;
+                }
+            } else if name.ends_with(".md") && !kind.is_dir() {
+                let meta = if kind.is_symlink() {
+                    self.linked_file(&path)
+                } else {
+                    entry.metadata().ok()
+                };
+                if let Some(meta) = meta.filter(Metadata::is_file) {
+                    found.push(Found {
+                        path,
+                        size: meta.len(),
+                        modified: modified(&meta),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn linked_file(&self, path: &str) -> Option<Metadata> {
+        let target = self.resolve(path).ok()?;
+        self.dir.get()?.metadata(target).ok()
+    }
+
+    /// Makes the folders above `path`; answers those that were new, outermost first.
+    pub fn make_folders(&self, path: &str) -> Result<Vec<String>> {
+        self.create()?;
+        let dir = self.handle()?;
+        let mut made = Vec::new();
+        for (at, _) in path.match_indices('/') {
+            let folder = &path[..at];
+            match dir.create_dir(folder) {
+                Ok(()) => made.push(folder.to_owned()),
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(self.told(folder, e)),
+            }
+        }
+        Ok(made)
+    }
+
+    /// Writes `bytes` to a new file `temp` and flushes it to the disk.
+    pub fn stage(&self, temp: &str, bytes: &[u8], mode: Option<u32>) -> Result<()> {
+        let dir = self.handle()?;
+        let written = dir
+            .open_with(temp, OpenOptions::new().write(true).create_new(true))
+            .and_then(|mut file| {
+                file.write_all(bytes)?;
+                if let Some(mode) = mode {
+                    set_mode(&file, mode)?;
+                }
+                file.sync_all()
+            });
+        written.map_err(|e| {
+            // Half a temporary file is of no use to anybody; the error that matters is `e`.
+            drop(dir.remove_file(temp));
+            self.told(temp, e)
+        })
+    }
+
+    /// Puts `temp` in the place of `path`, in one step, and flushes the folder.
+    pub fn rename(&self, temp: &str, path: &str) -> Result<()> {
+        let dir = self.handle()?;
+        if dir.is_dir(path) {
+            return Err(Error::io(
+                self.absolute(path),
+                io::ErrorKind::IsADirectory.into(),
+            ));
+        }
+        dir.rename(temp, dir, path)
+            .map_err(|e| self.told(path, e))?;
+        self.flush_folder(path)
+    }
+
+    /// Removes a file and flushes the folder; a file that is gone already is fine.
+    pub fn remove(&self, path: &str) -> Result<()> {
+        let dir = self.handle()?;
+        match dir.remove_file(path) {
+            Ok(()) => self.flush_folder(path),
+            Err(e) if is_absent(&e) => Ok(()),
+            Err(e) => Err(self.told(path, e)),
+        }
+    }
+
+    /// Removes a folder if nothing is in it.
+    pub fn remove_folder(&self, path: &str) {
+        if let Some(dir) = self.dir.get() {
+            // A folder that holds something by now is somebody's: it stays.
+            drop(dir.remove_dir(path));
+        }
+    }
+
+    fn flush_folder(&self, path: &str) -> Result<()> {
+        let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
+        self.handle()?
+            .open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(|e| self.told(folder, e))
+    }
+
+    fn handle(&self) -> Result<&Dir> {
+        self.dir
+            .get()
+            .ok_or_else(|| Error::io(&self.path, io::ErrorKind::NotFound.into()))
+    }
+
+    /// The error for `path`, telling an attempt to leave the root apart from the rest.
+    fn told(&self, path: &str, error: io::Error) -> Error {
+        // The confining layer makes its own error for an escape; the system's carry a number.
+        if error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
+            return Error::Escapes { path: path.into() };
+        }
+        Error::io(self.absolute(path), error)
+    }
+}
+
+/// Checks the letters of a path and cuts it into parts.
+fn lexical(path: &str) -> Result<VecDeque<String>> {
+    let escapes = || Error::Escapes { path: path.into() };
+    let windows_drive =
+        path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
+    if path.contains('\0') || path.starts_with(['/', '\\']) || windows_drive {
+        return Err(escapes());
+    }
+    let mut depth = 0_usize;
+    let parts: VecDeque<String> = parts(path).into_iter().map(str::to_owned).collect();
+    for part in &parts {
+        if part.len() > LONGEST_NAME {
+            let short: String = part.chars().take(40).collect();
+            return Err(Error::refused(
+                format!("{short}…"),
+                format!("the name is too long; {LONGEST_NAME} bytes at most"),
+            ));
+        }
+        if part == ".." {
+            depth = depth.checked_sub(1).ok_or_else(escapes)?;
+        } else {
+            depth += 1;
+        }
+    }
+    if depth == 0 {
+        return Err(escapes());
+    }
+    Ok(parts)
+}
+
+fn parts(path: &str) -> Vec<&str> {
+    path.split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .collect()
+}
+
+/// The canonical name that a directory will have once it is made.
+fn missing_root(path: &Path) -> Result<PathBuf> {
+    let absolute = std::path::absolute(path).map_err(|e| Error::io(path, e))?;
+    let mut missing = Vec::new();
+    let mut there = absolute.as_path();
+    loop {
+        if let Ok(canonical) = there.canonicalize() {
+            return Ok(missing
+                .iter()
+                .rev()
+                .fold(canonical, |at, name| at.join(name)));
+        }
+        match there.components().next_back() {
+            Some(Component::Normal(name)) => missing.push(name.to_owned()),
+            _ => return Ok(absolute),
+        }
+        match there.parent() {
+            Some(parent) => there = parent,
+            None => return Ok(absolute.clone()),
+        }
+    }
+}
+
+fn too_large(path: &str, size: u64) -> Error {
+    Error::refused(
+        path,
+        format!(
+            "{} MB is too large for a memory ({} MB at most); cut it down or move it out of the store",
+            size >> 20,
+            LARGEST_MEMORY >> 20
+        ),
+    )
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn modified(meta: &Metadata) -> i64 {
+    meta.modified()
+        .ok()
+        .and_then(|time| {
+            let since = time.into_std().duration_since(std::time::UNIX_EPOCH).ok()?;
+            i64::try_from(since.as_millis()).ok()
+        })
+        .unwrap_or(0)
+}
+
+#[cfg(unix)]
+fn mode_of(meta: &Metadata) -> u32 {
+    use cap_std::fs::PermissionsExt as _;
+    meta.permissions().mode() & 0o7777
+}
+
+#[cfg(not(unix))]
+fn mode_of(_: &Metadata) -> u32 {
+    0o644
+}
+
+#[cfg(unix)]
+fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    use cap_std::fs::{Permissions, PermissionsExt as _};
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &File, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root() -> (tempfile::TempDir, Root) {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        std::fs::create_dir(temp.path().join("sub")).expect("sub");
+        std::fs::write(temp.path().join("MEMORY.md"), "# Memory\n").expect("file");
+        std::fs::write(temp.path().join("sub/a.md"), "a\n").expect("file");
+        let root = Root::open(temp.path()).expect("opens");
+        (temp, root)
+    }
+
+    #[test]
+    fn a_path_that_leaves_the_root_is_refused() {
+        let (_temp, root) = root();
+        for path in [
+            "/etc/passwd",
+            "../x",
+            "sub/../../x",
+            "a\0b",
+            "..",
+            "",
+            ".",
+            "sub/..",
+            "MEMORY.md/../x",
+            "nowhere/../x.md",
+            "\\x",
+            "C:\\x",
+        ] {
+            assert!(
+                matches!(root.resolve(path), Err(Error::Escapes { .. })),
+                "{path:?} gave {:?}",
+                root.resolve(path)
+            );
+        }
+    }
+
+    #[test]
+    fn a_path_inside_is_made_plain() {
+        let (_temp, root) = root();
+        for (path, plain) in [
+            ("sub/../MEMORY.md", "MEMORY.md"),
+            ("./sub//a.md", "sub/a.md"),
+            ("new/deep/x.md", "new/deep/x.md"),
+        ] {
+            assert_eq!(root.resolve(path).expect(path), plain);
+        }
+    }
+
+    #[test]
+    fn a_name_that_no_file_system_takes_is_refused() {
+        let (_temp, root) = root();
+        let error = root.resolve(&"x".repeat(300)).expect_err("too long");
+        assert!(error.to_string().contains("too long"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_followed_inside_and_refused_outside() {
+        use std::os::unix::fs::symlink;
+        let (temp, root) = root();
+        let outside = tempfile::tempdir().expect("outside");
+        symlink("sub/a.md", temp.path().join("in.md")).expect("link");
+        symlink(root.path().join("sub"), temp.path().join("folder")).expect("link");
+        symlink(outside.path(), temp.path().join("out")).expect("link");
+        symlink("../x", temp.path().join("up.md")).expect("link");
+        symlink("loop.md", temp.path().join("loop.md")).expect("link");
+        assert_eq!(root.resolve("in.md").expect("inside"), "sub/a.md");
+        assert_eq!(root.resolve("folder/b.md").expect("inside"), "sub/b.md");
+        for path in ["out/x.md", "out", "up.md", "loop.md"] {
+            assert!(
+                matches!(root.resolve(path), Err(Error::Escapes { .. })),
+                "{path}"
+            );
+        }
+        assert!(matches!(root.read("out/x.md"), Err(Error::Escapes { .. })));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_swapped_in_after_the_check_leads_nowhere() {
+        use std::os::unix::fs::symlink;
+        let (temp, root) = root();
+        let outside = tempfile::tempdir().expect("outside");
+        let path = root.resolve("sub/new.md").expect("inside");
+        std::fs::remove_dir_all(temp.path().join("sub")).expect("removed");
+        symlink(outside.path(), temp.path().join("sub")).expect("link");
+        assert!(root.stage(&path, b"x", None).is_err());
+        assert_eq!(
+            std::fs::read_dir(outside.path()).expect("read").count(),
+            0,
+            "nothing may appear outside"
+        );
+    }
+
+    #[test]
+    fn a_missing_root_has_no_files_and_a_stable_name() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let root = Root::open(&temp.path().join("not/yet")).expect("opens");
+        assert!(!root.exists());
+        assert_eq!(root.markdown("", 3).expect("lists"), []);
+        assert_eq!(root.read("x.md").expect("reads"), None);
+        let named = root.path().to_owned();
+        root.create().expect("created");
+        assert_eq!(named.canonicalize().expect("canonical"), named);
+    }
+}
