@@ -3,9 +3,14 @@
 //! Knows no door. Everything of the outside world that it needs (where the data
 //! directory is, what day it is, who asks) comes in as a value.
 
+pub mod change;
 pub mod error;
 pub mod header;
+pub mod history;
+pub mod layout;
+pub mod link;
 pub mod memory;
 pub mod sandbox;
+pub mod store;
 
 pub use error::{Error, Result};

@@ -7,7 +7,7 @@
 //! check and use cannot lead out either.
 
 use std::collections::VecDeque;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufRead as _, Read as _, Seek as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -296,20 +296,83 @@ impl Root {
         self.dir.get()?.metadata(target).ok()
     }
 
-    /// Makes the folders above `path`; answers those that were new, outermost first.
-    pub fn make_folders(&self, path: &str) -> Result<Vec<String>> {
-        self.create()?;
-        let dir = self.handle()?;
-        let mut made = Vec::new();
-        for (at, _) in path.match_indices('/') {
-            let folder = &path[..at];
-            match dir.create_dir(folder) {
-                Ok(()) => made.push(folder.to_owned()),
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(e) => return Err(self.told(folder, e)),
+    /// What is known of one visible file; `None` when there is none.
+    pub fn found(&self, path: &str) -> Option<Found> {
+        let target = self.resolve(path).ok()?;
+        let meta = self.dir.get()?.metadata(target).ok()?;
+        meta.is_file().then(|| Found {
+            path: path.to_owned(),
+            size: meta.len(),
+            modified: modified(&meta),
+        })
+    }
+
+    /// Whether `wanted` holds for any line of a file of any size; lines that are not UTF-8 are
+    /// passed over.
+    pub fn any_line(&self, path: &str, wanted: impl Fn(&str) -> bool) -> Result<bool> {
+        let Some(file) = self.open_file(path)? else {
+            return Ok(false);
+        };
+        let mut reader = io::BufReader::with_capacity(1 << 16, file);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = reader.read_until(b'\n', &mut line);
+            if read.map_err(|e| self.told(path, e))? == 0 {
+                return Ok(false);
+            }
+            if std::str::from_utf8(&line).is_ok_and(&wanted) {
+                return Ok(true);
             }
         }
-        Ok(made)
+    }
+
+    /// Adds a line to the end of a file and flushes it; a file that breaks off inside a line
+    /// gets an end to that line first.
+    pub fn append_line(&self, path: &str, line: &str) -> Result<()> {
+        self.create()?;
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true);
+        let appended = self
+            .handle()?
+            .open_with(path, &options)
+            .and_then(|mut file| {
+                let mut text = format!("{line}\n");
+                if file.seek(io::SeekFrom::End(0))? > 0 {
+                    file.seek(io::SeekFrom::End(-1))?;
+                    let mut last = [0];
+                    file.read_exact(&mut last)?;
+                    if last != *b"\n" {
+                        text.insert(0, '\n');
+                    }
+                }
+                file.write_all(text.as_bytes())?;
+                file.sync_all()
+            });
+        appended.map_err(|e| self.told(path, e))
+    }
+
+    /// The folders above `path` that do not exist yet, outermost first.
+    pub fn missing_folders(&self, path: &str) -> Vec<String> {
+        path.match_indices('/')
+            .map(|(at, _)| &path[..at])
+            .filter(|folder| !self.is_dir(folder))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// Makes the folders above `path`.
+    pub fn make_folders(&self, path: &str) -> Result<()> {
+        self.create()?;
+        for folder in self.missing_folders(path) {
+            match self.handle()?.create_dir(&folder) {
+                Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(self.told(&folder, e));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Writes `bytes` to a new file `temp` and flushes it to the disk.
@@ -403,6 +466,12 @@ fn lexical(path: &str) -> Result<VecDeque<String>> {
             return Err(Error::refused(
                 format!("{short}…"),
                 format!("the name is too long; {LONGEST_NAME} bytes at most"),
+            ));
+        }
+        if part.chars().any(char::is_control) {
+            return Err(Error::refused(
+                part.escape_debug().to_string(),
+                "the name has a control character in it; choose another",
             ));
         }
         if part == ".." {

@@ -1,0 +1,228 @@
+//! A draft: the files of a store as they would be, while a change is being planned.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+use super::{Change, Edit, Moment, Verb};
+use crate::core::layout::Touched;
+use crate::core::memory::Memory;
+use crate::core::store::Store;
+use crate::core::{Error, Result};
+
+/// The store with planned edits laid over it; nothing is written.
+#[derive(Debug)]
+pub struct Draft<'a> {
+    store: &'a Store,
+    moment: &'a Moment,
+    slots: BTreeMap<String, Slot>,
+    renamed: Vec<(String, String)>,
+    before: OnceCell<Vec<Memory>>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    before: Option<Vec<u8>>,
+    after: Option<Vec<u8>>,
+    derived: bool,
+}
+
+impl<'a> Draft<'a> {
+    /// An empty draft over `store`.
+    pub fn new(store: &'a Store, moment: &'a Moment) -> Self {
+        Self {
+            store,
+            moment,
+            slots: BTreeMap::new(),
+            renamed: Vec::new(),
+            before: OnceCell::new(),
+        }
+    }
+
+    /// When it is planned.
+    pub fn moment(&self) -> &Moment {
+        self.moment
+    }
+
+    /// The bytes of a file as the draft has it.
+    pub fn bytes(&self, file: &str) -> Result<Option<Vec<u8>>> {
+        match self.slots.get(file) {
+            Some(slot) => Ok(slot.after.clone()),
+            None => self.store.root().read(file),
+        }
+    }
+
+    /// The text of a file as the draft has it; an error where it is not text.
+    pub fn text(&self, file: &str) -> Result<Option<String>> {
+        let file = self.store.root().resolve(file)?;
+        let bytes = self.bytes(&file)?;
+        let text = bytes.map(|bytes| self.store.decoded(&file, bytes));
+        text.transpose()
+    }
+
+    /// Whether the draft has the file.
+    pub fn has(&self, file: &str) -> bool {
+        match self.slots.get(file) {
+            Some(slot) => slot.after.is_some(),
+            None => self.store.root().has(file),
+        }
+    }
+
+    /// Sets the content of a file; `None` removes it.
+    pub fn set(&mut self, file: &str, after: Option<Vec<u8>>) -> Result<()> {
+        self.place(file, after, false)
+    }
+
+    /// Sets the content of a file that follows from others.
+    pub fn derive(&mut self, file: &str, text: String) -> Result<()> {
+        self.place(file, Some(text.into_bytes()), true)
+    }
+
+    /// Removes a file that follows from others.
+    pub fn unlist(&mut self, file: &str) -> Result<()> {
+        self.place(file, None, true)
+    }
+
+    fn place(&mut self, file: &str, after: Option<Vec<u8>>, derived: bool) -> Result<()> {
+        let file = self.store.root().resolve(file)?;
+        if let Some(slot) = self.slots.get_mut(&file) {
+            slot.after = after;
+            return Ok(());
+        }
+        let before = self.store.root().read(&file)?;
+        let slot = Slot {
+            before,
+            after,
+            derived,
+        };
+        self.slots.insert(file, slot);
+        Ok(())
+    }
+
+    /// Gives a file another name, bytes unchanged.
+    pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
+        let bytes = self.bytes(from)?;
+        self.set(from, None)?;
+        self.set(to, bytes)?;
+        self.renamed.push((from.to_owned(), to.to_owned()));
+        Ok(())
+    }
+
+    /// The memories as they are on the disk.
+    pub fn memories_before(&self) -> Result<&[Memory]> {
+        if self.before.get().is_none() {
+            let listed = self.store.list()?;
+            // Nobody else can have set it: a draft is not shared.
+            drop(self.before.set(listed));
+        }
+        Ok(self.before.get().map_or(&[], Vec::as_slice))
+    }
+
+    /// The memories as they would be.
+    pub fn memories_after(&self) -> Result<Vec<Memory>> {
+        let rules = self.store.rules();
+        let mut memories = self.memories_before()?.to_vec();
+        for (file, slot) in self.slots.iter().filter(|(_, slot)| !slot.derived) {
+            let reference = rules.refer(file);
+            memories.retain(|memory| memory.path != reference);
+            if let Some(bytes) = &slot.after {
+                memories.push(rules.read(file, &String::from_utf8_lossy(bytes)));
+            }
+        }
+        memories.sort_by_cached_key(|memory| {
+            let file = rules.place(&memory.path);
+            (rules.rank(&file), file)
+        });
+        Ok(memories)
+    }
+
+    /// One memory as it is on the disk.
+    pub fn memory_before(&self, file: &str) -> Result<Memory> {
+        let bytes = match self.slots.get(file) {
+            Some(slot) => slot.before.clone(),
+            None => self.store.root().read(file)?,
+        };
+        self.read(file, bytes)
+    }
+
+    /// One memory as it would be.
+    pub fn memory_after(&self, file: &str) -> Result<Memory> {
+        self.read(file, self.bytes(file)?)
+    }
+
+    fn read(&self, file: &str, bytes: Option<Vec<u8>>) -> Result<Memory> {
+        let rules = self.store.rules();
+        let bytes = bytes.ok_or_else(|| Error::not_found(rules.refer(file)))?;
+        Ok(rules.read(file, &String::from_utf8_lossy(&bytes)))
+    }
+
+    /// What was done to the files that do not follow from others.
+    pub fn touched(&self) -> Vec<Touched> {
+        let mut touched: Vec<Touched> = self
+            .renamed
+            .iter()
+            .map(|(from, to)| Touched::Renamed {
+                from: from.clone(),
+                to: to.clone(),
+            })
+            .collect();
+        for (file, slot) in self.slots.iter().filter(|(_, slot)| !slot.derived) {
+            if self
+                .renamed
+                .iter()
+                .any(|(from, to)| from == file || to == file)
+            {
+                continue;
+            }
+            match (&slot.before, &slot.after) {
+                (None, Some(_)) => touched.push(Touched::Added(file.clone())),
+                (Some(_), None) => touched.push(Touched::Removed(file.clone())),
+                (Some(old), Some(new)) if old != new => touched.push(Touched::Edited(file.clone())),
+                _ => {}
+            }
+        }
+        touched
+    }
+
+    /// Lets the layout's index follow what was done.
+    pub fn follow(&mut self) -> Result<()> {
+        let touched = self.touched();
+        if touched.is_empty() {
+            return Ok(());
+        }
+        let rules = self.store.rules();
+        rules.follow(self, &touched)
+    }
+
+    /// The edits, what was asked for first and what follows from it last.
+    pub fn into_edits(self) -> Vec<Edit> {
+        let root = self.store.root().path();
+        let layout = self.store.layout();
+        let mut edits: Vec<Edit> = self
+            .slots
+            .into_iter()
+            .filter(|(_, slot)| slot.before != slot.after)
+            .map(|(path, slot)| Edit {
+                root: root.to_owned(),
+                layout,
+                path,
+                before: slot.before,
+                after: slot.after,
+                derived: slot.derived,
+                emptied: Vec::new(),
+                mode: None,
+            })
+            .collect();
+        edits.sort_by_key(|edit| edit.derived);
+        edits
+    }
+
+    /// The planned change.
+    pub fn into_change(self, verb: Verb, message: String) -> Change {
+        Change {
+            verb,
+            message,
+            edits: self.into_edits(),
+            of: None,
+        }
+    }
+}

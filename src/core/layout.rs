@@ -1,0 +1,419 @@
+//! The five memory layouts, and the instruction files beside them.
+//!
+//! A layout says which files are memories, how one is read and composed, what an agent or a person may
+//! do to it, and how its index follows. It does so on texts: only
+//! [`crate::core::change`] writes files.
+
+pub mod coder;
+pub mod events;
+pub mod facts;
+pub mod index;
+pub mod instructions;
+pub mod listing;
+pub mod session;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::change::Draft;
+use super::memory::{Kind, Memory};
+use super::sandbox::{Found, Root};
+use super::store::Store;
+use super::{Error, Result};
+
+/// Which of the known forms a store has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    /// Overview, detail notes and the raw conversation of one session.
+    Session,
+    /// Facts by topic and episodes by month.
+    Facts,
+    /// `MEMORY.md` and typed files.
+    Index,
+    /// Lessons in a tree of READMEs.
+    Coder,
+    /// Append-only events.
+    Events,
+    /// Files of standing instructions: `CLAUDE.md`, `AGENTS.md` and their kin.
+    Instructions,
+}
+
+impl Layout {
+    /// Every layout, in the order in which stores are shown.
+    pub const ALL: [Self; 6] = [
+        Self::Index,
+        Self::Session,
+        Self::Facts,
+        Self::Coder,
+        Self::Events,
+        Self::Instructions,
+    ];
+
+    /// The name in settings, arguments and output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Facts => "facts",
+            Self::Index => "index",
+            Self::Coder => "coder",
+            Self::Events => "events",
+            Self::Instructions => "instructions",
+        }
+    }
+
+    /// The layouts that the content of `root` speaks for; more than one is for a person to settle.
+    pub fn detect(root: &Root) -> Vec<Self> {
+        let has = |name: &str| root.has(name);
+        let mut found = Vec::new();
+        if has(session::MESSAGES) || root.is_dir(session::WORKING) {
+            found.push(Self::Session);
+        }
+        if has(index::INDEX) {
+            found.push(Self::Index);
+        }
+        if root.is_dir("facts") || root.is_dir("episodes") {
+            found.push(Self::Facts);
+        }
+        if coder::TYPES.iter().any(|folder| root.is_dir(folder)) {
+            found.push(Self::Coder);
+        }
+        if has(events::EVENTS) {
+            found.push(Self::Events);
+        }
+        found
+    }
+
+    /// The layout that a store gets whose first file is `path`: the one that would be detected then.
+    pub fn of_first_file(path: &str) -> Option<Self> {
+        let path = path.trim_start_matches("./");
+        match path.split_once('/') {
+            Some(("facts" | "episodes", _)) => Some(Self::Facts),
+            Some(("detail" | session::WORKING, _)) => Some(Self::Session),
+            Some((folder, _)) if coder::TYPES.contains(&folder) => Some(Self::Coder),
+            None if path == session::OVERVIEW => Some(Self::Session),
+            None if path == events::EVENTS => Some(Self::Events),
+            None if path.ends_with(".md") => Some(Self::Index),
+            _ => None,
+        }
+    }
+
+    /// What this layout knows.
+    pub fn rules(self) -> &'static dyn Rules {
+        match self {
+            Self::Session => &session::Session,
+            Self::Facts => &facts::Facts,
+            Self::Index => &index::Index,
+            Self::Coder => &coder::Coder,
+            Self::Events => &events::Events,
+            Self::Instructions => &instructions::Instructions,
+        }
+    }
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Layout {
+    type Err = UnknownLayout;
+
+    fn from_str(text: &str) -> Result<Self, UnknownLayout> {
+        Self::ALL
+            .into_iter()
+            .find(|layout| layout.name() == text)
+            .ok_or_else(|| UnknownLayout(text.to_owned()))
+    }
+}
+
+/// A name that is no layout.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no layout '{0}'; the layouts are session, facts, index, coder and events")]
+pub struct UnknownLayout(String);
+
+/// What somebody wants to do to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    /// Make a file or replace all of it.
+    Write,
+    /// Replace a part.
+    Patch,
+    /// Add to the end.
+    Append,
+    /// Remove the file.
+    Delete,
+    /// Give it another name.
+    Rename,
+}
+
+/// The fields that a caller may give beside the content.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Fields {
+    /// The name or title.
+    pub name: Option<String>,
+    /// The description; in a facts store the summary.
+    pub description: Option<String>,
+    /// The type.
+    pub category: Option<String>,
+    /// Tags or keywords.
+    pub tags: Vec<String>,
+}
+
+/// A text to be replaced by another.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Patch {
+    /// The text that is there.
+    #[serde(rename = "oldText", alias = "old_str", alias = "old_text")]
+    pub old: String,
+    /// The text that shall be there.
+    #[serde(rename = "newText", alias = "new_str", alias = "new_text")]
+    pub new: String,
+}
+
+/// Which view of a store is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// The index as the agent sees it.
+    Index,
+    /// A line for each file.
+    Files,
+}
+
+/// What happened to a file in a draft, for the index to follow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Touched {
+    /// A new file.
+    Added(String),
+    /// A file with other content.
+    Edited(String),
+    /// A file that is gone.
+    Removed(String),
+    /// A file with another name.
+    Renamed {
+        /// The old name.
+        from: String,
+        /// The new name.
+        to: String,
+    },
+}
+
+/// How thoroughly an index is brought up to date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Upkeep {
+    /// A generated index is made anew; of a hand-written one only wrong lines change.
+    Mend,
+    /// The index is replaced by a generated one.
+    Rewrite,
+}
+
+/// What a layout knows. Files are named by their path below the root; callers name them by
+/// reference, which differs only in the session layout.
+pub trait Rules: Sync {
+    /// The file that a caller's path means.
+    fn place(&self, path: &str) -> String {
+        path.to_owned()
+    }
+
+    /// The reference of a file.
+    fn refer(&self, file: &str) -> String {
+        file.to_owned()
+    }
+
+    /// Whether `act` may be done to `file` (a path that was resolved).
+    fn allow(&self, act: Act, file: &str, root: &Root) -> Result<()>;
+
+    /// The files that are shown, in any order.
+    fn files(&self, root: &Root) -> Result<Vec<Found>>;
+
+    /// Which files come first; those of equal rank are sorted by path.
+    fn rank(&self, _file: &str) -> u8 {
+        0
+    }
+
+    /// Reads one file.
+    fn read(&self, file: &str, text: &str) -> Memory;
+
+    /// What the file is, by its name.
+    fn kind(&self, _file: &str) -> Kind {
+        Kind::Memory
+    }
+
+    /// The whole text of a written file.
+    fn compose(&self, draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String>;
+
+    /// The text of a file with an entry added.
+    fn append(&self, draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
+        match writing.old {
+            Some(old) => Ok(appended(old, writing.content)),
+            None => self.compose(draft, writing),
+        }
+    }
+
+    /// The text with the patches applied, all or none.
+    fn patch(
+        &self,
+        _draft: &Draft<'_>,
+        file: &str,
+        text: &str,
+        patches: &[Patch],
+    ) -> Result<String> {
+        patched_once(&self.refer(file), text, patches)
+    }
+
+    /// A text that a person saved as a whole, with what the layout derives inside it.
+    fn settle(&self, text: String) -> String {
+        text
+    }
+
+    /// Brings what the layout derives up to date in a draft that touched files.
+    fn follow(&self, _draft: &mut Draft<'_>, _touched: &[Touched]) -> Result<()> {
+        Ok(())
+    }
+
+    /// Makes the index what it should be.
+    fn keep_index(&self, draft: &mut Draft<'_>, how: Upkeep) -> Result<()>;
+
+    /// One of the two views of the store.
+    fn view(&self, store: &Store, view: View) -> Result<String>;
+
+    /// What an agent gets to read at the start.
+    fn context(&self, store: &Store) -> Result<String>;
+
+    /// The error in the layout's own words.
+    fn say(&self, error: &Error) -> String {
+        error.to_string()
+    }
+}
+
+/// A file about to be written.
+#[derive(Debug, Clone, Copy)]
+pub struct Writing<'a> {
+    /// The file below the root.
+    pub file: &'a str,
+    /// The content as the caller gave it.
+    pub content: &'a str,
+    /// What the caller gave beside it.
+    pub fields: &'a Fields,
+    /// What the file holds now.
+    pub old: Option<&'a str>,
+}
+
+/// `old` and `entry`, with a newline between them only where `old` does not end in one.
+pub fn appended(old: &str, entry: &str) -> String {
+    let nl = match old {
+        "" => "",
+        old if old.ends_with('\n') => "",
+        old => super::header::newline(old),
+    };
+    format!("{old}{nl}{entry}")
+}
+
+/// Applies each patch where its text occurs exactly once at its turn.
+pub fn patched_once(path: &str, text: &str, patches: &[Patch]) -> Result<String> {
+    let mut text = text.to_owned();
+    for patch in patches {
+        let at = match occurrences(&text, &patch.old) {
+            (None, _) => return Err(Error::TextMissing { path: path.into() }),
+            (Some(_), true) => return Err(Error::TextRepeated { path: path.into() }),
+            (Some(at), false) => at,
+        };
+        text.replace_range(at..at + patch.old.len(), &patch.new);
+    }
+    Ok(text)
+}
+
+/// Where `needle` occurs first, and whether it occurs again, overlapping or not.
+fn occurrences(text: &str, needle: &str) -> (Option<usize>, bool) {
+    if needle.is_empty() {
+        return (None, false);
+    }
+    let Some(at) = text.find(needle) else {
+        return (None, false);
+    };
+    let step = needle.chars().next().map_or(1, char::len_utf8);
+    (Some(at), text[at + step..].contains(needle))
+}
+
+/// A size as people read it: `500B`, `1.2KB`.
+pub fn size(bytes: u64) -> String {
+    if bytes < 1024 {
+        return format!("{bytes}B");
+    }
+    let tenths = (bytes * 10 + 512) / 1024;
+    format!("{}.{}KB", tenths / 10, tenths % 10)
+}
+
+/// The refusal of a file that tome generates.
+fn generated(file: &str) -> Error {
+    Error::refused(
+        file,
+        "tome generates this file; change the memories it lists, or use `tome index`",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patches(pairs: &[(&str, &str)]) -> Vec<Patch> {
+        pairs
+            .iter()
+            .map(|(old, new)| Patch {
+                old: (*old).to_owned(),
+                new: (*new).to_owned(),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_patch_needs_its_text_exactly_once_at_its_turn() {
+        let apply =
+            |text: &str, pairs: &[(&str, &str)]| patched_once("f.md", text, &patches(pairs));
+        assert_eq!(
+            apply("a b", &[("a", "$&"), ("$&", "x")]).expect("applies"),
+            "x b"
+        );
+        assert!(matches!(
+            apply("a b", &[("c", "x")]),
+            Err(Error::TextMissing { .. })
+        ));
+        assert!(matches!(
+            apply("a b", &[("", "x")]),
+            Err(Error::TextMissing { .. })
+        ));
+        assert!(matches!(
+            apply("aaa", &[("aa", "x")]),
+            Err(Error::TextRepeated { .. })
+        ));
+        assert!(matches!(
+            apply("éé", &[("é", "x")]),
+            Err(Error::TextRepeated { .. })
+        ));
+    }
+
+    #[test]
+    fn sizes_have_one_decimal_from_a_kilobyte_on() {
+        for (bytes, text) in [(0, "0B"), (1023, "1023B"), (1024, "1.0KB"), (1229, "1.2KB")] {
+            assert_eq!(size(bytes), text);
+        }
+    }
+
+    #[test]
+    fn an_entry_goes_on_a_line_of_its_own() {
+        assert_eq!(appended("", "x"), "x");
+        assert_eq!(appended("a", "x"), "a\nx");
+        assert_eq!(appended("a\n", "x"), "a\nx");
+        assert_eq!(appended("a\r\nb", "x"), "a\r\nb\r\nx");
+    }
+
+    #[test]
+    fn every_layout_name_reads_back() {
+        for layout in Layout::ALL {
+            assert_eq!(layout.name().parse(), Ok(layout));
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! events: what happened in agents' sessions, one JSON object a line, appended and never changed.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Act, Rules, Upkeep, View, Writing};
+use crate::core::change::Draft;
+use crate::core::history::History;
+use crate::core::memory::{Kind, Memory};
+use crate::core::sandbox::{Found, Root};
+use crate::core::store::Store;
+use crate::core::{Error, Result};
+
+/// The file that holds the events.
+pub const EVENTS: &str = "events.jsonl";
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// A ULID; the same one again changes nothing.
+    pub event_id: String,
+    /// The agent's session.
+    #[serde(default)]
+    pub session_id: String,
+    /// Milliseconds since 1970, UTC.
+    pub timestamp: i64,
+    /// What happened, such as `user_message`.
+    pub event_type: String,
+    /// Who speaks: user, assistant, system or tool.
+    #[serde(default)]
+    pub role: String,
+    /// What was said.
+    #[serde(default)]
+    pub text: String,
+    /// What else is known.
+    #[serde(default)]
+    pub metadata: BTreeMap<String, String>,
+    /// The agent that reported it.
+    #[serde(default)]
+    pub agent: String,
+}
+
+/// Whether an appended event was new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appended {
+    /// It was written and flushed.
+    New,
+    /// An event of that id is there already.
+    Known,
+}
+
+/// Appends `event`, under the store's lock, and flushes it.
+pub fn append(store: &Store, history: &History, event: &Event) -> Result<Appended> {
+    let _lock = history.lock(&[store.root().path()])?;
+    let file = store.root().absolute(EVENTS);
+    let line = serde_json::to_string(event).map_err(|e| Error::io(&file, e.into()))?;
+    let id = format!("\"event_id\":\"{}\"", event.event_id);
+    let known = store.root().any_line(EVENTS, |line| line.contains(&id))?;
+    if known {
+        return Ok(Appended::Known);
+    }
+    store.root().append_line(EVENTS, &line)?;
+    Ok(Appended::New)
+}
+
+/// The events layout.
+#[derive(Debug)]
+pub struct Events;
+
+impl Rules for Events {
+    fn allow(&self, act: Act, file: &str, _root: &Root) -> Result<()> {
+        let reason = match act {
+            Act::Append if file == EVENTS => return Ok(()),
+            Act::Append => "events are appended to events.jsonl",
+            _ => "events are append-only: they are never updated, renamed or deleted",
+        };
+        Err(Error::refused(file, reason))
+    }
+
+    fn files(&self, root: &Root) -> Result<Vec<Found>> {
+        Ok(root.found(EVENTS).into_iter().collect())
+    }
+
+    fn kind(&self, _file: &str) -> Kind {
+        Kind::Log
+    }
+
+    fn read(&self, file: &str, text: &str) -> Memory {
+        let mut memory = Memory::bare(file, text.len() as u64);
+        memory.kind = Kind::Log;
+        let events = text.lines().filter(|line| !line.trim().is_empty()).count();
+        memory.summary = format!("{events} event{}", if events == 1 { "" } else { "s" });
+        memory
+    }
+
+    fn compose(&self, _draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
+        Err(Error::refused(
+            writing.file,
+            "events are appended one by one",
+        ))
+    }
+
+    fn keep_index(&self, _draft: &mut Draft<'_>, _how: Upkeep) -> Result<()> {
+        Ok(())
+    }
+
+    fn view(&self, store: &Store, _view: View) -> Result<String> {
+        let rows: Vec<String> = store
+            .list()?
+            .iter()
+            .map(|m| format!("{}  {}  ({})", m.path, m.summary, super::size(m.size)))
+            .collect();
+        Ok(rows.join("\n"))
+    }
+
+    fn context(&self, _store: &Store) -> Result<String> {
+        // Events are looked up when asked for; nothing of them is put before an agent unasked.
+        Ok(String::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_reads_back_and_tolerates_missing_fields() {
+        let bare: Event = serde_json::from_str(
+            "{\"event_id\":\"1\",\"timestamp\":5,\"event_type\":\"user_message\",\"extra\":1}",
+        )
+        .expect("reads");
+        assert_eq!(bare.role, "");
+        let written = serde_json::to_string(&bare).expect("writes");
+        assert_eq!(
+            serde_json::from_str::<Event>(&written).expect("reads"),
+            bare
+        );
+    }
+}

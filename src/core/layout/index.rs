@@ -1,0 +1,529 @@
+//! index: `MEMORY.md` and typed files beside it, as Claude Code keeps its own memory.
+//!
+//! The index is loaded into every prompt. One that tome generated is generated anew with every
+//! change; one that a person or an agent wrote is precious and edited by the line.
+
+use super::listing::{self, Item};
+use super::{Act, Patch, Rules, Touched, Upkeep, View, Writing};
+use crate::core::change::Draft;
+use crate::core::header::frontmatter::Frontmatter;
+use crate::core::header::{lines, newline};
+use crate::core::link::{self, Form};
+use crate::core::memory::{Kind, Memory, one_line, stem};
+use crate::core::sandbox::{Found, Root};
+use crate::core::store::Store;
+use crate::core::{Error, Result};
+
+/// The name of the index file.
+pub const INDEX: &str = "MEMORY.md";
+
+/// The index of a store that holds nothing yet.
+pub const EMPTY_INDEX: &str = "# Memory\n\n(empty)\n";
+
+/// The types that an agent may give, each with what belongs there.
+pub const TYPES: [(&str, &str); 4] = [
+    ("user", "who the user is: role, preferences, knowledge"),
+    ("feedback", "how the user wants the work done, and why"),
+    (
+        "project",
+        "goals, decisions and state that the code does not show",
+    ),
+    ("reference", "where to find things outside the project"),
+];
+
+/// How many lines of the index an agent reads.
+pub const BUDGET_LINES: usize = 200;
+
+/// How many bytes of the index an agent reads.
+pub const BUDGET_BYTES: usize = 25_000;
+
+/// How many characters of a memory an agent gets in one answer.
+pub const READ_LIMIT: usize = 50_000;
+
+const SECTIONS: [&str; 5] = ["User", "Feedback", "Project", "Reference", "Other"];
+
+const NOT_DELETABLE: &str = "the index cannot be deleted; delete the memories it lists";
+
+/// The index layout.
+#[derive(Debug)]
+pub struct Index;
+
+impl Rules for Index {
+    fn allow(&self, act: Act, file: &str, root: &Root) -> Result<()> {
+        if file.eq_ignore_ascii_case(INDEX) {
+            return match act {
+                Act::Patch => Ok(()),
+                Act::Delete => Err(Error::refused(file, NOT_DELETABLE)),
+                Act::Write | Act::Append | Act::Rename => Err(super::generated(file)),
+            };
+        }
+        if !file.ends_with(".md") {
+            return Err(Error::refused(
+                file,
+                "memories here are Markdown files; end the name in .md",
+            ));
+        }
+        if file.contains('/') && !root.has(file) && act != Act::Delete {
+            return Err(Error::refused(
+                file,
+                format!(
+                    "this layout keeps new memories in one folder; write {} instead",
+                    file.replace('/', "_")
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    fn files(&self, root: &Root) -> Result<Vec<Found>> {
+        let mut found = root.markdown("", 4)?;
+        found.retain(|file| file.path != INDEX);
+        Ok(found)
+    }
+
+    fn rank(&self, file: &str) -> u8 {
+        u8::from(file.contains('/'))
+    }
+
+    fn kind(&self, file: &str) -> Kind {
+        match file {
+            INDEX => Kind::Index,
+            _ => Kind::Memory,
+        }
+    }
+
+    fn read(&self, file: &str, text: &str) -> Memory {
+        let mut memory = Memory::bare(file, text.len() as u64);
+        memory.kind = self.kind(file);
+        let Some(head) = Frontmatter::parse(text) else {
+            return memory;
+        };
+        let said = |key: &str| {
+            let value = head.get(key).filter(|value| !value.is_empty());
+            value.map(str::to_owned)
+        };
+        let said_anywhere = |key: &str| {
+            let value = head.get_anywhere(key).filter(|value| !value.is_empty());
+            value.map(str::to_owned)
+        };
+        if let Some(name) = said("name") {
+            memory.title = name;
+        }
+        memory.summary = said("description").unwrap_or_default();
+        memory.category = said_anywhere("type");
+        memory.created = said_anywhere("created");
+        memory.updated = said_anywhere("updated").or_else(|| said_anywhere("modified"));
+        memory.body = head.body()..text.len();
+        memory
+    }
+
+    fn compose(&self, draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
+        let fields = writing.fields;
+        let category = fields.category.as_deref().map(str::trim);
+        if let Some(given) = category
+            && !TYPES.iter().any(|(name, _)| *name == given)
+        {
+            return Err(bad_type(given));
+        }
+        let given = [
+            ("name", fields.name.as_deref()),
+            ("description", fields.description.as_deref()),
+            ("type", category),
+        ];
+        let today = draft.moment().today.to_string();
+        if Frontmatter::parse(writing.content).is_some() {
+            return Ok(with_fields(writing.content, &given, None));
+        }
+        if let Some(old) = writing.old
+            && let Some(head) = Frontmatter::parse(old)
+        {
+            let stamp = head.get_anywhere("modified").is_none() || head.get("updated").is_some();
+            let whole = with_fields(old, &given, stamp.then_some(&today));
+            let end = Frontmatter::parse(&whole).map_or(0, |head| head.body());
+            let nl = newline(old);
+            let body = writing.content.trim_end_matches('\n');
+            return Ok(format!("{}{nl}{body}{nl}", &whole[..end]));
+        }
+        let Some(category) = category else {
+            return Err(Error::refused(
+                writing.file,
+                "a new memory needs a type: user, feedback, project or reference",
+            ));
+        };
+        let name = fields.name.as_deref().unwrap_or(stem(writing.file));
+        let first = lines(writing.content, 0).find(|line| !line.text.trim().is_empty());
+        let first = first.map_or("", |line| line.text.trim_start_matches(['#', ' ']));
+        let description = fields.description.as_deref().unwrap_or(first);
+        Ok(format!(
+            "---\nname: {}\ndescription: {}\ntype: {category}\nupdated: {today}\n---\n\n{}\n",
+            one_line(name),
+            one_line(description),
+            writing
+                .content
+                .strip_suffix('\n')
+                .unwrap_or(writing.content),
+        ))
+    }
+
+    fn patch(
+        &self,
+        draft: &Draft<'_>,
+        file: &str,
+        text: &str,
+        patches: &[Patch],
+    ) -> Result<String> {
+        let mut text = text.to_owned();
+        for patch in patches {
+            let found = text.find(&patch.old).filter(|_| !patch.old.is_empty());
+            let at = found.ok_or_else(|| Error::TextMissing { path: file.into() })?;
+            text.replace_range(at..at + patch.old.len(), &patch.new);
+        }
+        match Frontmatter::parse(&text) {
+            Some(head) if file != INDEX && head.get("updated").is_some() => {
+                Ok(head.set(&text, "updated", &draft.moment().today.to_string()))
+            }
+            _ => Ok(text),
+        }
+    }
+
+    fn follow(&self, draft: &mut Draft<'_>, touched: &[Touched]) -> Result<()> {
+        let on_disk = draft.text(INDEX)?;
+        let before = draft.memories_before()?;
+        let tome_made_it = match on_disk.as_deref() {
+            None => true,
+            Some(text) => {
+                text == generated(before) || (text == EMPTY_INDEX && top(before).next().is_none())
+            }
+        };
+        if tome_made_it {
+            let after = draft.memories_after()?;
+            return draft.derive(INDEX, generated(&after));
+        }
+        let mut text = on_disk.unwrap_or_default();
+        for touch in touched {
+            text = followed(draft, text, touch)?;
+        }
+        draft.derive(INDEX, text)
+    }
+
+    fn keep_index(&self, draft: &mut Draft<'_>, how: Upkeep) -> Result<()> {
+        let memories = draft.memories_before()?.to_vec();
+        match (how, draft.text(INDEX)?) {
+            (Upkeep::Mend, Some(text)) if !has_generated_form(&text) => {
+                let mended = mended(text, &memories, draft);
+                draft.derive(INDEX, mended)
+            }
+            (Upkeep::Mend, Some(text)) if text == EMPTY_INDEX && memories.is_empty() => Ok(()),
+            _ => draft.derive(INDEX, generated(&memories)),
+        }
+    }
+
+    fn view(&self, store: &Store, view: View) -> Result<String> {
+        if view == View::Index {
+            let text = store.text(INDEX)?.unwrap_or_else(|| EMPTY_INDEX.to_owned());
+            return Ok(cut(&text, BUDGET_LINES, usize::MAX));
+        }
+        let rows: Vec<String> = store.list()?.iter().map(row).collect();
+        Ok(if rows.is_empty() {
+            "(no memory files yet)".to_owned()
+        } else {
+            rows.join("\n")
+        })
+    }
+
+    fn context(&self, store: &Store) -> Result<String> {
+        let text = store.text(INDEX)?.unwrap_or_else(|| EMPTY_INDEX.to_owned());
+        let types: Vec<String> = TYPES
+            .iter()
+            .map(|(name, meaning)| format!("- {name}: {meaning}"))
+            .collect();
+        Ok(format!(
+            "{PROTOCOL}\n\nMemory types:\n{}\n\nCurrent memory index:\n\n{}",
+            types.join("\n"),
+            cut(&text, BUDGET_LINES, BUDGET_BYTES),
+        ))
+    }
+
+    fn say(&self, error: &Error) -> String {
+        match error {
+            Error::NotFound { path } => format!("Error: Memory file '{path}' not found."),
+            Error::TextMissing { path } => format!("Error: Text not found in {path}"),
+            Error::BadType { .. } => format!("Error: {error}"),
+            Error::Refused { reason, .. } if reason == NOT_DELETABLE => {
+                "Error: Cannot delete the index file.".to_owned()
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
+const PROTOCOL: &str = "\
+Persistent memory is kept in files that outlive this conversation:
+1. The index below lists every memory with a one-line description.
+2. A memory's file holds the detail; it is read when its line bears on the task at hand.
+3. A lasting fact about the user, their feedback, the project or a reference is stored as a memory of that type.
+4. A memory that covers the subject already is updated; a second one is not made.
+5. A memory that turns out wrong or outdated is corrected or deleted.";
+
+fn bad_type(given: &str) -> Error {
+    let allowed: Vec<&str> = TYPES.iter().map(|(name, _)| *name).collect();
+    Error::BadType {
+        given: given.to_owned(),
+        allowed: allowed.join(", "),
+    }
+}
+
+/// `text` with the fields set that were given, and `updated` where a day is given.
+fn with_fields(text: &str, fields: &[(&str, Option<&str>)], updated: Option<&String>) -> String {
+    let stamp = ("updated", updated.map(String::as_str));
+    let mut text = text.to_owned();
+    for (key, value) in fields.iter().copied().chain([stamp]) {
+        if let Some(value) = value
+            && let Some(head) = Frontmatter::parse(&text)
+        {
+            text = head.set(&text, key, value);
+        }
+    }
+    text
+}
+
+/// The memories that an index lists: those beside it.
+fn top(memories: &[Memory]) -> impl Iterator<Item = &Memory> {
+    memories.iter().filter(|memory| !memory.path.contains('/'))
+}
+
+/// The index that tome makes of the memories.
+pub fn generated(memories: &[Memory]) -> String {
+    let mut index = "# Memory\n".to_owned();
+    for section in SECTIONS {
+        let mut members = top(memories)
+            .filter(|memory| section_of(memory) == section)
+            .peekable();
+        if members.peek().is_none() {
+            continue;
+        }
+        index.push_str(&format!("\n## {section}\n"));
+        for memory in members {
+            let hook = hook_of(memory);
+            index.push_str(&format!("- [{}]({}) - {hook}\n", memory.title, memory.path));
+        }
+    }
+    index
+}
+
+fn section_of(memory: &Memory) -> &'static str {
+    let category = memory.category.as_deref().unwrap_or_default();
+    let known = TYPES.iter().position(|(name, _)| *name == category);
+    known.map_or("Other", |at| SECTIONS[at])
+}
+
+fn hook_of(memory: &Memory) -> &str {
+    if memory.summary.is_empty() {
+        stem(&memory.path)
+    } else {
+        &memory.summary
+    }
+}
+
+fn item(memory: &Memory) -> Item<'_> {
+    Item {
+        target: &memory.path,
+        title: &memory.title,
+        hook: hook_of(memory),
+        section: Some(section_of(memory)),
+    }
+}
+
+/// A hand-written index after one file was touched.
+fn followed(draft: &Draft<'_>, text: String, touch: &Touched) -> Result<String> {
+    let bullet = |file: &str, name: &str| {
+        let all = listing::bullets(&text);
+        all.into_iter()
+            .find(|bullet| listing::is_about(bullet, file, name))
+    };
+    Ok(match touch {
+        Touched::Added(file) => {
+            let memory = draft.memory_after(file)?;
+            match bullet(file, &memory.title) {
+                None if !file.contains('/') => listing::with(&text, &item(&memory)),
+                _ => text,
+            }
+        }
+        Touched::Edited(file) => {
+            let (old, new) = (draft.memory_before(file)?, draft.memory_after(file)?);
+            match bullet(file, &old.title) {
+                Some(bullet) => listing::refreshed(&text, &bullet, &item(&old), &item(&new)),
+                None => text,
+            }
+        }
+        Touched::Removed(file) => {
+            let name = draft.memory_before(file)?.title;
+            let all = listing::bullets(&text);
+            let gone: Vec<_> = all
+                .into_iter()
+                .filter(|bullet| listing::is_about(bullet, file, &name))
+                .collect();
+            listing::without(&text, &gone)
+        }
+        Touched::Renamed { from, to } => {
+            let name = draft.memory_before(from)?.title;
+            match bullet(from, &name) {
+                Some(bullet) if bullet.form == Form::Inline || bullet.target != name => {
+                    listing::retargeted(&text, &bullet, to)
+                }
+                _ => text,
+            }
+        }
+    })
+}
+
+/// A hand-written index with a line for every file and none for a file that is gone.
+fn mended(mut text: String, memories: &[Memory], draft: &Draft<'_>) -> String {
+    let dead: Vec<_> = listing::bullets(&text)
+        .into_iter()
+        .filter(|bullet| {
+            bullet.form == Form::Inline
+                && bullet.target.ends_with(".md")
+                && link::resolved(INDEX, &bullet.target).is_some_and(|file| !draft.has(&file))
+        })
+        .collect();
+    text = listing::without(&text, &dead);
+    for memory in top(memories) {
+        let mentioned = link::links(&text).iter().any(|link| match link.form {
+            Form::Inline => link::resolved(INDEX, link.target).as_deref() == Some(&memory.path),
+            Form::Wiki => link.target == memory.title || link.target == stem(&memory.path),
+        });
+        if !mentioned {
+            text = listing::with(&text, &item(memory));
+        }
+    }
+    text
+}
+
+/// Whether every line could have come from the generator, so that a stale index is told from a
+/// hand-written one.
+fn has_generated_form(text: &str) -> bool {
+    let mut last_section = 0;
+    let mut all = lines(text, 0);
+    all.next().is_some_and(|line| line.text == "# Memory")
+        && all.all(|line| {
+            if let Some(name) = line.text.strip_prefix("## ") {
+                let place = SECTIONS.iter().position(|section| *section == name);
+                let in_order = place.is_some_and(|place| place + 1 > last_section);
+                last_section = place.map_or(last_section, |place| place + 1);
+                return in_order;
+            }
+            line.text.is_empty()
+                || line.text == "(empty)"
+                || (line.text.starts_with("- [") && line.text.contains(") - "))
+        })
+}
+
+/// A line of the view of files.
+fn row(memory: &Memory) -> String {
+    let category = memory.category.as_deref().unwrap_or("other");
+    let updated = memory.updated.as_deref().unwrap_or("unknown");
+    let day = updated.split('T').next().unwrap_or(updated);
+    format!(
+        "  {}  [{category}]  {}  (updated: {day})",
+        memory.path,
+        hook_of(memory)
+    )
+}
+
+/// The first lines of an index, and how many were left out.
+fn cut(text: &str, most_lines: usize, most_bytes: usize) -> String {
+    let all: Vec<&str> = text.lines().collect();
+    let mut kept = 0;
+    let mut bytes = 0;
+    for line in all.iter().take(most_lines) {
+        bytes += line.len() + 1;
+        if bytes > most_bytes {
+            break;
+        }
+        kept += 1;
+    }
+    if kept == all.len() {
+        return text.trim_end_matches('\n').to_owned();
+    }
+    format!(
+        "{}\n\n... ({} lines truncated)",
+        all[..kept].join("\n"),
+        all.len() - kept
+    )
+}
+
+/// The content of a memory as an agent gets it: 50,000 characters at most.
+pub fn read_for_agent(text: &str) -> &str {
+    match text.char_indices().nth(READ_LIMIT) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(path: &str, text: &str) -> Memory {
+        Index.read(path, text)
+    }
+
+    #[test]
+    fn the_generated_index_groups_by_type_and_falls_back_to_the_stem() {
+        let memories = [
+            memory(
+                "a.md",
+                "---\nname: A\ndescription: da\ntype: project\n---\n",
+            ),
+            memory("b.md", "no header"),
+            memory(
+                "c.md",
+                "---\nname: C\ndescription: dc\nmetadata:\n  type: user\n---\n",
+            ),
+            memory("d.md", "---\nname: D\ntype: handoff\n---\n"),
+            memory("sub/e.md", "---\nname: E\ntype: user\n---\n"),
+        ];
+        assert_eq!(
+            generated(&memories),
+            "# Memory\n\n## User\n- [C](c.md) - dc\n\n## Project\n- [A](a.md) - da\n\n## Other\n- [b](b.md) - b\n- [D](d.md) - d\n"
+        );
+        assert_eq!(generated(&[]), "# Memory\n");
+    }
+
+    #[test]
+    fn the_generated_form_is_told_from_a_hand_written_one() {
+        for text in [
+            "# Memory\n",
+            EMPTY_INDEX,
+            "# Memory\n\n## User\n- [a](a.md) - b\n\n## Other\n- [c](c) - d\n",
+        ] {
+            assert!(has_generated_form(text), "{text:?}");
+        }
+        for text in [
+            "# Memory Index\n",
+            "",
+            "# Memory\n\nprose\n",
+            "# Memory\n\n## Other\n\n## User\n",
+            "# Memory\n\n- [a](a.md) — b\n",
+        ] {
+            assert!(!has_generated_form(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_index_is_cut_after_two_hundred_lines() {
+        let long: String = (1..=203).map(|n| format!("line {n}\n")).collect();
+        let cut_text = cut(&long, BUDGET_LINES, usize::MAX);
+        assert!(cut_text.ends_with("line 200\n\n... (3 lines truncated)"));
+        assert_eq!(cut("a\nb\n", 200, usize::MAX), "a\nb");
+        assert_eq!(cut("aaa\nbbb\n", 200, 5), "aaa\n\n... (1 lines truncated)");
+    }
+
+    #[test]
+    fn an_agent_reads_at_most_fifty_thousand_characters() {
+        let long = "é".repeat(READ_LIMIT + 5);
+        assert_eq!(read_for_agent(&long).chars().count(), READ_LIMIT);
+        assert_eq!(read_for_agent("short"), "short");
+    }
+}

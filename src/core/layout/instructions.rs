@@ -1,0 +1,86 @@
+//! instructions: the files that agents read at every start, such as `CLAUDE.md`.
+//!
+//! Not a memory layout: a fixed list of names in a directory that otherwise is not tome's
+//! business.
+
+use super::{Act, Rules, Upkeep, View, Writing};
+use crate::core::change::Draft;
+use crate::core::header::summary;
+use crate::core::memory::{Kind, Memory};
+use crate::core::sandbox::{Found, Root};
+use crate::core::store::Store;
+use crate::core::{Error, Result};
+
+/// The files that are instructions, wherever they are found.
+pub const NAMES: [&str; 5] = [
+    "CLAUDE.md",
+    "CLAUDE.local.md",
+    "AGENTS.md",
+    "GEMINI.md",
+    ".claude/CLAUDE.md",
+];
+
+/// The instruction files of one directory.
+#[derive(Debug)]
+pub struct Instructions;
+
+impl Rules for Instructions {
+    fn allow(&self, act: Act, file: &str, _root: &Root) -> Result<()> {
+        if !NAMES.contains(&file) {
+            return Err(Error::refused(
+                file,
+                format!("not an instruction file; those are {}", NAMES.join(", ")),
+            ));
+        }
+        match act {
+            Act::Rename => Err(Error::refused(
+                file,
+                "agents look for this name; it cannot be another",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn files(&self, root: &Root) -> Result<Vec<Found>> {
+        Ok(NAMES.iter().filter_map(|name| root.found(name)).collect())
+    }
+
+    fn kind(&self, _file: &str) -> Kind {
+        Kind::Instructions
+    }
+
+    fn read(&self, file: &str, text: &str) -> Memory {
+        let mut memory = Memory::bare(file, text.len() as u64);
+        memory.kind = Kind::Instructions;
+        file.clone_into(&mut memory.title);
+        memory.summary = summary::title(text).unwrap_or_default().to_owned();
+        memory
+    }
+
+    fn compose(&self, _draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
+        Ok(writing.content.to_owned())
+    }
+
+    fn keep_index(&self, _draft: &mut Draft<'_>, _how: Upkeep) -> Result<()> {
+        Ok(())
+    }
+
+    fn view(&self, store: &Store, _view: View) -> Result<String> {
+        let rows: Vec<String> = store
+            .list()?
+            .iter()
+            .map(|m| format!("{}  {}  ({})", m.path, m.summary, super::size(m.size)))
+            .collect();
+        Ok(rows.join("\n"))
+    }
+
+    fn context(&self, store: &Store) -> Result<String> {
+        let mut parts = Vec::new();
+        for memory in store.list()? {
+            if let Some(text) = store.text(&memory.path)? {
+                parts.push(text.trim_end().to_owned());
+            }
+        }
+        Ok(parts.join("\n\n"))
+    }
+}

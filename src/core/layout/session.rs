@@ -1,0 +1,237 @@
+//! session: an overview that is always in context, detail notes, and the raw conversation.
+//!
+//! Callers name files below `working-memory/` (`detail/x.md`, `overview.md`); the conversation
+//! is `messages.jsonl` in the root and is never edited.
+
+use super::{Act, Rules, Touched, Upkeep, View, Writing};
+use crate::core::change::Draft;
+use crate::core::header::{meta, summary};
+use crate::core::memory::{Kind, Memory, one_line, stem};
+use crate::core::sandbox::{Found, Root};
+use crate::core::store::Store;
+use crate::core::{Error, Result};
+
+/// The raw conversation.
+pub const MESSAGES: &str = "messages.jsonl";
+
+/// The folder of what is curated.
+pub const WORKING: &str = "working-memory";
+
+/// The overview, as callers name it.
+pub const OVERVIEW: &str = "overview.md";
+
+const OVERVIEW_FILE: &str = "working-memory/overview.md";
+
+/// What a new session starts with.
+pub const NEW_OVERVIEW: &str = "\
+# Working Memory
+
+## Current Task
+<!-- What is being worked on now -->
+
+## Key Decisions
+<!-- Decisions and why they were made -->
+
+## Known Context
+<!-- Facts about the project and the user -->
+
+## Pending Issues
+<!-- What is open or blocked -->
+
+## Recent Operations
+<!-- What was done last -->
+";
+
+/// The session layout.
+#[derive(Debug)]
+pub struct Session;
+
+impl Rules for Session {
+    fn place(&self, path: &str) -> String {
+        let path = path.trim_start_matches("./");
+        if path == MESSAGES || path.starts_with("working-memory/") {
+            path.to_owned()
+        } else {
+            format!("{WORKING}/{path}")
+        }
+    }
+
+    fn refer(&self, file: &str) -> String {
+        file.strip_prefix("working-memory/")
+            .unwrap_or(file)
+            .to_owned()
+    }
+
+    fn allow(&self, act: Act, file: &str, _root: &Root) -> Result<()> {
+        let refused = |reason: &str| Err(Error::refused(self.refer(file), reason));
+        if file == MESSAGES {
+            return refused(
+                "the raw conversation is never edited; store what matters under detail/",
+            );
+        }
+        if file == OVERVIEW_FILE {
+            return match act {
+                Act::Delete | Act::Rename => {
+                    refused("the overview is always in the agent's context; empty it instead")
+                }
+                Act::Write | Act::Patch | Act::Append => Ok(()),
+            };
+        }
+        if file.starts_with("working-memory/detail/") && file.ends_with(".md") {
+            return Ok(());
+        }
+        refused("files here are overview.md and detail/**/*.md")
+    }
+
+    fn files(&self, root: &Root) -> Result<Vec<Found>> {
+        let mut found = root.markdown(WORKING, 8)?;
+        found.retain(|file| {
+            file.path == OVERVIEW_FILE || file.path.starts_with("working-memory/detail/")
+        });
+        Ok(found)
+    }
+
+    fn rank(&self, file: &str) -> u8 {
+        u8::from(file != OVERVIEW_FILE)
+    }
+
+    fn kind(&self, file: &str) -> Kind {
+        match file {
+            OVERVIEW_FILE => Kind::Overview,
+            MESSAGES => Kind::Log,
+            _ => Kind::Memory,
+        }
+    }
+
+    fn read(&self, file: &str, text: &str) -> Memory {
+        let mut memory = Memory::bare(&self.refer(file), text.len() as u64);
+        memory.kind = self.kind(file);
+        let head = meta::Meta::parse(text);
+        let first = text[head.body..]
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty() && !line.starts_with("<!--") && !line.starts_with('#'));
+        memory.summary = first
+            .unwrap_or_default()
+            .trim_start_matches("- ")
+            .to_owned();
+        memory.created = head.created;
+        memory.tags = head.keywords;
+        memory.body = head.body..text.len();
+        if let Some(title) = head.title {
+            memory.title = title;
+        }
+        memory
+    }
+
+    fn compose(&self, draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
+        let fields = writing.fields;
+        if fields.category.is_some() {
+            return Err(Error::refused(
+                self.refer(writing.file),
+                "a session store has no types; leave it out",
+            ));
+        }
+        let given = meta::Meta::parse(writing.content);
+        if writing.file == OVERVIEW_FILE || given.comment.is_some() {
+            return Ok(writing.content.to_owned());
+        }
+        let old = writing.old.map(meta::Meta::parse).unwrap_or_default();
+        let title = fields.name.as_deref().map(one_line);
+        let title = title
+            .or(given.title)
+            .or(old.title)
+            .unwrap_or_else(|| stem(writing.file).to_owned());
+        let now = draft
+            .moment()
+            .time
+            .strftime("%Y-%m-%dT%H:%M:%SZ")
+            .to_string();
+        let created = old.created.unwrap_or(now);
+        let keywords = if fields.tags.is_empty() {
+            &old.keywords
+        } else {
+            &fields.tags
+        };
+        let content = match summary::title(writing.content) {
+            Some(_) if given.body > 0 => {
+                writing.content[given.body..].trim_start_matches(['\r', '\n'])
+            }
+            _ => writing.content,
+        };
+        let end = if content.is_empty() || content.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
+        Ok(format!(
+            "{}{content}{end}",
+            meta::written(&title, &created, keywords)
+        ))
+    }
+
+    fn follow(&self, draft: &mut Draft<'_>, touched: &[Touched]) -> Result<()> {
+        let adds = touched
+            .iter()
+            .any(|touch| matches!(touch, Touched::Added(_)));
+        if adds && !draft.has(OVERVIEW_FILE) {
+            draft.derive(OVERVIEW_FILE, NEW_OVERVIEW.to_owned())?;
+        }
+        Ok(())
+    }
+
+    fn keep_index(&self, _draft: &mut Draft<'_>, _how: Upkeep) -> Result<()> {
+        // The overview is the agent's own prose: nothing in it is derived.
+        Ok(())
+    }
+
+    fn view(&self, store: &Store, view: View) -> Result<String> {
+        if view == View::Index {
+            return self.context(store);
+        }
+        let rows: Vec<String> = store
+            .list()?
+            .iter()
+            .map(|m| format!("{}  {}  ({})", m.path, m.title, super::size(m.size)))
+            .collect();
+        Ok(rows.join("\n"))
+    }
+
+    fn context(&self, store: &Store) -> Result<String> {
+        let text = store.text(OVERVIEW_FILE)?;
+        Ok(text
+            .unwrap_or_else(|| NEW_OVERVIEW.to_owned())
+            .trim_end()
+            .to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callers_name_files_below_the_working_memory() {
+        for (path, file) in [
+            ("detail/a.md", "working-memory/detail/a.md"),
+            ("overview.md", "working-memory/overview.md"),
+            ("working-memory/detail/a.md", "working-memory/detail/a.md"),
+            ("messages.jsonl", "messages.jsonl"),
+        ] {
+            assert_eq!(Session.place(path), file);
+        }
+        assert_eq!(Session.refer("working-memory/detail/a.md"), "detail/a.md");
+    }
+
+    #[test]
+    fn a_detail_note_gives_title_keywords_and_first_line() {
+        let memory = Session.read(
+            "working-memory/detail/a.md",
+            "# Auth\n<!-- META:\n- created: 2026-01-02T00:00:00Z\n- keywords: [\"jwt\"]\n-->\n\n## Decision\n- Use JWT.\n",
+        );
+        assert_eq!(memory.path, "detail/a.md");
+        assert_eq!(memory.title, "Auth");
+        assert_eq!(memory.summary, "Use JWT.");
+        assert_eq!(memory.tags, ["jwt"]);
+    }
+}

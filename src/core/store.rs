@@ -1,0 +1,173 @@
+//! A store: a root directory with one layout.
+
+use std::path::Path;
+
+use super::layout::{Layout, Rules};
+use super::memory::{Memory, Revision};
+use super::sandbox::{Found, LARGEST_MEMORY, Root};
+use super::{Error, Result};
+
+/// A root and its layout, opened for reading; [`crate::core::change`] writes.
+#[derive(Debug)]
+pub struct Store {
+    name: String,
+    root: Root,
+    layout: Layout,
+}
+
+/// A file as it was read, with the revision to hand back when changing it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// The reference inside the store.
+    pub path: String,
+    /// The content.
+    pub bytes: Vec<u8>,
+    /// The hash of the content.
+    pub revision: Revision,
+}
+
+impl Document {
+    /// The content as text, with what is not UTF-8 replaced for display.
+    pub fn lossy(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(&self.bytes)
+    }
+}
+
+impl Store {
+    /// Opens the store at `path`; a given layout wins over what the files speak for.
+    pub fn open(name: &str, path: &Path, layout: Option<Layout>) -> Result<Self> {
+        let root = Root::open(path)?;
+        let layout = match layout {
+            Some(layout) => layout,
+            None => detected(&root)?,
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            root,
+            layout,
+        })
+    }
+
+    /// The name by which people and references mean this store.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The directory.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// The layout.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// What the layout knows.
+    pub fn rules(&self) -> &'static dyn Rules {
+        self.layout.rules()
+    }
+
+    /// Every memory, in the layout's order. A file that cannot be read is listed with its
+    /// problem; it does not hide the others.
+    pub fn list(&self) -> Result<Vec<Memory>> {
+        let rules = self.rules();
+        let mut found = rules.files(&self.root)?;
+        found.sort_by_cached_key(|file| (rules.rank(&file.path), file.path.clone()));
+        Ok(found.iter().map(|file| self.memory(file)).collect())
+    }
+
+    fn memory(&self, file: &Found) -> Memory {
+        let mut memory = match self.raw(&file.path, file.size) {
+            Ok(bytes) => {
+                let mut memory = self
+                    .rules()
+                    .read(&file.path, &String::from_utf8_lossy(&bytes));
+                memory.size = bytes.len() as u64;
+                if let Err(e) = std::str::from_utf8(&bytes) {
+                    memory.problem = Some(format!("not UTF-8 text (byte {})", e.valid_up_to()));
+                }
+                memory
+            }
+            Err(error) => {
+                let mut memory = Memory::bare(&self.rules().refer(&file.path), file.size);
+                memory.kind = self.rules().kind(&file.path);
+                memory.problem = Some(error.to_string());
+                memory
+            }
+        };
+        memory.modified = file.modified;
+        memory
+    }
+
+    fn raw(&self, file: &str, size: u64) -> Result<Vec<u8>> {
+        let file = self.root.resolve(file)?;
+        if size > LARGEST_MEMORY && self.layout == Layout::Events {
+            // A log of any size is listed; only its content is not counted.
+            return Ok(Vec::new());
+        }
+        self.root
+            .read(&file)?
+            .ok_or_else(|| Error::not_found(self.rules().refer(&file)))
+    }
+
+    /// The file that a caller's path means, checked to be inside the root.
+    pub fn locate(&self, path: &str) -> Result<String> {
+        let placed = self.rules().place(path);
+        self.root.resolve(&placed).map_err(|error| match error {
+            // Callers are told of the path that they gave.
+            Error::Escapes { .. } => Error::Escapes { path: path.into() },
+            other => other,
+        })
+    }
+
+    /// Reads the file that a caller's path means.
+    pub fn read(&self, path: &str) -> Result<Document> {
+        let file = self.locate(path)?;
+        let found = self.root.read(&file)?;
+        let bytes = found.ok_or_else(|| Error::not_found(path))?;
+        Ok(Document {
+            path: self.rules().refer(&file),
+            revision: Revision::of(&bytes),
+            bytes,
+        })
+    }
+
+    /// The text of a file below the root; `None` when there is none.
+    pub fn text(&self, file: &str) -> Result<Option<String>> {
+        let file = self.root.resolve(file)?;
+        let bytes = self.root.read(&file)?;
+        bytes.map(|bytes| self.decoded(&file, bytes)).transpose()
+    }
+
+    /// The text of a file's bytes, or an error that says where it is not text.
+    pub fn decoded(&self, file: &str, bytes: Vec<u8>) -> Result<String> {
+        String::from_utf8(bytes).map_err(|e| Error::NotText {
+            path: self.root.absolute(file),
+            offset: e.utf8_error().valid_up_to(),
+        })
+    }
+}
+
+/// The one layout that the files of `root` speak for.
+fn detected(root: &Root) -> Result<Layout> {
+    let at = root.path().display().to_string();
+    match Layout::detect(root).as_slice() {
+        [one] => Ok(*one),
+        [] if root.exists() => Err(Error::refused(
+            at,
+            "no memory layout is recognised here; name it with --layout or in the settings",
+        )),
+        [] => Err(Error::not_found(at)),
+        several => {
+            let names: Vec<&str> = several.iter().map(|layout| layout.name()).collect();
+            Err(Error::refused(
+                at,
+                format!(
+                    "this could be {}; say which with --layout or in the settings",
+                    names.join(" or ")
+                ),
+            ))
+        }
+    }
+}
