@@ -4,6 +4,9 @@
 //! directory is, what day it is, who asks) comes in as a value.
 
 pub mod change;
+pub mod citation;
+pub mod config;
+pub mod discover;
 pub mod error;
 pub mod header;
 pub mod history;

@@ -138,5 +138,4 @@ impl Edit {
     pub fn reference(&self) -> String {
         self.layout.rules().refer(&self.path)
     }
-
 }

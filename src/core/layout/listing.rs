@@ -173,7 +173,11 @@ pub fn with(text: &str, item: &Item<'_>) -> String {
     };
     let at = match (neighbour, &section) {
         (Some(bullet), _) => bullet.line.end,
-        (None, Some(section)) => section.start + text[section.clone()].trim_end().len() + nl.len(),
+        // After the section's last line that says something.
+        (None, Some(section)) => match text[section.clone()].trim_end().len() {
+            0 => section.start,
+            said => section.start + said + nl.len(),
+        },
         (None, None) => text.len(),
     }
     .min(text.len());

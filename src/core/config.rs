@@ -1,0 +1,358 @@
+//! Settings as values: the defaults, and what a file or the environment says instead.
+//!
+//! A key that is not known or a value that does not fit is a warning that names its line; the
+//! rest of the file counts.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::layout::Layout;
+
+/// The file that documents every setting at its default.
+pub const DOCUMENTED: &str = include_str!("../../assets/config.toml");
+
+/// Every setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// When output is coloured.
+    pub color: Color,
+    /// The name that signs changes in the history.
+    pub author: String,
+    /// Whether stores are looked for in the current project.
+    pub discover_project: bool,
+    /// Whether stores are looked for where agents keep theirs in the home directory.
+    pub discover_home: bool,
+    /// Where the coder's lessons are.
+    pub coder_path: String,
+    /// Stores that are named by hand.
+    pub stores: Vec<StoreSetting>,
+}
+
+/// When output is coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// A store that the settings name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StoreSetting {
+    /// Its name.
+    pub name: String,
+    /// Its root; `~/` is the home directory.
+    pub path: String,
+    /// Its layout, where the files do not speak for themselves.
+    pub layout: Option<Layout>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            color: Color::Auto,
+            author: "you".to_owned(),
+            discover_project: true,
+            discover_home: true,
+            coder_path: "~/.sonph-code-memory".to_owned(),
+            stores: Vec::new(),
+        }
+    }
+}
+
+/// Something in the settings that was passed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// The file and line, or the variable.
+    pub place: String,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+/// Every key that holds one value.
+pub const KEYS: [&str; 5] = [
+    "color",
+    "author",
+    "discover.project",
+    "discover.home",
+    "coder.path",
+];
+
+impl Settings {
+    /// Takes over what a settings file says.
+    pub fn read_file(&mut self, path: &Path, text: &str) -> Vec<Warning> {
+        let mut reading = Reading {
+            settings: self,
+            text,
+            warnings: Vec::new(),
+        };
+        match DeTable::parse(text) {
+            Ok(table) => reading.table("", table.get_ref()),
+            Err(error) => {
+                let at = error.span().map_or(0, |span| span.start);
+                let message = error.message().lines().next().unwrap_or("not TOML");
+                reading.warn(at, format!("{message}; the file is not used"));
+            }
+        }
+        let mut warnings = reading.warnings;
+        warnings.sort();
+        warnings
+            .into_iter()
+            .map(|(line, message)| Warning {
+                place: format!("{}:{line}", path.display()),
+                message,
+            })
+            .collect()
+    }
+
+    /// Takes over what variables such as `TOME_DISCOVER_HOME` say.
+    pub fn read_variables<'a>(
+        &mut self,
+        variables: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        for (name, value) in variables {
+            let key = KEYS.iter().find(|key| variable(key) == name);
+            let problem = match key {
+                Some(key) => self.set(key, value).err(),
+                None => Some("no setting of that name".to_owned()),
+            };
+            warnings.extend(problem.map(|message| Warning {
+                place: name.to_owned(),
+                message,
+            }));
+        }
+        warnings
+    }
+
+    /// Sets one value from its text.
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let flag = || match value {
+            "true" | "1" => Ok(true),
+            "false" | "0" => Ok(false),
+            other => Err(format!("'{other}' is neither true nor false")),
+        };
+        match key {
+            "color" => {
+                self.color = match value {
+                    "auto" => Color::Auto,
+                    "always" => Color::Always,
+                    "never" => Color::Never,
+                    other => return Err(format!("'{other}' is not auto, always or never")),
+                }
+            }
+            "author" if value.trim().is_empty() => return Err("a name cannot be empty".to_owned()),
+            "author" => value.trim().clone_into(&mut self.author),
+            "discover.project" => self.discover_project = flag()?,
+            "discover.home" => self.discover_home = flag()?,
+            "coder.path" => value.clone_into(&mut self.coder_path),
+            other => return Err(unknown(other)),
+        }
+        Ok(())
+    }
+}
+
+/// The variable that sets `key`.
+pub fn variable(key: &str) -> String {
+    format!("TOME_{}", key.replace('.', "_").to_uppercase())
+}
+
+/// A path of the settings: `~/` is `home`, anything relative is below `base`.
+pub fn expand(path: &str, home: &Path, base: &Path) -> PathBuf {
+    match path.strip_prefix("~/") {
+        Some(rest) => home.join(rest),
+        None if path == "~" => home.to_owned(),
+        None => base.join(path),
+    }
+}
+
+fn unknown(key: &str) -> String {
+    let near = KEYS
+        .iter()
+        .filter(|known| {
+            let (a, b) = (known.rsplit('.').next(), key.rsplit('.').next());
+            a.zip(b).is_some_and(|(a, b)| alike(a, b))
+        })
+        .min_by_key(|known| known.len());
+    match near {
+        Some(near) => format!("no setting '{key}'; '{near}' may be meant"),
+        None => format!("no setting '{key}'"),
+    }
+}
+
+/// Whether two words differ by a letter or so.
+fn alike(a: &str, b: &str) -> bool {
+    let shared = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+    let tail = a
+        .chars()
+        .rev()
+        .zip(b.chars().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let longer = a.chars().count().max(b.chars().count());
+    shared + tail + 2 >= longer
+}
+
+struct Reading<'a> {
+    settings: &'a mut Settings,
+    text: &'a str,
+    /// Each with the line that it is about.
+    warnings: Vec<(usize, String)>,
+}
+
+impl Reading<'_> {
+    fn warn(&mut self, at: usize, message: String) {
+        let before = self.text.get(..at).unwrap_or(self.text);
+        let line = before.matches('\n').count() + 1;
+        self.warnings.push((line, message));
+    }
+
+    fn table(&mut self, prefix: &str, table: &DeTable<'_>) {
+        for (key, value) in table {
+            let name = format!("{prefix}{}", key.get_ref());
+            let at = key.span().start;
+            match value.get_ref() {
+                DeValue::Table(inner) => {
+                    let known = KEYS.iter().any(|k| k.starts_with(&format!("{name}.")));
+                    if known {
+                        self.table(&format!("{name}."), inner);
+                    } else {
+                        self.warn(at, unknown(&name));
+                    }
+                }
+                DeValue::Array(list) if name == "store" => {
+                    for store in list {
+                        self.store(store);
+                    }
+                }
+                DeValue::String(text) => self.scalar(at, &name, text),
+                DeValue::Boolean(flag) => self.scalar(at, &name, &flag.to_string()),
+                _ => self.warn(at, format!("'{name}' takes a text, true or false")),
+            }
+        }
+    }
+
+    fn scalar(&mut self, at: usize, name: &str, value: &str) {
+        if let Err(message) = self.settings.set(name, value) {
+            self.warn(at, message);
+        }
+    }
+
+    fn store(&mut self, value: &Spanned<DeValue<'_>>) {
+        let at = value.span().start;
+        let DeValue::Table(table) = value.get_ref() else {
+            return self.warn(at, "a store is a table with name and path".to_owned());
+        };
+        let mut store = StoreSetting::default();
+        for (key, value) in table {
+            let at = key.span().start;
+            let DeValue::String(text) = value.get_ref() else {
+                self.warn(at, format!("'{}' takes a text", key.get_ref()));
+                continue;
+            };
+            match key.get_ref().as_ref() {
+                "name" => store.name = text.to_string(),
+                "path" => store.path = text.to_string(),
+                "layout" => match text.parse() {
+                    Ok(layout) => store.layout = Some(layout),
+                    Err(error) => self.warn(at, format!("{error}")),
+                },
+                other => self.warn(
+                    at,
+                    format!("a store has name, path and layout, not '{other}'"),
+                ),
+            }
+        }
+        if store.name.is_empty() || store.path.is_empty() {
+            return self.warn(at, "a store needs a name and a path".to_owned());
+        }
+        self.settings.stores.push(store);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Settings, Vec<String>) {
+        let mut settings = Settings::default();
+        let warnings = settings.read_file(Path::new("config.toml"), text);
+        (settings, warnings.iter().map(Warning::to_string).collect())
+    }
+
+    #[test]
+    fn the_documented_file_is_the_defaults_and_names_every_key() {
+        let (settings, warnings) = read(DOCUMENTED);
+        assert_eq!(warnings, [""; 0]);
+        assert_eq!(settings, Settings::default());
+        let table: toml::Table = DOCUMENTED.parse().expect("TOML");
+        for key in KEYS {
+            let mut at = toml::Value::Table(table.clone());
+            for part in key.split('.') {
+                at = at.get(part).expect(key).clone();
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_changes_what_it_names() {
+        let (settings, warnings) = read(
+            "author = \"kim\"\n[discover]\nhome = false\n[[store]]\nname = \"team\"\npath = \"~/t\"\nlayout = \"facts\"\n",
+        );
+        assert_eq!(warnings, [""; 0]);
+        assert_eq!(settings.author, "kim");
+        assert!(!settings.discover_home);
+        assert_eq!(settings.stores[0].layout, Some(Layout::Facts));
+    }
+
+    #[test]
+    fn what_is_wrong_is_a_warning_with_its_line_and_the_rest_counts() {
+        let (settings, warnings) = read(
+            "colour = \"auto\"\ncolor = 3\nauthor = \"kim\"\n\n[discover]\nhome = \"maybe\"\nhoem = true\n[nothing]\nx = 1\n[[store]]\nname = \"a\"\n",
+        );
+        assert_eq!(settings.author, "kim");
+        assert_eq!(
+            warnings,
+            [
+                "config.toml:1: no setting 'colour'; 'color' may be meant",
+                "config.toml:2: 'color' takes a text, true or false",
+                "config.toml:6: 'maybe' is neither true nor false",
+                "config.toml:7: no setting 'discover.hoem'; 'discover.home' may be meant",
+                "config.toml:8: no setting 'nothing'",
+                "config.toml:10: a store needs a name and a path",
+            ]
+        );
+        let (settings, warnings) = read("author = \"kim\"\nbroken = [\n");
+        assert_eq!(settings, Settings::default());
+        assert!(warnings[0].starts_with("config.toml:2:"), "{warnings:?}");
+    }
+
+    #[test]
+    fn variables_win_and_unknown_ones_are_told() {
+        let mut settings = Settings::default();
+        let warnings = settings.read_variables(
+            [
+                ("TOME_AUTHOR", "kim"),
+                ("TOME_DISCOVER_HOME", "0"),
+                ("TOME_COLR", "x"),
+            ]
+            .into_iter(),
+        );
+        assert_eq!(settings.author, "kim");
+        assert!(!settings.discover_home);
+        assert_eq!(warnings.len(), 1);
+        assert_eq!(warnings[0].place, "TOME_COLR");
+    }
+}
