@@ -1,1 +1,126 @@
-//! The command line.
+//! The command line: arguments in, the core called, words or JSON out.
+//!
+//! [`args`] defines every verb once; help, completions and man page come from it. Each verb
+//! is a file. [`world`] is the only place that looks at the environment, the home directory and
+//! the clock. Exit: 0 done, 1 nothing found or check failed, 2 error.
+
+pub mod args;
+mod change;
+mod completions;
+mod context;
+mod history;
+mod index;
+mod list;
+mod print;
+mod read;
+mod select;
+mod stores;
+mod undo;
+mod view;
+mod world;
+mod write;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, FromArgMatches as _};
+
+use crate::core::Error;
+use crate::core::layout::Layout;
+
+use args::{Args, Verb};
+use print::Printer;
+use world::World;
+
+/// How a verb ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// It did what was asked.
+    Done,
+    /// There was nothing to find, or a check failed.
+    Nothing,
+}
+
+/// Why a verb could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    /// The core said no; a layout may have words of its own for it.
+    #[error("{}", told(.0, *.1))]
+    Core(Error, Option<Layout>),
+    /// The arguments do not say enough.
+    #[error("{0}")]
+    Asked(String),
+    /// The output could not be written.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Core(error, None)
+    }
+}
+
+fn told(error: &Error, layout: Option<Layout>) -> String {
+    match layout {
+        Some(layout) => layout.rules().say(error),
+        None => error.to_string(),
+    }
+}
+
+type Ended = Result<Outcome, Failure>;
+
+/// Runs the program with the process's own arguments and environment.
+pub fn run() -> ExitCode {
+    let matches = Args::command().get_matches();
+    let args = match Args::from_arg_matches(&matches) {
+        Ok(args) => args,
+        Err(error) => error.exit(),
+    };
+    let world = match World::of_process(&args.common) {
+        Ok(world) => world,
+        Err(failure) => {
+            print::complain(&failure.to_string());
+            return ExitCode::from(2);
+        }
+    };
+    for warning in &world.warnings {
+        print::complain(&format!("warning: {warning}"));
+    }
+    let mut printer = Printer::of_process(&args.common, &world.settings);
+    match dispatch(&args.verb, &world, &mut printer).and_then(|ended| {
+        printer.flush()?;
+        Ok(ended)
+    }) {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Nothing) => ExitCode::from(1),
+        // Whoever read the output has seen enough.
+        Err(Failure::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(failure) => {
+            print::complain(&failure.to_string());
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn dispatch(verb: &Verb, world: &World, printer: &mut Printer) -> Ended {
+    match verb {
+        Verb::Stores => stores::run(world, printer),
+        Verb::List => list::run(world, printer),
+        Verb::View(args) => view::run(args, world, printer),
+        Verb::Read(args) => read::run(args, world, printer),
+        Verb::Context => context::run(world, printer),
+        Verb::Write(args) => write::write(args, world, printer),
+        Verb::Append(args) => write::append(args, world, printer),
+        Verb::Patch(args) => write::patch(args, world, printer),
+        Verb::Delete(args) => write::delete(args, world, printer),
+        Verb::Rename(args) => write::rename(args, world, printer),
+        Verb::Index(args) => index::run(args, world, printer),
+        Verb::History(args) => history::run(args, world, printer),
+        Verb::Undo(args) => undo::undo(args, world, printer),
+        Verb::Redo(args) => undo::redo(args, world, printer),
+        Verb::Restore(args) => undo::restore(args, world, printer),
+        Verb::Completions(args) => completions::run(args, printer),
+        Verb::Man => completions::man(printer),
+    }
+}

@@ -1,0 +1,319 @@
+//! Every verb and flag, defined once.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::core::layout::Layout;
+use crate::core::memory::Revision;
+
+/// See, search, fix and prune what coding agents remember.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tome",
+    version,
+    about,
+    propagate_version = true,
+    after_help = "Exit: 0 done, 1 nothing found or check failed, 2 error. Every change can be undone: tome undo."
+)]
+pub struct Args {
+    /// Flags that every verb takes.
+    #[command(flatten)]
+    pub common: Common,
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// Flags that every verb takes, before or after it.
+#[derive(Debug, Clone, Default, ClapArgs)]
+pub struct Common {
+    /// A store, by its name or its directory [default: every store of the current project]
+    #[arg(long, global = true, value_name = "PATH|NAME")]
+    pub store: Vec<String>,
+    /// Every store that can be found, not only the current project's
+    #[arg(long, global = true)]
+    pub all: bool,
+    /// The layout of a store whose files do not tell: session, facts, index, coder or events
+    #[arg(long, global = true, value_name = "LAYOUT")]
+    pub layout: Option<Layout>,
+    /// Print JSON: one object with "schema": 1
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN")]
+    pub color: Option<When>,
+    /// Another settings file
+    #[arg(long, global = true, value_name = "FILE", env = "TOME_CONFIG")]
+    pub config: Option<PathBuf>,
+}
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Show the stores that were found, and why
+    Stores,
+    /// List the memories
+    List,
+    /// Show a store as its agent sees it: the index, or a line for each file
+    View(ViewArgs),
+    /// Print a memory, or a part of it
+    Read(ReadArgs),
+    /// Print what an agent gets to read at the start
+    Context,
+    /// Make a memory, or replace all of it; content from --content or standard input
+    Write(WriteArgs),
+    /// Replace a part of a memory
+    Patch(PatchArgs),
+    /// Add to the end of a memory; content from --content or standard input
+    Append(AppendArgs),
+    /// Remove memories; `tome undo` brings them back
+    Delete(DeleteArgs),
+    /// Give a memory another name, links and index included, or move it to STORE:PATH
+    Rename(RenameArgs),
+    /// Bring the index up to date, or check it
+    Index(IndexArgs),
+    /// Show what was changed, newest first
+    History(HistoryArgs),
+    /// Take back the last change, or the one with this id
+    Undo(UndoArgs),
+    /// Make the change again that was taken back last
+    Redo(RedoArgs),
+    /// Bring the files of a change back to what it left behind, or to what it deleted
+    Restore(RestoreArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man,
+}
+
+/// Arguments of `view`.
+#[derive(Debug, ClapArgs)]
+pub struct ViewArgs {
+    /// Which view
+    #[arg(value_enum, default_value = "index")]
+    pub target: ViewTarget,
+}
+
+/// Which view of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ViewTarget {
+    /// The index.
+    Index,
+    /// A line for each file.
+    Files,
+}
+
+/// Arguments of `read`.
+#[derive(Debug, ClapArgs)]
+pub struct ReadArgs {
+    /// What to read: [STORE:]PATH, with #L10, #L10-20 or #entry-title for a part
+    #[arg(value_name = "REF")]
+    pub reference: String,
+}
+
+/// Flags of every verb that changes something.
+#[derive(Debug, ClapArgs)]
+pub struct ChangeFlags {
+    /// Print what would change as a unified diff, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Change the file only if this is still its revision (see `tome read --json`)
+    #[arg(long, value_name = "REVISION")]
+    pub expect: Option<Revision>,
+}
+
+/// Where content comes from.
+#[derive(Debug, ClapArgs)]
+pub struct ContentFlags {
+    /// The content [default: standard input]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub content: Option<String>,
+}
+
+/// Arguments of `write`.
+#[derive(Debug, ClapArgs)]
+pub struct WriteArgs {
+    /// The file: [STORE:]PATH
+    pub path: String,
+    /// The name or title
+    #[arg(long, value_name = "TEXT")]
+    pub name: Option<String>,
+    /// The description; in a facts store the summary
+    #[arg(long, value_name = "TEXT")]
+    pub description: Option<String>,
+    /// The type; in an index store user, feedback, project or reference
+    #[arg(long = "type", value_name = "TYPE")]
+    pub category: Option<String>,
+    /// A tag or keyword; may be given again
+    #[arg(long, value_name = "WORD")]
+    pub tag: Vec<String>,
+    /// Where the content comes from.
+    #[command(flatten)]
+    pub content: ContentFlags,
+    /// How to change.
+    #[command(flatten)]
+    pub change: ChangeFlags,
+}
+
+/// Arguments of `patch`.
+#[derive(Debug, ClapArgs)]
+pub struct PatchArgs {
+    /// The file: [STORE:]PATH
+    pub path: String,
+    /// The text that is there
+    #[arg(
+        long,
+        value_name = "TEXT",
+        requires = "new",
+        allow_hyphen_values = true
+    )]
+    pub old: Option<String>,
+    /// The text that shall be there
+    #[arg(
+        long,
+        value_name = "TEXT",
+        requires = "old",
+        allow_hyphen_values = true
+    )]
+    pub new: Option<String>,
+    /// A JSON file with [{"oldText": …, "newText": …}, …], applied all or none; - for standard input
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "old",
+        required_unless_present = "old"
+    )]
+    pub patches: Option<PathBuf>,
+    /// How to change.
+    #[command(flatten)]
+    pub change: ChangeFlags,
+}
+
+/// Arguments of `append`.
+#[derive(Debug, ClapArgs)]
+pub struct AppendArgs {
+    /// The file: [STORE:]PATH
+    pub path: String,
+    /// The new summary of the file, in a facts store
+    #[arg(long, value_name = "TEXT")]
+    pub summary: Option<String>,
+    /// The title of the entry, where the layout has entries
+    #[arg(long, value_name = "TEXT")]
+    pub name: Option<String>,
+    /// The description of the entry
+    #[arg(long, value_name = "TEXT", conflicts_with = "summary")]
+    pub description: Option<String>,
+    /// The type of a memory that is made by this; of an event, the kind of event
+    #[arg(long = "type", value_name = "TYPE")]
+    pub category: Option<String>,
+    /// A tag or keyword; may be given again
+    #[arg(long, value_name = "WORD")]
+    pub tag: Vec<String>,
+    /// Where the content comes from.
+    #[command(flatten)]
+    pub content: ContentFlags,
+    /// How to change.
+    #[command(flatten)]
+    pub change: ChangeFlags,
+}
+
+/// Arguments of `delete`.
+#[derive(Debug, ClapArgs)]
+pub struct DeleteArgs {
+    /// The files: [STORE:]PATH
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<String>,
+    /// How to change.
+    #[command(flatten)]
+    pub change: ChangeFlags,
+}
+
+/// Arguments of `rename`.
+#[derive(Debug, ClapArgs)]
+pub struct RenameArgs {
+    /// The file: [STORE:]PATH
+    pub old: String,
+    /// Its new name, or STORE:PATH to move it there
+    pub new: String,
+    /// How to change.
+    #[command(flatten)]
+    pub change: ChangeFlags,
+}
+
+/// Arguments of `index`.
+#[derive(Debug, ClapArgs)]
+pub struct IndexArgs {
+    /// Only check: print the difference and exit with 1 if there is one
+    #[arg(long, conflicts_with_all = ["rewrite", "dry_run"])]
+    pub check: bool,
+    /// Replace a hand-written index by a generated one
+    #[arg(long)]
+    pub rewrite: bool,
+    /// Print what would change as a unified diff, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Arguments of `history`.
+#[derive(Debug, ClapArgs)]
+pub struct HistoryArgs {
+    /// Only changes of this file
+    pub path: Option<String>,
+    /// Show at most this many
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    pub limit: usize,
+    /// Show the difference that each change made
+    #[arg(long, short = 'p')]
+    pub diff: bool,
+}
+
+/// Arguments of `undo`.
+#[derive(Debug, ClapArgs)]
+pub struct UndoArgs {
+    /// The change, by its id or the end of it
+    pub id: Option<String>,
+    /// Print what would change as a unified diff, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Arguments of `redo`.
+#[derive(Debug, ClapArgs)]
+pub struct RedoArgs {
+    /// Print what would change as a unified diff, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Arguments of `restore`.
+#[derive(Debug, ClapArgs)]
+pub struct RestoreArgs {
+    /// The change, by its id or the end of it
+    pub id: String,
+    /// Only this file of it
+    pub path: Option<String>,
+    /// Print what would change as a unified diff, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, ClapArgs)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: Shell,
+}

@@ -1,0 +1,110 @@
+//! `tome history`: what was changed, newest first.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::args::HistoryArgs;
+use super::change::{as_json, short};
+use super::print::{Cell, Printer, Role, age};
+use super::world::World;
+use super::{Ended, Outcome};
+use crate::core::Result;
+use crate::core::change::{Edit, diff};
+use crate::core::citation::Citation;
+use crate::core::history::{History, Record, Touch};
+
+pub(super) fn run(args: &HistoryArgs, world: &World, printer: &mut Printer) -> Ended {
+    let stores = world.stores()?;
+    let roots: Vec<&Path> = stores.iter().map(|store| store.root().path()).collect();
+    let path = args.path.as_ref().map(|path| {
+        let Ok(citation) = path.parse::<Citation>();
+        citation.path
+    });
+    let mut records = world.history.records()?;
+    records.retain(|record| {
+        let of_path = |touch: &Touch| {
+            let reference = touch.reference();
+            path.as_deref()
+                .is_none_or(|path| path == reference || path == touch.path)
+        };
+        let here = |touch: &Touch| world.common.all || roots.contains(&touch.root.as_path());
+        record
+            .files
+            .iter()
+            .any(|touch| here(touch) && of_path(touch))
+    });
+    records.reverse();
+    records.truncate(args.limit);
+    if printer.is_json() {
+        let mut changes: Vec<Value> = Vec::new();
+        for record in &records {
+            let mut change = as_json(record);
+            if args.diff {
+                change["diff"] = json!(diffed(&world.history, record)?);
+            }
+            changes.push(change);
+        }
+        printer.object(json!({ "changes": changes }))?;
+    } else if args.diff {
+        for record in &records {
+            printer.table(&[row(record, world)])?;
+            printer.diff(&diffed(&world.history, record)?)?;
+        }
+    } else {
+        let rows: Vec<Vec<Cell>> = records.iter().map(|record| row(record, world)).collect();
+        printer.table(&rows)?;
+    }
+    Ok(if records.is_empty() {
+        Outcome::Nothing
+    } else {
+        Outcome::Done
+    })
+}
+
+fn row(record: &Record, world: &World) -> Vec<Cell> {
+    let asked: Vec<&Touch> = record.files.iter().filter(|file| !file.derived).collect();
+    let shown = if asked.is_empty() {
+        record.files.iter().collect()
+    } else {
+        asked
+    };
+    let sum = |count: fn(&Touch) -> usize| shown.iter().map(|touch| count(touch)).sum::<usize>();
+    let what = match shown.as_slice() {
+        [one] => one.reference(),
+        many => format!("{} files", many.len()),
+    };
+    let now = world.moment.time.as_millisecond();
+    vec![
+        Cell::new(Role::Quiet, short(&record.id)),
+        Cell::number(Role::Plain, age(record.time, now)),
+        Cell::plain(format!("{} · {}", record.author.who, record.author.door)),
+        Cell::new(Role::Strong, record.verb.name()),
+        Cell::plain(what),
+        Cell::number(Role::Added, format!("+{}", sum(|touch| touch.added))),
+        Cell::new(Role::Removed, format!("−{}", sum(|touch| touch.removed))),
+    ]
+}
+
+/// The difference that a recorded change made.
+fn diffed(history: &History, record: &Record) -> Result<String> {
+    let mut out = String::new();
+    for touch in &record.files {
+        let version = |revision: Option<_>| {
+            revision
+                .map(|revision| history.version(&revision))
+                .transpose()
+        };
+        out.push_str(&diff::unified(&Edit {
+            root: touch.root.clone(),
+            layout: touch.layout,
+            path: touch.path.clone(),
+            before: version(touch.before)?,
+            after: version(touch.after)?,
+            derived: touch.derived,
+            emptied: Vec::new(),
+            mode: touch.mode,
+        }));
+    }
+    Ok(out)
+}

@@ -1,0 +1,120 @@
+//! `tome list`: every memory of the stores that are meant.
+
+use serde_json::{Value, json};
+
+use super::print::{Cell, Printer, Role, complain};
+use super::world::World;
+use super::{Ended, Outcome};
+use crate::core::layout::size;
+use crate::core::memory::Memory;
+use crate::core::store::Store;
+
+pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
+    let stores = world.stores()?;
+    let mut listed: Vec<(&Store, Vec<Memory>)> = Vec::new();
+    for store in &stores {
+        listed.push((store, store.list()?));
+    }
+    if printer.is_json() {
+        let memories: Vec<Value> = listed
+            .iter()
+            .flat_map(|(store, memories)| memories.iter().map(|memory| as_json(store, memory)))
+            .collect();
+        printer.object(json!({ "memories": memories }))?;
+    } else {
+        for (at, (store, memories)) in listed.iter().enumerate() {
+            if stores.len() > 1 {
+                if at > 0 {
+                    printer.line("")?;
+                }
+                let heading = printer.paint(Role::Strong, store.name());
+                let layout = printer.paint(Role::Quiet, store.layout().name());
+                printer.painted(&format!("{heading}  {layout}"))?;
+            }
+            let rows: Vec<Vec<Cell>> = memories.iter().map(row).collect();
+            printer.table(&rows)?;
+            for memory in memories {
+                if let Some(problem) = &memory.problem {
+                    complain(&format!("warning: {}: {problem}", memory.path));
+                }
+            }
+        }
+    }
+    let any = listed.iter().any(|(_, memories)| !memories.is_empty());
+    Ok(if any { Outcome::Done } else { Outcome::Nothing })
+}
+
+fn row(memory: &Memory) -> Vec<Cell> {
+    let day = memory.updated.as_deref().unwrap_or_default();
+    let summary = match memory.summary.as_str() {
+        "" => &memory.title,
+        summary => summary,
+    };
+    let path = match memory.problem {
+        Some(_) => Cell::new(Role::Amber, &memory.path),
+        None => Cell::new(Role::Strong, &memory.path),
+    };
+    vec![
+        path,
+        Cell::plain(memory.category.as_deref().unwrap_or_default()),
+        Cell::number(Role::Quiet, size(memory.size)),
+        Cell::new(Role::Quiet, day.split('T').next().unwrap_or_default()),
+        Cell::plain(shortened(summary)),
+    ]
+}
+
+/// A summary that leaves the columns readable.
+fn shortened(summary: &str) -> String {
+    const MOST: usize = 100;
+    let mut short: String = summary.chars().take(MOST).collect();
+    if short.len() < summary.len() {
+        short.push('…');
+    }
+    short.replace('\n', " ")
+}
+
+fn as_json(store: &Store, memory: &Memory) -> Value {
+    let mut value = json!({
+        "store": store.name(),
+        "path": memory.path,
+        "kind": memory.kind,
+        "name": memory.title,
+        "summary": memory.summary,
+        "size": memory.size,
+    });
+    let optional = [
+        ("type", memory.category.clone().map(Value::from)),
+        ("created", memory.created.clone().map(Value::from)),
+        ("updated", memory.updated.clone().map(Value::from)),
+        (
+            "tags",
+            Some(json!(memory.tags)).filter(|_| !memory.tags.is_empty()),
+        ),
+        ("problem", memory.problem.clone().map(Value::from)),
+        (
+            "entries",
+            Some(entries(memory)).filter(|_| !memory.entries.is_empty()),
+        ),
+    ];
+    for (key, given) in optional {
+        if let Some(given) = given {
+            value[key] = given;
+        }
+    }
+    value
+}
+
+fn entries(memory: &Memory) -> Value {
+    memory
+        .entries
+        .iter()
+        .map(|entry| {
+            json!({
+                "title": entry.title,
+                "summary": entry.summary,
+                "line": entry.line,
+                "citation": format!("{}#{}", memory.path, entry.slug()),
+            })
+        })
+        .collect()
+}

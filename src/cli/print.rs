@@ -1,0 +1,293 @@
+//! Output: data on standard output, words on standard error, and nothing from a file that a
+//! terminal would take for a command.
+
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+
+use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr as _;
+
+use super::args::{Common, When};
+use crate::core::config::{Color, Settings};
+
+/// Where a verb's data goes.
+pub(super) struct Printer {
+    out: Box<dyn Write>,
+    json: bool,
+    color: bool,
+    terminal: bool,
+}
+
+/// What a piece of text is, for its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Text as it is.
+    Plain,
+    /// A heading or a name.
+    Strong,
+    /// What matters less.
+    Quiet,
+    /// Something added.
+    Added,
+    /// Something removed.
+    Removed,
+    /// Something to look at.
+    Amber,
+}
+
+impl Role {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Strong => "1",
+            Self::Quiet => "2",
+            Self::Added => "32",
+            Self::Removed => "31",
+            Self::Amber => "33",
+        }
+    }
+}
+
+impl Printer {
+    pub(super) fn of_process(common: &Common, settings: &Settings) -> Self {
+        let terminal = io::stdout().is_terminal();
+        let wanted = match common.color {
+            Some(When::Auto) => Color::Auto,
+            Some(When::Always) => Color::Always,
+            Some(When::Never) => Color::Never,
+            None => settings.color,
+        };
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self {
+            out: Box::new(BufWriter::new(io::stdout())),
+            json: common.json,
+            color: match wanted {
+                Color::Always => true,
+                Color::Never => false,
+                Color::Auto => terminal && !no_color,
+            },
+            terminal,
+        }
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// A line of text, made safe for a terminal.
+    pub(super) fn line(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{}", visible(text))
+    }
+
+    /// The content of a file: byte for byte into a pipe, made safe for a terminal.
+    pub(super) fn content(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if !self.terminal {
+            return self.out.write_all(bytes);
+        }
+        let text = String::from_utf8_lossy(bytes);
+        self.out.write_all(visible(&text).as_bytes())?;
+        if text.is_empty() || text.ends_with('\n') {
+            return Ok(());
+        }
+        writeln!(self.out)
+    }
+
+    /// One JSON object with the schema's number in it.
+    pub(super) fn object(&mut self, mut value: Value) -> io::Result<()> {
+        value["schema"] = json!(1);
+        let text = serde_json::to_string(&value)?;
+        // JSON leaves these as they are, but a terminal may not.
+        let mut safe = String::with_capacity(text.len());
+        for c in text.chars() {
+            match c {
+                '\u{7f}'..='\u{9f}' => write!(safe, "\\u{:04x}", u32::from(c))
+                    .map_err(|_| io::Error::other("formatting"))?,
+                c => safe.push(c),
+            }
+        }
+        writeln!(self.out, "{safe}")
+    }
+
+    /// Text in the colour of its role.
+    pub(super) fn paint(&self, role: Role, text: &str) -> String {
+        let text = visible(text);
+        match role.code() {
+            "" => text,
+            code if self.color => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            _ => text,
+        }
+    }
+
+    /// A line that was painted already.
+    pub(super) fn painted(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{text}")
+    }
+
+    /// A unified diff with its lines in colour.
+    pub(super) fn diff(&mut self, diff: &str) -> io::Result<()> {
+        for line in diff.lines() {
+            let role = match line.as_bytes() {
+                [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Role::Strong,
+                [b'+', ..] => Role::Added,
+                [b'-', ..] => Role::Removed,
+                [b'@', ..] | [b'\\', ..] => Role::Quiet,
+                _ => Role::Plain,
+            };
+            let painted = self.paint(role, line);
+            self.painted(&painted)?;
+        }
+        Ok(())
+    }
+
+    /// Rows with aligned columns; the last column is not padded.
+    pub(super) fn table(&mut self, rows: &[Vec<Cell>]) -> io::Result<()> {
+        let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            cells
+                .map(|cell| visible(&cell.text).width())
+                .max()
+                .unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        for row in rows {
+            let mut line = String::new();
+            for (at, cell) in row.iter().enumerate() {
+                let gap = " ".repeat(widths[at] - visible(&cell.text).width());
+                let painted = self.paint(cell.role, &cell.text);
+                let last = at + 1 == row.len();
+                match cell.side {
+                    Side::Right => line.push_str(&format!("{gap}{painted}")),
+                    Side::Left if last => line.push_str(&painted),
+                    Side::Left => line.push_str(&format!("{painted}{gap}")),
+                }
+                if !last {
+                    line.push_str("  ");
+                }
+            }
+            self.painted(line.trim_end())?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// On which side of its column a cell stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Left,
+    Right,
+}
+
+/// A cell of a table.
+#[derive(Debug, Clone)]
+pub(super) struct Cell {
+    text: String,
+    role: Role,
+    side: Side,
+}
+
+impl Cell {
+    pub(super) fn new(role: Role, text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            role,
+            side: Side::Left,
+        }
+    }
+
+    pub(super) fn plain(text: impl Into<String>) -> Self {
+        Self::new(Role::Plain, text)
+    }
+
+    pub(super) fn number(role: Role, text: impl Into<String>) -> Self {
+        Self {
+            side: Side::Right,
+            ..Self::new(role, text)
+        }
+    }
+}
+
+/// Text with control characters made visible, so that none of them acts on a terminal.
+pub(super) fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            '\r' => {}
+            '\u{0}'..='\u{1f}' => {
+                out.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'));
+            }
+            '\u{7f}' => out.push('\u{2421}'),
+            // C1 controls, and marks that turn the direction of the text around them.
+            '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                out.push('\u{fffd}');
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Says something on standard error.
+pub(super) fn complain(text: &str) {
+    let text = visible(text);
+    let line = if text.starts_with("Error:") {
+        format!("{text}\n")
+    } else {
+        format!("tome: {text}\n")
+    };
+    // With standard error gone there is nobody left to tell.
+    drop(io::stderr().write_all(line.as_bytes()));
+}
+
+/// A word for an agent or a person that watches, not for a program that reads.
+pub(super) fn mention(text: &str) {
+    if io::stderr().is_terminal() {
+        complain(text);
+    }
+}
+
+/// How long ago something was, in a few letters.
+pub(super) fn age(then: i64, now: i64) -> String {
+    let seconds = (now - then).max(0) / 1000;
+    match seconds {
+        0..60 => "now".to_owned(),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..86_400 => format!("{}h", seconds / 3_600),
+        86_400..2_592_000 => format!("{}d", seconds / 86_400),
+        2_592_000..31_536_000 => format!("{}mo", seconds / 2_592_000),
+        _ => format!("{}y", seconds / 31_536_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_shown_not_sent() {
+        assert_eq!(
+            visible("a\u{1b}[31mb\u{9b}c\u{202e}d\n\t\0\r"),
+            "a␛[31mb\u{fffd}c\u{fffd}d\n\t␀"
+        );
+    }
+
+    #[test]
+    fn ages_are_short() {
+        let day = 86_400_000;
+        for (ago, text) in [
+            (0, "now"),
+            (120_000, "2m"),
+            (7_200_000, "2h"),
+            (3 * day, "3d"),
+            (65 * day, "2mo"),
+            (800 * day, "2y"),
+        ] {
+            assert_eq!(age(0, ago), text);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! `tome read`: a memory, or a part of it.
+
+use serde_json::json;
+
+use super::args::ReadArgs;
+use super::print::Printer;
+use super::world::World;
+use super::{Ended, Failure, Outcome};
+use crate::core::Error;
+use crate::core::citation::Part;
+
+pub(super) fn run(args: &ReadArgs, world: &World, printer: &mut Printer) -> Ended {
+    let (store, citation) = world.holder(&args.reference)?;
+    let worded = |error: Error| Failure::Core(error, Some(store.layout()));
+    let document = store.read(&citation.path).map_err(worded)?;
+    let text = document.lossy();
+    let file = store.locate(&citation.path)?;
+    let memory = store.rules().read(&file, &text);
+    let part = citation.part.of(&text, &memory, store.layout());
+    let part = part.ok_or_else(|| Error::not_found(&args.reference))?;
+    if printer.is_json() {
+        printer.object(json!({
+            "store": store.name(),
+            "path": document.path,
+            "text": part,
+            "size": document.bytes.len(),
+            "revision": document.revision,
+        }))?;
+    } else if citation.part == Part::Whole {
+        printer.content(&document.bytes)?;
+    } else {
+        printer.content(part.as_bytes())?;
+    }
+    Ok(Outcome::Done)
+}

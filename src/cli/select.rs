@@ -1,0 +1,188 @@
+//! From `--store`, `--all` and references to the stores that are meant.
+
+use std::path::Path;
+
+use super::Failure;
+use super::world::World;
+use crate::core::Error;
+use crate::core::citation::Citation;
+use crate::core::config::expand;
+use crate::core::discover::{Discovered, discover};
+use crate::core::layout::{Act, Layout};
+use crate::core::store::Store;
+
+impl World {
+    /// Everything that can be found from here, interrupted changes settled.
+    pub(super) fn discovered(&self) -> Result<Discovered, Failure> {
+        let found = discover(&self.around, &self.settings, self.reach());
+        let roots: Vec<&Path> = found.stores.iter().map(|f| f.store.root().path()).collect();
+        self.history.settle(&roots)?;
+        Ok(found)
+    }
+
+    /// The stores that are meant.
+    pub(super) fn stores(&self) -> Result<Vec<Store>, Failure> {
+        if self.common.store.is_empty() {
+            let found = self.discovered()?;
+            for problem in &found.problems {
+                super::print::complain(&problem.error.to_string());
+            }
+            return Ok(found.stores.into_iter().map(|found| found.store).collect());
+        }
+        let mut stores = Vec::new();
+        for asked in &self.common.store {
+            stores.push(self.named(asked, None)?);
+        }
+        Ok(stores)
+    }
+
+    /// The stores that hold memory, leaving out instruction files that nobody asked for.
+    pub(super) fn memory_stores(&self) -> Result<Vec<Store>, Failure> {
+        let mut stores = self.stores()?;
+        if self.common.store.is_empty() {
+            stores.retain(|store| store.layout() != Layout::Instructions);
+        }
+        Ok(stores)
+    }
+
+    /// The store with this name or at this path; one that does not exist yet gets the layout
+    /// of its `first` file.
+    fn named(&self, asked: &str, first: Option<&str>) -> Result<Store, Failure> {
+        let looks_like_a_path = asked.contains(['/', '\\']) || asked == "." || asked == "..";
+        if !looks_like_a_path {
+            let found = self.discovered()?;
+            let mut all = found.stores.into_iter().map(|found| found.store);
+            if let Some(store) = all.find(|store| store.name() == asked) {
+                return Ok(store);
+            }
+        }
+        let path = expand(asked, &self.around.home, &self.around.cwd);
+        let setting = self
+            .settings
+            .stores
+            .iter()
+            .find(|setting| expand(&setting.path, &self.around.home, &self.around.cwd) == path);
+        let layout = self
+            .common
+            .layout
+            .or(setting.and_then(|setting| setting.layout));
+        let name = path.file_name().map(|name| name.to_string_lossy());
+        let name = name.as_deref().unwrap_or(asked);
+        let store = match Store::open(name, &path, layout) {
+            Err(Error::NotFound { .. } | Error::Refused { .. })
+                if is_empty(&path) && first.and_then(Layout::of_first_file).is_some() =>
+            {
+                Store::open(name, &path, first.and_then(Layout::of_first_file))?
+            }
+            Err(Error::NotFound { .. }) if !looks_like_a_path => {
+                let known = self.discovered()?;
+                let known: Vec<&str> = known.stores.iter().map(|f| f.store.name()).collect();
+                return Err(Failure::Asked(format!(
+                    "no store '{asked}'; {}",
+                    if known.is_empty() {
+                        "none was found here, give a directory".to_owned()
+                    } else {
+                        format!("there are {}", known.join(", "))
+                    }
+                )));
+            }
+            opened => opened?,
+        };
+        self.history.settle(&[store.root().path()])?;
+        Ok(store)
+    }
+
+    /// The store that a reference means for reading or changing a file that is there.
+    pub(super) fn holder(&self, reference: &str) -> Result<(Store, Citation), Failure> {
+        let (mut stores, citation) = self.aimed(reference, None)?;
+        if stores.len() == 1 {
+            return Ok((stores.remove(0), citation));
+        }
+        let mut refused = None;
+        let mut holders: Vec<Store> = Vec::new();
+        for store in stores {
+            match store.locate(&citation.path) {
+                Ok(file) if store.root().has(&file) => holders.push(store),
+                Ok(_) => {}
+                Err(error) => refused = Some(error),
+            }
+        }
+        match (holders.len(), refused) {
+            (1, _) => Ok((holders.remove(0), citation)),
+            (0, Some(error)) => Err(error.into()),
+            (0, None) => Err(Error::not_found(citation.path).into()),
+            _ => Err(several(&holders, &citation.path)),
+        }
+    }
+
+    /// The store that a reference means for a file that may be new.
+    pub(super) fn taker(&self, reference: &str) -> Result<(Store, Citation), Failure> {
+        if let Ok(held) = self.holder(reference)
+            && held
+                .0
+                .locate(&held.1.path)
+                .is_ok_and(|file| held.0.root().has(&file))
+        {
+            return Ok(held);
+        }
+        let (mut stores, citation) = self.aimed(reference, Some(reference))?;
+        if stores.len() > 1 {
+            stores.retain(|store| {
+                let allowed = store
+                    .locate(&citation.path)
+                    .and_then(|file| store.rules().allow(Act::Append, &file, store.root()));
+                store.layout() != Layout::Instructions && allowed.is_ok()
+            });
+        }
+        match stores.len() {
+            1 => Ok((stores.remove(0), citation)),
+            0 => Err(Failure::Asked(format!(
+                "no store here takes {}; name one with --store",
+                citation.path
+            ))),
+            _ => Err(several(&stores, &citation.path)),
+        }
+    }
+
+    /// The stores that a reference can mean, and the reference taken apart.
+    fn aimed(
+        &self,
+        reference: &str,
+        first: Option<&str>,
+    ) -> Result<(Vec<Store>, Citation), Failure> {
+        let Ok(citation) = reference.parse::<Citation>();
+        if let Some(name) = &citation.store {
+            return Ok((vec![self.named(name, None)?], citation));
+        }
+        let stores = match self.common.store.as_slice() {
+            [one] => vec![self.named(one, first)?],
+            _ => self.stores()?,
+        };
+        if stores.is_empty() {
+            return Err(Failure::Asked(
+                "no store was found here; name one with --store (tome stores --all shows every one)"
+                    .to_owned(),
+            ));
+        }
+        Ok((stores, citation))
+    }
+}
+
+fn several(stores: &[Store], path: &str) -> Failure {
+    let names: Vec<String> = stores
+        .iter()
+        .map(|store| format!("{}:{path}", store.name()))
+        .collect();
+    Failure::Asked(format!(
+        "{path} could be in more than one store; say {}",
+        names.join(" or ")
+    ))
+}
+
+/// Whether a directory is missing or holds nothing.
+fn is_empty(path: &Path) -> bool {
+    match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(e) => e.kind() == std::io::ErrorKind::NotFound,
+    }
+}

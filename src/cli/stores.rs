@@ -1,0 +1,98 @@
+//! `tome stores`: what was found, and why.
+
+use serde_json::{Value, json};
+
+use super::print::{Cell, Printer, Role, complain};
+use super::world::World;
+use super::{Ended, Outcome};
+use crate::core::discover::Found;
+
+pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
+    let mut found = world.discovered()?;
+    if !world.common.store.is_empty() {
+        let asked = world.stores()?;
+        found.stores = asked
+            .into_iter()
+            .map(|store| Found {
+                store,
+                why: "asked for with --store".to_owned(),
+            })
+            .collect();
+    }
+    if printer.is_json() {
+        printer.object(as_json(world, &found.stores, &found.problems)?)?;
+    } else {
+        for problem in &found.problems {
+            complain(&problem.error.to_string());
+        }
+        if found.stores.is_empty() {
+            complain(NOTHING);
+        } else {
+            table(world, printer, &found.stores)?;
+        }
+    }
+    Ok(if found.stores.is_empty() {
+        Outcome::Nothing
+    } else {
+        Outcome::Done
+    })
+}
+
+const NOTHING: &str = "no store here. Looked for .memory/, memory/ and data/memory/ up to the git root, \
+Claude Code's and Codex's memory of this project, ~/.ai/sessions, the coder's lessons and instruction files. \
+`tome stores --all` looks at every project; a [[store]] in the settings adds one.";
+
+fn table(world: &World, printer: &mut Printer, stores: &[Found]) -> Result<(), super::Failure> {
+    let mut rows = vec![
+        ["NAME", "LAYOUT", "MEMORIES", "ROOT", "FOUND AS"]
+            .map(|title| Cell::new(Role::Quiet, title))
+            .to_vec(),
+    ];
+    for Found { store, why } in stores {
+        let (count, role) = match store.list() {
+            Ok(memories) => (memories.len().to_string(), Role::Plain),
+            Err(_) => ("unreadable".to_owned(), Role::Amber),
+        };
+        rows.push(vec![
+            Cell::new(Role::Strong, store.name()),
+            Cell::plain(store.layout().name()),
+            Cell::number(role, count),
+            Cell::plain(world.short_path(store.root().path())),
+            Cell::new(Role::Quiet, why),
+        ]);
+    }
+    Ok(printer.table(&rows)?)
+}
+
+fn as_json(
+    world: &World,
+    stores: &[Found],
+    problems: &[crate::core::discover::Problem],
+) -> Result<Value, super::Failure> {
+    let mut list = Vec::new();
+    for Found { store, why } in stores {
+        list.push(json!({
+            "name": store.name(),
+            "layout": store.layout(),
+            "root": store.root().path(),
+            "memories": store.list()?.len(),
+            "why": why,
+        }));
+    }
+    let problems: Vec<Value> = problems
+        .iter()
+        .map(|problem| json!({ "root": problem.root, "error": problem.error.to_string() }))
+        .collect();
+    Ok(json!({ "stores": list, "problems": problems, "cwd": world.around.cwd }))
+}
+
+impl World {
+    /// A path with the home directory as `~`.
+    pub(super) fn short_path(&self, path: &std::path::Path) -> String {
+        match path.strip_prefix(&self.around.home) {
+            Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+            Ok(rest) => format!("~/{}", rest.display()),
+            Err(_) => path.display().to_string(),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The outside world as values: directories, variables, settings, the clock.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use directories::{BaseDirs, ProjectDirs};
+
+use super::Failure;
+use super::args::Common;
+use crate::core::Error;
+use crate::core::change::{Author, Moment};
+use crate::core::config::{Settings, Warning};
+use crate::core::discover::{Reach, Surroundings};
+use crate::core::history::History;
+
+/// What the core is told of the outside world.
+#[derive(Debug)]
+pub(super) struct World {
+    pub(super) around: Surroundings,
+    pub(super) settings: Settings,
+    pub(super) warnings: Vec<Warning>,
+    pub(super) history: History,
+    pub(super) moment: Moment,
+    pub(super) common: Common,
+}
+
+/// Variables that are not settings.
+const OTHER_VARIABLES: [&str; 2] = ["TOME_CONFIG", PAUSE];
+
+/// In debug builds: the number of the step of a commit at which to wait for a line on standard
+/// input. Tests kill or disturb the process there.
+const PAUSE: &str = "TOME_PAUSE_AT";
+
+impl World {
+    pub(super) fn of_process(common: &Common) -> Result<Self, Failure> {
+        let none = || Failure::Asked("no home directory; set HOME".to_owned());
+        let base = BaseDirs::new().ok_or_else(none)?;
+        let dirs = ProjectDirs::from("", "", "tome").ok_or_else(none)?;
+        let cwd = env::current_dir().map_err(|e| Error::io(".", e))?;
+        let home = base.home_dir().to_owned();
+        let from = |variable: &str, folder: &str| {
+            let set = env::var_os(variable).filter(|value| !value.is_empty());
+            set.map_or_else(|| home.join(folder), PathBuf::from)
+        };
+        let around = Surroundings {
+            claude: from("CLAUDE_CONFIG_DIR", ".claude"),
+            codex: from("CODEX_HOME", ".codex"),
+            gemini: from("GEMINI_CLI_HOME", ".gemini"),
+            cwd,
+            home,
+        };
+        let (settings, warnings) = settings(common, &dirs)?;
+        let now = jiff::Zoned::now();
+        Ok(Self {
+            around,
+            settings,
+            warnings,
+            history: history(dirs.data_dir().join("history")),
+            moment: Moment {
+                time: now.timestamp(),
+                today: now.date(),
+            },
+            common: common.clone(),
+        })
+    }
+
+    pub(super) fn author(&self) -> Author {
+        Author {
+            who: self.settings.author.clone(),
+            door: "cli".to_owned(),
+        }
+    }
+
+    pub(super) fn reach(&self) -> Reach {
+        if self.common.all {
+            Reach::Everything
+        } else {
+            Reach::Project
+        }
+    }
+}
+
+/// Defaults, then the file, then variables; flags are looked at where they matter.
+fn settings(common: &Common, dirs: &ProjectDirs) -> Result<(Settings, Vec<Warning>), Failure> {
+    let mut settings = Settings::default();
+    let mut warnings = Vec::new();
+    let path = common.config.clone();
+    let named = path.is_some();
+    let path = path.unwrap_or_else(|| dirs.config_dir().join("config.toml"));
+    match fs::read_to_string(&path) {
+        Ok(text) => warnings.extend(settings.read_file(&path, &text)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound && !named => {}
+        Err(e) => return Err(Error::io(path, e).into()),
+    }
+    let variables: Vec<(String, String)> = env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| name.starts_with("TOME_"))
+        .filter(|(name, _)| !OTHER_VARIABLES.contains(&name.as_str()))
+        .collect();
+    let pairs = variables
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    warnings.extend(settings.read_variables(pairs));
+    Ok((settings, warnings))
+}
+
+#[cfg(not(debug_assertions))]
+fn history(dir: PathBuf) -> History {
+    History::open(&dir)
+}
+
+#[cfg(debug_assertions)]
+fn history(dir: PathBuf) -> History {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    let Some(stop) = env::var(PAUSE).ok().and_then(|at| at.parse::<usize>().ok()) else {
+        return History::open(&dir);
+    };
+    let step = AtomicUsize::new(0);
+    let observer = move |what: &str| {
+        if step.fetch_add(1, Ordering::SeqCst) + 1 == stop {
+            super::print::complain(&format!("paused: {what}"));
+            let mut line = String::new();
+            // Whatever comes, a line or the end of the input, means: go on.
+            drop(io::stdin().read_line(&mut line));
+        }
+    };
+    History::observed(&dir, Arc::new(observer))
+}

@@ -1,0 +1,257 @@
+//! The verbs that change memories: write, append, patch, delete, rename.
+
+use std::fs;
+use std::io::{self, IsTerminal as _, Read as _};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::args::{AppendArgs, ContentFlags, DeleteArgs, PatchArgs, RenameArgs, WriteArgs};
+use super::change::{How, carry_out};
+use super::print::Printer;
+use super::world::World;
+use super::{Ended, Failure, Outcome};
+use crate::core::Error;
+use crate::core::change::{Asking, Wish, plan, plan_move};
+use crate::core::citation::Citation;
+use crate::core::layout::events::{self, Event};
+use crate::core::layout::{Fields, Layout, Patch};
+use crate::core::memory::Revision;
+use crate::core::store::Store;
+
+impl World {
+    fn asking(&self, expected: Option<Revision>) -> Asking {
+        Asking {
+            moment: self.moment.clone(),
+            expected,
+        }
+    }
+}
+
+pub(super) fn write(args: &WriteArgs, world: &World, printer: &mut Printer) -> Ended {
+    let (store, citation) = world.taker(&args.path)?;
+    let wish = Wish::Write {
+        path: citation.path,
+        content: content(&args.content)?,
+        fields: Fields {
+            name: args.name.clone(),
+            description: args.description.clone(),
+            category: args.category.clone(),
+            tags: args.tag.clone(),
+        },
+    };
+    let asking = world.asking(args.change.expect);
+    let how = How {
+        dry_run: args.change.dry_run,
+        layout: Some(store.layout()),
+        extra: Value::Null,
+    };
+    carry_out(world, printer, how, || plan(&store, &wish, &asking))
+}
+
+pub(super) fn append(args: &AppendArgs, world: &World, printer: &mut Printer) -> Ended {
+    let (store, citation) = world.taker(&args.path)?;
+    if store.layout() == Layout::Events {
+        return append_event(args, &store, world, printer);
+    }
+    let wish = Wish::Append {
+        path: citation.path,
+        entry: content(&args.content)?,
+        fields: Fields {
+            name: args.name.clone(),
+            description: args.summary.clone().or_else(|| args.description.clone()),
+            category: args.category.clone(),
+            tags: args.tag.clone(),
+        },
+    };
+    let asking = world.asking(args.change.expect);
+    let how = How {
+        dry_run: args.change.dry_run,
+        layout: Some(store.layout()),
+        extra: Value::Null,
+    };
+    carry_out(world, printer, how, || plan(&store, &wish, &asking))
+}
+
+/// Appends an event: the content is one as JSON, or the text of one.
+fn append_event(args: &AppendArgs, store: &Store, world: &World, printer: &mut Printer) -> Ended {
+    let file = store.locate(&args.path)?;
+    let act = crate::core::layout::Act::Append;
+    store.rules().allow(act, &file, store.root())?;
+    let text = content(&args.content)?;
+    let mut given = match serde_json::from_str::<Value>(&text) {
+        Ok(Value::Object(object)) if object.contains_key("event_type") => Value::Object(object),
+        _ => json!({
+            "event_type": args.category.as_deref().unwrap_or("user_message"),
+            "text": text.strip_suffix('\n').unwrap_or(&text),
+            "agent": world.author().who,
+        }),
+    };
+    let kind = given["event_type"].as_str().unwrap_or_default();
+    let role = match kind {
+        "user_message" => "user",
+        "assistant_message" | "assistant_stop" => "assistant",
+        "tool_result" => "tool",
+        _ => "system",
+    };
+    let id = ulid::Ulid::from_datetime(world.moment.time.into()).to_string();
+    let defaults = [
+        ("event_id", json!(id)),
+        ("timestamp", json!(world.moment.time.as_millisecond())),
+        ("role", json!(role)),
+    ];
+    for (key, value) in defaults {
+        if given.get(key).is_none() {
+            given[key] = value;
+        }
+    }
+    let event: Event = serde_json::from_value(given)
+        .map_err(|e| Failure::Asked(format!("{}: not an event: {e}", args.path)))?;
+    let line = serde_json::to_string(&event).map_err(io::Error::from)?;
+    if args.change.dry_run {
+        printer.line(&format!("+{line}"))?;
+        return Ok(Outcome::Done);
+    }
+    let message = match events::append(store, &world.history, &event)? {
+        events::Appended::New => format!("Event appended: {}", event.event_id),
+        events::Appended::Known => format!("Event known already: {}", event.event_id),
+    };
+    if printer.is_json() {
+        printer.object(json!({ "success": true, "message": message, "event": event }))?;
+    } else {
+        printer.line(&message)?;
+    }
+    Ok(Outcome::Done)
+}
+
+pub(super) fn patch(args: &PatchArgs, world: &World, printer: &mut Printer) -> Ended {
+    let (store, citation) = world.holder(&args.path)?;
+    let patches = match (&args.old, &args.new, &args.patches) {
+        (Some(old), Some(new), _) => vec![Patch {
+            old: old.clone(),
+            new: new.clone(),
+        }],
+        (_, _, Some(file)) => read_patches(file)?,
+        _ => {
+            return Err(Failure::Asked(
+                "give --old and --new, or --patches".to_owned(),
+            ));
+        }
+    };
+    let count = patches.len();
+    let wish = Wish::Patch {
+        path: citation.path,
+        patches,
+    };
+    let asking = world.asking(args.change.expect);
+    let how = How {
+        dry_run: args.change.dry_run,
+        layout: Some(store.layout()),
+        extra: json!({ "appliedCount": count }),
+    };
+    carry_out(world, printer, how, || plan(&store, &wish, &asking))
+}
+
+fn read_patches(file: &Path) -> Result<Vec<Patch>, Failure> {
+    let text = if file == Path::new("-") {
+        standard_input()?
+    } else {
+        fs::read_to_string(file).map_err(|e| Error::io(file, e))?
+    };
+    let parsed = serde_json::from_str::<Value>(&text).and_then(|value| match value {
+        Value::Object(mut object) if object.contains_key("patches") => {
+            serde_json::from_value(object.remove("patches").unwrap_or_default())
+        }
+        Value::Object(object) => serde_json::from_value(Value::Object(object)).map(|one| vec![one]),
+        other => serde_json::from_value(other),
+    });
+    parsed.map_err(|e| {
+        Failure::Asked(format!(
+            "{}: patches are a JSON list of {{\"oldText\", \"newText\"}}: {e}",
+            file.display()
+        ))
+    })
+}
+
+pub(super) fn delete(args: &DeleteArgs, world: &World, printer: &mut Printer) -> Ended {
+    let mut held: Option<Store> = None;
+    let mut paths = Vec::new();
+    for path in &args.paths {
+        let (store, citation) = world.holder(path)?;
+        if let Some(first) = &held
+            && first.root().path() != store.root().path()
+        {
+            return Err(Failure::Asked(format!(
+                "{path} is in another store than {}; delete them one after the other",
+                args.paths[0]
+            )));
+        }
+        held = Some(store);
+        paths.push(citation.path);
+    }
+    let Some(store) = held else {
+        return Ok(Outcome::Nothing);
+    };
+    let wish = Wish::Delete { paths };
+    let asking = world.asking(args.change.expect);
+    let how = How {
+        dry_run: args.change.dry_run,
+        layout: Some(store.layout()),
+        extra: Value::Null,
+    };
+    carry_out(world, printer, how, || plan(&store, &wish, &asking))
+}
+
+pub(super) fn rename(args: &RenameArgs, world: &World, printer: &mut Printer) -> Ended {
+    let (store, from) = world.holder(&args.old)?;
+    let Ok(to) = args.new.parse::<Citation>();
+    let asking = world.asking(args.change.expect);
+    let how = How {
+        dry_run: args.change.dry_run,
+        layout: Some(store.layout()),
+        extra: Value::Null,
+    };
+    let target = match &to.store {
+        Some(_) => Some(world.taker(&args.new)?.0),
+        None => None,
+    };
+    match target.filter(|target| target.root().path() != store.root().path()) {
+        Some(target) => carry_out(world, printer, how, || {
+            plan_move((&store, &from.path), (&target, &to.path), &asking)
+        }),
+        None => {
+            let wish = Wish::Rename {
+                from: from.path.clone(),
+                to: to.path,
+            };
+            carry_out(world, printer, how, || plan(&store, &wish, &asking))
+        }
+    }
+}
+
+fn content(flags: &ContentFlags) -> Result<String, Failure> {
+    match &flags.content {
+        Some(content) => Ok(content.clone()),
+        None => standard_input(),
+    }
+}
+
+fn standard_input() -> Result<String, Failure> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        super::print::mention("reading the content from standard input; end it with Ctrl-D");
+    }
+    let mut bytes = Vec::new();
+    let read = stdin.lock().read_to_end(&mut bytes);
+    read.map_err(|e| Error::io("standard input", e))?;
+    String::from_utf8(bytes).map_err(|e| {
+        let offset = e.utf8_error().valid_up_to();
+        Failure::Core(
+            Error::NotText {
+                path: "standard input".into(),
+                offset,
+            },
+            None,
+        )
+    })
+}
