@@ -72,7 +72,10 @@ fn row(record: &Record, world: &World) -> Vec<Cell> {
     let sum = |count: fn(&Touch) -> usize| shown.iter().map(|touch| count(touch)).sum::<usize>();
     let what = match shown.as_slice() {
         [one] => one.reference(),
-        many => format!("{} files", many.len()),
+        _ => {
+            let message = record.message.rsplit(": ").next();
+            message.unwrap_or(&record.message).to_owned()
+        }
     };
     let now = world.moment.time.as_millisecond();
     vec![

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::layout::{Layout, Rules};
 use super::memory::{Memory, Revision};
-use super::sandbox::{Found, LARGEST_MEMORY, Root};
+use super::sandbox::{Found, LARGEST_MEMORY, Root, check};
 use super::{Error, Result};
 
 /// A root and its layout, opened for reading; [`crate::core::change`] writes.
@@ -113,6 +113,7 @@ impl Store {
 
     /// The file that a caller's path means, checked to be inside the root.
     pub fn locate(&self, path: &str) -> Result<String> {
+        check(path)?;
         let placed = self.rules().place(path);
         self.root.resolve(&placed).map_err(|error| match error {
             // Callers are told of the path that they gave.

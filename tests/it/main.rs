@@ -1,1 +1,11 @@
-fn main() {}
+//! Every door, from outside: the program is run, files are looked at.
+
+mod bad_input;
+mod cli;
+mod concurrency;
+mod crash;
+mod layouts;
+mod properties;
+mod rules;
+mod sandbox;
+mod support;

@@ -99,9 +99,12 @@ fn record(
     let mut files = Vec::new();
     for edit in &change.edits {
         let root = &roots[&edit.root];
-        let keep = |side: &Option<Vec<u8>>| side.as_ref().map(|b| history.keep(b)).transpose();
+        let keep = |side: &Option<Vec<u8>>| {
+            let kept = side.as_ref().map(|bytes| history.keep(bytes)).transpose();
+            history.step("kept");
+            kept
+        };
         let (before, after) = (keep(&edit.before)?, keep(&edit.after)?);
-        history.step("kept");
         let (added, removed) = diff::counts(
             edit.before.as_deref().unwrap_or_default(),
             edit.after.as_deref().unwrap_or_default(),
@@ -253,29 +256,29 @@ pub(in crate::core) fn recover(history: &History, record: &Record) -> Result<()>
         making.clear();
         return history.forget(&record.id);
     }
+    // A file that cannot be looked at is no longer the one that the change was about.
     let now = |touch: &Touch| {
-        let bytes = opened[&touch.root].read(&touch.path)?;
-        Ok::<_, Error>(bytes.as_deref().map(Revision::of))
+        let bytes = opened[&touch.root].read(&touch.path).ok()?;
+        Some(bytes.as_deref().map(Revision::of))
     };
-    let mut any_new = false;
-    for touch in &record.files {
-        any_new |= now(touch)? == touch.after;
-    }
+    let is_new = |touch: &&Touch| now(touch) == Some(touch.after);
     let mut made = record.clone();
-    if any_new {
+    if record.files.iter().any(|touch| is_new(&touch)) {
         made.files.clear();
         for (number, touch) in record.files.iter().enumerate() {
-            let there = now(touch)?;
-            if there == touch.before {
+            if now(touch) == Some(touch.before) {
                 making.redo(number)?;
-            } else if there != touch.after {
+                history.step("finished a file");
+            } else if !is_new(&touch) {
                 continue;
             }
             made.files.push(touch.clone());
         }
         history.record(&made)?;
+        history.step("recorded what was finished");
     }
     making.clear();
+    history.step("cleared");
     history.forget(&record.id)
 }
 

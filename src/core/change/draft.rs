@@ -1,7 +1,7 @@
 //! A draft: the files of a store as they would be, while a change is being planned.
 
-use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, HashMap};
 
 use super::{Change, Edit, Moment, Verb};
 use crate::core::layout::Touched;
@@ -17,6 +17,9 @@ pub struct Draft<'a> {
     slots: BTreeMap<String, Slot>,
     renamed: Vec<(String, String)>,
     before: OnceCell<Vec<Memory>>,
+    /// Each file as it was when the plan first looked: what is written must follow from the
+    /// very bytes that the commit will check for.
+    seen: RefCell<HashMap<String, Option<Vec<u8>>>>,
 }
 
 #[derive(Debug)]
@@ -35,7 +38,20 @@ impl<'a> Draft<'a> {
             slots: BTreeMap::new(),
             renamed: Vec::new(),
             before: OnceCell::new(),
+            seen: RefCell::new(HashMap::new()),
         }
+    }
+
+    /// The bytes of a file on the disk, read once.
+    fn on_disk(&self, file: &str) -> Result<Option<Vec<u8>>> {
+        if let Some(seen) = self.seen.borrow().get(file) {
+            return Ok(seen.clone());
+        }
+        let bytes = self.store.root().read(file)?;
+        self.seen
+            .borrow_mut()
+            .insert(file.to_owned(), bytes.clone());
+        Ok(bytes)
     }
 
     /// When it is planned.
@@ -47,7 +63,7 @@ impl<'a> Draft<'a> {
     pub fn bytes(&self, file: &str) -> Result<Option<Vec<u8>>> {
         match self.slots.get(file) {
             Some(slot) => Ok(slot.after.clone()),
-            None => self.store.root().read(file),
+            None => self.on_disk(file),
         }
     }
 
@@ -88,7 +104,7 @@ impl<'a> Draft<'a> {
             slot.after = after;
             return Ok(());
         }
-        let before = self.store.root().read(&file)?;
+        let before = self.on_disk(&file)?;
         let slot = Slot {
             before,
             after,
@@ -139,7 +155,7 @@ impl<'a> Draft<'a> {
     pub fn memory_before(&self, file: &str) -> Result<Memory> {
         let bytes = match self.slots.get(file) {
             Some(slot) => slot.before.clone(),
-            None => self.store.root().read(file)?,
+            None => self.on_disk(file)?,
         };
         self.read(file, bytes)
     }

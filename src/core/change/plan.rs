@@ -127,8 +127,13 @@ pub fn plan(store: &Store, wish: &Wish, asking: &Asking) -> Result<Change> {
         }
         Wish::Edit { path, text } => {
             let file = planner.target(Act::Patch, path)?;
-            planner.seen(&draft, &file)?;
-            let text = store.rules().settle(text.clone());
+            let old = planner.seen(&draft, &file)?;
+            // What was saved as it was opened stays as it is, derived parts included.
+            let text = if old.as_ref() == Some(text) {
+                text.clone()
+            } else {
+                store.rules().settle(text.clone())
+            };
             draft.set(&file, Some(text.into_bytes()))?;
             (
                 Verb::Edit,
@@ -229,7 +234,6 @@ impl Planner<'_> {
         let files: Vec<String> = draft
             .memories_before()?
             .iter()
-            .filter(|memory| memory.problem.is_none())
             .map(|memory| self.store.rules().place(&memory.path))
             .collect();
         for file in files {
@@ -238,7 +242,8 @@ impl Planner<'_> {
             } else {
                 file
             };
-            let Some(text) = draft.text(&file)? else {
+            // A file that cannot be read as text has no links that could be followed.
+            let Ok(Some(text)) = draft.text(&file) else {
                 continue;
             };
             let linked = self.relinked(&file, &text, renaming);

@@ -96,11 +96,10 @@ impl Rules for Facts {
         let paths: Vec<String> = draft
             .memories_before()?
             .iter()
-            .filter(|memory| memory.problem.is_none())
             .map(|memory| memory.path.clone())
             .collect();
         for file in paths {
-            if let Some(text) = draft.text(&file)? {
+            if let Ok(Some(text)) = draft.text(&file) {
                 draft.derive(&file, summary::regenerated(&text))?;
             }
         }

@@ -96,6 +96,7 @@ impl Rules for Index {
         let mut memory = Memory::bare(file, text.len() as u64);
         memory.kind = self.kind(file);
         let Some(head) = Frontmatter::parse(text) else {
+            memory.problem = unclosed(text).then(|| UNCLOSED.to_owned());
             return memory;
         };
         let said = |key: &str| {
@@ -130,6 +131,15 @@ impl Rules for Index {
             ("description", fields.description.as_deref()),
             ("type", category),
         ];
+        for text in [Some(writing.content), writing.old].into_iter().flatten() {
+            if unclosed(text) {
+                return Err(Error::Invalid {
+                    path: writing.file.into(),
+                    line: 1,
+                    message: UNCLOSED.to_owned(),
+                });
+            }
+        }
         let today = draft.moment().today.to_string();
         if Frontmatter::parse(writing.content).is_some() {
             return Ok(with_fields(writing.content, &given, None));
@@ -214,6 +224,7 @@ impl Rules for Index {
                 draft.derive(INDEX, mended)
             }
             (Upkeep::Mend, Some(text)) if text == EMPTY_INDEX && memories.is_empty() => Ok(()),
+            (_, None) if memories.is_empty() => draft.derive(INDEX, EMPTY_INDEX.to_owned()),
             _ => draft.derive(INDEX, generated(&memories)),
         }
     }
@@ -264,6 +275,14 @@ Persistent memory is kept in files that outlive this conversation:
 3. A lasting fact about the user, their feedback, the project or a reference is stored as a memory of that type.
 4. A memory that covers the subject already is updated; a second one is not made.
 5. A memory that turns out wrong or outdated is corrected or deleted.";
+
+const UNCLOSED: &str = "the frontmatter that starts here is never closed; add a line --- after it";
+
+/// Whether a header is begun and never closed, so that nobody can tell it from the body.
+fn unclosed(text: &str) -> bool {
+    let first = lines(text.trim_start_matches('\u{feff}'), 0).next();
+    first.is_some_and(|line| line.text.trim_end() == "---") && Frontmatter::parse(text).is_none()
+}
 
 fn bad_type(given: &str) -> Error {
     let allowed: Vec<&str> = TYPES.iter().map(|(name, _)| *name).collect();

@@ -1,0 +1,125 @@
+//! A path as a caller wrote it → a path inside the root, by its letters first and then link by
+//! link.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+use super::{Root, is_absent};
+use crate::core::{Error, Result};
+
+/// How many links a path may lead through.
+const MOST_LINKS: usize = 40;
+
+/// The longest name of a file or folder, in bytes, on common file systems.
+const LONGEST_NAME: usize = 255;
+
+impl Root {
+    /// Checks a caller's path and follows its links; the answer has neither links
+    /// nor `..`, and its last part need not exist.
+    pub fn resolve(&self, path: &str) -> Result<String> {
+        let escapes = || Error::Escapes { path: path.into() };
+        let mut ahead = lexical(path)?;
+        let mut done: Vec<String> = Vec::new();
+        let mut links = 0;
+        while let Some(part) = ahead.pop_front() {
+            if part == ".." {
+                // What is climbed out of has to be a directory: `a.md/../b.md` is not a path.
+                if done.is_empty() || !self.is_dir(&done.join("/")) {
+                    return Err(escapes());
+                }
+                done.pop();
+                continue;
+            }
+            done.push(part);
+            let here = done.join("/");
+            let Some(target) = self.link_target(&here)? else {
+                continue;
+            };
+            links += 1;
+            if links > MOST_LINKS {
+                return Err(escapes());
+            }
+            done.pop();
+            if target.is_absolute() {
+                done.clear();
+            }
+            let inside = match target.strip_prefix(&self.path) {
+                Ok(inside) => inside,
+                Err(_) if target.is_absolute() => return Err(escapes()),
+                Err(_) => &target,
+            };
+            let Some(inside) = inside.to_str() else {
+                return Err(escapes());
+            };
+            for part in parts(inside).into_iter().rev() {
+                ahead.push_front(part.to_owned());
+            }
+        }
+        if done.is_empty() {
+            return Err(escapes());
+        }
+        Ok(done.join("/"))
+    }
+
+    fn link_target(&self, path: &str) -> Result<Option<PathBuf>> {
+        let Some(dir) = self.dir.get() else {
+            return Ok(None);
+        };
+        match dir.symlink_metadata(path) {
+            Ok(meta) if meta.is_symlink() => dir
+                .read_link_contents(path)
+                .map(Some)
+                .map_err(|e| self.told(path, e)),
+            Ok(_) => Ok(None),
+            Err(e) if is_absent(&e) => Ok(None),
+            Err(e) => Err(self.told(path, e)),
+        }
+    }
+}
+
+/// Checks the letters of a path: not absolute, no NUL, no `..` that climbs out.
+pub fn check(path: &str) -> Result<()> {
+    lexical(path).map(drop)
+}
+
+/// Checks the letters of a path and cuts it into parts.
+fn lexical(path: &str) -> Result<VecDeque<String>> {
+    let escapes = || Error::Escapes { path: path.into() };
+    let windows_drive =
+        path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
+    if path.contains('\0') || path.starts_with(['/', '\\']) || windows_drive {
+        return Err(escapes());
+    }
+    let mut depth = 0_usize;
+    let parts: VecDeque<String> = parts(path).into_iter().map(str::to_owned).collect();
+    for part in &parts {
+        if part.len() > LONGEST_NAME {
+            let short: String = part.chars().take(40).collect();
+            return Err(Error::refused(
+                format!("{short}…"),
+                format!("the name is too long; {LONGEST_NAME} bytes at most"),
+            ));
+        }
+        if part.chars().any(char::is_control) {
+            return Err(Error::refused(
+                part.escape_debug().to_string(),
+                "the name has a control character in it; choose another",
+            ));
+        }
+        if part == ".." {
+            depth = depth.checked_sub(1).ok_or_else(escapes)?;
+        } else {
+            depth += 1;
+        }
+    }
+    if depth == 0 {
+        return Err(escapes());
+    }
+    Ok(parts)
+}
+
+fn parts(path: &str) -> Vec<&str> {
+    path.split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .collect()
+}

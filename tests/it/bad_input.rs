@@ -1,0 +1,285 @@
+//! Bad input gets one clear line that names the file and says what to do; nothing changes.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{Home, Said, tree};
+
+fn store(home: &Home) {
+    home.file(
+        "project/.memory/MEMORY.md",
+        "# Memory\n\n## User\n- [A](a.md) - d\n",
+    );
+    home.file(
+        "project/.memory/a.md",
+        "---\nname: A\ndescription: d\ntype: user\n---\n\nbody\n",
+    );
+}
+
+/// Runs a change that must fail with one line that has all of `told` in it.
+fn fails(home: &Home, args: &[&str], told: &[&str]) {
+    let before = tree(&home.project());
+    let said = home.run(args);
+    assert_eq!(said.code, 2, "{args:?}: {said:?}");
+    assert_eq!(said.err.lines().count(), 1, "{args:?}: {}", said.err);
+    for part in told {
+        assert!(said.err.contains(part), "{part:?} in {}", said.err);
+    }
+    assert_eq!(tree(&home.project()), before, "{args:?} changed something");
+}
+
+#[test]
+fn a_directory_where_a_file_should_be() {
+    let home = Home::new();
+    store(&home);
+    fs::create_dir(home.project().join(".memory/dir.md")).expect("a folder");
+    for args in [
+        vec!["read", "dir.md"],
+        vec!["patch", "dir.md", "--old", "a", "--new", "b"],
+        vec!["write", "dir.md", "--type", "user", "--content", "x"],
+        vec!["delete", "dir.md"],
+    ] {
+        fails(&home, &args, &["dir.md", "is a directory; name a file"]);
+    }
+}
+
+#[test]
+fn a_read_only_file() {
+    let home = Home::new();
+    store(&home);
+    let file = home.project().join(".memory/a.md");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).expect("a mode");
+    for args in [
+        vec!["patch", "a.md", "--old", "body", "--new", "b"],
+        vec!["write", "a.md", "--content", "x"],
+        vec!["delete", "a.md"],
+        vec!["rename", "a.md", "b.md"],
+    ] {
+        fails(&home, &args, &["a.md", "read-only", "chmod u+w"]);
+    }
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("a mode");
+    let index = home.project().join(".memory/MEMORY.md");
+    fs::set_permissions(&index, fs::Permissions::from_mode(0o444)).expect("a mode");
+    fails(&home, &["delete", "a.md"], &["MEMORY.md", "read-only"]);
+}
+
+#[test]
+fn text_that_is_not_utf8() {
+    let home = Home::new();
+    store(&home);
+    home.file(
+        "project/.memory/latin.md",
+        b"---\nname: latin\ndescription: caf\xe9\ntype: user\n---\nbody\n",
+    );
+    for args in [
+        vec!["patch", "latin.md", "--old", "body", "--new", "b"],
+        vec!["append", "latin.md", "--content", "x"],
+    ] {
+        fails(
+            &home,
+            &args,
+            &[
+                "latin.md",
+                "not UTF-8 text (byte 32)",
+                "convert it to UTF-8",
+            ],
+        );
+    }
+    let list = home.run(&["list"]);
+    assert_eq!(list.code, 0);
+    assert!(list.err.contains("latin.md: not UTF-8"), "{}", list.err);
+    assert!(list.out.contains("a.md"), "the others are listed");
+    let said = home.run_with_input(&["write", "b.md", "--type", "user"], b"\xff\xfe");
+    assert_eq!(said.code, 2);
+    assert!(
+        said.err.contains("standard input: not UTF-8"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn frontmatter_that_is_never_closed() {
+    let home = Home::new();
+    store(&home);
+    home.file(
+        "project/.memory/open.md",
+        "---\nname: open\ntype: user\n\nbody\n",
+    );
+    fails(
+        &home,
+        &["write", "open.md", "--type", "user", "--content", "x"],
+        &["open.md:1:", "never closed", "add a line ---"],
+    );
+    fails(
+        &home,
+        &["write", "new.md", "--content", "---\nname: n\nbody\n"],
+        &["new.md:1:", "never closed"],
+    );
+    assert!(
+        home.run(&["list"])
+            .err
+            .contains("open.md: the frontmatter that starts here is never closed")
+    );
+}
+
+#[test]
+fn a_file_of_a_hundred_megabytes() {
+    let home = Home::new();
+    store(&home);
+    let big = home.project().join(".memory/big.md");
+    fs::File::create(&big)
+        .and_then(|file| file.set_len(100 << 20))
+        .expect("a large file");
+    for args in [
+        vec!["read", "big.md"],
+        vec!["patch", "big.md", "--old", "a", "--new", "b"],
+        vec!["append", "big.md", "--content", "x"],
+    ] {
+        let said = home.run(&args);
+        assert_eq!((said.code, said.err.lines().count()), (2, 1), "{said:?}");
+        assert!(
+            said.err.contains("big.md: 100 MB is too large"),
+            "{}",
+            said.err
+        );
+    }
+    let list = home.run(&["list"]);
+    assert_eq!(list.code, 0);
+    assert!(list.out.contains("a.md") && list.out.contains("big.md"));
+    assert_eq!(fs::metadata(&big).expect("there").len(), 100 << 20);
+}
+
+/// The user `nobody`: root may read anything, so the program runs as somebody who may not.
+const NOBODY: u32 = 65_534;
+
+#[test]
+fn a_file_that_may_not_be_read() {
+    let home = Home::new();
+    store(&home);
+    let secret = home.file("project/.memory/secret.md", "x\n");
+    let is_root = fs::metadata(&secret).expect("there").uid() == 0;
+    let run = |args: &[&str]| {
+        let mut command = home.command(args);
+        if is_root {
+            let copy = home.path().join("tome");
+            if !copy.exists() {
+                fs::copy(env!("CARGO_BIN_EXE_tome"), &copy).expect("copied");
+            }
+            let mut other = Command::new(&copy);
+            other
+                .args(args)
+                .current_dir(home.project())
+                .env_clear()
+                .env("HOME", home.path());
+            other.uid(NOBODY).gid(NOBODY);
+            command = other;
+        }
+        Said::of(&command.output().expect("runs"))
+    };
+    if is_root {
+        give(&home.path(), NOBODY);
+    }
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o000)).expect("a mode");
+    for args in [
+        vec!["read", "secret.md"],
+        vec!["patch", "secret.md", "--old", "x", "--new", "y"],
+    ] {
+        let said = run(&args);
+        assert_eq!((said.code, said.err.lines().count()), (2, 1), "{said:?}");
+        assert!(said.err.contains("secret.md"), "{}", said.err);
+        let advised = said
+            .err
+            .contains("permission denied; check the owner and mode")
+            || said.err.contains("read-only");
+        assert!(advised, "{}", said.err);
+    }
+    let list = run(&["list"]);
+    assert_eq!(list.code, 0, "{list:?}");
+    assert!(
+        list.out.contains("a.md") && list.err.contains("secret.md"),
+        "{list:?}"
+    );
+    fs::set_permissions(
+        home.project().join(".memory"),
+        fs::Permissions::from_mode(0o555),
+    )
+    .expect("a mode");
+    let said = run(&["patch", "a.md", "--old", "body", "--new", "b"]);
+    assert_eq!((said.code, said.err.lines().count()), (2, 1), "{said:?}");
+    assert!(
+        said.err
+            .contains("a.md: permission denied; check the owner and mode"),
+        "{}",
+        said.err
+    );
+    fs::set_permissions(
+        home.project().join(".memory"),
+        fs::Permissions::from_mode(0o755),
+    )
+    .expect("a mode");
+}
+
+fn give(path: &Path, owner: u32) {
+    std::os::unix::fs::lchown(path, Some(owner), Some(owner)).expect("given away");
+    if path.is_dir() && !path.is_symlink() {
+        for entry in fs::read_dir(path).expect("readable").flatten() {
+            give(&entry.path(), owner);
+        }
+    }
+}
+
+/// Mounts a small file system, which takes rights that not every machine gives.
+struct SmallDisk<'a>(&'a Path);
+
+impl<'a> SmallDisk<'a> {
+    fn mount(at: &'a Path) -> Option<Self> {
+        fs::create_dir_all(at).expect("a folder");
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
+            .arg(at)
+            .output();
+        mounted
+            .is_ok_and(|output| output.status.success())
+            .then_some(Self(at))
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        let unmounted = Command::new("umount").arg(self.0).status();
+        assert!(unmounted.is_ok_and(|status| status.success()), "unmounted");
+    }
+}
+
+#[test]
+fn a_full_disk() {
+    let home = Home::new();
+    let root = home.project().join(".memory");
+    let Some(_disk) = SmallDisk::mount(&root) else {
+        eprintln!("not run: no right to mount a small file system here");
+        return;
+    };
+    store(&home);
+    fs::write(root.join("filler.md"), "x".repeat(44 << 10)).expect("fills the disk");
+    let much = "word ".repeat(6 << 10);
+    fails(
+        &home,
+        &["write", "new.md", "--type", "user", "--content", &much],
+        &[
+            "new.md",
+            "no space left on the disk; free some and try again",
+        ],
+    );
+    fails(
+        &home,
+        &["patch", "a.md", "--old", "body", "--new", &much],
+        &["a.md", "no space left on the disk"],
+    );
+    fs::remove_file(root.join("filler.md")).expect("space is freed");
+    home.ok(&["write", "new.md", "--type", "user", "--content", "fits"]);
+    home.ok(&["undo"]);
+}

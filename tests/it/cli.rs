@@ -1,0 +1,358 @@
+//! The command line beyond the layouts: stores, history, undo, moves, settings, JSON.
+
+use crate::support::{Home, tree};
+
+fn index_store(home: &Home) {
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    for name in ["a", "b", "c"] {
+        home.ok(&[
+            "write",
+            &format!("{name}.md"),
+            "--name",
+            &name.to_uppercase(),
+            "--description",
+            "d",
+            "--type",
+            "user",
+            "--content",
+            &format!("body of {name}"),
+        ]);
+    }
+}
+
+#[test]
+fn stores_shows_what_was_found_and_why() {
+    let home = Home::new();
+    assert_eq!(home.run(&["stores"]).code, 1);
+    index_store(&home);
+    home.file("project/CLAUDE.md", "# Shop\n");
+    home.file(".codex/memories/MEMORY.md", "# Task Group: x\n");
+    let out = home.ok(&["stores"]);
+    for part in [
+        ".memory",
+        "index",
+        "3",
+        "~/project/.memory",
+        ".memory/ of this project",
+        "project-instructions",
+        "codex",
+        "Codex's memories",
+    ] {
+        assert!(out.contains(part), "{part} in {out}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&home.ok(&["stores", "--json"])).expect("JSON");
+    assert_eq!(json["schema"], 1);
+    assert_eq!(json["stores"][0]["memories"], 3);
+}
+
+#[test]
+fn flags_stand_before_or_after_the_verb() {
+    let home = Home::new();
+    index_store(&home);
+    let before = home.ok(&["--json", "--store", ".memory", "list"]);
+    assert_eq!(before, home.ok(&["list", "--store", ".memory", "--json"]));
+    assert_eq!(
+        home.run(&["list", "--store", "nothing"]).err,
+        "tome: no store 'nothing'; there are .memory\n"
+    );
+}
+
+#[test]
+fn instruction_files_are_read_and_written() {
+    let home = Home::new();
+    home.file("project/CLAUDE.md", "# Shop\n\nUse tabs.\n");
+    home.ok(&["patch", "CLAUDE.md", "--old", "tabs", "--new", "spaces"]);
+    assert_eq!(home.ok(&["read", "CLAUDE.md"]), "# Shop\n\nUse spaces.\n");
+    home.ok(&["undo"]);
+    assert_eq!(home.read("project/CLAUDE.md"), "# Shop\n\nUse tabs.\n");
+    assert_eq!(
+        home.run(&[
+            "write",
+            "--store",
+            "project-instructions",
+            "main.rs",
+            "--content",
+            "x"
+        ])
+        .code,
+        2
+    );
+}
+
+#[test]
+fn undo_redo_and_restore_walk_through_the_history() {
+    let home = Home::new();
+    index_store(&home);
+    let full = tree(&home.project());
+    home.ok(&["delete", "a.md", "b.md"]);
+    let less = tree(&home.project());
+    home.ok(&["undo"]);
+    assert_eq!(tree(&home.project()), full);
+    home.ok(&["redo"]);
+    assert_eq!(tree(&home.project()), less);
+    assert_eq!(home.run(&["redo"]).code, 1);
+    let history: serde_json::Value =
+        serde_json::from_str(&home.ok(&["history", "a.md", "--json"])).expect("JSON");
+    let changes = history["changes"].as_array().expect("a list");
+    let verbs: Vec<&str> = changes
+        .iter()
+        .filter_map(|change| change["verb"].as_str())
+        .collect();
+    assert_eq!(verbs, ["redo", "undo", "delete", "write"]);
+    let deleted = changes[2]["id"].as_str().expect("an id");
+    home.ok(&["restore", deleted, "a.md"]);
+    assert!(home.read("project/.memory/a.md").contains("body of a"));
+    assert!(home.read("project/.memory/MEMORY.md").contains("(a.md)"));
+    assert!(!home.read("project/.memory/MEMORY.md").contains("(b.md)"));
+}
+
+#[test]
+fn an_older_change_is_taken_back_around_newer_ones() {
+    let home = Home::new();
+    index_store(&home);
+    let first: serde_json::Value =
+        serde_json::from_str(&home.ok(&["history", "a.md", "--json"])).expect("JSON");
+    let id = first["changes"][0]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    home.ok(&["undo", &id]);
+    assert!(!home.project().join(".memory/a.md").exists());
+    assert_eq!(
+        home.read("project/.memory/MEMORY.md"),
+        "# Memory\n\n## User\n- [B](b.md) - d\n- [C](c.md) - d\n"
+    );
+}
+
+#[test]
+fn a_change_that_no_longer_fits_is_a_conflict() {
+    let home = Home::new();
+    index_store(&home);
+    home.ok(&["patch", "a.md", "--old", "body of a", "--new", "second"]);
+    home.file("project/.memory/a.md", "somebody else's text\n");
+    let said = home.run(&["undo"]);
+    assert_eq!(said.code, 2);
+    assert!(
+        said.err.contains("a.md has changed since it was read"),
+        "{}",
+        said.err
+    );
+    assert_eq!(home.read("project/.memory/a.md"), "somebody else's text\n");
+}
+
+#[test]
+fn an_expected_revision_is_checked() {
+    let home = Home::new();
+    index_store(&home);
+    let read: serde_json::Value =
+        serde_json::from_str(&home.ok(&["read", "a.md", "--json"])).expect("JSON");
+    let revision = read["revision"].as_str().expect("a revision").to_owned();
+    let patch = |old: &str, new: &str| {
+        home.run(&[
+            "patch", "a.md", "--old", old, "--new", new, "--expect", &revision,
+        ])
+        .code
+    };
+    assert_eq!(patch("body", "text"), 0);
+    assert_eq!(patch("text", "body"), 2);
+    assert!(home.read("project/.memory/a.md").contains("text of a"));
+}
+
+#[test]
+fn dry_run_prints_a_diff_and_changes_nothing() {
+    let home = Home::new();
+    index_store(&home);
+    let before = tree(&home.path());
+    let diff = home.ok(&[
+        "patch",
+        "a.md",
+        "--old",
+        "body",
+        "--new",
+        "text",
+        "--dry-run",
+    ]);
+    assert!(diff.contains("--- a/a.md\n+++ b/a.md\n"), "{diff}");
+    assert!(diff.contains("-body of a\n+text of a\n"), "{diff}");
+    let diff = home.ok(&["delete", "a.md", "--dry-run"]);
+    assert!(
+        diff.contains("+++ /dev/null\n") && diff.contains("-- [A](a.md) - d"),
+        "{diff}"
+    );
+    assert_eq!(tree(&home.path()), before);
+}
+
+#[test]
+fn a_memory_moves_between_stores_in_one_change() {
+    let home = Home::new();
+    index_store(&home);
+    home.file("project/memory/MEMORY.md", "# Memory\n");
+    home.file("project/data/memory/facts/user.md", "# User\n");
+    let before = tree(&home.project());
+    home.ok(&["rename", ".memory:a.md", "memory:moved.md"]);
+    assert!(!home.project().join(".memory/a.md").exists());
+    assert!(
+        home.read("project/memory/MEMORY.md")
+            .contains("- [A](moved.md) - d")
+    );
+    assert!(!home.read("project/.memory/MEMORY.md").contains("(a.md)"));
+    home.ok(&["rename", ".memory:b.md", "data-memory:facts/b.md"]);
+    assert_eq!(
+        home.read("project/data/memory/facts/b.md"),
+        "# B\n\n> Summary: d\n\nbody of b\n"
+    );
+    home.ok(&["undo"]);
+    home.ok(&["undo"]);
+    assert_eq!(tree(&home.project()), before);
+}
+
+#[test]
+fn a_file_in_two_stores_asks_which() {
+    let home = Home::new();
+    index_store(&home);
+    home.file("project/memory/MEMORY.md", "# Memory\n");
+    home.file("project/memory/a.md", "other\n");
+    let said = home.run(&["read", "a.md"]);
+    assert_eq!(
+        said.err,
+        "tome: a.md could be in more than one store; say .memory:a.md or memory:a.md\n"
+    );
+    assert_eq!(home.ok(&["read", "memory:a.md"]), "other\n");
+}
+
+#[test]
+fn settings_are_layered_and_mistakes_are_told() {
+    let home = Home::new();
+    index_store(&home);
+    home.file(
+        ".config/tome/config.toml",
+        "author = \"kim\"\ncolr = \"x\"\n",
+    );
+    let said = home.run(&["patch", "a.md", "--old", "body", "--new", "text"]);
+    assert_eq!(said.code, 0);
+    assert!(
+        said.err
+            .contains("config.toml:2: no setting 'colr'; 'color' may be meant"),
+        "{}",
+        said.err
+    );
+    assert!(home.ok(&["history"]).contains("kim · cli"));
+    let output = home
+        .command(&["patch", "b.md", "--old", "body", "--new", "text"])
+        .env("TOME_AUTHOR", "lee")
+        .output()
+        .expect("runs");
+    assert!(output.status.success());
+    assert!(home.ok(&["history"]).contains("lee · cli"));
+    let other = home.file("other.toml", "[discover]\nproject = false\n");
+    let said = home.run(&["list", "--config", other.to_str().expect("UTF-8")]);
+    assert_eq!((said.code, said.out.as_str()), (1, ""));
+    assert_eq!(home.run(&["list", "--config", "missing.toml"]).code, 2);
+}
+
+#[test]
+fn text_from_files_cannot_command_the_terminal() {
+    let home = Home::new();
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.file(
+        "project/.memory/a.md",
+        "---\nname: a\ndescription: \u{1b}[31mred\u{1b}]0;title\u{7}\u{9b}2J\ntype: user\n---\n",
+    );
+    for args in [
+        vec!["list"],
+        vec!["view", "files"],
+        vec!["list", "--json"],
+        vec!["context"],
+    ] {
+        let out = home.ok(&args);
+        assert!(
+            !out.contains(['\u{1b}', '\u{7}', '\u{9b}']),
+            "{args:?}: {out:?}"
+        );
+    }
+    let colored = home.ok(&["list", "--color", "always"]);
+    assert!(colored.contains("\u{1b}[1ma.md"), "{colored:?}");
+    assert!(!colored.contains("\u{1b}[31mred"), "{colored:?}");
+}
+
+#[test]
+fn completions_and_man_page_name_every_verb() {
+    let home = Home::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = home.ok(&["completions", shell]);
+        assert!(script.contains("restore"), "{shell}");
+    }
+    let man = home.ok(&["man"]);
+    for verb in [
+        "stores", "list", "view", "read", "context", "write", "patch", "append", "delete",
+        "rename", "index", "history", "undo", "redo", "restore",
+    ] {
+        assert!(man.contains(verb), "{verb}");
+    }
+}
+
+#[test]
+fn a_reader_that_stops_early_is_no_error() {
+    let home = Home::new();
+    index_store(&home);
+    let script = format!(
+        "{} list --json | head -c 1 >/dev/null; echo ${{PIPESTATUS[0]}}",
+        env!("CARGO_BIN_EXE_tome")
+    );
+    let output = std::process::Command::new("bash")
+        .args(["-c", &script])
+        .current_dir(home.project())
+        .env("HOME", home.path())
+        .output()
+        .expect("bash runs");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "0\n");
+}
+
+#[test]
+fn a_deleted_memory_leaves_a_tombstone() {
+    let home = Home::new();
+    index_store(&home);
+    home.ok(&["delete", "a.md"]);
+    let journal = home.read(".local/share/tome/history/journal.jsonl");
+    let last: serde_json::Value =
+        serde_json::from_str(journal.lines().last().expect("a line")).expect("JSON");
+    let stone = &last["tombstones"][0];
+    assert_eq!(
+        (stone["path"].as_str(), stone["name"].as_str()),
+        (Some("a.md"), Some("A"))
+    );
+    let words = stone["words"].as_array().expect("words");
+    assert!(words.contains(&"body".into()), "{stone}");
+}
+
+#[test]
+fn links_inside_the_root_are_followed_and_kept() {
+    let home = Home::new();
+    home.file("project/AGENTS.md", "# One\n");
+    std::os::unix::fs::symlink("AGENTS.md", home.project().join("CLAUDE.md")).expect("a link");
+    home.ok(&["patch", "CLAUDE.md", "--old", "One", "--new", "Two"]);
+    assert_eq!(home.read("project/AGENTS.md"), "# Two\n");
+    assert!(home.project().join("CLAUDE.md").is_symlink());
+}
+
+#[test]
+fn the_mode_of_a_file_is_kept() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    index_store(&home);
+    let file = home.project().join(".memory/a.md");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).expect("a mode");
+    let mode = || {
+        std::fs::metadata(&file)
+            .expect("there")
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    home.ok(&["patch", "a.md", "--old", "body", "--new", "text"]);
+    assert_eq!(mode(), 0o640);
+    home.ok(&["delete", "a.md"]);
+    home.ok(&["undo"]);
+    assert_eq!(mode(), 0o640);
+}

@@ -1,0 +1,95 @@
+//! Many processes at once: every change is applied or reported, none is lost.
+
+use std::process::Command;
+
+use crate::support::{Home, Said};
+
+const WORKERS: usize = 8;
+const ROUNDS: usize = 50;
+
+#[test]
+fn eight_processes_patching_one_file_lose_nothing() {
+    let home = Home::new();
+    let counters: String = (0..WORKERS)
+        .map(|w| format!("- worker {w}: 0.\n"))
+        .collect();
+    home.file(
+        "project/data/memory/facts/count.md",
+        format!("# Count\n\n{counters}"),
+    );
+    let (applied, conflicts): (usize, usize) = std::thread::scope(|scope| {
+        let home = &home;
+        let workers: Vec<_> = (0..WORKERS)
+            .map(|worker| scope.spawn(move || work(home, worker)))
+            .collect();
+        let done = workers
+            .into_iter()
+            .map(|worker| worker.join().expect("no worker fails"));
+        done.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    });
+    assert_eq!(applied + conflicts, WORKERS * ROUNDS);
+    let text = home.read("project/data/memory/facts/count.md");
+    let counted: usize = text
+        .lines()
+        .filter_map(|line| {
+            line.split(": ")
+                .nth(1)?
+                .trim_end_matches('.')
+                .parse::<usize>()
+                .ok()
+        })
+        .sum();
+    assert_eq!(counted, applied, "{text}");
+    let history = home.ok(&["history", "--json", "--limit", "1000"]);
+    let history: serde_json::Value = serde_json::from_str(&history).expect("JSON");
+    assert_eq!(history["changes"].as_array().map(Vec::len), Some(applied));
+}
+
+/// Counts one line up, again and again; answers how often it was applied and how often another
+/// was quicker.
+fn work(home: &Home, worker: usize) -> (usize, usize) {
+    let (mut applied, mut conflicts) = (0, 0);
+    for _ in 0..ROUNDS {
+        let old = format!("worker {worker}: {applied}.");
+        let new = format!("worker {worker}: {}.", applied + 1);
+        let mut command: Command =
+            home.command(&["patch", "facts/count.md", "--old", &old, "--new", &new]);
+        let said = Said::of(&command.output().expect("runs"));
+        match said.code {
+            0 => applied += 1,
+            2 if said.err.contains("has changed since it was read") => conflicts += 1,
+            _ => panic!("{said:?}"),
+        }
+    }
+    (applied, conflicts)
+}
+
+#[test]
+fn events_of_many_processes_are_all_there() {
+    let home = Home::new();
+    home.file("project/.memory/events.jsonl", "");
+    std::thread::scope(|scope| {
+        for worker in 0..WORKERS {
+            let home = &home;
+            scope.spawn(move || {
+                for round in 0..10 {
+                    home.ok(&[
+                        "append",
+                        "events.jsonl",
+                        "--content",
+                        &format!("{worker}-{round}"),
+                    ]);
+                }
+            });
+        }
+    });
+    let text = home.read("project/.memory/events.jsonl");
+    let mut texts: Vec<String> = text
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("whole lines"))
+        .map(|event| event["text"].as_str().expect("text").to_owned())
+        .collect();
+    texts.sort();
+    texts.dedup();
+    assert_eq!(texts.len(), WORKERS * 10);
+}

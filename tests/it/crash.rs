@@ -1,0 +1,312 @@
+//! The process is killed at every step of a change. Afterwards each file is wholly old or
+//! wholly new, the history is readable, and undo works.
+//!
+//! A debug build stops at the step that `TOME_PAUSE_AT` names and says so; there it is killed.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::support::{Home, copy, tree};
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// A change to be interrupted.
+struct Scenario {
+    name: &'static str,
+    setup: fn(&Home),
+    change: &'static [&'static str],
+    /// The verbs that take it back and make it again.
+    back: [&'static str; 2],
+}
+
+/// Runs `change` and kills it at step `step`; `false` when it ended before.
+fn killed_at(home: &Home, change: &[&str], step: usize) -> bool {
+    let mut child = home
+        .command(change)
+        .env("TOME_PAUSE_AT", step.to_string())
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the program runs");
+    let stderr = child.stderr.take().expect("piped");
+    let paused = BufReader::new(stderr)
+        .lines()
+        .map_while(Result::ok)
+        .any(|line| line.starts_with("tome: paused: "));
+    if paused {
+        child.kill().expect("killed");
+    }
+    child.wait().expect("ended");
+    paused
+}
+
+/// What matters to the user: everything but temporary files of tome.
+fn visible(project: &Path) -> Files {
+    let mut files = tree(project);
+    files.retain(|path, _| !path.contains(".tome-"));
+    files
+}
+
+fn run(scenario: &Scenario) -> usize {
+    let home = Home::new();
+    (scenario.setup)(&home);
+    let template = tempfile::tempdir().expect("a temporary directory");
+    copy(&home.path(), template.path());
+    let old = tree(&home.project());
+    home.ok(scenario.change);
+    let new = tree(&home.project());
+    assert_ne!(old, new, "{}: the change does something", scenario.name);
+    let mut step = 1;
+    let mut kills = 0;
+    loop {
+        reset(&home, template.path());
+        if !killed_at(&home, scenario.change, step) {
+            break;
+        }
+        let at = format!("{}, step {step}", scenario.name);
+        for (path, bytes) in visible(&home.project()) {
+            let whole = old.get(&path) == Some(&bytes) || new.get(&path) == Some(&bytes);
+            assert!(whole, "{at}: {path} is neither old nor new");
+        }
+        kills += 1;
+        // The recovery is killed too, at every step of its own.
+        let mut recovery = 1;
+        while killed_at(&home, &["list"], recovery) {
+            kills += 1;
+            recovery += 1;
+        }
+        check_after(&home, (&old, &new), (&at, scenario.back));
+        step += 1;
+    }
+    assert!(step > 6, "{}: only {step} steps were seen", scenario.name);
+    kills
+}
+
+fn reset(home: &Home, template: &Path) {
+    for entry in std::fs::read_dir(home.path()).expect("readable").flatten() {
+        let removed = if entry.path().is_dir() {
+            std::fs::remove_dir_all(entry.path())
+        } else {
+            std::fs::remove_file(entry.path())
+        };
+        removed.expect("removed");
+    }
+    copy(template, &home.path());
+}
+
+/// Opening the store settles the change one way or the other, and the way back is open.
+fn check_after(home: &Home, (old, new): (&Files, &Files), (at, back): (&str, [&str; 2])) {
+    home.run(&["list"]);
+    let settled = tree(&home.project());
+    assert!(
+        settled == *old || settled == *new,
+        "{at}: half a change is left: {:?}",
+        settled.keys()
+    );
+    let history = home.run(&["history", "--json"]);
+    let history: serde_json::Value =
+        serde_json::from_str(&history.out).expect("the history is readable");
+    assert!(history["changes"].is_array(), "{at}");
+    if settled == *new {
+        home.ok(&[back[0]]);
+        assert_eq!(tree(&home.project()), *old, "{at}: undo after the crash");
+        home.ok(&[back[1]]);
+        assert_eq!(tree(&home.project()), *new, "{at}: redo after the crash");
+    }
+}
+
+fn index(home: &Home) {
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    for name in ["a", "b", "c"] {
+        home.ok(&[
+            "write",
+            &format!("{name}.md"),
+            "--type",
+            "user",
+            "--content",
+            &format!("body of {name}, see [a](a.md) and [[b]]"),
+        ]);
+    }
+}
+
+fn two_stores(home: &Home) {
+    index(home);
+    home.file("project/memory/MEMORY.md", "# Memory\n");
+}
+
+fn facts(home: &Home) {
+    home.file(
+        "project/data/memory/episodes/2026-02.md",
+        "# E\n\n## A\n- Summary: one\n",
+    );
+}
+
+fn lessons(home: &Home) {
+    home.file(
+        "project/.memory/semantic/semantic.md",
+        "**Title:** t\n\n**Tags:** #x\n",
+    );
+}
+
+fn deleted(home: &Home) {
+    index(home);
+    home.ok(&["delete", "a.md", "b.md"]);
+}
+
+fn undone(home: &Home) {
+    deleted(home);
+    home.ok(&["undo"]);
+}
+
+fn hand_written(home: &Home) {
+    home.file(
+        "project/.memory/MEMORY.md",
+        "# Mine\n\nProse.\n\n- [A](a.md) — hook\n- [[b]] — hook\n\nEnd",
+    );
+    home.file(
+        "project/.memory/a.md",
+        "---\nname: A\n---\nsee [b](b.md)\r\n",
+    );
+    home.file("project/.memory/b.md", "---\nname: B\n---\nsee [[a]]");
+}
+
+fn session(home: &Home) {
+    home.file(
+        "project/.memory/messages.jsonl",
+        "{\"role\":\"user\",\"content\":\"hi\"}\n",
+    );
+}
+
+const SCENARIOS: [Scenario; 16] = [
+    Scenario {
+        name: "write beside a hand-written index",
+        setup: hand_written,
+        change: &["write", "c.md", "--type", "user", "--content", "new"],
+        back: ["undo", "redo"],
+    },
+    Scenario {
+        name: "rename in a hand-written index",
+        setup: hand_written,
+        change: &["rename", "b.md", "c.md"],
+        back: ["undo", "redo"],
+    },
+    Scenario {
+        name: "rewrite of a hand-written index",
+        setup: hand_written,
+        change: &["index", "--rewrite"],
+        back: ["undo", "redo"],
+    },
+    Scenario {
+        name: "overview",
+        setup: session,
+        change: &["write", "overview.md", "--content", "# Mine\n"],
+        back: ["undo", "redo"],
+    },
+    Scenario {
+        name: "instructions",
+        setup: |home| drop(home.file("project/CLAUDE.md", "# One\n")),
+        change: &["patch", "CLAUDE.md", "--old", "One", "--new", "Two"],
+        back: ["undo", "redo"],
+    },
+    Scenario {
+        name: "write",
+        setup: index,
+        change: &["write", "d.md", "--type", "project", "--content", "new"],
+        back: ["undo", "redo"],
+    },
+    Scenario {
+        name: "overwrite",
+        setup: index,
+        change: &["write", "a.md", "--content", "other"],
+        back: ["undo", "redo"],
+    },
+    Scenario {
+        name: "patch",
+        setup: index,
+        change: &["patch", "a.md", "--old", "body", "--new", "text"],
+        back: ["undo", "redo"],
+    },
+    Scenario {
+        name: "delete",
+        setup: index,
+        change: &["delete", "a.md", "b.md", "c.md"],
+        back: ["undo", "redo"],
+    },
+    Scenario {
+        name: "rename",
+        setup: index,
+        change: &["rename", "a.md", "z.md"],
+        back: ["undo", "redo"],
+    },
+    Scenario {
+        name: "move",
+        setup: two_stores,
+        change: &["rename", ".memory:a.md", "memory:a.md"],
+        back: ["undo", "redo"],
+    },
+    Scenario {
+        name: "append",
+        setup: facts,
+        change: &[
+            "append",
+            "episodes/2026-02.md",
+            "--content",
+            "\n## B\n- Summary: two\n",
+        ],
+        back: ["undo", "redo"],
+    },
+    Scenario {
+        name: "new folder",
+        setup: facts,
+        change: &["write", "ideas/x.md", "--content", "# X\n"],
+        back: ["undo", "redo"],
+    },
+    Scenario {
+        name: "lesson",
+        setup: lessons,
+        change: &[
+            "write",
+            "semantic/errors/retry.md",
+            "--name",
+            "R",
+            "--content",
+            "c",
+        ],
+        back: ["undo", "redo"],
+    },
+    Scenario {
+        name: "undo",
+        setup: deleted,
+        change: &["undo"],
+        back: ["redo", "undo"],
+    },
+    Scenario {
+        name: "redo",
+        setup: undone,
+        change: &["redo"],
+        back: ["undo", "redo"],
+    },
+];
+
+#[test]
+fn a_kill_at_any_step_leaves_every_file_old_or_new() {
+    if !cfg!(debug_assertions) {
+        eprintln!("not run: only a debug build can be stopped at a step");
+        return;
+    }
+    let runs: Vec<usize> = std::thread::scope(|scope| {
+        let halves = SCENARIOS.chunks(SCENARIOS.len().div_ceil(2));
+        let threads: Vec<_> = halves
+            .map(|half| scope.spawn(move || half.iter().map(run).sum::<usize>()))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("no scenario fails"))
+            .collect()
+    });
+    let runs: usize = runs.iter().sum();
+    assert!(runs > 200, "only {runs} kills");
+}

@@ -1,0 +1,622 @@
+//! Each layout: a store made with the command line alone is what it should be, byte for byte.
+
+use crate::support::{Home, today, tree};
+
+fn store(home: &Home, name: &str) -> Vec<(String, String)> {
+    tree(&home.project().join(name))
+        .into_iter()
+        .filter(|(path, _)| !path.ends_with('/'))
+        .map(|(path, bytes)| {
+            let text = String::from_utf8(bytes).expect("text");
+            (path, text.replace(&today(), "TODAY"))
+        })
+        .collect()
+}
+
+fn expect(home: &Home, name: &str, files: &[(&str, &str)]) {
+    let there = store(home, name);
+    let there: Vec<(&str, &str)> = there
+        .iter()
+        .map(|(p, t)| (p.as_str(), t.as_str()))
+        .collect();
+    assert_eq!(there, files);
+}
+
+#[test]
+fn an_index_store() {
+    let home = Home::new();
+    let tome = |args: &[&str]| {
+        let mut all = vec!["--store", "./.memory"];
+        all.extend(args);
+        home.run(&all)
+    };
+    let written = tome(&[
+        "write",
+        "user_prefs.md",
+        "--name",
+        "User\nPrefs",
+        "--description",
+        "tea, no\ncoffee",
+        "--type",
+        "user",
+        "--content",
+        "Likes tea.",
+    ]);
+    assert_eq!(
+        (written.code, written.out.as_str()),
+        (0, "Memory saved: user_prefs.md\n")
+    );
+    tome(&[
+        "write",
+        "auth.md",
+        "--name",
+        "Auth",
+        "--description",
+        "JWT: 15 # minutes",
+        "--type",
+        "project",
+        "--content",
+        "Access token: 15 min.\n",
+    ]);
+    expect(
+        &home,
+        ".memory",
+        &[
+            (
+                "MEMORY.md",
+                "# Memory\n\n## User\n- [User Prefs](user_prefs.md) - tea, no coffee\n\n## Project\n- [Auth](auth.md) - JWT: 15 # minutes\n",
+            ),
+            (
+                "auth.md",
+                "---\nname: Auth\ndescription: JWT: 15 # minutes\ntype: project\nupdated: TODAY\n---\n\nAccess token: 15 min.\n",
+            ),
+            (
+                "user_prefs.md",
+                "---\nname: User Prefs\ndescription: tea, no coffee\ntype: user\nupdated: TODAY\n---\n\nLikes tea.\n",
+            ),
+        ],
+    );
+
+    assert_eq!(
+        tome(&["patch", "auth.md", "--old", "15 min", "--new", "20 $& min"]).out,
+        "Memory updated: auth.md\n"
+    );
+    assert!(
+        home.read("project/.memory/auth.md")
+            .contains("Access token: 20 $& min.\n")
+    );
+    assert_eq!(tome(&["view"]).out, home.read("project/.memory/MEMORY.md"));
+    assert_eq!(
+        tome(&["view", "files"]).out.replace(&today(), "TODAY"),
+        "  auth.md  [project]  JWT: 15 # minutes  (updated: TODAY)\n  user_prefs.md  [user]  tea, no coffee  (updated: TODAY)\n"
+    );
+    let context = tome(&["context"]).out;
+    assert!(context.ends_with(&format!(
+        "Current memory index:\n\n{}",
+        home.read("project/.memory/MEMORY.md")
+    )));
+    for line in [
+        "\n1. ",
+        "\n5. ",
+        "\n- user: ",
+        "\n- feedback: ",
+        "\n- project: ",
+        "\n- reference: ",
+    ] {
+        assert!(context.contains(line), "{line:?} in {context}");
+    }
+
+    assert_eq!(
+        tome(&["delete", "auth.md"]).out,
+        "Memory deleted: auth.md\n"
+    );
+    assert_eq!(
+        tome(&["delete", "user_prefs.md"]).out,
+        "Memory deleted: user_prefs.md\n"
+    );
+    expect(&home, ".memory", &[("MEMORY.md", "# Memory\n")]);
+    assert_eq!(tome(&["view", "files"]).out, "(no memory files yet)\n");
+}
+
+#[test]
+fn an_index_store_says_what_it_cannot_do() {
+    let home = Home::new();
+    home.file("project/.memory/MEMORY.md", "# Memory\n\n(empty)\n");
+    for (args, told) in [
+        (
+            vec!["read", "x.md"],
+            "Error: Memory file 'x.md' not found.\n",
+        ),
+        (
+            vec!["write", "x.md", "--type", "y", "--content", "z"],
+            "Error: Invalid type 'y'. Must be one of: user, feedback, project, reference\n",
+        ),
+        (
+            vec!["delete", "MEMORY.md"],
+            "Error: Cannot delete the index file.\n",
+        ),
+        (
+            vec!["patch", "x.md", "--old", "a", "--new", "b"],
+            "Error: Memory file 'x.md' not found.\n",
+        ),
+        (
+            vec!["delete", "x.md"],
+            "Error: Memory file 'x.md' not found.\n",
+        ),
+    ] {
+        let said = home.run(&args);
+        assert_eq!((said.code, said.err.as_str()), (2, told), "{args:?}");
+    }
+    home.ok(&["write", "x.md", "--type", "user", "--content", "z"]);
+    let said = home.run(&["patch", "x.md", "--old", "absent", "--new", "b"]);
+    assert_eq!(
+        (said.code, said.err.as_str()),
+        (2, "Error: Text not found in x.md\n")
+    );
+    expect(
+        &home,
+        ".memory",
+        &[
+            ("MEMORY.md", "# Memory\n\n## User\n- [x](x.md) - z\n"),
+            (
+                "x.md",
+                "---\nname: x\ndescription: z\ntype: user\nupdated: TODAY\n---\n\nz\n",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn an_update_stamps_the_header_alone_and_replaces_the_first_occurrence() {
+    let home = Home::new();
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.file(
+        "project/.memory/a.md",
+        "---\nname: A\nupdated: 2020-01-01\n---\n\nupdated: 2020-01-01\nx x\n",
+    );
+    home.file(
+        "project/.memory/b.md",
+        "---\nname: B\nmetadata: \n  type: user\n---\nx\n",
+    );
+    home.ok(&["patch", "a.md", "--old", "x", "--new", "y"]);
+    home.ok(&["patch", "b.md", "--old", "x", "--new", "y"]);
+    assert_eq!(
+        home.read("project/.memory/a.md").replace(&today(), "TODAY"),
+        "---\nname: A\nupdated: TODAY\n---\n\nupdated: 2020-01-01\ny x\n"
+    );
+    assert_eq!(
+        home.read("project/.memory/b.md"),
+        "---\nname: B\nmetadata: \n  type: user\n---\ny\n"
+    );
+}
+
+#[test]
+fn a_long_index_is_cut_for_the_agent() {
+    let home = Home::new();
+    let long: String = (0..250).map(|n| format!("- line {n}\n")).collect();
+    home.file("project/.memory/MEMORY.md", long);
+    let view = home.ok(&["view"]);
+    assert_eq!(view.lines().count(), 202);
+    assert!(view.ends_with("- line 199\n\n... (50 lines truncated)\n"));
+}
+
+#[test]
+fn a_hand_written_index_is_edited_by_one_line() {
+    let home = Home::new();
+    let hand =
+        "# My index\n\nProse.\n\n- [A](a.md) — hook of a\n- [Gone](gone.md) — was here\n\nThe end.";
+    home.file("project/.memory/MEMORY.md", hand);
+    home.file(
+        "project/.memory/a.md",
+        "---\nname: A\ndescription: d\ntype: user\n---\nsee [[b]]\n",
+    );
+    home.ok(&[
+        "write",
+        "b.md",
+        "--name",
+        "B",
+        "--description",
+        "about b",
+        "--type",
+        "user",
+        "--content",
+        "x",
+    ]);
+    let with_b = hand.replace("was here\n", "was here\n- [B](b.md) — about b\n");
+    assert_eq!(home.read("project/.memory/MEMORY.md"), with_b);
+    home.ok(&["rename", "b.md", "c.md"]);
+    assert_eq!(
+        home.read("project/.memory/MEMORY.md"),
+        with_b.replace("(b.md)", "(c.md)")
+    );
+    assert!(home.read("project/.memory/a.md").ends_with("see [[c]]\n"));
+    home.ok(&["patch", "c.md", "--old", "about b", "--new", "about c"]);
+    assert!(
+        home.read("project/.memory/MEMORY.md")
+            .contains("- [B](c.md) — about c\n")
+    );
+    home.ok(&["delete", "c.md"]);
+    assert_eq!(home.read("project/.memory/MEMORY.md"), hand);
+
+    let check = home.run(&["index", "--check"]);
+    assert_eq!(check.code, 1);
+    assert!(
+        check.out.contains("-- [Gone](gone.md) — was here"),
+        "{}",
+        check.out
+    );
+    home.ok(&["index"]);
+    assert_eq!(
+        home.read("project/.memory/MEMORY.md"),
+        hand.replace("- [Gone](gone.md) — was here\n", "")
+    );
+    assert_eq!(home.run(&["index", "--check"]).code, 0);
+    let diff = home.ok(&["index", "--rewrite", "--dry-run"]);
+    assert!(diff.contains("+## User"), "{diff}");
+    home.ok(&["index", "--rewrite"]);
+    assert_eq!(
+        home.read("project/.memory/MEMORY.md"),
+        "# Memory\n\n## User\n- [A](a.md) - d\n"
+    );
+    home.ok(&["undo"]);
+    home.ok(&["undo"]);
+    assert_eq!(home.read("project/.memory/MEMORY.md"), hand);
+}
+
+#[test]
+fn a_facts_store() {
+    let home = Home::new();
+    let tome = |args: &[&str]| {
+        let mut all = vec!["--store", "data/memory"];
+        all.extend(args);
+        home.run(&all)
+    };
+    assert_eq!(
+        tome(&[
+            "write",
+            "facts/user.md",
+            "--content",
+            "# User\n\n> Summary: user name, language, role\n\n- Name: Kim\n- Updated: 2026-02-01\n"
+        ])
+        .code,
+        0
+    );
+    let episode = "\n## Logger leak\n- Summary: stdout leak fixed\n- Date: 2026-02-03\n";
+    assert_eq!(
+        home.run_with_input(
+            &["append", "--store", "data/memory", "episodes/2026-02.md"],
+            "# Episodes 2026-02\n".as_bytes()
+        )
+        .code,
+        0
+    );
+    assert_eq!(
+        home.run_with_input(
+            &["append", "--store", "data/memory", "episodes/2026-02.md"],
+            episode.as_bytes()
+        )
+        .code,
+        0
+    );
+    tome(&[
+        "append",
+        "episodes/2026-02.md",
+        "--content",
+        "\n## Move\n- Summary: moved to JWT\n- Date: 2026-02-09",
+    ]);
+    tome(&[
+        "append",
+        "ideas/one.md",
+        "--content",
+        "# Ideas",
+        "--summary",
+        "first idea",
+    ]);
+    tome(&["patch", "facts/user.md", "--old", "Kim", "--new", "Kim Lee"]);
+    expect(
+        &home,
+        "data/memory",
+        &[
+            (
+                "episodes/2026-02.md",
+                "# Episodes 2026-02\n\n> Summary: stdout leak fixed, moved to JWT\n\n## Logger leak\n- Summary: stdout leak fixed\n- Date: 2026-02-03\n\n## Move\n- Summary: moved to JWT\n- Date: 2026-02-09",
+            ),
+            (
+                "facts/user.md",
+                "# User\n\n> Summary: user name, language, role\n\n- Name: Kim Lee\n- Updated: 2026-02-01\n",
+            ),
+            ("ideas/one.md", "# Ideas\n\n> Summary: first idea\n"),
+        ],
+    );
+    assert_eq!(
+        tome(&["context"]).out,
+        "Available memory:\n- facts/user.md (84B): user name, language, role\n- episodes/2026-02.md (178B): stdout leak fixed, moved to JWT\n- ideas/one.md (31B): first idea\n\nUse memory_read to load relevant files before responding.\n"
+    );
+    let list: serde_json::Value =
+        serde_json::from_str(&tome(&["list", "--json"]).out).expect("JSON");
+    assert_eq!(list["schema"], 1);
+    assert_eq!(list["memories"][0]["path"], "facts/user.md");
+    assert_eq!(list["memories"][0]["size"], 84);
+    assert_eq!(
+        list["memories"][1]["summary"],
+        "stdout leak fixed, moved to JWT"
+    );
+    assert_eq!(
+        tome(&["read", "episodes/2026-02.md#move"]).out,
+        "## Move\n- Summary: moved to JWT\n- Date: 2026-02-09"
+    );
+
+    let missing = tome(&["patch", "facts/user.md", "--old", "nope", "--new", "x"]);
+    assert_eq!(missing.err, "tome: String not found in facts/user.md\n");
+    home.file("project/data/memory/facts/user.md", "aXa aXa\n");
+    assert_eq!(
+        tome(&["patch", "facts/user.md", "--old", "aXa", "--new", "x"]).err,
+        "tome: String appears multiple times in facts/user.md — provide more context to make it unique\n"
+    );
+    assert_eq!(home.read("project/data/memory/facts/user.md"), "aXa aXa\n");
+    let patches = home.file(
+        "patches.json",
+        "[{\"oldText\":\"aXa aXa\",\"newText\":\"b\"},{\"oldText\":\"b\",\"newText\":\"c\"}]",
+    );
+    let said = tome(&[
+        "patch",
+        "facts/user.md",
+        "--json",
+        "--patches",
+        patches.to_str().expect("UTF-8"),
+    ]);
+    let answer: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+    assert_eq!(
+        (answer["success"].as_bool(), answer["appliedCount"].as_u64()),
+        (Some(true), Some(2))
+    );
+    assert_eq!(home.read("project/data/memory/facts/user.md"), "c\n");
+    assert_eq!(tome(&["delete", "ideas/one.md"]).code, 0);
+    assert_eq!(tome(&["write", "too/deep/x.md", "--content", "x"]).code, 2);
+}
+
+#[test]
+fn a_session_store() {
+    let home = Home::new();
+    let tome = |args: &[&str]| {
+        let mut all = vec!["--store", "./s1"];
+        all.extend(args);
+        home.run(&all)
+    };
+    assert_eq!(
+        tome(&[
+            "write",
+            "detail/auth.md",
+            "--name",
+            "Auth design",
+            "--tag",
+            "jwt",
+            "--tag",
+            "auth flow",
+            "--content",
+            "Use JWT."
+        ])
+        .code,
+        0
+    );
+    let text = home.read("project/s1/working-memory/detail/auth.md");
+    let created = text
+        .split("created: ")
+        .nth(1)
+        .expect("created")
+        .lines()
+        .next()
+        .expect("a line");
+    assert!(created.parse::<jiff::Timestamp>().is_ok(), "{created}");
+    assert_eq!(
+        text.replace(created, "NOW"),
+        "# Auth design\n\n<!-- META:\n- created: NOW\n- keywords: [\"jwt\",\"auth flow\"]\n-->\n\nUse JWT.\n"
+    );
+    let overview = home.read("project/s1/working-memory/overview.md");
+    for heading in [
+        "# Working Memory\n",
+        "\n## Current Task\n<!-- ",
+        "\n## Key Decisions\n<!-- ",
+        "\n## Known Context\n<!-- ",
+        "\n## Pending Issues\n<!-- ",
+        "\n## Recent Operations\n<!-- ",
+    ] {
+        assert!(overview.contains(heading), "{heading:?}");
+    }
+    tome(&["append", "detail/auth.md", "--content", "Rotate."]);
+    assert!(
+        home.read("project/s1/working-memory/detail/auth.md")
+            .ends_with("Use JWT.\nRotate.")
+    );
+    tome(&[
+        "patch",
+        "overview.md",
+        "--old",
+        "## Current Task",
+        "--new",
+        "## Current Task\n- auth",
+    ]);
+    assert_eq!(
+        tome(&["context"]).out,
+        home.read("project/s1/working-memory/overview.md")
+    );
+    home.file(
+        "project/s1/messages.jsonl",
+        "{\"role\":\"user\",\"content\":\"hi\"}\n",
+    );
+    for args in [
+        vec!["write", "messages.jsonl", "--content", "x"],
+        vec!["append", "messages.jsonl", "--content", "x"],
+        vec!["patch", "messages.jsonl", "--old", "hi", "--new", "x"],
+        vec!["delete", "messages.jsonl"],
+        vec!["delete", "overview.md"],
+        vec!["write", "notes.md", "--content", "x"],
+    ] {
+        assert_eq!(tome(&args).code, 2, "{args:?}");
+    }
+    assert_eq!(
+        home.read("project/s1/messages.jsonl"),
+        "{\"role\":\"user\",\"content\":\"hi\"}\n"
+    );
+    assert_eq!(tome(&["delete", "detail/auth.md"]).code, 0);
+    assert_eq!(tome(&["list"]).out.lines().count(), 1);
+}
+
+#[test]
+fn a_coder_store() {
+    let home = Home::new();
+    let tome = |args: &[&str]| {
+        let mut all = vec!["--store", "./lessons"];
+        all.extend(args);
+        home.run(&all)
+    };
+    assert_eq!(
+        tome(&[
+            "write",
+            "semantic/errors/retry.md",
+            "--name",
+            "Retry",
+            "--description",
+            "Back off",
+            "--tag",
+            "net",
+            "--tag",
+            "success",
+            "--content",
+            "Wait longer each time."
+        ])
+        .code,
+        0
+    );
+    tome(&[
+        "append",
+        "semantic/errors/retry.md",
+        "--name",
+        "Idempotence",
+        "--description",
+        "Safe to repeat",
+        "--tag",
+        "api",
+        "--content",
+        "Use keys.",
+    ]);
+    tome(&[
+        "write",
+        "semantic/semantic.md",
+        "--name",
+        "Names",
+        "--description",
+        "d",
+        "--content",
+        "c",
+    ]);
+    let entries = "**Title:** Retry\n**Description:** Back off\n\n**Content:** Wait longer each time.\n\n**Tags:** #net #success\n\n---\n\n**Title:** Idempotence\n**Description:** Safe to repeat\n\n**Content:** Use keys.\n\n**Tags:** #api\n";
+    assert_eq!(
+        home.read("project/lessons/semantic/errors/retry.md"),
+        entries
+    );
+    assert_eq!(
+        home.read("project/lessons/semantic/errors/README.md"),
+        "# semantic/errors\n\n- [retry.md](retry.md) - Retry\n"
+    );
+    assert_eq!(
+        home.read("project/lessons/semantic/README.md"),
+        "# semantic\n\n- [errors/](errors/README.md) - 1 file\n- [semantic.md](semantic.md) - Names\n"
+    );
+    assert!(
+        home.read("project/lessons/memory-recall-guide.md")
+            .starts_with("# ")
+    );
+    assert!(
+        home.read("project/lessons/memory-store-guide.md")
+            .starts_with("# ")
+    );
+    assert_eq!(
+        tome(&["view"]).out,
+        "semantic/\n  semantic.md - Names\n  errors/\n    retry.md - Retry; Idempotence\n"
+    );
+    home.file("project/lessons/semantic/README.md", "# Mine\n\nWords.\n\n- [semantic.md](semantic.md) - mine\n- [errors/](errors/README.md) - mine too\n\nEnd.\n");
+    tome(&[
+        "write",
+        "semantic/tools.md",
+        "--name",
+        "Tools",
+        "--content",
+        "c",
+    ]);
+    assert_eq!(
+        home.read("project/lessons/semantic/README.md"),
+        "# Mine\n\nWords.\n\n- [semantic.md](semantic.md) - mine\n- [errors/](errors/README.md) - mine too\n- [tools.md](tools.md) - Tools\n\nEnd.\n"
+    );
+    assert_eq!(tome(&["delete", "semantic/errors/retry.md"]).code, 0);
+    assert_eq!(
+        home.read("project/lessons/semantic/README.md"),
+        "# Mine\n\nWords.\n\n- [semantic.md](semantic.md) - mine\n- [tools.md](tools.md) - Tools\n\nEnd.\n"
+    );
+    assert!(
+        !home
+            .project()
+            .join("lessons/semantic/errors/README.md")
+            .exists()
+    );
+    for args in [
+        vec!["write", "semantic/README.md", "--content", "x"],
+        vec!["delete", "memory-store-guide.md"],
+        vec!["write", "other/x.md", "--content", "x"],
+        vec!["write", "semantic/a/b/x.md", "--content", "x"],
+    ] {
+        assert_eq!(tome(&args).code, 2, "{args:?}");
+    }
+}
+
+#[test]
+fn an_events_store() {
+    let home = Home::new();
+    let tome = |args: &[&str]| {
+        let mut all = vec!["--store", "./ev"];
+        all.extend(args);
+        home.run(&all)
+    };
+    assert_eq!(
+        tome(&["append", "events.jsonl", "--content", "hello"]).code,
+        0
+    );
+    let event = "{\"event_id\":\"01J00000000000000000000000\",\"session_id\":\"s\",\"timestamp\":5,\"event_type\":\"tool_result\",\"role\":\"tool\",\"text\":\"out\",\"metadata\":{\"tool\":\"Bash\"},\"agent\":\"claude-code\"}";
+    for _ in 0..2 {
+        assert_eq!(
+            tome(&["append", "events.jsonl", "--content", event]).code,
+            0
+        );
+    }
+    let file = home.read("project/ev/events.jsonl");
+    let lines: Vec<&str> = file.lines().collect();
+    assert_eq!(lines.len(), 2, "{file}");
+    assert_eq!(lines[1], event);
+    let first: serde_json::Value = serde_json::from_str(lines[0]).expect("JSON");
+    assert_eq!(
+        (
+            first["event_type"].as_str(),
+            first["role"].as_str(),
+            first["text"].as_str()
+        ),
+        (Some("user_message"), Some("user"), Some("hello"))
+    );
+    assert_eq!(first["event_id"].as_str().map(str::len), Some(26));
+    for args in [
+        vec!["write", "events.jsonl", "--content", "x"],
+        vec!["patch", "events.jsonl", "--old", "a", "--new", "b"],
+        vec!["delete", "events.jsonl"],
+    ] {
+        let said = tome(&args);
+        assert_eq!(
+            (said.code, said.err.as_str()),
+            (
+                2,
+                "tome: events.jsonl: events are append-only: they are never updated, renamed or deleted\n"
+            ),
+            "{args:?}"
+        );
+    }
+    assert!(tome(&["list"]).out.contains("2 events"));
+    assert_eq!(home.read("project/ev/events.jsonl"), file);
+}

@@ -1,0 +1,284 @@
+//! For any content: what is opened and saved unchanged stays as it is, and undo gives back the
+//! exact bytes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use tome::core::Error;
+use tome::core::change::{Asking, Author, Direction, Moment, Wish, commit, plan, replay};
+use tome::core::history::History;
+use tome::core::layout::{Fields, Layout, Patch};
+use tome::core::store::Store;
+
+use crate::support::tree;
+
+struct Bench {
+    dir: tempfile::TempDir,
+    layout: Layout,
+}
+
+impl Bench {
+    fn new(layout: Layout) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        fs::create_dir(dir.path().join("store")).expect("a folder");
+        Self { dir, layout }
+    }
+
+    fn root(&self) -> std::path::PathBuf {
+        self.dir.path().join("store")
+    }
+
+    fn store(&self) -> Store {
+        Store::open("s", &self.root(), Some(self.layout)).expect("opens")
+    }
+
+    fn history(&self) -> History {
+        History::open(&self.dir.path().join("history"))
+    }
+
+    fn asking(&self) -> Asking {
+        Asking {
+            moment: Moment {
+                time: jiff::Timestamp::now(),
+                today: jiff::civil::date(2026, 11, 15),
+            },
+            expected: None,
+        }
+    }
+
+    /// Carries a wish out; `false` when it was refused or changed nothing.
+    fn make(&self, wish: &Wish) -> Result<bool, Error> {
+        let asking = self.asking();
+        let change = plan(&self.store(), wish, &asking)?;
+        if change.is_empty() {
+            return Ok(false);
+        }
+        commit(&self.history(), &change, &author(), &asking.moment)?;
+        Ok(true)
+    }
+
+    fn replay_last(&self, way: Direction) -> bool {
+        let history = self.history();
+        let root = self.store().root().path().to_owned();
+        let roots: [&Path; 1] = [&root];
+        let record = match way {
+            Direction::Back => history.undoable(&roots),
+            Direction::Forward => history.redoable(&roots),
+        };
+        let Some(record) = record.expect("readable") else {
+            return false;
+        };
+        let moment = self.asking().moment;
+        let change = replay(&history, &record, way, &moment).expect("fits");
+        commit(&history, &change, &author(), &moment).expect("made");
+        true
+    }
+}
+
+fn author() -> Author {
+    Author {
+        who: "test".to_owned(),
+        door: "test".to_owned(),
+    }
+}
+
+/// Where a memory of each layout is.
+fn place(layout: Layout) -> &'static str {
+    match layout {
+        Layout::Session => "detail/a.md",
+        Layout::Facts => "facts/a.md",
+        Layout::Index => "a.md",
+        Layout::Coder => "semantic/a.md",
+        Layout::Events | Layout::Instructions => "CLAUDE.md",
+    }
+}
+
+const LAYOUTS: [Layout; 5] = [
+    Layout::Index,
+    Layout::Facts,
+    Layout::Session,
+    Layout::Coder,
+    Layout::Instructions,
+];
+
+/// Text as people and agents leave it: headers whole and broken, any line ending, odd characters.
+fn any_text() -> impl Strategy<Value = String> {
+    let line = prop_oneof![
+        Just("---".to_owned()),
+        Just("name: A # b: c".to_owned()),
+        Just("metadata: ".to_owned()),
+        Just("  type: feedback".to_owned()),
+        Just("updated: 2020-01-01".to_owned()),
+        Just("# Title".to_owned()),
+        Just("> Summary: a, b".to_owned()),
+        Just("## Entry".to_owned()),
+        Just("- Summary: of the entry".to_owned()),
+        Just("- [x](x.md) — hook".to_owned()),
+        Just("**Title:** t".to_owned()),
+        Just("<!-- META:".to_owned()),
+        "[ -~éß漢\u{2028}\t]{0,20}",
+    ];
+    let ending = prop_oneof![Just("\n"), Just("\r\n"), Just("\r"), Just("")];
+    (any::<bool>(), prop::collection::vec((line, ending), 0..12)).prop_map(|(bom, lines)| {
+        let mut text = if bom {
+            "\u{feff}".to_owned()
+        } else {
+            String::new()
+        };
+        for (line, ending) in lines {
+            text.push_str(&line);
+            text.push_str(ending);
+        }
+        text
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn opened_and_saved_unchanged_is_byte_identical(text in any_text(), layout in prop::sample::select(&LAYOUTS[..])) {
+        let bench = Bench::new(layout);
+        let store = bench.store();
+        let path = place(layout);
+        let file = bench.root().join(store.rules().place(path));
+        fs::create_dir_all(file.parent().expect("a parent")).expect("folders");
+        fs::write(&file, &text).expect("a file");
+        let before = tree(&bench.root());
+        store.list().expect("lists");
+        let seen = store.read(path).expect("reads");
+        prop_assert_eq!(&seen.bytes, text.as_bytes());
+        let text = String::from_utf8(seen.bytes).expect("text");
+        let made = bench.make(&Wish::Edit { path: path.to_owned(), text }).expect("saves");
+        prop_assert!(!made);
+        prop_assert_eq!(tree(&bench.root()), before);
+    }
+
+    #[test]
+    fn bytes_that_are_not_text_are_refused_and_left(bytes in prop::collection::vec(any::<u8>(), 1..200), layout in prop::sample::select(&LAYOUTS[..])) {
+        let mut bytes = bytes;
+        bytes.push(0xff);
+        let bench = Bench::new(layout);
+        let path = place(layout);
+        let file = bench.root().join(bench.store().rules().place(path));
+        fs::create_dir_all(file.parent().expect("a parent")).expect("folders");
+        fs::write(&file, &bytes).expect("a file");
+        bench.store().list().expect("lists");
+        let patch = Wish::Patch { path: path.to_owned(), patches: vec![Patch { old: "a".to_owned(), new: "b".to_owned() }] };
+        let refused = matches!(bench.make(&patch), Err(Error::NotText { .. }));
+        prop_assert!(refused);
+        prop_assert_eq!(fs::read(&file).expect("there"), bytes);
+    }
+
+    #[test]
+    fn a_patch_changes_its_span_alone_and_undo_gives_back_the_bytes(
+        text in any_text(), at in any::<prop::sample::Index>(), new in "[a-z\n$&\\\\]{0,9}", layout in prop::sample::select(&LAYOUTS[..]),
+    ) {
+        let chars: Vec<(usize, char)> = text.char_indices().collect();
+        prop_assume!(!chars.is_empty());
+        let (start, _) = chars[at.index(chars.len())];
+        let end = chars.iter().map(|(i, _)| *i).filter(|i| *i > start).nth(3).unwrap_or(text.len());
+        let bench = Bench::new(layout);
+        let path = place(layout);
+        let file = bench.root().join(bench.store().rules().place(path));
+        fs::create_dir_all(file.parent().expect("a parent")).expect("folders");
+        fs::write(&file, &text).expect("a file");
+        let before = tree(&bench.root());
+        let old = text[start..end].to_owned();
+        let wish = Wish::Patch { path: path.to_owned(), patches: vec![Patch { old: old.clone(), new: new.clone() }] };
+        match bench.make(&wish) {
+            Ok(true) => {
+                let found = text.find(&old).expect("there");
+                let expected = format!("{}{new}{}", &text[..found], &text[found + old.len()..]);
+                let stamped = fs::read_to_string(&file).expect("text").replace("2026-11-15", "2020-01-01");
+                let expected_stamped = expected.replace("2026-11-15", "2020-01-01");
+                if layout == Layout::Facts && expected.contains("- Summary:") {
+                    prop_assert!(stamped.contains(&new));
+                } else {
+                    prop_assert_eq!(stamped, expected_stamped);
+                }
+                bench.replay_last(Direction::Back);
+            }
+            Ok(false) => {}
+            Err(error) => {
+                let repeated = matches!(error, Error::TextRepeated { .. });
+                prop_assert!(repeated, "{error}");
+            }
+        }
+        prop_assert_eq!(tree(&bench.root()), before);
+    }
+}
+
+/// A random wish about one of a few files.
+fn any_wish(layout: Layout) -> impl Strategy<Value = Wish> {
+    let names: Vec<String> = ["a", "b", "c"]
+        .iter()
+        .map(|name| place(layout).replace("a.md", &format!("{name}.md")))
+        .chain((layout == Layout::Coder).then(|| "semantic/topic/d.md".to_owned()))
+        .collect();
+    let path = prop::sample::select(names.clone());
+    let fields = prop::sample::select(vec!["user", "project"]).prop_map(move |category| Fields {
+        name: Some("Name".to_owned()),
+        description: None,
+        category: (layout == Layout::Index).then(|| category.to_owned()),
+        tags: vec!["t".to_owned()],
+    });
+    prop_oneof![
+        (path.clone(), "[a-z \n#-]{0,30}", fields.clone()).prop_map(|(path, content, fields)| {
+            Wish::Write {
+                path,
+                content,
+                fields,
+            }
+        }),
+        (path.clone(), "## [a-z]{3}\n- Summary: [a-z]{3}\n", fields).prop_map(
+            |(path, entry, fields)| Wish::Append {
+                path,
+                entry,
+                fields
+            }
+        ),
+        (path.clone(), "[a-e]", "[a-z]{0,4}").prop_map(|(path, old, new)| Wish::Patch {
+            path,
+            patches: vec![Patch { old, new }],
+        }),
+        prop::collection::vec(path.clone(), 1..3).prop_map(|paths| Wish::Delete { paths }),
+        (path, prop::sample::select(names)).prop_map(|(from, to)| Wish::Rename { from, to }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn any_changes_and_as_many_undos_restore_the_store(
+        (layout, wishes) in prop::sample::select(&LAYOUTS[..4])
+            .prop_flat_map(|layout| (Just(layout), prop::collection::vec(any_wish(layout), 1..12))),
+        hand_written in any::<bool>(),
+    ) {
+        let bench = Bench::new(layout);
+        if hand_written && layout == Layout::Index {
+            fs::write(bench.root().join("MEMORY.md"), "# Mine\r\n\r\n* [[a]] : x\r\nend").expect("a file");
+        }
+        let mut states: Vec<BTreeMap<String, Vec<u8>>> = vec![tree(&bench.root())];
+        for wish in &wishes {
+            if bench.make(wish).unwrap_or(false) {
+                states.push(tree(&bench.root()));
+            } else {
+                prop_assert_eq!(Some(&tree(&bench.root())), states.last(), "refused, so unchanged");
+            }
+        }
+        for state in states.iter().rev().skip(1) {
+            prop_assert!(bench.replay_last(Direction::Back));
+            prop_assert_eq!(&tree(&bench.root()), state);
+        }
+        prop_assert!(!bench.replay_last(Direction::Back));
+        for state in states.iter().skip(1) {
+            prop_assert!(bench.replay_last(Direction::Forward));
+            prop_assert_eq!(&tree(&bench.root()), state);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The rules of the house, checked on the source itself.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn sources() -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    collect(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
+        &mut found,
+    );
+    assert!(found.len() > 20, "the sources are found");
+    found
+}
+
+fn collect(at: &Path, found: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(at).expect("readable").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            collect(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).expect("text");
+            found.push((path, text));
+        }
+    }
+}
+
+/// The part of a file before its tests.
+fn body(text: &str) -> &str {
+    text.split("#[cfg(test)]").next().unwrap_or(text)
+}
+
+#[test]
+fn the_core_knows_no_door_and_no_outside_world() {
+    let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/core");
+    let forbidden = [
+        "crate::cli",
+        "clap",
+        "std::env",
+        "env::var",
+        "BaseDirs",
+        "ProjectDirs",
+        "Timestamp::now",
+        "Zoned::now",
+        "SystemTime::now",
+        "println!",
+        "eprintln!",
+        "io::stdout",
+        "io::stderr",
+        "io::stdin",
+    ];
+    for (path, text) in sources().iter().filter(|(path, _)| path.starts_with(&core)) {
+        for word in forbidden {
+            assert!(!body(text).contains(word), "{} uses {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn every_file_says_what_it_holds_and_stays_within_five_hundred_lines() {
+    for (path, text) in sources() {
+        assert!(
+            text.starts_with("//! "),
+            "{} has no heading",
+            path.display()
+        );
+        let lines = body(&text).lines().count();
+        assert!(
+            lines <= 500,
+            "{} has {lines} lines before its tests",
+            path.display()
+        );
+        assert_ne!(
+            path.file_name(),
+            Some("mod.rs".as_ref()),
+            "{}",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn only_the_change_pipeline_writes_memory_files() {
+    // `Root::stage` and `Root::rename` are how a memory file comes to be.
+    for (path, text) in sources() {
+        let home = path.ends_with("core/change/commit.rs") || path.ends_with("core/sandbox.rs");
+        if !home {
+            for call in [
+                ".stage(",
+                "root().rename(",
+                "root().remove(",
+                "root.remove(",
+            ] {
+                assert!(
+                    !body(&text).contains(call),
+                    "{} calls {call}",
+                    path.display()
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! A temporary home in which the program runs, and what it left there.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A home directory of its own, with a project to stand in.
+pub(crate) struct Home {
+    dir: tempfile::TempDir,
+}
+
+/// What the program said.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        fs::create_dir_all(dir.path().join("project/.git")).expect("a project");
+        Self { dir }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.dir.path().canonicalize().expect("canonical")
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.path().join("project")
+    }
+
+    /// The program, about to run in the project.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tome"));
+        command
+            .args(args)
+            .current_dir(self.project())
+            .env_clear()
+            .env("HOME", self.path())
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("TZ", "UTC")
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Said {
+        Said::of(&self.command(args).output().expect("the program runs"))
+    }
+
+    /// Runs the program and expects it to succeed; answers what it printed.
+    pub(crate) fn ok(&self, args: &[&str]) -> String {
+        let said = self.run(args);
+        assert_eq!(said.code, 0, "{args:?}: {said:?}");
+        said.out
+    }
+
+    pub(crate) fn run_with_input(&self, args: &[&str], input: &[u8]) -> Said {
+        let mut child = self
+            .command(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        let mut stdin = child.stdin.take().expect("piped");
+        stdin.write_all(input).expect("input is read");
+        drop(stdin);
+        Said::of(&child.wait_with_output().expect("the program ends"))
+    }
+
+    pub(crate) fn file(&self, path: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path().join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(&path, text).expect("a file");
+        path
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+    }
+}
+
+impl Said {
+    pub(crate) fn of(output: &Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// Every file and folder below a directory; folders end in `/` and hold nothing.
+pub(crate) fn tree(root: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    collect(root, root, &mut found);
+    found
+}
+
+fn collect(root: &Path, at: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
+    let Ok(entries) = fs::read_dir(at) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let name = path
+            .strip_prefix(root)
+            .expect("below")
+            .display()
+            .to_string();
+        if path.is_dir() && !path.is_symlink() {
+            found.insert(format!("{name}/"), Vec::new());
+            collect(root, &path, found);
+        } else {
+            found.insert(name, fs::read(&path).unwrap_or_default());
+        }
+    }
+}
+
+/// Copies a directory with everything in it.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("readable").flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).expect("copied");
+        }
+    }
+}
+
+/// Today, as the program writes it.
+pub(crate) fn today() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
+}
