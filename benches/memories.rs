@@ -1,1 +1,136 @@
-fn main() {}
+//! 10,000 memories in one store: how long `tome list` and `tome write` take, beside the nearest
+//! thing another program does. Run: `cargo bench --bench memories`.
+//!
+//! `list` is held against `grep` picking the description lines of the same files; `write`,
+//! which is atomic, recorded and undoable, against `git add` and `git commit` of one file in a
+//! repository of the same files.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const MEMORIES: usize = 10_000;
+const RUNS: usize = 9;
+
+fn main() -> std::io::Result<()> {
+    let home = tempfile::tempdir()?;
+    let store = home.path().join("store");
+    fs::create_dir(&store)?;
+    for n in 0..MEMORIES {
+        let kind = ["user", "feedback", "project", "reference"][n % 4];
+        let body =
+            "A sentence about what was decided and why it was decided so. ".repeat(4 + n % 13);
+        fs::write(
+            store.join(format!("memory_{n:05}.md")),
+            format!(
+                "---\nname: Memory {n}\ndescription: what memory {n} is about\ntype: {kind}\nupdated: 2026-01-01\n---\n\n{body}\n"
+            ),
+        )?;
+    }
+    let tome = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tome"));
+        command
+            .args(["--store", "./store", "--layout", "index"])
+            .args(args);
+        command.current_dir(home.path()).env("HOME", home.path());
+        command
+    };
+    succeed(&mut tome(&["index"]));
+    git(&store, &["init", "-q"]);
+    git(&store, &["add", "-A"]);
+    git(&store, &["commit", "-q", "-m", "start"]);
+
+    let list = median(|_| succeed(&mut tome(&["list", "--json"])));
+    let grep = median(|_| {
+        let mut command = Command::new("grep");
+        command
+            .args(["-r", "-h", "-m1", "--include=*.md", "^description:", "."])
+            .current_dir(&store);
+        succeed(&mut command);
+    });
+    let write = median(|n| {
+        let content = format!("Run {n}.");
+        succeed(&mut tome(&[
+            "write",
+            "memory_05000.md",
+            "--description",
+            &content,
+            "--content",
+            &content,
+        ]));
+    });
+    let commit = median(|n| {
+        fs::write(store.join("memory_05001.md"), format!("Run {n}.\n")).expect("written");
+        git(&store, &["add", "memory_05001.md"]);
+        git(&store, &["commit", "-q", "-m", "run"]);
+    });
+    let history = home.path().join(".local/share/tome/history/journal.jsonl");
+    let journal = fs::read_to_string(history)?;
+    let last = journal.lines().last().unwrap_or_default();
+    let last: serde_json::Value = serde_json::from_str(last)?;
+    let touched = last["files"].as_array().map_or(0, Vec::len);
+
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "{MEMORIES} memories, median of {RUNS} runs, processes started anew"
+    )?;
+    row(
+        &mut out,
+        "tome list --json",
+        list,
+        "grep -r -m1 ^description:",
+        grep,
+    )?;
+    row(
+        &mut out,
+        "tome write (memory and index)",
+        write,
+        "git add, git commit",
+        commit,
+    )?;
+    writeln!(out, "a write replaced {touched} of {} files", MEMORIES + 1)
+}
+
+fn row(
+    out: &mut impl std::io::Write,
+    name: &str,
+    time: Duration,
+    peer: &str,
+    theirs: Duration,
+) -> std::io::Result<()> {
+    let ratio = time.as_secs_f64() / theirs.as_secs_f64();
+    writeln!(
+        out,
+        "{name:32} {time:>10.1?}   {peer:28} {theirs:>10.1?}   ratio {ratio:.2}"
+    )
+}
+
+fn median(mut run: impl FnMut(usize)) -> Duration {
+    let mut times: Vec<Duration> = (0..RUNS)
+        .map(|n| {
+            let start = Instant::now();
+            run(n);
+            start.elapsed()
+        })
+        .collect();
+    times.sort();
+    times[RUNS / 2]
+}
+
+fn git(at: &Path, args: &[&str]) {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=bench", "-c", "user.email=bench@localhost"]);
+    command.args(["-c", "gc.auto=0"]);
+    succeed(command.args(args).current_dir(at));
+}
+
+fn succeed(command: &mut Command) {
+    let status = command
+        .stdout(Stdio::null())
+        .status()
+        .expect("the program runs");
+    assert!(status.success(), "{command:?}");
+}

@@ -34,10 +34,23 @@ pub struct Root {
 pub struct Found {
     /// The path relative to the root, with `/`.
     pub path: String,
+    /// The file that the path leads to, where it is a link.
+    pub target: Option<String>,
     /// The size in bytes.
     pub size: u64,
     /// When the content was last changed, in milliseconds since 1970.
     pub modified: i64,
+}
+
+impl Found {
+    fn of(path: String, target: Option<String>, meta: &Metadata) -> Option<Self> {
+        meta.is_file().then(|| Self {
+            path,
+            target,
+            size: meta.len(),
+            modified: modified(meta),
+        })
+    }
 }
 
 impl Root {
@@ -104,9 +117,11 @@ impl Root {
 
     /// The content of a file; `None` when there is none.
     pub fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
-        let Some(file) = self.open_file(path)? else {
-            return Ok(None);
-        };
+        let file = self.open_file(path)?;
+        file.map(|file| self.read_open(path, file)).transpose()
+    }
+
+    fn read_open(&self, path: &str, file: File) -> Result<Vec<u8>> {
         let meta = file.metadata().map_err(|e| self.told(path, e))?;
         if meta.len() > LARGEST_MEMORY {
             return Err(too_large(path, meta.len()));
@@ -117,7 +132,7 @@ impl Root {
             .map_err(|e| self.told(path, e))?;
         match bytes.len() as u64 {
             size if size > LARGEST_MEMORY => Err(too_large(path, size)),
-            _ => Ok(Some(bytes)),
+            _ => Ok(bytes),
         }
     }
 
@@ -209,37 +224,33 @@ impl Root {
                     self.walk(&sub, &format!("{path}/"), depth - 1, found)?;
                 }
             } else if name.ends_with(".md") && !kind.is_dir() {
-                let meta = if kind.is_symlink() {
-                    self.linked_file(&path)
+                let file = if kind.is_symlink() {
+                    self.found(&path)
                 } else {
-                    entry.metadata().ok()
+                    entry
+                        .metadata()
+                        .ok()
+                        .and_then(|meta| Found::of(path, None, &meta))
                 };
-                if let Some(meta) = meta.filter(Metadata::is_file) {
-                    found.push(Found {
-                        path,
-                        size: meta.len(),
-                        modified: modified(&meta),
-                    });
-                }
+                found.extend(file);
             }
         }
         Ok(())
     }
 
-    fn linked_file(&self, path: &str) -> Option<Metadata> {
-        let target = self.resolve(path).ok()?;
-        self.dir.get()?.metadata(target).ok()
-    }
-
     /// What is known of one visible file; `None` when there is none.
     pub fn found(&self, path: &str) -> Option<Found> {
         let target = self.resolve(path).ok()?;
-        let meta = self.dir.get()?.metadata(target).ok()?;
-        meta.is_file().then(|| Found {
-            path: path.to_owned(),
-            size: meta.len(),
-            modified: modified(&meta),
-        })
+        let meta = self.dir.get()?.metadata(&target).ok()?;
+        let target = (target != path).then_some(target);
+        Found::of(path.to_owned(), target, &meta)
+    }
+
+    /// The content of a file that was found.
+    pub fn read_found(&self, found: &Found) -> Result<Vec<u8>> {
+        let path = found.target.as_deref().unwrap_or(&found.path);
+        let file = self.handle()?.open(path).map_err(|e| self.told(path, e))?;
+        self.read_open(path, file)
     }
 
     /// Whether `wanted` holds for any line of a file of any size; lines that are not UTF-8 are

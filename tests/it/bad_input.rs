@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Home, Said, tree};
+use crate::support::{Home, Said, not_run, tree};
 
 fn store(home: &Home) {
     home.file(
@@ -260,7 +260,7 @@ fn a_full_disk() {
     let home = Home::new();
     let root = home.project().join(".memory");
     let Some(_disk) = SmallDisk::mount(&root) else {
-        eprintln!("not run: no right to mount a small file system here");
+        not_run("no right to mount a small file system here");
         return;
     };
     store(&home);

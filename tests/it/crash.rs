@@ -8,7 +8,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::support::{Home, copy, tree};
+use crate::support::{Home, copy, not_run, tree};
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -294,7 +294,7 @@ const SCENARIOS: [Scenario; 16] = [
 #[test]
 fn a_kill_at_any_step_leaves_every_file_old_or_new() {
     if !cfg!(debug_assertions) {
-        eprintln!("not run: only a debug build can be stopped at a step");
+        not_run("only a debug build can be stopped at a step");
         return;
     }
     let runs: Vec<usize> = std::thread::scope(|scope| {

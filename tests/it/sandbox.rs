@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::symlink;
 use std::process::Stdio;
 
-use crate::support::{Home, tree};
+use crate::support::{Home, not_run, tree};
 
 const ESCAPES: &str = "tome: Path escapes memory directory: ";
 
@@ -107,7 +107,7 @@ fn nul_never_reaches_the_file_system() {
 #[test]
 fn a_link_swapped_in_while_a_change_is_under_way_leads_nowhere() {
     if !cfg!(debug_assertions) {
-        eprintln!("not run: only a debug build can be stopped at a step");
+        not_run("only a debug build can be stopped at a step");
         return;
     }
     let mut swaps = 0;

@@ -139,3 +139,11 @@ pub(crate) fn copy(from: &Path, to: &Path) {
 pub(crate) fn today() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
 }
+
+/// Says that a test could not be run here, past the capture of the test runner's output.
+pub(crate) fn not_run(why: &str) {
+    let line = format!("not run: {why}\n");
+    std::io::stderr()
+        .write_all(line.as_bytes())
+        .expect("standard error is open");
+}
