@@ -4,5 +4,6 @@
 //! directory is, what day it is, who asks) comes in as a value.
 
 pub mod error;
+pub mod log;
 
 pub use error::{Error, Result};

@@ -40,9 +40,7 @@ pub enum Error {
         path: String,
     },
     /// The text to replace occurs more than once.
-    #[error(
-        "String appears multiple times in {path} — provide more context to make it unique"
-    )]
+    #[error("String appears multiple times in {path} — provide more context to make it unique")]
     TextRepeated {
         /// The file that was searched.
         path: String,

@@ -1,0 +1,12 @@
+//! Stub of the aider reader.
+
+use super::decode::{Decode, Seen};
+use super::{Agent, Format, no_resume};
+
+pub(super) const FORMAT: Format = Format {
+    agent: Agent::Aider,
+    name: "aider",
+    locate: |_| Vec::new(),
+    decode: Decode::Records(|_, _| Seen::Unknown),
+    resume: no_resume,
+};
