@@ -14,6 +14,7 @@ pub mod aider;
 pub mod claude;
 pub mod clean;
 pub mod codex;
+mod content;
 pub mod copilot;
 pub mod cursor;
 pub mod decode;

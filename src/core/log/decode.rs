@@ -5,7 +5,7 @@
 //! that was cut short.
 
 use std::collections::VecDeque;
-use std::io::{BufRead, ErrorKind};
+use std::io::BufRead;
 
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,12 @@ pub struct Carry {
     pub head: Head,
     /// What gave no message so far.
     pub skipped: Skipped,
+    /// Prompts that wait to be handed to the model.
+    pub(super) queue: VecDeque<String>,
+    /// Summaries that may be of this log, by the record that they end with.
+    pub(super) summaries: Vec<(String, String)>,
     doubles: Doubles,
+    recent: VecDeque<u64>,
     turn: u64,
 }
 
@@ -93,6 +98,8 @@ pub(super) struct Stamp {
 const PROMPT: usize = 300;
 /// How many texts are remembered for their second coming.
 const WAITING: usize = 64;
+/// How many ids are remembered in order to know a repeated one.
+const RECENT: usize = 512;
 /// How a record that was written into the middle of another begins.
 const STARTS: [&[u8]; 4] = [
     b"{\"parentUuid\"",
@@ -101,18 +108,34 @@ const STARTS: [&[u8]; 4] = [
     b"{\"timestamp\"",
 ];
 
+impl Carry {
+    /// Returns what is known before the first line of `log`.
+    pub(super) fn new(log: &LogFile) -> Self {
+        let head = Head {
+            parent: log.parent.clone(),
+            ..Head::default()
+        };
+        Self {
+            id: log.id.clone(),
+            head,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the log that has been read to its end.
+    pub(super) fn into_transcript(self, messages: Vec<Message>) -> Transcript {
+        Transcript {
+            head: self.head,
+            messages,
+            skipped: self.skipped,
+        }
+    }
+}
+
 impl Decoder {
     /// Returns a decoder for the first line of `log`.
     pub fn new(log: &LogFile) -> Self {
-        let carry = Carry {
-            id: log.id.clone(),
-            head: Head {
-                parent: log.parent.clone(),
-                ..Head::default()
-            },
-            ..Carry::default()
-        };
-        Self::resume(log, carry)
+        Self::resume(log, Carry::new(log))
     }
 
     /// Returns a decoder that goes on after the lines that led to `carry`.
@@ -219,6 +242,10 @@ impl<'a> Sink<'a> {
 
     /// Takes words of the person or in the person's place, split where both are in one.
     pub(super) fn prompt(&mut self, text: String) {
+        if let Some(command) = super::origin::command(&text) {
+            self.say(Role::User, Origin::Written, command);
+            return;
+        }
         let (injected, written) = super::origin::split(&text);
         if injected.is_empty() {
             self.say(Role::User, Origin::Written, text);
@@ -270,15 +297,22 @@ impl<'a> Sink<'a> {
 
     /// Tells whether `text` has already come from the other source.
     pub(super) fn is_double(&mut self, source: Source, role: Role, text: &str) -> bool {
-        let digest = blake3::Hasher::new()
-            .update(&[role as u8])
-            .update(text.trim().as_bytes())
-            .finalize();
-        let mut key = [0; 8];
-        key.copy_from_slice(&digest.as_bytes()[..8]);
-        self.carry
-            .doubles
-            .is_double(u64::from_le_bytes(key), source)
+        let key = key(role as u8, text.trim());
+        self.carry.doubles.is_double(key, source)
+    }
+
+    /// Tells whether a record with this id came not long ago.
+    pub(super) fn is_repeated(&mut self, id: &str) -> bool {
+        let key = key(0, id);
+        let recent = &mut self.carry.recent;
+        if recent.contains(&key) {
+            return true;
+        }
+        if recent.len() == RECENT {
+            recent.pop_front();
+        }
+        recent.push_back(key);
+        false
     }
 
     fn push(&mut self, role: Role, kind: Kind, text: String) -> &mut Message {
@@ -339,6 +373,17 @@ impl Doubles {
     }
 }
 
+/// Returns a short hash that is the same in every run.
+fn key(salt: u8, text: &str) -> u64 {
+    let digest = blake3::Hasher::new()
+        .update(&[salt])
+        .update(text.as_bytes())
+        .finalize();
+    let mut key = [0; 8];
+    key.copy_from_slice(&digest.as_bytes()[..8]);
+    u64::from_le_bytes(key)
+}
+
 /// Reads a log to its end.
 ///
 /// Fails only where the file cannot be opened or read at all; a log that has gone since
@@ -362,20 +407,14 @@ fn read_lines(log: &LogFile) -> Result<Transcript> {
             Ok(_) if line.last() == Some(&b'\n') => decoder.line(number, &line, &mut messages),
             Ok(_) => decoder.tail(number, &line, &mut messages),
             // What is left of a compressed file that was cut short is still worth having.
-            Err(error) if place::is_compressed(&log.path) && !messages.is_empty() => {
-                debug_assert_ne!(error.kind(), ErrorKind::NotFound);
+            Err(_) if place::is_compressed(&log.path) && !messages.is_empty() => {
                 decoder.carry.skipped.partial += 1;
                 break;
             }
             Err(error) => return Err(Error::io(&log.path, error)),
         }
     }
-    let Carry { head, skipped, .. } = decoder.carry;
-    Ok(Transcript {
-        head,
-        messages,
-        skipped,
-    })
+    Ok(decoder.carry.into_transcript(messages))
 }
 
 /// Takes off what may surround a record: a mark of byte order, blanks, NUL bytes.

@@ -5,9 +5,7 @@
 
 /// Tags that wrap injected text; a block of them may stand before written words.
 const TAGS: &[&str] = &[
-    "AGENTS.md",
     "INSTRUCTIONS",
-    "additional_data",
     "agent-notification",
     "agent_transcripts",
     "apps_instructions",
@@ -22,11 +20,9 @@ const TAGS: &[&str] = &[
     "command-message",
     "command-name",
     "command-args",
-    "context",
     "current_datetime",
     "custom_instructions",
     "environment_context",
-    "git_status",
     "hook_context",
     "hook_prompt",
     "ide_opened_file",
@@ -45,8 +41,6 @@ const TAGS: &[&str] = &[
     "personality_spec",
     "plugins_instructions",
     "recommended_plugins",
-    "reminder",
-    "rules",
     "session-start-hook",
     "session_context",
     "skill",
@@ -58,12 +52,10 @@ const TAGS: &[&str] = &[
     "system_reminder",
     "task-notification",
     "teammate-message",
-    "timestamp",
     "tool-use-error",
     "turn_aborted",
     "user-prompt-submit-hook",
     "user_action",
-    "user_info",
     "user_instructions",
     "user_shell_command",
 ];
@@ -79,6 +71,7 @@ const OPENINGS: &[&str] = &[
     "[Image: original",
     "[Image: source:",
     "[Request interrupted by user",
+    "System: Please continue.",
 ];
 
 /// Splits `text` into the injected part that it begins with and the written rest.
