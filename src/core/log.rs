@@ -20,6 +20,8 @@ pub mod cursor;
 pub mod decode;
 pub mod events;
 pub mod factory;
+#[cfg(test)]
+mod fixture;
 pub mod gemini;
 pub mod json;
 pub mod mask;
@@ -365,3 +367,44 @@ fn no_resume(_: &LogFile, _: &Head) -> Option<Resume> {
 
 /// The result of reading a log whole.
 type Whole = fn(&LogFile) -> Result<Transcript>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_agent_has_one_row_and_is_found_by_its_name() {
+        for agent in Agent::all() {
+            assert_eq!(Agent::named(agent.name()), Some(agent));
+        }
+        assert_eq!(Agent::all().count(), 11);
+        assert_eq!(Agent::named("nobody"), None);
+    }
+
+    #[test]
+    fn a_better_title_stays_and_a_later_one_of_its_kind_wins() {
+        let mut head = Head::default();
+        head.entitle(Naming::Ai, "made".to_owned());
+        head.entitle(Naming::Summary, "summed up".to_owned());
+        assert_eq!(head.title.as_deref(), Some("made"));
+        head.entitle(Naming::Custom, "given".to_owned());
+        head.entitle(Naming::Custom, "given again".to_owned());
+        head.entitle(Naming::Custom, " ".to_owned());
+        assert_eq!(head.title.as_deref(), Some("given again"));
+    }
+
+    #[test]
+    fn the_span_of_a_log_does_not_depend_on_the_order_of_its_records() {
+        let mut head = Head::default();
+        for time in [Some(5), None, Some(2), Some(9), Some(3)] {
+            head.reach(time);
+        }
+        assert_eq!((head.first, head.last), (Some(2), Some(9)));
+    }
+
+    #[test]
+    fn places_that_are_not_there_hold_no_logs() {
+        let home = tempfile::tempdir().expect("a directory");
+        assert_eq!(locate(&Places::of_home(home.path())), []);
+    }
+}

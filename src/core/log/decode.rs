@@ -182,9 +182,8 @@ impl Decoder {
             }
             return;
         }
-        if std::str::from_utf8(rest).is_err() {
-            skipped.not_utf8 += 1;
-        }
+        let bytes = rest;
+        let before = out.len();
         while !rest.is_empty() {
             match json::object(rest) {
                 Ok((record, after)) => {
@@ -196,6 +195,11 @@ impl Decoder {
                 }
                 Err(_) => rest = self.recover(rest),
             }
+        }
+        // Only texts that were mended are worth the look at the whole line.
+        let is_mended = |message: &Message| message.text.contains(char::REPLACEMENT_CHARACTER);
+        if out[before..].iter().any(is_mended) && std::str::from_utf8(bytes).is_err() {
+            self.carry.skipped.not_utf8 += 1;
         }
     }
 
@@ -429,4 +433,269 @@ fn bare(number: u64, line: &[u8]) -> &[u8] {
     };
     let to = line.iter().rposition(|byte| !is_filler(byte));
     &line[from..=to.unwrap_or(from)]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::fixture::{Home, log, read_bytes, told};
+    use super::*;
+
+    /// A record of Claude Code with these words of the person.
+    fn user(text: &str) -> String {
+        format!(
+            r#"{{"parentUuid":null,"type":"user","message":{{"role":"user","content":"{text}"}}}}"#
+        )
+    }
+
+    fn read_claude(bytes: impl AsRef<[u8]>) -> Transcript {
+        read_bytes(Agent::ClaudeCode, bytes)
+    }
+
+    /// Returns line and text of each message, and what was skipped.
+    fn outcome(bytes: impl AsRef<[u8]>) -> (Vec<(u64, String)>, Skipped) {
+        let transcript = read_claude(bytes);
+        let messages = transcript.messages.into_iter();
+        let texts = messages.map(|message| (message.line, message.text));
+        (texts.collect(), transcript.skipped)
+    }
+
+    fn texts(expected: &[(u64, &str)]) -> Vec<(u64, String)> {
+        let owned = |(line, text): &(u64, &str)| (*line, (*text).to_owned());
+        expected.iter().map(owned).collect()
+    }
+
+    #[test]
+    fn two_records_on_a_line_are_both_read() {
+        let line = format!("{}{} {}\n{}\n", user("a"), user("b"), user("c"), user("d"));
+        let (messages, skipped) = outcome(line);
+        assert_eq!(messages, texts(&[(1, "a"), (1, "b"), (1, "c"), (2, "d")]));
+        assert_eq!(skipped, Skipped::default());
+    }
+
+    #[test]
+    fn a_record_behind_a_stub_is_found_and_the_stub_is_counted() {
+        for stub in [
+            r#"{"type":"pr-link","prNu"#,
+            r#"{"message":{"content":"cut "#,
+            "garbage ",
+        ] {
+            let (messages, skipped) = outcome(format!("{stub}{}\n{}\n", user("a"), user("b")));
+            assert_eq!(messages, texts(&[(1, "a"), (2, "b")]), "{stub}");
+            assert_eq!(skipped.broken, 1, "{stub}");
+            assert_eq!(skipped.total(), 1, "{stub}");
+        }
+    }
+
+    #[test]
+    fn a_broken_line_costs_only_itself() {
+        let (messages, skipped) = outcome(format!("{}\n{{\"type\":\n{}\n", user("a"), user("b")));
+        assert_eq!(messages, texts(&[(1, "a"), (3, "b")]));
+        assert_eq!(skipped.broken, 1);
+    }
+
+    #[test]
+    fn a_last_line_without_an_end_is_used_if_whole_and_partial_if_not() {
+        let (messages, skipped) = outcome(format!("{}\n{}", user("a"), user("b")));
+        assert_eq!(messages, texts(&[(1, "a"), (2, "b")]));
+        assert_eq!(skipped, Skipped::default());
+        let cut = user("b");
+        let (messages, skipped) = outcome(format!("{}\n{}", user("a"), &cut[..cut.len() - 4]));
+        assert_eq!(messages, texts(&[(1, "a")]));
+        assert_eq!((skipped.partial, skipped.broken), (1, 0));
+    }
+
+    #[test]
+    fn a_tail_of_nul_bytes_is_counted_and_a_record_behind_nul_bytes_is_read() {
+        let (messages, skipped) = outcome(format!("{}\n{}", user("a"), "\0".repeat(4096)));
+        assert_eq!(messages, texts(&[(1, "a")]));
+        assert_eq!((skipped.nul, skipped.total()), (1, 1));
+        let (messages, skipped) = outcome(format!("\0\0\0{}\n", user("a")));
+        assert_eq!(messages, texts(&[(1, "a")]));
+        assert_eq!(skipped.total(), 0);
+    }
+
+    #[test]
+    fn lone_surrogates_and_raw_control_characters_cost_no_text() {
+        let (messages, _) = outcome(format!(
+            "{}\n{}\n",
+            user("a \\ud83c b"),
+            user("c\x01\x1b[2md")
+        ));
+        assert_eq!(
+            messages,
+            texts(&[(1, "a \u{fffd} b"), (2, "c\x01\x1b[2md")])
+        );
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_replaced_and_the_line_is_counted() {
+        let mut bytes = user("a #b").into_bytes();
+        let at = bytes
+            .iter()
+            .position(|byte| *byte == b'#')
+            .expect("the mark");
+        bytes[at] = 0xff;
+        bytes.push(b'\n');
+        let (messages, skipped) = outcome(bytes);
+        assert_eq!(messages, texts(&[(1, "a \u{fffd}b")]));
+        assert_eq!((skipped.not_utf8, skipped.total()), (1, 0));
+    }
+
+    #[test]
+    fn a_mark_of_byte_order_and_windows_line_ends_do_not_matter() {
+        let (messages, skipped) =
+            outcome(format!("\u{feff}{}\r\n\r\n{}\r\n", user("a"), user("b")));
+        assert_eq!(messages, texts(&[(1, "a"), (3, "b")]));
+        assert_eq!((skipped.blank, skipped.total()), (1, 1));
+    }
+
+    #[test]
+    fn only_a_line_feed_ends_a_line() {
+        let (messages, _) = outcome(format!("{}\n{}\n", user("a\u{2028}b\u{85}c"), user("d")));
+        assert_eq!(messages, texts(&[(1, "a\u{2028}b\u{85}c"), (2, "d")]));
+    }
+
+    #[test]
+    fn a_line_of_twelve_megabytes_is_read() {
+        let long = "x".repeat(12 << 20);
+        let (messages, _) = outcome(format!("{}\n{}\n", user(&long), user("b")));
+        assert_eq!(messages[0].1.len(), long.len());
+        assert_eq!(messages[1], (2, "b".to_owned()));
+    }
+
+    #[test]
+    fn nesting_three_thousand_deep_hides_nothing() {
+        let deep = format!("{}1{}", "{\"a\":[".repeat(3000), "]}".repeat(3000));
+        let record = user("a").replacen('{', &format!("{{\"toolUseResult\":{deep},"), 1);
+        let (messages, skipped) = outcome(format!("{record}\n"));
+        assert_eq!(messages, texts(&[(1, "a")]));
+        assert_eq!(skipped.total(), 0);
+    }
+
+    #[test]
+    fn of_a_key_given_twice_the_last_counts() {
+        let record = r#"{"type":"summary","type":"user","message":{"content":"a","content":"b"}}"#;
+        assert_eq!(outcome(format!("{record}\n")).0, texts(&[(1, "b")]));
+    }
+
+    #[test]
+    fn lines_that_are_no_records_are_counted_by_reason() {
+        let lines = "\n  \n[1,2]\n\"text\"\n42\nnull\n{\"type\":\"later\"}\n{}\n";
+        let (messages, skipped) = outcome(lines);
+        assert_eq!(messages, []);
+        let expected = Skipped {
+            blank: 2,
+            not_object: 4,
+            unknown: 2,
+            ..Skipped::default()
+        };
+        assert_eq!(skipped, expected);
+    }
+
+    #[test]
+    fn an_empty_file_is_an_empty_log() {
+        assert_eq!(read_claude(""), Transcript::default());
+    }
+
+    #[test]
+    fn a_log_that_has_gone_since_it_was_listed_is_not_found() {
+        let home = Home::new();
+        for agent in Agent::all() {
+            let gone = log(agent, &home.path().join("gone.jsonl"));
+            let error = read(&gone).expect_err("there is no such file");
+            assert!(
+                matches!(error, Error::NotFound { .. }),
+                "{agent:?}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_log_that_was_compressed_since_it_was_listed_is_read_and_the_other_way_round() {
+        let home = Home::new();
+        let bytes = format!("{}\n", user("a"));
+        let packed = zstd::encode_all(bytes.as_bytes(), 3).expect("it can be compressed");
+        home.write("one.jsonl.zst", &packed);
+        home.write("two.jsonl", &bytes);
+        for name in ["one.jsonl", "two.jsonl.zst", "one.jsonl.zst"] {
+            let listed = log(Agent::ClaudeCode, &home.path().join(name));
+            let transcript = read(&listed).expect("its other form is there");
+            assert_eq!(told(&transcript.messages), ["1 user text: a"], "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_of_a_compressed_log_is_read() {
+        let home = Home::new();
+        let lines: String = (0..40_000)
+            .map(|n| user(&format!("{n} {}", n * 7919)) + "\n")
+            .collect();
+        let packed = zstd::encode_all(lines.as_bytes(), 3).expect("it can be compressed");
+        home.write("cut.jsonl.zst", &packed[..packed.len() - 100]);
+        let cut = log(Agent::ClaudeCode, &home.path().join("cut.jsonl.zst"));
+        let transcript = read(&cut).expect("most of it is there");
+        assert!(transcript.messages.len() > 1000);
+        assert_eq!(transcript.skipped.partial, 1);
+    }
+
+    #[test]
+    fn a_decoder_goes_on_from_what_it_carried() {
+        let lines: Vec<String> = ["a", "b", "c", "d"].iter().map(|text| user(text)).collect();
+        let listed = log(Agent::ClaudeCode, std::path::Path::new("log.jsonl"));
+        let mut whole = Decoder::new(&listed);
+        let mut expected = Vec::new();
+        let mut parts = Vec::new();
+        let mut kept = serde_json::to_string(whole.carry()).expect("it can be kept");
+        for (number, line) in (1..).zip(&lines) {
+            whole.line(number, line.as_bytes(), &mut expected);
+            let carry = serde_json::from_str(&kept).expect("it can be taken up again");
+            let mut part = Decoder::resume(&listed, carry);
+            part.line(number, line.as_bytes(), &mut parts);
+            kept = serde_json::to_string(part.carry()).expect("it can be kept");
+        }
+        assert_eq!(parts, expected);
+        assert_eq!(whole.carry().head.turns, 4);
+        assert_eq!(
+            serde_json::from_str::<Carry>(&kept).ok().as_ref(),
+            Some(whole.carry())
+        );
+    }
+
+    #[test]
+    fn a_head_keeps_no_more_than_a_line_of_a_prompt() {
+        let head = read_claude(user(&"é".repeat(5000))).head;
+        assert_eq!(
+            head.first_prompt.map(|prompt| prompt.chars().count()),
+            Some(PROMPT)
+        );
+    }
+
+    #[test]
+    fn a_text_from_two_sources_is_a_double_each_time_it_comes_again() {
+        use Source::{Account, Conversation};
+        let mut doubles = Doubles::default();
+        let steps = [
+            (Conversation, false),
+            (Conversation, false),
+            (Account, true),
+            (Account, true),
+            (Account, false),
+            (Conversation, true),
+        ];
+        for (number, (source, expected)) in steps.into_iter().enumerate() {
+            assert_eq!(doubles.is_double(7, source), expected, "step {number}");
+        }
+        assert!(doubles.waiting.is_empty());
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_read_is_an_error_that_names_it() {
+        let home = Home::new();
+        fs::create_dir(home.path().join("log.jsonl")).expect("a directory");
+        let directory = log(Agent::ClaudeCode, &home.path().join("log.jsonl"));
+        let error = read(&directory).expect_err("a directory is no log");
+        assert!(error.to_string().contains("log.jsonl"), "{error}");
+    }
 }

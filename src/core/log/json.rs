@@ -29,6 +29,8 @@ pub struct Items<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Broken;
 
+/// How long a string may be to be searched byte by byte.
+const SHORT: usize = 16;
 /// How deep [`Raw::outline`] goes before it gives the JSON as it is.
 const OUTLINE_DEPTH: usize = 12;
 
@@ -296,6 +298,14 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
 /// Finds the end of the string that begins at `at`.
 fn end_of_string(bytes: &[u8], at: usize) -> Result<usize, Broken> {
     let inside = &bytes[at + 1..];
+    // Keys and type names end within a few bytes, too few to set up a search for.
+    for (length, byte) in inside.iter().take(SHORT).enumerate() {
+        match byte {
+            b'"' => return Ok(at + length + 2),
+            b'\\' => break,
+            _ => {}
+        }
+    }
     // Quotes are rarer than backslashes in text, so quotes are looked for, and the
     // backslashes before one are counted: an even number leaves it a quote.
     for quote in memchr_iter(b'"', inside) {
@@ -438,4 +448,123 @@ fn hex(bytes: &[u8]) -> Option<u32> {
         return None;
     }
     u32::from_str_radix(digits, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Object<'_> {
+        let (object, after) = object(text.as_bytes()).expect("an object");
+        assert!(after.is_empty());
+        object
+    }
+
+    #[test]
+    fn fields_are_found_whatever_their_order_and_null_is_absent() {
+        let object = parse(r#"{ "a" : 1 , "b":{"c":[1,{"d":"}"}]},"e":null,"f":true,"g":"x" }"#);
+        assert_eq!(object.get("a").and_then(Raw::int), Some(1));
+        assert_eq!(object.object("b").map(|b| b.items("c").count()), Some(2));
+        assert!(object.get("e").is_none());
+        assert!(object.is_true("f"));
+        assert!(object.is("g", "x"));
+        assert!(object.get("missing").is_none());
+    }
+
+    #[test]
+    fn of_a_key_given_twice_the_last_counts() {
+        assert_eq!(
+            parse(r#"{"a":"x","a":"y"}"#).text("a").as_deref(),
+            Some("y")
+        );
+    }
+
+    #[test]
+    fn escapes_are_decoded_and_what_is_no_character_is_replaced() {
+        let cases = [
+            (r#""plain""#, "plain"),
+            (r#""a\n\t\"\\\/b""#, "a\n\t\"\\/b"),
+            (r#""\u00e9\ud83d\ude00""#, "é😀"),
+            (r#""lone \ud83c end""#, "lone \u{fffd} end"),
+            (r#""low \ude00""#, "low \u{fffd}"),
+            (r#""high high \ud83d\ud83d\ude00""#, "high high \u{fffd}😀"),
+            (r#""cut \u12""#, "cut \\u12"),
+            (r#""sign \u+123""#, "sign \\u+123"),
+            (r#""odd \q""#, "odd q"),
+            (r#""\u0000nul""#, "\0nul"),
+            (r#""ends in a backslash \\""#, "ends in a backslash \\"),
+        ];
+        for (given, expected) in cases {
+            let (raw, _) = value(given.as_bytes()).expect("a value");
+            assert_eq!(raw.text().as_deref(), Some(expected), "{given}");
+        }
+    }
+
+    #[test]
+    fn raw_control_characters_and_bytes_that_are_not_utf8_stay_inside_their_string() {
+        let (raw, after) = value(b"\"a\x01\tb\xff\"rest").expect("a value");
+        assert_eq!(raw.text().as_deref(), Some("a\x01\tb\u{fffd}"));
+        assert_eq!(after, b"rest");
+    }
+
+    #[test]
+    fn what_does_not_close_or_runs_into_another_record_is_broken() {
+        let cases = [
+            r#"{"a":1"#,
+            r#"{"a":"x"#,
+            r#"{"a":{"b":1}"#,
+            r#"{"a""#,
+            r#"{"a" 1}"#,
+            r#"{"a":1 "b":2}"#,
+            r#"{"type":"x","nu{"parentUuid":null}"#,
+            r#"{"m":{"c":"cut {"parentUuid":null,"type":"user"}}"#,
+            "[1]",
+            "",
+        ];
+        for text in cases {
+            assert!(object(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn deep_nesting_costs_no_stack() {
+        let deep = format!(
+            "{{\"a\":{}1{},\"b\":2}}",
+            "[".repeat(200_000),
+            "]".repeat(200_000)
+        );
+        let object = parse(&deep);
+        assert_eq!(object.get("b").and_then(Raw::int), Some(2));
+        let outline = object.get("a").map(Raw::outline).unwrap_or_default();
+        assert!(outline.contains("[[[1]]]"));
+    }
+
+    #[test]
+    fn moments_are_read_from_text_seconds_and_milliseconds() {
+        let cases = [
+            (r#""2026-08-01T10:00:00.123Z""#, Some(1_785_578_400_123)),
+            (r#""2026-08-01T12:00:00+02:00""#, Some(1_785_578_400_000)),
+            ("1785578400", Some(1_785_578_400_000)),
+            ("1785578400123", Some(1_785_578_400_123)),
+            ("1785578400123.5", Some(1_785_578_400_123)),
+            (r#""yesterday""#, None),
+            (r#""""#, None),
+            ("{}", None),
+        ];
+        for (given, expected) in cases {
+            let (raw, _) = value(given.as_bytes()).expect("a value");
+            assert_eq!(raw.time(), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn an_outline_reads_like_notes() {
+        let text =
+            r#"{"command":"ls\n-l","n":3,"todos":[{"text":"a","done":true},"b"],"empty":{}}"#;
+        let (raw, _) = value(text.as_bytes()).expect("a value");
+        assert_eq!(
+            raw.outline(),
+            "command: ls\n-l\nn: 3\ntodos:\n  -\n    text: a\n    done: true\n  - b\nempty:\n"
+        );
+    }
 }

@@ -259,10 +259,7 @@ mod tests {
                 "eyJ‹masked›!",
             ),
             ("PASSWORD=hunter22 next", "PASSWORD=‹masked› next"),
-            (
-                "DB_PASSWORD='correct horse'",
-                "DB_PASSWORD='‹masked›'",
-            ),
+            ("DB_PASSWORD='correct horse'", "DB_PASSWORD='‹masked›'"),
             ("api_key: \"a1b2c3d4e5\"", "api_key: \"‹masked›\""),
             (
                 "{\"access_token\":\"a1b2c3d4e5\"}",
