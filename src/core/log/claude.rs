@@ -39,6 +39,9 @@ const WORDLESS: &[&str] = &[
     "started",
 ];
 
+/// How many queued prompts, and how many summaries, are carried at most.
+const KEPT: usize = 64;
+
 fn locate(places: &Places) -> Vec<LogFile> {
     let mut logs = Vec::new();
     for root in &places.claude {
@@ -226,6 +229,9 @@ fn queue(record: &Object<'_>, sink: &mut Sink<'_>) {
     match record.word("operation") {
         Some("enqueue") => {
             let text = record.text("content").unwrap_or_default();
+            if sink.carry.queue.len() == KEPT {
+                sink.carry.queue.pop_front();
+            }
             sink.carry.queue.push_back(text);
         }
         Some("dequeue") => drop(sink.carry.queue.pop_front()),
@@ -247,6 +253,7 @@ fn summary(record: &Object<'_>, sink: &mut Sink<'_>) {
     };
     match record.text("leafUuid") {
         Some(leaf) if sink.carry.head.session.is_none() => {
+            sink.carry.summaries.truncate(KEPT - 1);
             sink.carry.summaries.push((leaf, text));
         }
         _ => sink.head().entitle(Naming::Summary, text),

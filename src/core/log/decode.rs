@@ -100,6 +100,8 @@ const PROMPT: usize = 300;
 const WAITING: usize = 64;
 /// How many ids are remembered in order to know a repeated one.
 const RECENT: usize = 512;
+/// How many records cut short are looked behind on one line.
+const STUBS: u64 = 64;
 /// How a record that was written into the middle of another begins.
 const STARTS: [&[u8]; 4] = [
     b"{\"parentUuid\"",
@@ -184,41 +186,34 @@ impl Decoder {
         }
         let bytes = rest;
         let before = out.len();
-        while !rest.is_empty() {
+        let mut stubs = 0;
+        while !rest.is_empty() && stubs < STUBS {
             match json::object(rest) {
                 Ok((record, after)) => {
                     let mut sink = Sink::new(&mut self.carry, out, number);
-                    if decode(&record, &mut sink) == Seen::Unknown {
+                    let seen = decode(&record, &mut sink);
+                    // Behind a stub it may be a part of the record that was cut.
+                    if seen == Seen::Unknown && stubs == 0 {
                         self.carry.skipped.unknown += 1;
                     }
                     rest = after.trim_ascii_start();
                 }
-                Err(_) => rest = self.recover(rest),
+                Err(_) if stubs == 0 && is_other_value(rest) => {
+                    self.carry.skipped.not_object += 1;
+                    break;
+                }
+                Err(_) => {
+                    stubs += 1;
+                    rest = next_start(&rest[1..]);
+                }
             }
         }
+        self.carry.skipped.broken += stubs.min(1);
         // Only texts that were mended are worth the look at the whole line.
         let is_mended = |message: &Message| message.text.contains(char::REPLACEMENT_CHARACTER);
         if out[before..].iter().any(is_mended) && std::str::from_utf8(bytes).is_err() {
             self.carry.skipped.not_utf8 += 1;
         }
-    }
-
-    /// Counts what `rest` begins with and returns what may be a record behind it.
-    fn recover<'a>(&mut self, rest: &'a [u8]) -> &'a [u8] {
-        if rest[0] != b'{'
-            && let Ok((_, after)) = json::value(rest)
-            && after.trim_ascii().is_empty()
-        {
-            self.carry.skipped.not_object += 1;
-            return b"";
-        }
-        self.carry.skipped.broken += 1;
-        let inside = &rest[1..];
-        STARTS
-            .iter()
-            .filter_map(|start| memmem::find(inside, start))
-            .min()
-            .map_or(b"".as_slice(), |at| &inside[at..])
     }
 }
 
@@ -421,6 +416,19 @@ fn read_lines(log: &LogFile) -> Result<Transcript> {
     Ok(decoder.carry.into_transcript(messages))
 }
 
+/// Tells whether `bytes` are one JSON value that is no object.
+fn is_other_value(bytes: &[u8]) -> bool {
+    bytes[0] != b'{' && json::value(bytes).is_ok_and(|(_, after)| after.trim_ascii().is_empty())
+}
+
+/// Returns `bytes` from where a record may begin; nothing if there is no such place.
+fn next_start(bytes: &[u8]) -> &[u8] {
+    memmem::find_iter(bytes, b"{\"")
+        .map(|at| &bytes[at..])
+        .find(|rest| STARTS.iter().any(|start| rest.starts_with(start)))
+        .unwrap_or_default()
+}
+
 /// Takes off what may surround a record: a mark of byte order, blanks, NUL bytes.
 fn bare(number: u64, line: &[u8]) -> &[u8] {
     let line = match number {
@@ -486,6 +494,18 @@ mod tests {
             assert_eq!(skipped.broken, 1, "{stub}");
             assert_eq!(skipped.total(), 1, "{stub}");
         }
+    }
+
+    #[test]
+    fn parts_of_a_record_that_was_cut_are_no_records() {
+        let block = r#"{"type":"text","text":"x"},"#;
+        let cut = format!(
+            r#"{{"type":"user","message":{{"content":[{}"#,
+            block.repeat(1000)
+        );
+        let (messages, skipped) = outcome(format!("{cut}\n{}\n", user("b")));
+        assert_eq!(messages, texts(&[(2, "b")]));
+        assert_eq!((skipped.broken, skipped.total()), (1, 1));
     }
 
     #[test]
