@@ -30,6 +30,7 @@ pub mod origin;
 pub mod pi;
 pub mod place;
 pub mod session;
+pub mod sink;
 
 use std::path::PathBuf;
 
@@ -38,9 +39,10 @@ use serde::{Deserialize, Serialize};
 use crate::core::Result;
 
 pub use clean::clean;
-pub use decode::{Carry, Decoder, read};
+pub use decode::{Decoder, read};
 pub use mask::mask;
 pub use place::Places;
+pub use sink::Carry;
 
 use decode::Decode;
 

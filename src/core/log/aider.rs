@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-use super::decode::{Carry, Decode, Sink, Stamp};
+use super::decode::Decode;
+use super::sink::{Carry, Sink, Stamp};
 use super::{Agent, Format, Head, LogFile, Origin, Places, Resume, Role, Transcript, place};
 use crate::core::{Error, Result};
 

@@ -6,8 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use super::content::{self, Speaker};
-use super::decode::{Decode, Seen, Sink, Source, Stamp};
+use super::decode::{Decode, Seen};
 use super::json::{Object, Raw};
+use super::sink::{Sink, Source, Stamp};
 use super::{Agent, Format, Head, LogFile, Naming, Origin, Places, Resume, Role, place};
 
 pub(super) const FORMAT: Format = Format {

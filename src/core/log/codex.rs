@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::content;
-use super::decode::{Decode, Seen, Sink, Source, Stamp};
+use super::decode::{Decode, Seen};
 use super::json::{self, Object, Raw};
+use super::sink::{Sink, Source, Stamp};
 use super::{Agent, Format, Head, LogFile, Naming, Origin, Places, Resume, Role, place};
 
 pub(super) const FORMAT: Format = Format {

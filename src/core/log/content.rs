@@ -1,7 +1,7 @@
 //! The content of a message as most agents write it: a string, or an array of blocks.
 
-use super::decode::Sink;
 use super::json::{self, Object, Raw};
+use super::sink::Sink;
 use super::{Origin, Role};
 
 /// In whose name a message stands in the log.

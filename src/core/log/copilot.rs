@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::content;
-use super::decode::{Decode, Seen, Sink, Stamp};
+use super::decode::{Decode, Seen};
 use super::json::{Object, Raw};
+use super::sink::{Sink, Stamp};
 use super::{Agent, Format, Head, LogFile, Naming, Origin, Places, Resume, Role, place};
 
 pub(super) const FORMAT: Format = Format {

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use super::content::{self, Speaker};
-use super::decode::{Decode, Seen, Sink};
+use super::decode::{Decode, Seen};
 use super::json::Object;
+use super::sink::Sink;
 use super::{Agent, Format, LogFile, Origin, Places, Role, no_resume, origin, place};
 
 pub(super) const FORMAT: Format = Format {

@@ -1,7 +1,8 @@
 //! `events.jsonl` of the events layout: many sessions in one log.
 
-use super::decode::{Decode, Seen, Sink, Stamp};
+use super::decode::{Decode, Seen};
 use super::json::Object;
+use super::sink::{Sink, Stamp};
 use super::{Agent, Format, LogFile, Origin, Places, Role, no_resume, place};
 
 pub(super) const FORMAT: Format = Format {

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use super::content::{self, Speaker};
-use super::decode::{Decode, Seen, Sink, Stamp};
+use super::decode::{Decode, Seen};
 use super::json::Object;
+use super::sink::{Sink, Stamp};
 use super::{Agent, Format, Head, LogFile, Naming, Places, Resume, place};
 
 pub(super) const FORMAT: Format = Format {

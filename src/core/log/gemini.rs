@@ -9,8 +9,9 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use super::content;
-use super::decode::{Carry, Decode, Sink, Stamp};
+use super::decode::Decode;
 use super::json::{self, Object, Raw};
+use super::sink::{Carry, Sink, Stamp};
 use super::{
     Agent, Format, Head, LogFile, Naming, Origin, Places, Resume, Role, Skipped, Transcript, place,
 };

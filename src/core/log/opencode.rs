@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::content;
-use super::decode::{Decode, Sink, Stamp};
+use super::decode::Decode;
 use super::json::{Object, Raw};
+use super::sink::{Sink, Stamp};
 use super::{Agent, Format, Head, LogFile, Origin, Places, Resume, Role, Transcript};
 use crate::core::Result;
 

@@ -3,8 +3,9 @@
 //! A log without a header line holds bare `{"role","content"}` messages.
 
 use super::content::{self, Speaker};
-use super::decode::{Decode, Seen, Sink, Stamp};
+use super::decode::{Decode, Seen};
 use super::json::Object;
+use super::sink::{Sink, Stamp};
 use super::{Agent, Format, LogFile, Naming, Origin, Places, Role, no_resume, place};
 
 pub(super) const FORMAT: Format = Format {

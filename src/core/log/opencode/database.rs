@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, Row};
 
-use super::super::decode::{Carry, Sink};
+use super::super::sink::{Carry, Sink};
 use super::super::{Agent, LogFile, Naming, Places, Transcript, json, place};
 use crate::core::{Error, Result};
 
