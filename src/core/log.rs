@@ -1,6 +1,6 @@
 //! Raw conversations of coding agents: where they lie and what was said in them.
 //!
-//! One agent a file under `log/`, one row an agent in [`FORMATS`]. A log is never
+//! One agent a file under `log/`, one row an agent in `FORMATS`. A log is never
 //! written, and nothing here reads the environment, the home directory or the clock:
 //! a door hands in [`Places`]. Logs are read as they are found: what is broken is
 //! skipped and counted in [`Skipped`], never an error.
@@ -10,27 +10,27 @@
 //! that takes things back (Gemini) or is no file of lines (OpenCode, Aider, anything
 //! compressed) is read whole. [`read`] does either.
 
-pub mod aider;
-pub mod claude;
-pub mod clean;
-pub mod codex;
+mod aider;
+mod claude;
+mod clean;
+mod codex;
 mod content;
-pub mod copilot;
-pub mod cursor;
-pub mod decode;
-pub mod events;
-pub mod factory;
+mod copilot;
+mod cursor;
+mod decode;
+mod events;
+mod factory;
 #[cfg(test)]
 mod fixture;
-pub mod gemini;
+mod gemini;
 pub mod json;
-pub mod mask;
-pub mod opencode;
+mod mask;
+mod opencode;
 pub mod origin;
-pub mod pi;
-pub mod place;
-pub mod session;
-pub mod sink;
+mod pi;
+mod place;
+mod session;
+mod sink;
 
 use std::path::PathBuf;
 

@@ -117,9 +117,10 @@ fn user(record: &Object<'_>, sink: &mut Sink<'_>) {
         sink.notice(content::flat(content));
         return;
     }
-    let speaker = match is_injected(record) {
-        true => Speaker::Program,
-        false => Speaker::Person,
+    let speaker = if is_injected(record) {
+        Speaker::Program
+    } else {
+        Speaker::Person
     };
     content::take(content, speaker, sink);
 }
@@ -191,9 +192,10 @@ fn attachment(record: &Object<'_>, sink: &mut Sink<'_>) {
             let is_person = attachment
                 .object("origin")
                 .is_none_or(|origin| origin.is("kind", "human"));
-            match is_person && !attachment.is("commandMode", "task-notification") {
-                true => sink.prompt(text),
-                false => sink.say(Role::User, Origin::Injected, text),
+            if is_person && !attachment.is("commandMode", "task-notification") {
+                sink.prompt(text);
+            } else {
+                sink.say(Role::User, Origin::Injected, text);
             }
         }
         Some("hook_additional_context" | "hook_success" | "hook_system_message") => {

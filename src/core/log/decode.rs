@@ -41,6 +41,15 @@ pub struct Decoder {
     carry: Carry,
 }
 
+/// How a line ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// With a record.
+    Whole,
+    /// In the middle of one.
+    Cut,
+}
+
 /// How many records cut short are looked behind on one line.
 const STUBS: u64 = 64;
 /// How a record that was written into the middle of another begins.
@@ -75,21 +84,21 @@ impl Decoder {
         self.decode(number, line, out);
     }
 
-    /// Decodes a last line that has no end yet: used if it is whole, else counted as
+    /// Decodes a last line that has no end yet: used if it is whole, else only counted as
     /// partial. A cache holds such a line back until it has its end.
     pub fn tail(&mut self, number: u64, line: &[u8], out: &mut Vec<Message>) {
-        let before = self.carry.skipped;
-        self.decode(number, line, out);
-        let skipped = &mut self.carry.skipped;
-        if skipped.broken > before.broken {
-            skipped.broken -= 1;
-            skipped.partial += 1;
+        let before = out.len();
+        let carry = self.carry.clone();
+        if self.decode(number, line, out) == End::Cut {
+            out.truncate(before);
+            self.carry = carry;
+            self.carry.skipped.partial += 1;
         }
     }
 
-    fn decode(&mut self, number: u64, line: &[u8], out: &mut Vec<Message>) {
+    fn decode(&mut self, number: u64, line: &[u8], out: &mut Vec<Message>) -> End {
         let Decode::Records(decode) = self.agent.format().decode else {
-            return;
+            return End::Whole;
         };
         let mut rest = bare(number, line);
         let skipped = &mut self.carry.skipped;
@@ -99,11 +108,12 @@ impl Decoder {
             } else {
                 skipped.blank += 1;
             }
-            return;
+            return End::Whole;
         }
         let bytes = rest;
         let before = out.len();
         let mut stubs = 0;
+        let mut end = End::Whole;
         while !rest.is_empty() && stubs < STUBS {
             match json::object(rest) {
                 Ok((record, after)) => {
@@ -114,6 +124,7 @@ impl Decoder {
                         self.carry.skipped.unknown += 1;
                     }
                     rest = after.trim_ascii_start();
+                    end = End::Whole;
                 }
                 Err(_) if stubs == 0 && is_other_value(rest) => {
                     self.carry.skipped.not_object += 1;
@@ -122,6 +133,7 @@ impl Decoder {
                 Err(_) => {
                     stubs += 1;
                     rest = next_start(&rest[1..]);
+                    end = End::Cut;
                 }
             }
         }
@@ -131,6 +143,7 @@ impl Decoder {
         if out[before..].iter().any(is_mended) && std::str::from_utf8(bytes).is_err() {
             self.carry.skipped.not_utf8 += 1;
         }
+        end
     }
 }
 
@@ -276,6 +289,13 @@ mod tests {
         let (messages, skipped) = outcome(format!("{}\n{}", user("a"), &cut[..cut.len() - 4]));
         assert_eq!(messages, texts(&[(1, "a")]));
         assert_eq!((skipped.partial, skipped.broken), (1, 0));
+        let part = user("part of a record");
+        let (messages, skipped) = outcome(format!(r#"{{"type":"progress","data":[{part},"#));
+        assert_eq!(messages, []);
+        assert_eq!((skipped.partial, skipped.total()), (1, 1));
+        let (messages, skipped) = outcome(format!(r#"{{"type":"pr-l{}"#, user("a")));
+        assert_eq!(messages, texts(&[(1, "a")]));
+        assert_eq!((skipped.partial, skipped.broken), (0, 1));
     }
 
     #[test]
