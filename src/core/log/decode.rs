@@ -463,4 +463,29 @@ mod tests {
         let error = read(&directory).expect_err("a directory is no log");
         assert!(error.to_string().contains("log.jsonl"), "{error}");
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_make_a_decoder_panic_and_the_next_line_is_read(
+            bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..40),
+            at in 0usize..90,
+            cut in 0usize..40,
+        ) {
+            let line = r#"{"parentUuid":null,"type":"user","message":{"role":"user","content":[{"type":"text","text":"\ud83d\n\"x"}]},"payload":{"type":"message"}}"#;
+            let mut given = line.as_bytes().to_vec();
+            let to = (at + cut).min(given.len());
+            given.splice(at..to, bytes.into_iter().filter(|byte| *byte != b'\n'));
+            for agent in Agent::all() {
+                let listed = log(agent, std::path::Path::new("log.jsonl"));
+                let mut decoder = Decoder::new(&listed);
+                decoder.line(1, &given, &mut Vec::new());
+                decoder.tail(2, &given, &mut Vec::new());
+                if agent == Agent::ClaudeCode {
+                    let mut next = Vec::new();
+                    decoder.line(3, user("next").as_bytes(), &mut next);
+                    assert_eq!(told(&next), ["3 user text: next"]);
+                }
+            }
+        }
+    }
 }

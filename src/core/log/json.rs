@@ -6,7 +6,7 @@
 //! are not UTF-8 inside strings, and of a key given twice the last value.
 
 use jiff::Timestamp;
-use memchr::{memchr, memchr_iter};
+use memchr::memchr;
 
 /// A value as it stands in the line.
 #[derive(Debug, Clone, Copy)]
@@ -15,7 +15,19 @@ pub struct Raw<'a>(&'a [u8]);
 /// The fields of an object, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Object<'a> {
-    fields: Vec<(&'a [u8], Raw<'a>)>,
+    fields: Fields<'a>,
+    opened: Option<(&'a [u8], Fields<'a>)>,
+}
+
+type Fields<'a> = Vec<(&'a [u8], Raw<'a>)>;
+
+/// A value of an array, taken apart if it is an object.
+#[derive(Debug, Clone)]
+pub enum Item<'a> {
+    /// An object.
+    Object(Object<'a>),
+    /// Anything else.
+    Other(Raw<'a>),
 }
 
 /// The values of an array; empty for anything else.
@@ -29,8 +41,12 @@ pub struct Items<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Broken;
 
-/// How long a string may be to be searched byte by byte.
-const SHORT: usize = 16;
+/// The values that nearly every record is read for.
+const OPENED: [&[u8]; 2] = [b"message", b"payload"];
+/// How many fields an object is expected to have.
+const FIELDS: usize = 24;
+/// How many words of eight bytes are searched in place.
+const NEAR: usize = 8;
 /// How deep [`Raw::outline`] goes before it gives the JSON as it is.
 const OUTLINE_DEPTH: usize = 12;
 
@@ -42,13 +58,33 @@ pub fn value(bytes: &[u8]) -> Result<(Raw<'_>, &[u8]), Broken> {
 
 /// Splits one object off the front of `bytes`, with its fields found on the way.
 pub fn object(bytes: &[u8]) -> Result<(Object<'_>, &[u8]), Broken> {
-    if bytes.first() != Some(&b'{') {
+    let mut object = Object {
+        fields: Vec::with_capacity(FIELDS),
+        opened: None,
+    };
+    let end = fields(bytes, 0, &mut |key, at| {
+        let end = object
+            .open(bytes, key, at)
+            .or_else(|_| end_of_value(bytes, at))?;
+        object.fields.push((key, Raw(&bytes[at..end])));
+        Ok(end)
+    })?;
+    Ok((object, &bytes[end..]))
+}
+
+/// Finds the fields of the object at `at`: `take` is given each key and where its value
+/// begins, and returns where that ends.
+fn fields<'a>(
+    bytes: &'a [u8],
+    at: usize,
+    take: &mut impl FnMut(&'a [u8], usize) -> Result<usize, Broken>,
+) -> Result<usize, Broken> {
+    if bytes.get(at) != Some(&b'{') {
         return Err(Broken);
     }
-    let mut fields = Vec::with_capacity(24);
-    let mut at = skip_space(bytes, 1);
+    let mut at = skip_space(bytes, at + 1);
     if bytes.get(at) == Some(&b'}') {
-        return Ok((Object { fields }, &bytes[at + 1..]));
+        return Ok(at + 1);
     }
     loop {
         if bytes.get(at) != Some(&b'"') {
@@ -61,18 +97,35 @@ pub fn object(bytes: &[u8]) -> Result<(Object<'_>, &[u8]), Broken> {
             return Err(Broken);
         }
         at = skip_space(bytes, at + 1);
-        let end = end_of_value(bytes, at)?;
-        fields.push((key, Raw(&bytes[at..end])));
-        at = skip_space(bytes, end);
+        at = skip_space(bytes, take(key, at)?);
         match bytes.get(at) {
             Some(b',') => at = skip_space(bytes, at + 1),
-            Some(b'}') => return Ok((Object { fields }, &bytes[at + 1..])),
+            Some(b'}') => return Ok(at + 1),
             _ => return Err(Broken),
         }
     }
 }
 
 impl<'a> Object<'a> {
+    /// Takes apart a value that will be asked for, so that it is gone through once.
+    ///
+    /// Returns where it ends; fails where it is no such value or no object.
+    fn open(&mut self, bytes: &'a [u8], key: &'a [u8], at: usize) -> Result<usize, Broken> {
+        if !OPENED.contains(&key) {
+            return Err(Broken);
+        }
+        // Given twice, the last counts, whatever it is.
+        self.opened = None;
+        let mut found = Vec::with_capacity(FIELDS);
+        let end = fields(bytes, at, &mut |key, at| {
+            let end = end_of_value(bytes, at)?;
+            found.push((key, Raw(&bytes[at..end])));
+            Ok(end)
+        })?;
+        self.opened = Some((key, found));
+        Ok(end)
+    }
+
     /// Returns the value of `key`; `null` counts as absent.
     pub fn get(&self, key: &str) -> Option<Raw<'a>> {
         self.fields
@@ -90,7 +143,13 @@ impl<'a> Object<'a> {
 
     /// Returns the object under `key`.
     pub fn object(&self, key: &str) -> Option<Object<'a>> {
-        self.get(key)?.object()
+        match &self.opened {
+            Some((opened, fields)) if *opened == key.as_bytes() => Some(Object {
+                fields: fields.clone(),
+                opened: None,
+            }),
+            _ => self.get(key)?.object(),
+        }
     }
 
     /// Returns the values of the array under `key`.
@@ -261,20 +320,39 @@ impl Items<'_> {
     const EMPTY: Items<'static> = Items { bytes: b"", at: 0 };
 }
 
-impl<'a> Iterator for Items<'a> {
-    type Item = Raw<'a>;
+impl<'a> Items<'a> {
+    /// Returns the values, objects taken apart: they are gone through once.
+    pub fn opened(mut self) -> impl Iterator<Item = Item<'a>> {
+        std::iter::from_fn(move || {
+            let rest = self.rest()?;
+            if let Ok((object, after)) = object(rest) {
+                self.at = self.bytes.len() - after.len();
+                return Some(Item::Object(object));
+            }
+            self.next().map(Item::Other)
+        })
+    }
 
-    fn next(&mut self) -> Option<Raw<'a>> {
+    /// Returns the bytes from the next value on.
+    fn rest(&self) -> Option<&'a [u8]> {
         let mut at = skip_space(self.bytes, self.at);
         if self.bytes.get(at) == Some(&b',') {
             at = skip_space(self.bytes, at + 1);
         }
-        if matches!(self.bytes.get(at), None | Some(b']')) {
-            return None;
+        match self.bytes.get(at) {
+            None | Some(b']') => None,
+            Some(_) => Some(&self.bytes[at..]),
         }
-        let end = end_of_value(self.bytes, at).ok()?;
-        self.at = end;
-        Some(Raw(&self.bytes[at..end]))
+    }
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = Raw<'a>;
+
+    fn next(&mut self) -> Option<Raw<'a>> {
+        let (value, after) = value(self.rest()?).ok()?;
+        self.at = self.bytes.len() - after.len();
+        Some(value)
     }
 }
 
@@ -298,27 +376,41 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
 /// Finds the end of the string that begins at `at`.
 fn end_of_string(bytes: &[u8], at: usize) -> Result<usize, Broken> {
     let inside = &bytes[at + 1..];
-    // Keys and type names end within a few bytes, too few to set up a search for.
-    for (length, byte) in inside.iter().take(SHORT).enumerate() {
-        match byte {
-            b'"' => return Ok(at + length + 2),
-            b'\\' => break,
-            _ => {}
-        }
-    }
     // Quotes are rarer than backslashes in text, so quotes are looked for, and the
     // backslashes before one are counted: an even number leaves it a quote.
-    for quote in memchr_iter(b'"', inside) {
-        let escapes = inside[..quote]
-            .iter()
-            .rev()
-            .take_while(|byte| **byte == b'\\')
-            .count();
+    let mut from = 0;
+    while let Some(next) = find_quote(&inside[from..]) {
+        let quote = from + next;
+        let before = inside[..quote].iter().rev();
+        let escapes = before.take_while(|byte| **byte == b'\\').count();
         if escapes % 2 == 0 {
             return Ok(at + quote + 2);
         }
+        from = quote + 1;
     }
     Err(Broken)
+}
+
+/// Finds the first quote.
+///
+/// Most strings are short, and in long ones quotes are mostly near: the first words are
+/// searched in place, which costs less than setting up a search.
+fn find_quote(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 255;
+    const QUOTES: u64 = ONES * b'"' as u64;
+    let mut at = 0;
+    for word in bytes.chunks_exact(8).take(NEAR) {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(word);
+        // A byte of `other` is zero where there is a quote; the lowest such is found.
+        let other = u64::from_le_bytes(eight) ^ QUOTES;
+        let zeros = other.wrapping_sub(ONES) & !other & (ONES << 7);
+        if zeros != 0 {
+            return Some(at + zeros.trailing_zeros() as usize / 8);
+        }
+        at += 8;
+    }
+    memchr(b'"', &bytes[at..]).map(|next| at + next)
 }
 
 /// Finds the end of the value that begins at `at`, with a count in place of recursion.
@@ -477,6 +569,39 @@ mod tests {
             parse(r#"{"a":"x","a":"y"}"#).text("a").as_deref(),
             Some("y")
         );
+    }
+
+    #[test]
+    fn a_message_is_the_last_of_its_name_whatever_it_is() {
+        let twice = parse(r#"{"message":{"a":1},"message":{"a":2},"payload":3}"#);
+        let message = twice.object("message").expect("an object");
+        assert_eq!(message.get("a").and_then(Raw::int), Some(2));
+        assert!(twice.object("payload").is_none());
+        let text = parse(r#"{"message":{"a":1},"message":"text"}"#);
+        assert!(text.object("message").is_none());
+        assert_eq!(text.text("message").as_deref(), Some("text"));
+        let nested = parse(r#"{"message":{"message":{"a":3}}}"#);
+        let inner = nested
+            .object("message")
+            .and_then(|outer| outer.object("message"));
+        assert_eq!(
+            inner.and_then(|inner| inner.get("a")).and_then(Raw::int),
+            Some(3)
+        );
+    }
+
+    #[test]
+    fn an_array_gives_its_values_whole_or_taken_apart() {
+        let list = parse(r#"{"a":[ {"b":1} ,"c",[2], {"d" 3}, {} ]}"#);
+        assert_eq!(list.items("a").count(), 5);
+        let kinds: Vec<bool> = list
+            .items("a")
+            .opened()
+            .map(|item| matches!(item, Item::Object(_)))
+            .collect();
+        assert_eq!(kinds, [true, false, false, false, true]);
+        assert_eq!(parse(r#"{"a":[]}"#).items("a").opened().count(), 0);
+        assert_eq!(parse(r#"{"a":{}}"#).items("a").opened().count(), 0);
     }
 
     #[test]
