@@ -5,8 +5,13 @@
 //! It has no recursion, takes lone surrogates, raw control characters and bytes that
 //! are not UTF-8 inside strings, and of a key given twice the last value.
 
+mod scan;
+mod text;
+
 use jiff::Timestamp;
 use memchr::memchr;
+
+use scan::{end_of_value, fields, skip_space};
 
 /// A value as it stands in the line.
 #[derive(Debug, Clone, Copy)]
@@ -45,8 +50,6 @@ pub struct Broken;
 const OPENED: [&[u8]; 2] = [b"message", b"payload"];
 /// How many fields an object is expected to have.
 const FIELDS: usize = 24;
-/// How many words of eight bytes are searched in place.
-const NEAR: usize = 8;
 /// How deep [`Raw::outline`] goes before it gives the JSON as it is.
 const OUTLINE_DEPTH: usize = 12;
 
@@ -70,40 +73,6 @@ pub fn object(bytes: &[u8]) -> Result<(Object<'_>, &[u8]), Broken> {
         Ok(end)
     })?;
     Ok((object, &bytes[end..]))
-}
-
-/// Finds the fields of the object at `at`: `take` is given each key and where its value
-/// begins, and returns where that ends.
-fn fields<'a>(
-    bytes: &'a [u8],
-    at: usize,
-    take: &mut impl FnMut(&'a [u8], usize) -> Result<usize, Broken>,
-) -> Result<usize, Broken> {
-    if bytes.get(at) != Some(&b'{') {
-        return Err(Broken);
-    }
-    let mut at = skip_space(bytes, at + 1);
-    if bytes.get(at) == Some(&b'}') {
-        return Ok(at + 1);
-    }
-    loop {
-        if bytes.get(at) != Some(&b'"') {
-            return Err(Broken);
-        }
-        let key_end = end_of_string(bytes, at)?;
-        let key = &bytes[at + 1..key_end - 1];
-        at = skip_space(bytes, key_end);
-        if bytes.get(at) != Some(&b':') {
-            return Err(Broken);
-        }
-        at = skip_space(bytes, at + 1);
-        at = skip_space(bytes, take(key, at)?);
-        match bytes.get(at) {
-            Some(b',') => at = skip_space(bytes, at + 1),
-            Some(b'}') => return Ok(at + 1),
-            _ => return Err(Broken),
-        }
-    }
 }
 
 impl<'a> Object<'a> {
@@ -239,10 +208,7 @@ impl<'a> Raw<'a> {
     /// Returns the decoded string; what cannot be decoded becomes U+FFFD.
     pub fn text(self) -> Option<String> {
         let inside = self.inside()?;
-        match memchr(b'\\', inside) {
-            None => Some(lossy(inside.to_vec())),
-            Some(first) => Some(lossy(unescape(inside, first))),
-        }
+        Some(text::decode(inside))
     }
 
     /// Returns the whole number.
@@ -364,182 +330,6 @@ fn begin_line(out: &mut String, depth: usize) {
     for _ in 0..depth {
         out.push_str("  ");
     }
-}
-
-fn skip_space(bytes: &[u8], mut at: usize) -> usize {
-    while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
-        at += 1;
-    }
-    at
-}
-
-/// Finds the end of the string that begins at `at`.
-fn end_of_string(bytes: &[u8], at: usize) -> Result<usize, Broken> {
-    let inside = &bytes[at + 1..];
-    // Quotes are rarer than backslashes in text, so quotes are looked for, and the
-    // backslashes before one are counted: an even number leaves it a quote.
-    let mut from = 0;
-    while let Some(next) = find_quote(&inside[from..]) {
-        let quote = from + next;
-        let before = inside[..quote].iter().rev();
-        let escapes = before.take_while(|byte| **byte == b'\\').count();
-        if escapes % 2 == 0 {
-            return Ok(at + quote + 2);
-        }
-        from = quote + 1;
-    }
-    Err(Broken)
-}
-
-/// Finds the first quote.
-///
-/// Most strings are short, and in long ones quotes are mostly near: the first words are
-/// searched in place, which costs less than setting up a search.
-fn find_quote(bytes: &[u8]) -> Option<usize> {
-    const ONES: u64 = u64::MAX / 255;
-    const QUOTES: u64 = ONES * b'"' as u64;
-    let mut at = 0;
-    for word in bytes.chunks_exact(8).take(NEAR) {
-        let mut eight = [0; 8];
-        eight.copy_from_slice(word);
-        // A byte of `other` is zero where there is a quote; the lowest such is found.
-        let other = u64::from_le_bytes(eight) ^ QUOTES;
-        let zeros = other.wrapping_sub(ONES) & !other & (ONES << 7);
-        if zeros != 0 {
-            return Some(at + zeros.trailing_zeros() as usize / 8);
-        }
-        at += 8;
-    }
-    memchr(b'"', &bytes[at..]).map(|next| at + next)
-}
-
-/// Finds the end of the value that begins at `at`, with a count in place of recursion.
-fn end_of_value(bytes: &[u8], at: usize) -> Result<usize, Broken> {
-    match bytes.get(at) {
-        Some(b'"') => end_of_string(bytes, at),
-        Some(b'{' | b'[') => end_of_nest(bytes, at),
-        Some(byte) if is_bare(*byte) => {
-            let rest = &bytes[at..];
-            let length = rest.iter().position(|byte| !is_bare(*byte));
-            Ok(at + length.unwrap_or(rest.len()))
-        }
-        _ => Err(Broken),
-    }
-}
-
-fn end_of_nest(bytes: &[u8], mut at: usize) -> Result<usize, Broken> {
-    let mut depth = 0usize;
-    loop {
-        match bytes.get(at) {
-            Some(b'"') => {
-                at = end_of_string(bytes, at)?;
-                continue;
-            }
-            Some(b'{' | b'[') => depth += 1,
-            Some(b'}' | b']') => {
-                depth -= 1;
-                if depth == 0 {
-                    return Ok(at + 1);
-                }
-            }
-            Some(b',' | b':' | b' ' | b'\t' | b'\r' | b'\n') => {}
-            Some(byte) if is_bare(*byte) => {}
-            // A letter of no literal: two records have run into each other.
-            _ => return Err(Broken),
-        }
-        at += 1;
-    }
-}
-
-/// Tells whether the byte can stand in a number or in `true`, `false`, `null`.
-fn is_bare(byte: u8) -> bool {
-    matches!(
-        byte,
-        b'0'..=b'9'
-            | b'-'
-            | b'+'
-            | b'.'
-            | b'E'
-            | b'a'
-            | b'e'
-            | b'f'
-            | b'l'
-            | b'n'
-            | b'r'
-            | b's'
-            | b't'
-            | b'u'
-    )
-}
-
-fn lossy(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-}
-
-/// Decodes the escapes of a string's inside, of which `first` is the first.
-fn unescape(inside: &[u8], first: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(inside.len());
-    let mut rest = inside;
-    let mut next = Some(first);
-    while let Some(backslash) = next {
-        out.extend_from_slice(&rest[..backslash]);
-        rest = &rest[backslash + 1..];
-        rest = unescape_one(rest, &mut out);
-        next = match rest.first() {
-            Some(b'\\') => Some(0),
-            _ => memchr(b'\\', rest),
-        };
-    }
-    out.extend_from_slice(rest);
-    out
-}
-
-/// Decodes the escape whose backslash has just been read, and returns what follows it.
-fn unescape_one<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
-    let Some((&kind, after)) = rest.split_first() else {
-        out.push(b'\\');
-        return rest;
-    };
-    match kind {
-        b'n' => out.push(b'\n'),
-        b't' => out.push(b'\t'),
-        b'r' => out.push(b'\r'),
-        b'b' => out.push(8),
-        b'f' => out.push(12),
-        b'u' => return unescape_unicode(after, out),
-        // `"`, `\` and `/`, and whatever a careless writer put here.
-        _ => out.push(kind),
-    }
-    after
-}
-
-fn unescape_unicode<'a>(after: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
-    let Some(unit) = hex(after) else {
-        out.extend_from_slice(b"\\u");
-        return after;
-    };
-    let mut rest = &after[4..];
-    let mut code = unit;
-    if (0xD800..0xDC00).contains(&unit)
-        && let Some(low) = rest.strip_prefix(b"\\u").and_then(hex)
-        && (0xDC00..0xE000).contains(&low)
-    {
-        code = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
-        rest = &rest[6..];
-    }
-    let char = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
-    out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
-    rest
-}
-
-fn hex(bytes: &[u8]) -> Option<u32> {
-    let digits = std::str::from_utf8(bytes.get(..4)?).ok()?;
-    // `from_str_radix` takes a sign, JSON does not.
-    if digits.starts_with(['+', '-']) {
-        return None;
-    }
-    u32::from_str_radix(digits, 16).ok()
 }
 
 #[cfg(test)]
