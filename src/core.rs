@@ -12,6 +12,7 @@ pub mod header;
 pub mod history;
 pub mod layout;
 pub mod link;
+pub mod log;
 pub mod memory;
 pub mod sandbox;
 pub mod store;

@@ -1,0 +1,609 @@
+//! Claude Code: transcripts of sessions and of their subagents.
+//!
+//! One record a line, one block of a reply a record: the lines of a reply share
+//! `message.id`. A fork copies records with their `uuid`, so copies can be told.
+
+use std::path::{Path, PathBuf};
+
+use super::content::{self, Speaker};
+use super::decode::{Decode, Seen};
+use super::json::{Object, Raw};
+use super::sink::{Sink, Source, Stamp};
+use super::{Agent, Format, Head, LogFile, Naming, Origin, Places, Resume, Role, place};
+
+pub(super) const FORMAT: Format = Format {
+    agent: Agent::ClaudeCode,
+    name: "claude-code",
+    locate,
+    decode: Decode::Records(record),
+    resume,
+};
+
+/// Records that hold no words.
+const WORDLESS: &[&str] = &[
+    "agent-name",
+    "agent-setting",
+    "atis-latch",
+    "attribution-snapshot",
+    "bridge-session",
+    "content-replacement",
+    "cost-state",
+    "file-history-delta",
+    "file-history-snapshot",
+    "frame-link",
+    "last-prompt",
+    "mode",
+    "permission-mode",
+    "pr-link",
+    "progress",
+    "result",
+    "started",
+];
+
+/// How many queued prompts, and how many summaries, are carried at most.
+const KEPT: usize = 64;
+
+fn locate(places: &Places) -> Vec<LogFile> {
+    let mut logs = Vec::new();
+    for root in &places.claude {
+        for project in place::entries(&root.join("projects")) {
+            for path in place::entries(&project) {
+                if let Some(id) = place::stem(&path, ".jsonl") {
+                    logs.extend(place::found(Agent::ClaudeCode, path, id));
+                } else {
+                    logs.extend(subagents(&path));
+                }
+            }
+        }
+    }
+    logs
+}
+
+/// Returns the logs of the agents that the session in this directory started.
+fn subagents(session: &Path) -> Vec<LogFile> {
+    let parent = place::name(session);
+    place::files_under(&session.join("subagents"))
+        .into_iter()
+        .filter_map(|path| {
+            let id = place::stem(&path, ".jsonl").filter(|id| id.starts_with("agent-"))?;
+            let mut log = place::found(Agent::ClaudeCode, path, id)?;
+            log.parent = Some(parent.clone());
+            log.title = description(&log.path.with_extension("meta.json"));
+            Some(log)
+        })
+        .collect()
+}
+
+/// Returns what a subagent was started for, from the file beside its log.
+fn description(meta: &Path) -> Option<String> {
+    let bytes = place::bytes(meta).ok()?;
+    let (meta, _) = super::json::object(bytes.trim_ascii_start()).ok()?;
+    meta.text("description").or_else(|| meta.text("agentType"))
+}
+
+fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
+    if log.parent.is_some() || log.id.starts_with("agent-") {
+        return None;
+    }
+    Some(Resume {
+        program: "claude",
+        args: vec!["--resume".to_owned(), log.id.clone()],
+        cwd: head.cwd.as_ref().map(PathBuf::from),
+    })
+}
+
+fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
+    match record.word("type") {
+        Some("user") => user(record, sink),
+        Some("assistant") => assistant(record, sink),
+        Some("system") => system(record, sink),
+        Some("attachment") => attachment(record, sink),
+        Some("queue-operation") => queue(record, sink),
+        Some("summary") => summary(record, sink),
+        Some("ai-title") => entitle(Naming::Ai, record.text("aiTitle"), sink),
+        Some("custom-title") => entitle(Naming::Custom, record.text("customTitle"), sink),
+        Some(other) if WORDLESS.contains(&other) => {}
+        _ => return Seen::Unknown,
+    }
+    Seen::Known
+}
+
+fn user(record: &Object<'_>, sink: &mut Sink<'_>) {
+    envelope(record, sink);
+    let Some(content) = content_of(record, sink) else {
+        return;
+    };
+    if record.is_true("isCompactSummary") {
+        sink.notice(content::flat(content));
+        return;
+    }
+    let speaker = if is_injected(record) {
+        Speaker::Program
+    } else {
+        Speaker::Person
+    };
+    content::take(content, speaker, sink);
+}
+
+/// Tells whether the record's own fields say that no person typed it.
+fn is_injected(record: &Object<'_>) -> bool {
+    record.is_true("isMeta")
+        // A subagent is asked by the agent that started it.
+        || record.is_true("isSidechain")
+        // The body of a skill that a tool call loaded.
+        || record.get("sourceToolUseID").is_some()
+        || record.is("promptSource", "system")
+        || record
+            .object("origin")
+            .is_some_and(|origin| origin.get("kind").is_some() && !origin.is("kind", "human"))
+}
+
+fn assistant(record: &Object<'_>, sink: &mut Sink<'_>) {
+    envelope(record, sink);
+    let message = record.object("message").unwrap_or_default();
+    let is_local = message.is("model", "<synthetic>") || record.is_true("isApiErrorMessage");
+    if !is_local {
+        note(&mut sink.head().model, message.get("model"));
+    }
+    let Some(content) = content_of(record, sink) else {
+        return;
+    };
+    if is_local {
+        sink.notice(content::flat(content));
+    } else {
+        content::take(content, Speaker::Model, sink);
+    }
+}
+
+/// Returns the message's content and stamps its id; some records hold it bare.
+fn content_of<'a>(record: &Object<'a>, sink: &mut Sink<'_>) -> Option<Raw<'a>> {
+    let raw = record.get("message")?;
+    let Some(message) = raw.object() else {
+        return Some(raw);
+    };
+    sink.stamp.reply = message.text("id");
+    message.get("content")
+}
+
+fn system(record: &Object<'_>, sink: &mut Sink<'_>) {
+    envelope(record, sink);
+    if record.is("subtype", "api_error") {
+        // Only the message: the rest holds headers that name the account.
+        let error = record.object("error").unwrap_or_default();
+        sink.notice(error.text("message").unwrap_or_default());
+    } else {
+        sink.notice(record.text("content").unwrap_or_default());
+    }
+}
+
+fn attachment(record: &Object<'_>, sink: &mut Sink<'_>) {
+    envelope(record, sink);
+    let Some(attachment) = record.object("attachment") else {
+        return;
+    };
+    match attachment.word("type") {
+        Some("queued_command") => {
+            let text = attachment
+                .get("prompt")
+                .map_or_else(String::new, content::flat);
+            if sink.is_double(Source::Conversation, Role::User, &text) {
+                return;
+            }
+            let is_person = attachment
+                .object("origin")
+                .is_none_or(|origin| origin.is("kind", "human"));
+            if is_person && !attachment.is("commandMode", "task-notification") {
+                sink.prompt(text);
+            } else {
+                sink.say(Role::User, Origin::Injected, text);
+            }
+        }
+        Some("hook_additional_context" | "hook_success" | "hook_system_message") => {
+            let text = attachment
+                .get("content")
+                .map_or_else(String::new, content::flat);
+            sink.say(Role::System, Origin::Injected, text);
+        }
+        Some("nested_memory") => {
+            let memory = attachment.object("content").unwrap_or_default();
+            let text = memory.text("content").unwrap_or_default();
+            sink.say(Role::System, Origin::Injected, text);
+        }
+        Some("edited_text_file") => {
+            let text = attachment.text("snippet").unwrap_or_default();
+            sink.say(Role::System, Origin::Injected, text);
+        }
+        Some("file") => {
+            let content = attachment.object("content").unwrap_or_default();
+            let file = content.object("file").unwrap_or_default();
+            sink.result(None, file.text("content").unwrap_or_default());
+        }
+        _ => {}
+    }
+}
+
+/// Follows prompts that were typed while Claude worked.
+///
+/// One that is taken out of the queue at the end of a turn (`dequeue`) comes again as a
+/// record of its own. One that is taken out within a turn (`remove`) did not before
+/// version 2.1.98, so it is used here, and its later copy is left out.
+fn queue(record: &Object<'_>, sink: &mut Sink<'_>) {
+    sink.stamp.time = record.time("timestamp");
+    match record.word("operation") {
+        Some("enqueue") => {
+            let text = record.text("content").unwrap_or_default();
+            if sink.carry.queue.len() == KEPT {
+                sink.carry.queue.pop_front();
+            }
+            sink.carry.queue.push_back(text);
+        }
+        Some("dequeue") => drop(sink.carry.queue.pop_front()),
+        Some("remove") => {
+            let text = sink.carry.queue.pop_front().unwrap_or_default();
+            if !text.is_empty() && !sink.is_double(Source::Account, Role::User, &text) {
+                sink.prompt(text);
+            }
+        }
+        Some("popAll") => sink.carry.queue.clear(),
+        _ => {}
+    }
+}
+
+/// Takes a summary as title if it is of this session: old files begin with those of others.
+fn summary(record: &Object<'_>, sink: &mut Sink<'_>) {
+    let Some(text) = record.text("summary") else {
+        return;
+    };
+    match record.text("leafUuid") {
+        Some(leaf) if sink.carry.head.session.is_none() => {
+            sink.carry.summaries.truncate(KEPT - 1);
+            sink.carry.summaries.push((leaf, text));
+        }
+        _ => sink.head().entitle(Naming::Summary, text),
+    }
+}
+
+fn entitle(naming: Naming, title: Option<String>, sink: &mut Sink<'_>) {
+    sink.head().entitle(naming, title.unwrap_or_default());
+}
+
+/// Stamps what follows, and learns what the record says of its session.
+fn envelope(record: &Object<'_>, sink: &mut Sink<'_>) {
+    sink.stamp = Stamp {
+        time: record.time("timestamp"),
+        id: record.text("uuid"),
+        ..Stamp::default()
+    };
+    let carry = &mut *sink.carry;
+    if !carry.summaries.is_empty()
+        && let Some((_, text)) = carry
+            .summaries
+            .iter()
+            .find(|(leaf, _)| Some(leaf) == sink.stamp.id.as_ref())
+    {
+        carry.head.entitle(Naming::Summary, text.clone());
+    }
+    let head = &mut carry.head;
+    if head.cwd.is_none() {
+        head.cwd = record.text("cwd");
+    }
+    note(&mut head.branch, record.get("gitBranch"));
+    note(&mut head.version, record.get("version"));
+    if head.session.is_none() {
+        head.session = record.text("sessionId");
+        if record.is_true("isSidechain") && carry.id.starts_with("agent-") {
+            head.parent = head.parent.take().or_else(|| head.session.clone());
+        } else if is_uuid(&carry.id) && head.session.as_ref() != Some(&carry.id) {
+            head.fork_of = head.session.clone();
+        }
+    }
+    if head.fork_of.is_none()
+        && let Some(fork) = record.object("forkedFrom")
+    {
+        head.fork_of = fork.text("sessionId");
+    }
+}
+
+/// Keeps the value, at no cost where it is the one already kept.
+fn note(kept: &mut Option<String>, value: Option<Raw<'_>>) {
+    if let Some(value) = value
+        && !kept.as_ref().is_some_and(|kept| value.is(kept))
+    {
+        *kept = value.text().filter(|text| !text.is_empty());
+    }
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, log, read_bytes, told};
+    use super::super::{Kind, Transcript, read};
+    use super::*;
+
+    const SESSION: &str = "11111111-2222-4333-8444-555555555555";
+
+    fn read_claude(lines: &[&str]) -> Transcript {
+        read_bytes(Agent::ClaudeCode, lines.join("\n"))
+    }
+
+    #[test]
+    fn every_kind_of_record_gives_what_it_holds() {
+        let transcript = read_claude(&[
+            r#"{"type":"user","uuid":"u1","timestamp":"2026-08-01T10:00:00.000Z","cwd":"/repo","gitBranch":"main","version":"2.1.219","sessionId":"s","message":{"role":"user","content":"fix the parser"},"toolUseResult":{"stdout":"not this"}}"#,
+            r#"{"message":{"id":"m1","model":"opus","role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"xx"}]},"type":"assistant","uuid":"u2"}"#,
+            r#"{"message":{"id":"m1","model":"opus","role":"assistant","content":[{"type":"text","text":"on it"}]},"type":"assistant","uuid":"u3"}"#,
+            r#"{"message":{"id":"m1","model":"opus","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls \"a\""}}]},"type":"assistant","uuid":"u4"}"#,
+            r#"{"type":"user","uuid":"u5","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"one"},{"type":"image","source":{"data":"AAAA"}},{"type":"text","text":"two"}]}]}}"#,
+            r#"{"type":"assistant","uuid":"u6","message":{"id":"m2","model":"<synthetic>","content":[{"type":"text","text":"API Error"}]}}"#,
+            r#"{"type":"system","subtype":"compact_boundary","content":"Conversation compacted","uuid":"u7"}"#,
+            r#"{"type":"user","isCompactSummary":true,"uuid":"u8","message":{"content":"This session is being continued"}}"#,
+            r#"{"type":"system","subtype":"api_error","uuid":"u9","error":{"message":"overloaded","headers":{"anthropic-organization-id":"private"}}}"#,
+            r#"{"type":"progress","data":{"type":"agent_progress","message":"not this either"}}"#,
+            r#"{"type":"system","subtype":"turn_duration","durationMs":5}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "1 user text: fix the parser",
+                "2 assistant thinking: hm",
+                "3 assistant text: on it",
+                "4 assistant tool-call Bash: command: ls \"a\"",
+                "5 tool tool-result: one\ntwo",
+                "6 system notice*: API Error",
+                "7 system notice*: Conversation compacted",
+                "8 system notice*: This session is being continued",
+                "9 system notice*: overloaded",
+            ]
+        );
+        let head = transcript.head;
+        assert_eq!(head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(head.branch.as_deref(), Some("main"));
+        assert_eq!(head.model.as_deref(), Some("opus"));
+        assert_eq!(head.version.as_deref(), Some("2.1.219"));
+        assert_eq!(head.turns, 1);
+        assert_eq!(transcript.skipped.total(), 0);
+    }
+
+    #[test]
+    fn a_reply_streamed_over_three_lines_can_be_merged_by_its_id() {
+        let line = |uuid: &str, text: &str| {
+            format!(
+                r#"{{"type":"assistant","uuid":"{uuid}","message":{{"id":"m","content":[{{"type":"text","text":"{text}"}}]}}}}"#
+            )
+        };
+        let lines = [line("u1", "a"), line("u2", "b"), line("u3", "c")];
+        let messages = read_bytes(Agent::ClaudeCode, lines.join("\n")).messages;
+        let ids: Vec<_> = messages
+            .iter()
+            .filter_map(|message| message.id.as_deref())
+            .collect();
+        assert_eq!(ids, ["u1", "u2", "u3"]);
+        assert!(
+            messages
+                .iter()
+                .all(|message| message.reply.as_deref() == Some("m"))
+        );
+    }
+
+    #[test]
+    fn what_no_person_typed_is_marked() {
+        let transcript = read_claude(&[
+            r#"{"type":"user","isMeta":true,"message":{"content":"meta"}}"#,
+            r#"{"type":"user","sourceToolUseID":"t","message":{"content":[{"type":"text","text":"skill"}]}}"#,
+            r#"{"type":"user","origin":{"kind":"task-notification"},"message":{"content":"done"}}"#,
+            r#"{"type":"user","origin":{"kind":"human"},"promptSource":"typed","message":{"content":"mine"}}"#,
+            r#"{"type":"user","isSidechain":true,"message":{"content":"task"}}"#,
+            r#"{"type":"user","message":{"content":"<local-command-stdout>out</local-command-stdout>"}}"#,
+            r#"{"type":"user","message":{"content":[{"type":"text","text":"<system-reminder>r</system-reminder>\nand mine"}]}}"#,
+            r#"{"type":"user","message":{"content":"<command-name>/go</command-name><command-args>far</command-args>"}}"#,
+            r#"{"type":"attachment","attachment":{"type":"hook_additional_context","content":["from a","hook"]}}"#,
+            r#"{"type":"attachment","attachment":{"type":"nested_memory","path":"p","content":{"content":"rules"}}}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "1 user text*: meta",
+                "2 user text*: skill",
+                "3 user text*: done",
+                "4 user text: mine",
+                "5 user text*: task",
+                "6 user text*: <local-command-stdout>out</local-command-stdout>",
+                "7 user text*: <system-reminder>r</system-reminder>",
+                "7 user text: and mine",
+                "8 user text: /go far",
+                "9 system text*: from a\nhook",
+                "10 system text*: rules",
+            ]
+        );
+        assert_eq!(transcript.head.turns, 3);
+    }
+
+    #[test]
+    fn a_queued_prompt_is_read_once_wherever_it_stands() {
+        let transcript = read_claude(&[
+            r#"{"type":"queue-operation","operation":"enqueue","content":"comes as a record"}"#,
+            r#"{"type":"queue-operation","operation":"dequeue"}"#,
+            r#"{"type":"user","uuid":"u","message":{"content":"comes as a record"}}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","content":"comes nowhere else"}"#,
+            r#"{"type":"queue-operation","operation":"remove"}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","content":"comes as attachment"}"#,
+            r#"{"type":"queue-operation","operation":"remove"}"#,
+            r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":"comes as attachment"}}"#,
+            r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":[{"type":"text","text":"only attached"}]}}"#,
+            r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":"done","commandMode":"task-notification"}}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","content":"taken back"}"#,
+            r#"{"type":"queue-operation","operation":"popAll"}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "3 user text: comes as a record",
+                "5 user text: comes nowhere else",
+                "7 user text: comes as attachment",
+                "9 user text: only attached",
+                "10 user text*: done",
+            ]
+        );
+    }
+
+    #[test]
+    fn content_of_any_shape_is_taken() {
+        let transcript = read_claude(&[
+            r#"{"type":"user","message":{"content":null}}"#,
+            r#"{"type":"user","message":{"content":17}}"#,
+            r#"{"type":"user","message":{"content":{"type":"text","text":"an object"}}}"#,
+            r#"{"type":"user","message":{"content":["bare",null,3,{"type":"text"},{"type":"new","text":"kind"}]}}"#,
+            r#"{"type":"user","message":"no object"}"#,
+            r#"{"type":"user"}"#,
+            r#"{"type":"user","message":{"content":[{"type":"tool_result"},{"type":"tool_result","content":{"text":"odd"}}]}}"#,
+            r#"{"type":"assistant","message":{"content":"a string"}}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "3 user text: an object",
+                "4 user text: bare",
+                "4 user text: kind",
+                "5 user text: no object",
+                "7 tool tool-result: odd",
+                "8 assistant text: a string",
+            ]
+        );
+    }
+
+    #[test]
+    fn records_that_are_their_own_parents_are_read_in_the_order_of_the_file() {
+        let transcript = read_claude(&[
+            r#"{"type":"user","uuid":"a","parentUuid":"a","message":{"content":"self"}}"#,
+            r#"{"type":"user","uuid":"b","parentUuid":"c","message":{"content":"first"}}"#,
+            r#"{"type":"user","uuid":"c","parentUuid":"b","message":{"content":"second"}}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "1 user text: self",
+                "2 user text: first",
+                "3 user text: second"
+            ]
+        );
+    }
+
+    #[test]
+    fn times_that_are_missing_or_malformed_are_no_times() {
+        let transcript = read_claude(&[
+            r#"{"type":"user","timestamp":"not a time","message":{"content":"a"}}"#,
+            r#"{"type":"user","timestamp":"","message":{"content":"b"}}"#,
+            r#"{"type":"user","timestamp":"2026-08-01T10:00:00Z","message":{"content":"c"}}"#,
+        ]);
+        let times: Vec<_> = transcript
+            .messages
+            .iter()
+            .map(|message| message.time)
+            .collect();
+        assert_eq!(times, [None, None, Some(1_785_578_400_000)]);
+    }
+
+    #[test]
+    fn a_custom_title_beats_a_made_one_and_that_a_summary() {
+        let summary = r#"{"type":"summary","summary":"of this one","leafUuid":"u"}"#;
+        let foreign = r#"{"type":"summary","summary":"of another","leafUuid":"elsewhere"}"#;
+        let user = r#"{"type":"user","uuid":"u","sessionId":"s","message":{"content":"a"}}"#;
+        let made = r#"{"type":"ai-title","aiTitle":"made"}"#;
+        let given = r#"{"type":"custom-title","customTitle":"given"}"#;
+        let title = |lines: &[&str]| read_claude(lines).head.title;
+        assert_eq!(
+            title(&[summary, foreign, user]).as_deref(),
+            Some("of this one")
+        );
+        assert_eq!(title(&[foreign, user]), None);
+        assert_eq!(title(&[user, foreign]).as_deref(), Some("of another"));
+        assert_eq!(
+            title(&[given, user, made, summary]).as_deref(),
+            Some("given")
+        );
+        assert_eq!(title(&[user, made, summary]).as_deref(), Some("made"));
+    }
+
+    #[test]
+    fn sessions_and_subagents_of_both_layouts_are_found() {
+        let home = Home::new();
+        let project = ".claude/projects/-repo";
+        home.write(&format!("{project}/{SESSION}.jsonl"), "");
+        home.write(
+            &format!("{project}/agent-12345678.jsonl"),
+            format!(r#"{{"type":"user","isSidechain":true,"sessionId":"{SESSION}","message":{{"content":"a"}}}}"#),
+        );
+        home.write(&format!("{project}/{SESSION}/subagents/agent-a1.jsonl"), "");
+        home.write(
+            &format!("{project}/{SESSION}/subagents/agent-a1.meta.json"),
+            r#"{"agentType":"general-purpose","description":"look around"}"#,
+        );
+        home.write(
+            &format!("{project}/{SESSION}/subagents/workflows/wf/agent-b2.jsonl"),
+            "",
+        );
+        home.write(
+            &format!("{project}/{SESSION}/subagents/workflows/wf/journal.jsonl"),
+            "",
+        );
+        home.write(&format!("{project}/memory/MEMORY.md"), "");
+        let logs = home.locate();
+        let found: Vec<_> = logs
+            .iter()
+            .map(|log| (log.id.as_str(), log.parent.as_deref(), log.title.as_deref()))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("agent-a1", Some(SESSION), Some("look around")),
+                ("agent-b2", Some(SESSION), None),
+                (SESSION, None, None),
+                ("agent-12345678", None, None),
+            ]
+        );
+        let flat = read(&logs[3]).expect("it is there").head;
+        assert_eq!(flat.parent.as_deref(), Some(SESSION));
+        assert_eq!(logs[0].resume(&Head::default()), None);
+        assert_eq!(logs[3].resume(&flat), None);
+    }
+
+    #[test]
+    fn a_copy_names_the_session_that_it_was_made_from() {
+        let home = Home::new();
+        let copy = "99999999-2222-4333-8444-555555555555";
+        home.write(
+            &format!(".claude/projects/-repo/{copy}.jsonl"),
+            format!(r#"{{"type":"user","uuid":"u","cwd":"/repo","sessionId":"{SESSION}","message":{{"content":"a"}}}}"#),
+        );
+        let logs = home.locate();
+        let transcript = read(&logs[0]).expect("it is there");
+        assert_eq!(transcript.head.fork_of.as_deref(), Some(SESSION));
+        assert_eq!(transcript.messages[0].id.as_deref(), Some("u"));
+        assert_eq!(transcript.messages[0].kind, Kind::Text);
+        let resume = logs[0]
+            .resume(&transcript.head)
+            .expect("it can be continued");
+        assert_eq!(resume.args, ["--resume", copy]);
+        assert_eq!(resume.cwd, Some(PathBuf::from("/repo")));
+        let marked = read_claude(&[
+            r#"{"type":"user","forkedFrom":{"sessionId":"old","messageUuid":"m"},"message":{"content":"a"}}"#,
+        ]);
+        assert_eq!(marked.head.fork_of.as_deref(), Some("old"));
+    }
+
+    #[test]
+    fn a_log_is_read_line_by_line_unless_it_is_compressed() {
+        use super::super::Reading;
+        let plain = log(Agent::ClaudeCode, Path::new("a.jsonl"));
+        assert!(matches!(plain.reading(), Reading::Lines(_)));
+        let packed = log(Agent::ClaudeCode, Path::new("a.jsonl.zst"));
+        assert!(matches!(packed.reading(), Reading::Whole));
+    }
+}

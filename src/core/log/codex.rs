@@ -1,0 +1,454 @@
+//! Codex: rollouts, plain and compressed, of today and in the bare form of mid-2025.
+//!
+//! What is said stands twice in a rollout: as the model gets it (`response_item`) and
+//! as the program tells it (`event_msg`). Whichever comes first is used.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use super::content;
+use super::decode::{Decode, Seen};
+use super::json::{self, Object, Raw};
+use super::sink::{Sink, Source, Stamp};
+use super::{Agent, Format, Head, LogFile, Naming, Origin, Places, Resume, Role, place};
+
+pub(super) const FORMAT: Format = Format {
+    agent: Agent::Codex,
+    name: "codex",
+    locate,
+    decode: Decode::Records(record),
+    resume,
+};
+
+/// Records that hold no words.
+const WORDLESS: &[&str] = &[
+    "inter_agent_communication",
+    "inter_agent_communication_metadata",
+    "security_risk_score",
+    "world_state",
+];
+
+fn locate(places: &Places) -> Vec<LogFile> {
+    let mut logs = Vec::new();
+    for home in &places.codex {
+        let titles = titles(&home.join("session_index.jsonl"));
+        // By name, so that a log and its compressed or archived copy are one.
+        let mut rollouts = BTreeMap::new();
+        for directory in ["archived_sessions", "sessions"] {
+            for path in place::files_under(&home.join(directory)) {
+                let plain = place::stem(&path, ".jsonl");
+                let packed = place::stem(&path, ".jsonl.zst");
+                if let Some(stem) = plain {
+                    rollouts.insert(stem, path);
+                } else if let Some(stem) = packed {
+                    rollouts.entry(stem).or_insert(path);
+                }
+            }
+        }
+        for (stem, path) in rollouts {
+            let Some(mut log) = place::found(Agent::Codex, path, id_of(&stem)) else {
+                continue;
+            };
+            log.title = titles.get(&log.id).cloned();
+            logs.push(log);
+        }
+    }
+    logs
+}
+
+/// Returns the id at the end of `rollout-<time>-<id>`.
+fn id_of(stem: &str) -> String {
+    const TIME: usize = "2026-01-02T03-04-05-".len();
+    stem.strip_prefix("rollout-")
+        .and_then(|rest| rest.get(TIME..))
+        .filter(|id| !id.is_empty())
+        .unwrap_or(stem)
+        .to_owned()
+}
+
+/// Returns the names that people gave to sessions; the last line of each counts.
+fn titles(index: &Path) -> HashMap<String, String> {
+    let bytes = place::bytes(index).unwrap_or_default();
+    bytes
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| {
+            let (entry, _) = json::object(line.trim_ascii()).ok()?;
+            Some((entry.text("id")?, entry.text("thread_name")?))
+        })
+        .collect()
+}
+
+fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
+    let id = head.session.clone().unwrap_or_else(|| log.id.clone());
+    Some(Resume {
+        program: "codex",
+        args: vec!["resume".to_owned(), id],
+        cwd: head.cwd.as_ref().map(PathBuf::from),
+    })
+}
+
+fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
+    sink.stamp.time = record.time("timestamp");
+    let Some(payload) = record.object("payload") else {
+        return bare(record, sink);
+    };
+    match record.word("type") {
+        Some("session_meta") => meta(&payload, sink),
+        Some("turn_context") => context(&payload, sink),
+        Some("response_item") => return item(&payload, sink),
+        Some("event_msg") => event(&payload, sink),
+        Some("compacted") => sink.notice(payload.text("message").unwrap_or_default()),
+        Some(other) if WORDLESS.contains(&other) => {}
+        _ => return Seen::Unknown,
+    }
+    Seen::Known
+}
+
+/// Takes a record of the old form, which has no payload.
+fn bare(record: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
+    if record.get("type").is_some() {
+        return item(record, sink);
+    }
+    if record.get("record_type").is_some() {
+        return Seen::Known;
+    }
+    if record.get("id").is_none() {
+        return Seen::Unknown;
+    }
+    meta(record, sink);
+    let instructions = record.text("instructions").unwrap_or_default();
+    sink.say(Role::System, Origin::Injected, instructions);
+    Seen::Known
+}
+
+/// Learns what the first header says; later ones are those of the sessions it copies.
+fn meta(payload: &Object<'_>, sink: &mut Sink<'_>) {
+    let head = sink.head();
+    if head.session.is_some() {
+        return;
+    }
+    head.session = payload.text("id");
+    head.cwd = payload.text("cwd");
+    head.version = payload.text("cli_version");
+    head.branch = payload.object("git").and_then(|git| git.text("branch"));
+    head.fork_of = payload.text("forked_from_id");
+    let spawned = || {
+        let spawn = payload.object("source")?.object("subagent")?;
+        spawn.object("thread_spawn")?.text("parent_thread_id")
+    };
+    head.parent = payload.text("parent_thread_id").or_else(spawned);
+}
+
+fn context(payload: &Object<'_>, sink: &mut Sink<'_>) {
+    let head = sink.head();
+    head.model = payload.text("model").or(head.model.take());
+    head.cwd = head.cwd.take().or_else(|| payload.text("cwd"));
+}
+
+fn item(item: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
+    sink.stamp = Stamp {
+        time: sink.stamp.time,
+        id: item.text("id"),
+        ..Stamp::default()
+    };
+    match item.word("type") {
+        Some("message") => message(item, sink),
+        Some("agent_message") => {
+            let text = item.get("content").map_or_else(String::new, content::flat);
+            sink.say(Role::Assistant, Origin::Written, text);
+        }
+        Some("reasoning") => {
+            for part in item.items("summary").chain(item.items("content")) {
+                let text = part.object().and_then(|part| part.text("text"));
+                think(Source::Conversation, text.unwrap_or_default(), sink);
+            }
+        }
+        Some(kind @ ("function_call" | "custom_tool_call" | "tool_search_call")) => {
+            let input = item.get("arguments").or_else(|| item.get("input"));
+            let tool = item.text("name").unwrap_or_else(|| kind.to_owned());
+            sink.call(Some(tool), input.map_or_else(String::new, content::outline));
+        }
+        Some(kind @ ("local_shell_call" | "web_search_call" | "image_generation_call")) => {
+            let action = item.get("action").map_or_else(String::new, Raw::outline);
+            sink.call(Some(kind.trim_end_matches("_call").to_owned()), action);
+        }
+        Some("function_call_output" | "custom_tool_call_output" | "tool_search_output") => {
+            let output = item.get("output").map_or_else(String::new, content::flat);
+            sink.result(None, unpack(output));
+        }
+        Some("compaction" | "context_compaction" | "compaction_summary" | "ghost_snapshot") => {}
+        _ => return Seen::Unknown,
+    }
+    Seen::Known
+}
+
+fn message(item: &Object<'_>, sink: &mut Sink<'_>) {
+    let role = match item.word("role") {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        _ => Role::System,
+    };
+    let parts = item.items("content").map(content::flat);
+    for text in item.text("content").into_iter().chain(parts) {
+        if role == Role::System {
+            sink.say(role, Origin::Injected, text);
+        } else {
+            say(Source::Conversation, role, text, sink);
+        }
+    }
+}
+
+/// Takes words, unless the other source has given them already.
+fn say(source: Source, role: Role, text: String, sink: &mut Sink<'_>) {
+    if text.trim().is_empty() || sink.is_double(source, role, &text) {
+        return;
+    }
+    match role {
+        Role::User => sink.prompt(text),
+        _ => sink.say(role, Origin::Written, text),
+    }
+}
+
+fn think(source: Source, text: String, sink: &mut Sink<'_>) {
+    if !text.trim().is_empty() && !sink.is_double(source, Role::System, &text) {
+        sink.think(text);
+    }
+}
+
+fn event(payload: &Object<'_>, sink: &mut Sink<'_>) {
+    let text = |key| payload.text(key).unwrap_or_default();
+    match payload.word("type") {
+        Some("user_message") => say(Source::Account, Role::User, text("message"), sink),
+        Some("agent_message") => say(Source::Account, Role::Assistant, text("message"), sink),
+        Some("agent_reasoning") => think(Source::Account, text("text"), sink),
+        Some("item_completed") => {
+            if let Some(item) = payload.object("item") {
+                completed(&item, sink);
+            }
+        }
+        Some("thread_name_updated") => {
+            let name = payload.text("thread_name").or_else(|| payload.text("name"));
+            sink.head()
+                .entitle(Naming::Custom, name.unwrap_or_default());
+        }
+        Some("turn_aborted") => sink.notice(format!("Turn aborted: {}", text("reason"))),
+        Some("error" | "stream_error" | "warning") => sink.notice(text("message")),
+        // Everything else tells again what the items say, or counts tokens.
+        _ => {}
+    }
+}
+
+/// Takes an item of the paginated form, which stands where events stood.
+fn completed(item: &Object<'_>, sink: &mut Sink<'_>) {
+    let role = match item.word("type") {
+        Some("UserMessage" | "userMessage" | "user_message") => Role::User,
+        Some("AgentMessage" | "agentMessage" | "agent_message") => Role::Assistant,
+        _ => return,
+    };
+    let parts = item.items("content").map(content::flat);
+    for text in item.text("text").into_iter().chain(parts) {
+        say(Source::Account, role, text, sink);
+    }
+}
+
+/// Returns the output inside an output that older versions wrapped in JSON.
+fn unpack(output: String) -> String {
+    if output.starts_with("{\"output\"")
+        && let Ok((wrapped, _)) = json::object(output.as_bytes())
+        && let Some(inside) = wrapped.text("output")
+    {
+        return inside;
+    }
+    output
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, read_bytes, told};
+    use super::super::{Transcript, read};
+    use super::*;
+
+    fn read_codex(lines: &[&str]) -> Transcript {
+        read_bytes(Agent::Codex, lines.join("\n"))
+    }
+
+    #[test]
+    fn every_kind_of_record_gives_what_it_holds() {
+        let transcript = read_codex(&[
+            r#"{"timestamp":"2026-08-01T10:00:00Z","type":"session_meta","payload":{"id":"s","cwd":"/repo","cli_version":"0.145","git":{"branch":"main"},"forked_from_id":"old","base_instructions":{"text":"no"},"source":{"subagent":{"thread_spawn":{"parent_thread_id":"p"}}}}}"#,
+            r#"{"timestamp":"2026-08-01T10:00:01Z","type":"turn_context","payload":{"model":"gpt","cwd":"/elsewhere"}}"#,
+            r#"{"type":"response_item","payload":{"type":"reasoning","summary":[{"type":"summary_text","text":"thinking"}],"encrypted_content":"xx"}}"#,
+            r#"{"type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{\"command\":[\"ls\",\"-l\"]}","call_id":"c"}}"#,
+            r#"{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"{\"output\":\"a\\nb\",\"metadata\":{\"exit_code\":0}}"}}"#,
+            r#"{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":[{"type":"input_text","text":"parts"}]}}"#,
+            r#"{"type":"response_item","payload":{"type":"custom_tool_call","name":"apply_patch","input":"*** Begin Patch"}}"#,
+            r#"{"type":"response_item","payload":{"type":"web_search_call","action":{"type":"search","query":"rust"}}}"#,
+            r#"{"type":"compacted","payload":{"message":"the story so far","replacement_history":[{"type":"message"}]}}"#,
+            r#"{"type":"event_msg","payload":{"type":"token_count","info":{}}}"#,
+            r#"{"type":"event_msg","payload":{"type":"thread_name_updated","thread_name":"named"}}"#,
+            r#"{"type":"event_msg","payload":{"type":"turn_aborted","reason":"interrupted"}}"#,
+            r#"{"type":"world_state","payload":{}}"#,
+            r#"{"type":"from_the_future","payload":{}}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "3 assistant thinking: thinking",
+                "4 assistant tool-call shell: command:\n  - ls\n  - -l",
+                "5 tool tool-result: a\nb",
+                "6 tool tool-result: parts",
+                "7 assistant tool-call apply_patch: *** Begin Patch",
+                "8 assistant tool-call web_search: type: search\nquery: rust",
+                "9 system notice*: the story so far",
+                "12 system notice*: Turn aborted: interrupted",
+            ]
+        );
+        let head = transcript.head;
+        assert_eq!(head.session.as_deref(), Some("s"));
+        assert_eq!(head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(head.model.as_deref(), Some("gpt"));
+        assert_eq!(head.branch.as_deref(), Some("main"));
+        assert_eq!(head.parent.as_deref(), Some("p"));
+        assert_eq!(head.fork_of.as_deref(), Some("old"));
+        assert_eq!(head.title.as_deref(), Some("named"));
+        assert_eq!(
+            (transcript.skipped.unknown, transcript.skipped.total()),
+            (1, 1)
+        );
+    }
+
+    #[test]
+    fn what_is_told_twice_is_read_once_whichever_comes_first() {
+        let item = |role: &str, text: &str| {
+            format!(
+                r#"{{"type":"response_item","payload":{{"type":"message","role":"{role}","content":[{{"type":"input_text","text":"{text}"}}]}}}}"#
+            )
+        };
+        let event = |kind: &str, text: &str| {
+            format!(
+                r#"{{"type":"event_msg","payload":{{"type":"{kind}","message":"{text}","text":"{text}"}}}}"#
+            )
+        };
+        let lines = [
+            item("user", "yes"),
+            event("user_message", "yes"),
+            event("agent_message", "done"),
+            item("assistant", "done"),
+            event("user_message", "yes"),
+            item("user", "yes"),
+            event("agent_reasoning", "hm"),
+            r#"{"type":"response_item","payload":{"type":"reasoning","summary":[{"text":"hm"}]}}"#.to_owned(),
+            event("user_message", "only told"),
+            r#"{"type":"event_msg","payload":{"type":"item_completed","item":{"type":"AgentMessage","content":[{"type":"Text","text":"paged"}]}}}"#.to_owned(),
+            item("assistant", "paged"),
+        ];
+        let transcript = read_bytes(Agent::Codex, lines.join("\n"));
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "1 user text: yes",
+                "3 assistant text: done",
+                "5 user text: yes",
+                "7 assistant thinking: hm",
+                "9 user text: only told",
+                "10 assistant text: paged",
+            ]
+        );
+        assert_eq!(transcript.head.turns, 3);
+    }
+
+    #[test]
+    fn instructions_and_context_are_marked() {
+        let transcript = read_codex(&[
+            r#"{"type":"response_item","payload":{"type":"message","role":"developer","content":[{"type":"input_text","text":"permissions"}]}}"#,
+            r##"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"# AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>"},{"type":"input_text","text":"<environment_context>\n</environment_context>"},{"type":"input_text","text":"and a question"}]}}"##,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "1 system text*: permissions",
+                "2 user text*: # AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>",
+                "2 user text*: <environment_context>\n</environment_context>",
+                "2 user text: and a question",
+            ]
+        );
+        assert_eq!(
+            transcript.head.first_prompt.as_deref(),
+            Some("and a question")
+        );
+    }
+
+    #[test]
+    fn the_bare_form_of_old_is_read() {
+        let transcript = read_codex(&[
+            r#"{"id":"s","timestamp":"2025-06-01T10:00:00Z","instructions":"be brief","git":{"branch":"main"}}"#,
+            r#"{"record_type":"state"}"#,
+            r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}"#,
+            r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}"#,
+            r#"{"type":"function_call","name":"shell","arguments":"not json"}"#,
+            r#"{"other":1}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "1 system text*: be brief",
+                "3 user text: hello",
+                "4 assistant text: hi",
+                "5 assistant tool-call shell: not json",
+            ]
+        );
+        assert_eq!(transcript.head.session.as_deref(), Some("s"));
+        assert_eq!(transcript.skipped.unknown, 1);
+    }
+
+    #[test]
+    fn of_several_headers_the_first_counts() {
+        let meta = |id: &str| {
+            format!(r#"{{"type":"session_meta","payload":{{"id":"{id}","cwd":"/{id}"}}}}"#)
+        };
+        let head = read_bytes(Agent::Codex, [meta("new"), meta("old")].join("\n")).head;
+        assert_eq!(head.session.as_deref(), Some("new"));
+        assert_eq!(head.cwd.as_deref(), Some("/new"));
+    }
+
+    #[test]
+    fn a_rollout_is_found_once_plain_compressed_or_archived() {
+        let home = Home::new();
+        let line = r#"{"type":"event_msg","payload":{"type":"user_message","message":"a"}}"#;
+        let packed = zstd::encode_all(line.as_bytes(), 3).expect("it can be compressed");
+        let day = ".codex/sessions/2026/08/01";
+        let rollout = |id: &str| format!("rollout-2026-08-01T10-00-00-{id}.jsonl");
+        home.write(&format!("{day}/{}", rollout("both")), line);
+        home.write(&format!("{day}/{}.zst", rollout("both")), &packed);
+        home.write(&format!("{day}/{}.zst", rollout("packed")), &packed);
+        home.write(&format!("{day}/{}.zst.tmp", rollout("packed")), "");
+        home.write(
+            &format!(".codex/archived_sessions/{}", rollout("kept")),
+            line,
+        );
+        home.write(
+            ".codex/session_index.jsonl",
+            "{\"id\":\"kept\",\"thread_name\":\"old\"}\nbroken\n{\"id\":\"kept\",\"thread_name\":\"new\"}\n",
+        );
+        let logs = home.locate();
+        let found: Vec<_> = logs
+            .iter()
+            .map(|log| (log.id.as_str(), log.title.as_deref()))
+            .collect();
+        assert_eq!(
+            found,
+            [("kept", Some("new")), ("both", None), ("packed", None)]
+        );
+        for log in &logs {
+            let transcript = read(log).expect("it is there");
+            assert_eq!(told(&transcript.messages), ["1 user text: a"], "{log:?}");
+        }
+        let resume = logs[0]
+            .resume(&Head::default())
+            .expect("it can be continued");
+        assert_eq!(
+            (resume.program, resume.args),
+            ("codex", vec!["resume".to_owned(), "kept".to_owned()])
+        );
+    }
+}

@@ -1,0 +1,101 @@
+//! The content of a message as most agents write it: a string, or an array of blocks.
+
+use super::json::{self, Item, Object, Raw};
+use super::sink::Sink;
+use super::{Origin, Role};
+
+/// In whose name a message stands in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Speaker {
+    /// The person; what the program put there is told by how it begins.
+    Person,
+    /// The program, in the person's place.
+    Program,
+    /// The model.
+    Model,
+}
+
+/// Takes the words, thoughts, calls and results in `content`.
+pub(super) fn take(content: Raw<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
+    if let Some(text) = content.text() {
+        say(text, speaker, sink);
+    } else if let Some(block) = content.object() {
+        take_block(&block, speaker, sink);
+    }
+    for item in content.items().opened() {
+        match item {
+            Item::Object(block) => take_block(&block, speaker, sink),
+            Item::Other(value) => say(value.text().unwrap_or_default(), speaker, sink),
+        }
+    }
+}
+
+fn take_block(block: &Object<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
+    match block.word("type") {
+        Some("tool_use" | "toolCall" | "server_tool_use" | "mcp_tool_use") => {
+            let input = block.get("input").or_else(|| block.get("arguments"));
+            sink.call(block.text("name"), input.map_or_else(String::new, outline));
+        }
+        Some("tool_result" | "toolResult") => {
+            let output = block.get("content").map_or_else(String::new, flat);
+            sink.result(block.text("name"), output);
+        }
+        Some("thinking" | "reasoning") => {
+            let text = block.text("thinking").or_else(|| block.text("text"));
+            sink.think(text.unwrap_or_default());
+        }
+        Some("image" | "document" | "redacted_thinking") => {}
+        _ => say(block.text("text").unwrap_or_default(), speaker, sink),
+    }
+}
+
+fn say(text: String, speaker: Speaker, sink: &mut Sink<'_>) {
+    match speaker {
+        Speaker::Person => sink.prompt(text),
+        Speaker::Program => sink.say(Role::User, Origin::Injected, text),
+        Speaker::Model => sink.say(Role::Assistant, Origin::Written, text),
+    }
+}
+
+/// Returns all text in a tool's output, whatever its shape.
+pub(super) fn flat(value: Raw<'_>) -> String {
+    if let Some(text) = value.text() {
+        return text;
+    }
+    if let Some(object) = value.object() {
+        return part(&object).unwrap_or_else(|| value.outline());
+    }
+    let mut out = String::new();
+    for item in value.items().opened() {
+        let text = match item {
+            Item::Object(object) => part(&object).unwrap_or_default(),
+            Item::Other(value) => value.text().unwrap_or_default(),
+        };
+        if !out.is_empty() && !text.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&text);
+    }
+    out
+}
+
+/// Returns the text of one part of a tool's output.
+fn part(object: &Object<'_>) -> Option<String> {
+    ["text", "content", "output", "tool_name"]
+        .iter()
+        .find_map(|key| object.text(key))
+}
+
+/// Returns a tool's input as lines; JSON inside a string is looked into.
+pub(super) fn outline(input: Raw<'_>) -> String {
+    let Some(text) = input.text() else {
+        return input.outline();
+    };
+    if text.starts_with('{')
+        && let Ok((value, after)) = json::value(text.as_bytes())
+        && after.trim_ascii().is_empty()
+    {
+        return value.outline();
+    }
+    text
+}

@@ -1,0 +1,186 @@
+//! Copilot CLI: `events.jsonl` in a directory a session.
+
+use std::path::{Path, PathBuf};
+
+use super::content;
+use super::decode::{Decode, Seen};
+use super::json::{Object, Raw};
+use super::sink::{Sink, Stamp};
+use super::{Agent, Format, Head, LogFile, Naming, Origin, Places, Resume, Role, place};
+
+pub(super) const FORMAT: Format = Format {
+    agent: Agent::Copilot,
+    name: "copilot",
+    locate,
+    decode: Decode::Records(record),
+    resume,
+};
+
+fn locate(places: &Places) -> Vec<LogFile> {
+    let roots = places.copilot.iter().map(|root| root.join("session-state"));
+    roots
+        .flat_map(|root| place::entries(&root))
+        .filter_map(|path| {
+            if let Some(id) = place::stem(&path, ".jsonl") {
+                return place::found(Agent::Copilot, path, id);
+            }
+            let id = place::name(&path);
+            let mut log = place::found(Agent::Copilot, path.join("events.jsonl"), id)?;
+            log.title = title(&path.join("workspace.yaml"));
+            Some(log)
+        })
+        .collect()
+}
+
+/// Returns the session's name, or else its summary, where either is on one line.
+fn title(workspace: &Path) -> Option<String> {
+    let bytes = place::bytes(workspace).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    ["name:", "summary:"].iter().find_map(|key| {
+        let value = text.lines().find_map(|line| line.strip_prefix(key))?;
+        let value = value.trim().trim_matches(['"', '\'']);
+        let is_block = value.starts_with(['|', '>']);
+        (!value.is_empty() && !is_block).then(|| value.to_owned())
+    })
+}
+
+fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
+    Some(Resume {
+        program: "copilot",
+        args: vec!["--resume".to_owned(), log.id.clone()],
+        cwd: head.cwd.as_ref().map(PathBuf::from),
+    })
+}
+
+fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
+    sink.stamp = Stamp {
+        time: record.time("timestamp"),
+        id: record.text("id"),
+        ..Stamp::default()
+    };
+    let data = record.object("data").unwrap_or_default();
+    let text = |key| data.text(key).unwrap_or_default();
+    match record.word("type") {
+        Some("session.start" | "session.resume") => start(&data, sink),
+        Some("session.model_change") => sink.head().model = data.text("newModel"),
+        Some("session.title_changed") => sink.head().entitle(Naming::Ai, text("title")),
+        Some("session.info" | "session.error" | "session.warning") => sink.notice(text("message")),
+        Some("session.compaction_complete") => sink.notice(text("summaryContent")),
+        Some("system.message") => sink.say(Role::System, Origin::Injected, text("content")),
+        Some("system.notification") => sink.say(Role::User, Origin::Injected, text("content")),
+        Some("user.message") => sink.prompt(text("content")),
+        Some("assistant.message") => reply(&data, sink),
+        Some("tool.execution_complete") => result(&data, sink),
+        Some("abort") => sink.notice(format!("Aborted: {}", text("reason"))),
+        Some(other) if is_wordless(other) => {}
+        _ => return Seen::Unknown,
+    }
+    Seen::Known
+}
+
+/// Tells whether events of this kind hold no words, or those of another event.
+fn is_wordless(kind: &str) -> bool {
+    // The start of a tool's execution repeats the reply's request.
+    kind == "tool.execution_start"
+        || ["assistant.", "hook.", "permission.", "session."]
+            .iter()
+            .any(|family| kind.starts_with(family))
+}
+
+fn start(data: &Object<'_>, sink: &mut Sink<'_>) {
+    let head = sink.head();
+    head.session = data.text("sessionId").or(head.session.take());
+    head.version = data.text("copilotVersion").or(head.version.take());
+    head.model = data.text("selectedModel").or(head.model.take());
+    let context = data.object("context").unwrap_or_default();
+    head.cwd = head.cwd.take().or_else(|| context.text("cwd"));
+    head.branch = context.text("branch").or(head.branch.take());
+}
+
+fn reply(data: &Object<'_>, sink: &mut Sink<'_>) {
+    let head = sink.head();
+    head.model = data.text("model").or(head.model.take());
+    sink.stamp.reply = data.text("messageId");
+    sink.think(data.text("reasoningText").unwrap_or_default());
+    let text = data.text("content").unwrap_or_default();
+    sink.say(Role::Assistant, Origin::Written, text);
+    for request in data.items("toolRequests").filter_map(Raw::object) {
+        let input = request
+            .get("arguments")
+            .map_or_else(String::new, content::outline);
+        sink.call(request.text("name"), input);
+    }
+}
+
+fn result(data: &Object<'_>, sink: &mut Sink<'_>) {
+    let output = data.get("result").or_else(|| data.get("error"));
+    let text = output.map_or_else(String::new, |output| {
+        let message = output.object().and_then(|output| output.text("message"));
+        message.unwrap_or_else(|| content::flat(output))
+    });
+    sink.result(data.text("toolName"), text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, told};
+
+    #[test]
+    fn every_kind_of_event_gives_what_it_holds() {
+        let home = Home::new();
+        home.write(
+            ".copilot/session-state/s/workspace.yaml",
+            "id: s\nsummary: \"Fix hooks\"\n",
+        );
+        home.write(
+            ".copilot/session-state/s/events.jsonl",
+            [
+                r#"{"type":"session.start","id":"0","timestamp":"2026-08-01T10:00:00Z","data":{"sessionId":"s","copilotVersion":"1.0","context":{"cwd":"/repo","branch":"main"}}}"#,
+                r#"{"type":"system.message","data":{"content":"You are"}}"#,
+                r#"{"type":"hook.start","data":{"input":{"prompt":"not this"}}}"#,
+                r#"{"type":"user.message","id":"1","data":{"content":"check it","transformedContent":"<current_datetime>"}}"#,
+                r#"{"type":"assistant.message","data":{"messageId":"m","model":"gpt","content":"ok","reasoningText":"hm","toolRequests":[{"toolCallId":"t","name":"bash","arguments":{"command":"ls"}}]}}"#,
+                r#"{"type":"tool.execution_start","data":{"toolName":"bash","arguments":{"command":"ls"}}}"#,
+                r#"{"type":"tool.execution_complete","data":{"success":true,"result":{"content":"out","detailedContent":"more"}}}"#,
+                r#"{"type":"tool.execution_complete","data":{"success":false,"error":{"message":"denied"}}}"#,
+                r#"{"type":"system.notification","data":{"content":"<system_notification>done"}}"#,
+                r#"{"type":"session.model_change","data":{"newModel":"opus"}}"#,
+                r#"{"type":"abort","data":{"reason":"user"}}"#,
+                r#"{"type":"future.thing","data":{}}"#,
+            ]
+            .join("\n"),
+        );
+        let transcript = home.read();
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "2 system text*: You are",
+                "4 user text: check it",
+                "5 assistant thinking: hm",
+                "5 assistant text: ok",
+                "5 assistant tool-call bash: command: ls",
+                "7 tool tool-result: out",
+                "8 tool tool-result: denied",
+                "9 user text*: <system_notification>done",
+                "11 system notice*: Aborted: user",
+            ]
+        );
+        assert_eq!(transcript.head.model.as_deref(), Some("opus"));
+        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(transcript.head.turns, 1);
+        assert_eq!(transcript.skipped.unknown, 1);
+        let log = &home.locate()[0];
+        assert_eq!(log.title.as_deref(), Some("Fix hooks"));
+        let resume = log.resume(&transcript.head).expect("it can be continued");
+        assert_eq!(resume.args, ["--resume", "s"]);
+    }
+
+    #[test]
+    fn logs_of_the_older_layout_are_found() {
+        let home = Home::new();
+        home.write(".copilot/session-state/old.jsonl", "");
+        home.write(".copilot/session-state/empty/workspace.yaml", "");
+        let ids: Vec<_> = home.locate().into_iter().map(|log| log.id).collect();
+        assert_eq!(ids, ["old"]);
+    }
+}

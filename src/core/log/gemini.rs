@@ -1,0 +1,433 @@
+//! Gemini CLI: sessions as one JSON object, or as lines that change what went before.
+//!
+//! Lines patch the header (`$set`), take messages back (`$rewindTo`), and repeat a
+//! message when it has changed, so a log is read whole: the last version of each
+//! message counts.
+
+use std::collections::{HashMap, HashSet};
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+
+use super::content;
+use super::decode::Decode;
+use super::json::{self, Object, Raw};
+use super::sink::{Carry, Sink, Stamp};
+use super::{
+    Agent, Format, Head, LogFile, Naming, Origin, Places, Resume, Role, Skipped, Transcript, place,
+};
+use crate::core::{Error, Result};
+
+pub(super) const FORMAT: Format = Format {
+    agent: Agent::Gemini,
+    name: "gemini",
+    locate,
+    decode: Decode::Whole(whole),
+    resume,
+};
+
+fn locate(places: &Places) -> Vec<LogFile> {
+    let mut logs = Vec::new();
+    for root in &places.gemini {
+        for project in place::entries(&root.join("tmp")) {
+            let chats = project.join("chats");
+            let files = place::files_under(&chats);
+            let lines: HashSet<PathBuf> = files
+                .iter()
+                .filter(|path| is_lines(path))
+                .cloned()
+                .collect();
+            for path in files {
+                // A session that is resumed goes on in lines beside its old file.
+                if !is_lines(&path) && lines.contains(&path.with_extension("jsonl")) {
+                    continue;
+                }
+                logs.extend(found(&chats, path));
+            }
+        }
+    }
+    logs
+}
+
+fn found(chats: &Path, path: PathBuf) -> Option<LogFile> {
+    let id = place::stem(&path, ".jsonl").or_else(|| place::stem(&path, ".json"))?;
+    let directory = path.parent().filter(|directory| *directory != chats);
+    let parent = directory.map(place::name);
+    let log = place::found(Agent::Gemini, path, id)?;
+    Some(LogFile { parent, ..log })
+}
+
+fn is_lines(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "jsonl")
+}
+
+fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
+    if log.parent.is_some() {
+        return None;
+    }
+    Some(Resume {
+        program: "gemini",
+        args: vec!["--resume".to_owned(), head.session.clone()?],
+        cwd: head.cwd.as_ref().map(PathBuf::from),
+    })
+}
+
+/// The messages of a log at one moment, each as its record's bytes.
+#[derive(Default)]
+struct Session {
+    records: Vec<(u64, Vec<u8>)>,
+    at: HashMap<String, usize>,
+}
+
+fn whole(log: &LogFile) -> Result<Transcript> {
+    let mut carry = Carry::new(log);
+    carry.head.cwd = project_of(&log.path);
+    let session = if is_lines(&log.path) {
+        read_lines(log, &mut carry)?
+    } else {
+        read_object(log, &mut carry)?
+    };
+    let mut messages = Vec::new();
+    let mut sink = Sink::new(&mut carry, &mut messages, 0);
+    for (line, bytes) in &session.records {
+        sink.turn_to(*line);
+        if let Ok((record, _)) = json::object(bytes) {
+            message(&record, &mut sink);
+        }
+    }
+    Ok(carry.into_transcript(messages))
+}
+
+/// Returns the project that `<project>/chats/<log>` belongs to, from the mark there.
+fn project_of(path: &Path) -> Option<String> {
+    let mark = path
+        .ancestors()
+        .skip(1)
+        .take(3)
+        .find_map(|directory| place::bytes(&directory.join(".project_root")).ok())?;
+    let text = String::from_utf8(mark).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+fn read_object(log: &LogFile, carry: &mut Carry) -> Result<Session> {
+    let mut session = Session::default();
+    let bytes = place::bytes(&log.path)?;
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
+    match json::object(bytes.trim_ascii()) {
+        Ok((record, _)) => {
+            header(&record, &mut carry.head);
+            session.replace(record.items("messages"), None);
+        }
+        Err(_) if bytes.trim_ascii().is_empty() => {}
+        Err(_) => carry.skipped.broken += 1,
+    }
+    Ok(session)
+}
+
+fn read_lines(log: &LogFile, carry: &mut Carry) -> Result<Session> {
+    let mut session = Session::default();
+    let mut reader = place::open(&log.path)?;
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let read = reader.read_until(b'\n', &mut line);
+        if read.map_err(|error| Error::io(&log.path, error))? == 0 {
+            break;
+        }
+        let text = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line);
+        match json::object(text.trim_ascii()) {
+            Ok((record, _)) => session.apply(number, &record, text.trim_ascii(), carry),
+            Err(_) => count(text, &mut carry.skipped),
+        }
+    }
+    Ok(session)
+}
+
+fn count(line: &[u8], skipped: &mut Skipped) {
+    if line.trim_ascii().is_empty() {
+        skipped.blank += 1;
+    } else if line.ends_with(b"\n") {
+        skipped.broken += 1;
+    } else {
+        skipped.partial += 1;
+    }
+}
+
+impl Session {
+    fn apply(&mut self, line: u64, record: &Object<'_>, bytes: &[u8], carry: &mut Carry) {
+        if let Some(patch) = record.object("$set") {
+            header(&patch, &mut carry.head);
+            if let Some(messages) = patch.get("messages") {
+                self.replace(messages.items(), Some(line));
+            }
+        } else if let Some(id) = record.text("$rewindTo") {
+            let keep = self.at.get(&id).copied().unwrap_or(0);
+            self.records.truncate(keep);
+            self.at.retain(|_, at| *at < keep);
+        } else if record.get("sessionId").is_some() && record.get("type").is_none() {
+            header(record, &mut carry.head);
+        } else if record.get("type").is_some() {
+            self.upsert(line, record.text("id"), bytes);
+        } else {
+            carry.skipped.unknown += 1;
+        }
+    }
+
+    /// Takes the history anew; `line` is the line it stands on, `None` counts ordinals.
+    fn replace<'a>(&mut self, messages: impl Iterator<Item = Raw<'a>>, line: Option<u64>) {
+        *self = Self::default();
+        for (ordinal, message) in (1..).zip(messages) {
+            let id = message.object().and_then(|message| message.text("id"));
+            self.upsert(line.unwrap_or(ordinal), id, message.bytes());
+        }
+    }
+
+    fn upsert(&mut self, line: u64, id: Option<String>, bytes: &[u8]) {
+        let entry = (line, bytes.to_vec());
+        if let Some(id) = id {
+            if let Some(at) = self.at.get(&id) {
+                self.records[*at] = entry;
+                return;
+            }
+            self.at.insert(id, self.records.len());
+        }
+        self.records.push(entry);
+    }
+}
+
+fn header(record: &Object<'_>, head: &mut Head) {
+    head.session = record.text("sessionId").or(head.session.take());
+    head.entitle(Naming::Summary, record.text("summary").unwrap_or_default());
+    head.reach(record.time("startTime"));
+    let directory = record.items("directories").find_map(Raw::text);
+    head.cwd = head.cwd.take().or(directory);
+}
+
+fn message(record: &Object<'_>, sink: &mut Sink<'_>) {
+    let id = record.text("id");
+    sink.stamp = Stamp {
+        time: record.time("timestamp"),
+        reply: id.clone(),
+        id,
+        ..Stamp::default()
+    };
+    match record.word("type") {
+        Some("user") => prompt(record, sink),
+        Some("gemini") => reply(record, sink),
+        Some("info" | "warning" | "error") => sink.notice(text(record, "content")),
+        _ => sink.carry.skipped.unknown += 1,
+    }
+}
+
+/// Takes what was typed; what the program made of it, if that is more, is injected.
+fn prompt(record: &Object<'_>, sink: &mut Sink<'_>) {
+    let sent = text(record, "content");
+    let shown = text(record, "displayContent");
+    if shown.trim().is_empty() || shown == sent {
+        sink.prompt(sent);
+    } else {
+        sink.prompt(shown);
+        sink.say(Role::User, Origin::Injected, sent);
+    }
+    for part in record.items("content").filter_map(Raw::object) {
+        if let Some(response) = part.object("functionResponse") {
+            let output = response
+                .get("response")
+                .map_or_else(String::new, content::flat);
+            sink.result(response.text("name"), output);
+        }
+    }
+}
+
+fn reply(record: &Object<'_>, sink: &mut Sink<'_>) {
+    let head = sink.head();
+    head.model = record.text("model").or(head.model.take());
+    for thought in record.items("thoughts").filter_map(Raw::object) {
+        let subject = thought.text("subject").unwrap_or_default();
+        let description = thought.text("description").unwrap_or_default();
+        sink.think(format!("{subject}\n{description}").trim().to_owned());
+    }
+    sink.say(Role::Assistant, Origin::Written, text(record, "content"));
+    for call in record.items("toolCalls").filter_map(Raw::object) {
+        let tool = call.text("name");
+        let input = call.get("args").map_or_else(String::new, content::outline);
+        sink.call(tool.clone(), input);
+        sink.result(tool, output(&call));
+    }
+}
+
+/// Returns what a tool gave back to the model, or else what was shown of it.
+fn output(call: &Object<'_>) -> String {
+    let mut parts = Vec::new();
+    for part in call.items("result").filter_map(Raw::object) {
+        let response = part.object("functionResponse");
+        let response = response.and_then(|response| response.get("response"));
+        parts.extend(part.text("text").or_else(|| response.map(content::flat)));
+    }
+    if parts.is_empty() {
+        parts.extend(call.text("resultDisplay"));
+    }
+    parts.join("\n")
+}
+
+/// Returns the text of a string, a part or parts.
+fn text(record: &Object<'_>, key: &str) -> String {
+    let Some(value) = record.get(key) else {
+        return String::new();
+    };
+    if let Some(part) = value.object() {
+        return part.text("text").unwrap_or_default();
+    }
+    content::flat(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, told};
+    use super::super::read;
+    use super::*;
+
+    const CHATS: &str = ".gemini/tmp/repo/chats";
+
+    fn read_lines_of(lines: &[&str]) -> Transcript {
+        let home = Home::new();
+        home.write(&format!("{CHATS}/session-a.jsonl"), lines.join("\n"));
+        home.read()
+    }
+
+    #[test]
+    fn a_session_of_one_object_gives_all_it_holds() {
+        let home = Home::new();
+        home.write(".gemini/tmp/repo/.project_root", "/repo\n");
+        home.write(
+            &format!("{CHATS}/session-a.json"),
+            r#"{
+  "messages": [
+    {"id":"1","timestamp":"2026-08-01T10:00:00Z","type":"user","content":"hello"},
+    {"id":"2","type":"gemini","model":"pro","content":"hi","thoughts":[{"subject":"Greeting","description":"be kind"}],
+     "toolCalls":[{"name":"read_file","args":{"path":"a"},"result":[{"functionResponse":{"response":{"output":"text"}}}]},
+                  {"name":"ls","args":{},"result":null,"resultDisplay":"shown"}]},
+    {"id":"3","type":"user","content":[{"text":"part one"},{"text":"part two"}]},
+    {"id":"4","type":"user","content":"@a.txt expanded text","displayContent":"@a.txt"},
+    {"id":"5","type":"user","content":"System: Please continue."},
+    {"id":"6","type":"error","content":"quota"},
+    {"id":"7","type":"novel","content":"x"}
+  ],
+  "sessionId": "s", "startTime": "2026-08-01T09:00:00Z", "summary": "greetings"
+}"#,
+        );
+        let transcript = home.read();
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "1 user text: hello",
+                "2 assistant thinking: Greeting\nbe kind",
+                "2 assistant text: hi",
+                "2 assistant tool-call read_file: path: a",
+                "2 tool tool-result read_file: text",
+                "2 assistant tool-call ls: ",
+                "2 tool tool-result ls: shown",
+                "3 user text: part one\npart two",
+                "4 user text: @a.txt",
+                "4 user text*: @a.txt expanded text",
+                "5 user text*: System: Please continue.",
+                "6 system notice*: quota",
+            ]
+        );
+        let head = transcript.head;
+        assert_eq!(head.title.as_deref(), Some("greetings"));
+        assert_eq!(head.model.as_deref(), Some("pro"));
+        assert_eq!(head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(head.turns, 3);
+        assert_eq!(transcript.skipped.unknown, 1);
+        let resume = home.locate()[0].resume(&head).expect("it can be continued");
+        assert_eq!(resume.args, ["--resume", "s"]);
+    }
+
+    #[test]
+    fn the_last_version_of_a_message_counts_in_its_first_place() {
+        let transcript = read_lines_of(&[
+            r#"{"sessionId":"s","projectHash":"h","kind":"main"}"#,
+            r#"{"id":"1","type":"user","content":"a"}"#,
+            r#"{"id":"2","type":"gemini","content":"thinking"}"#,
+            r#"{"id":"3","type":"user","content":"b"}"#,
+            r#"{"id":"2","type":"gemini","content":"done"}"#,
+            r#"{"$set":{"summary":"all of it"}}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            ["2 user text: a", "5 assistant text: done", "4 user text: b"]
+        );
+        assert_eq!(transcript.head.session.as_deref(), Some("s"));
+        assert_eq!(transcript.head.title.as_deref(), Some("all of it"));
+    }
+
+    #[test]
+    fn what_was_rewound_is_gone() {
+        let rewind = |to: &str| {
+            let rewind = format!(r#"{{"$rewindTo":"{to}"}}"#);
+            let transcript = read_lines_of(&[
+                r#"{"id":"1","type":"user","content":"a"}"#,
+                r#"{"id":"2","type":"user","content":"b"}"#,
+                r#"{"id":"3","type":"user","content":"c"}"#,
+                &rewind,
+                r#"{"id":"3","type":"user","content":"d"}"#,
+            ]);
+            (told(&transcript.messages), transcript.head.turns)
+        };
+        let expected = vec!["1 user text: a".to_owned(), "5 user text: d".to_owned()];
+        assert_eq!(rewind("2"), (expected, 2));
+        assert_eq!(rewind("unknown"), (vec!["5 user text: d".to_owned()], 1));
+    }
+
+    #[test]
+    fn a_patch_of_the_messages_replaces_them_all() {
+        let transcript = read_lines_of(&[
+            r#"{"id":"1","type":"user","content":"a"}"#,
+            r#"{"$set":{"messages":[{"id":"8","type":"user","content":"x"},{"id":"9","type":"user","content":"y"}]}}"#,
+            r#"{"id":"9","type":"user","content":"z"}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            ["2 user text: x", "3 user text: z"]
+        );
+    }
+
+    #[test]
+    fn broken_blank_and_partial_lines_are_counted() {
+        let transcript = read_lines_of(&[
+            "",
+            "{broken",
+            r#"{"id":"1","type":"user","content":"a"}"#,
+            r#"{"id":"#,
+        ]);
+        assert_eq!(told(&transcript.messages), ["3 user text: a"]);
+        let skipped = transcript.skipped;
+        assert_eq!((skipped.blank, skipped.broken, skipped.partial), (1, 1, 1));
+    }
+
+    #[test]
+    fn of_a_pair_the_lines_are_read_and_subagents_know_their_session() {
+        let home = Home::new();
+        home.write(&format!("{CHATS}/session-a.json"), "{}");
+        home.write(&format!("{CHATS}/session-a.jsonl"), "");
+        home.write(&format!("{CHATS}/session-b.json"), "{ cut");
+        home.write(&format!("{CHATS}/main/sub.jsonl"), "");
+        home.write(".gemini/tmp/repo/logs.json", "[]");
+        let logs = home.locate();
+        let found: Vec<_> = logs
+            .iter()
+            .map(|log| (place::name(&log.path), log.parent.clone()))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("sub.jsonl".to_owned(), Some("main".to_owned())),
+                ("session-a.jsonl".to_owned(), None),
+                ("session-b.json".to_owned(), None),
+            ]
+        );
+        let broken = read(&logs[2]).expect("it is there");
+        assert_eq!(broken.skipped.broken, 1);
+    }
+}

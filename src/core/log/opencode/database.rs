@@ -1,0 +1,143 @@
+//! OpenCode's database.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags, Row};
+
+use super::super::sink::{Carry, Sink};
+use super::super::{Agent, LogFile, Naming, Places, Transcript, json, place};
+use crate::core::{Error, Result};
+
+/// Returns the databases of every channel, and those that lie elsewhere.
+pub(super) fn paths(places: &Places) -> Vec<PathBuf> {
+    let in_data = places
+        .opencode
+        .iter()
+        .flat_map(|root| place::entries(root))
+        .filter(|path| place::stem(path, ".db").is_some_and(|stem| stem.starts_with("opencode")));
+    in_data
+        .chain(places.opencode_databases.iter().cloned())
+        .filter(|path| path.is_file())
+        .collect()
+}
+
+/// Returns the sessions in a database; none where it cannot be read.
+pub(super) fn locate(path: &Path) -> Vec<LogFile> {
+    let sessions = |connection: Connection| {
+        let mut query = connection
+            .prepare("SELECT id, parent_id, title, time_updated FROM session ORDER BY id")?;
+        let rows = query.query_map([], |row| {
+            Ok(LogFile {
+                agent: Agent::Opencode,
+                path: path.to_owned(),
+                id: row.get(0)?,
+                parent: row.get(1)?,
+                title: row.get(2)?,
+                size: 0,
+                modified: row.get(3)?,
+            })
+        })?;
+        rows.collect::<rusqlite::Result<Vec<LogFile>>>()
+    };
+    open(path).and_then(sessions).unwrap_or_default()
+}
+
+/// Reads a session and all its messages.
+pub(super) fn read(log: &LogFile) -> Result<Transcript> {
+    if !log.path.is_file() {
+        return Err(Error::not_found(log.path.display().to_string()));
+    }
+    let mut carry = Carry::new(log);
+    let mut messages = Vec::new();
+    let connection = open(&log.path).map_err(|error| told(&log.path, error))?;
+    head(&connection, &mut carry).map_err(|error| told(&log.path, error))?;
+    let told = |error| told(&log.path, error);
+    let mut parts = connection
+        .prepare("SELECT data FROM part WHERE message_id = ?1 ORDER BY id")
+        .map_err(told)?;
+    let rows = rows(&connection, &log.id).map_err(told)?;
+    for (ordinal, (id, info)) in (1..).zip(rows) {
+        let mut sink = Sink::new(&mut carry, &mut messages, ordinal);
+        let Ok((info, _)) = json::object(info.trim_ascii()) else {
+            sink.carry.skipped.broken += 1;
+            continue;
+        };
+        let role = super::message(id.clone(), &info, &mut sink);
+        let data = parts.query_map([id], |row| bytes(row, 0)).map_err(told)?;
+        for part in data.flatten() {
+            match json::object(part.trim_ascii()) {
+                Ok((part, _)) => super::part(&part, role, &mut sink),
+                Err(_) => sink.carry.skipped.broken += 1,
+            }
+        }
+    }
+    Ok(carry.into_transcript(messages))
+}
+
+fn head(connection: &Connection, carry: &mut Carry) -> rusqlite::Result<()> {
+    let mut query = connection
+        .prepare("SELECT directory, title, version, parent_id FROM session WHERE id = ?1")?;
+    let mut rows = query.query([&carry.id])?;
+    let Some(row) = rows.next()? else {
+        return Ok(());
+    };
+    let head = &mut carry.head;
+    head.session = Some(carry.id.clone());
+    head.cwd = row.get(0)?;
+    head.entitle(
+        Naming::Ai,
+        row.get::<_, Option<String>>(1)?.unwrap_or_default(),
+    );
+    head.version = row.get(2)?;
+    head.parent = row.get(3)?;
+    Ok(())
+}
+
+/// Returns the session's messages, id and record.
+fn rows(connection: &Connection, session: &str) -> rusqlite::Result<Vec<(String, Vec<u8>)>> {
+    let mut query = connection
+        .prepare("SELECT id, data FROM message WHERE session_id = ?1 ORDER BY time_created, id")?;
+    let rows = query.query_map([session], |row| Ok((row.get(0)?, bytes(row, 1)?)))?;
+    rows.collect()
+}
+
+/// Returns a column's bytes, be they text or blob.
+fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<u8>> {
+    let value = row.get_ref(column)?;
+    Ok(value.as_bytes_or_null()?.unwrap_or_default().to_vec())
+}
+
+/// Opens the database for reading only.
+///
+/// While a write-ahead log lies beside it, its last messages are in there, and the usual
+/// read-only way sees them. Without one the database is declared immutable, since the
+/// usual way would make one beside it.
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    let has_wal = fs::metadata(wal).is_ok_and(|wal| wal.len() > 0);
+    let mode = if has_wal {
+        "mode=ro"
+    } else {
+        "mode=ro&immutable=1"
+    };
+    let uri = format!("file:{}?{mode}", escape(path));
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(uri, flags)
+}
+
+/// Escapes what would end the path of a URI.
+fn escape(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    text.replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23")
+}
+
+fn told(path: &Path, error: rusqlite::Error) -> Error {
+    Error::io(path, io::Error::other(error))
+}

@@ -1,0 +1,85 @@
+//! OpenCode's tree: a file a session, a file a message, a file a part.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::super::sink::{Carry, Sink};
+use super::super::{Agent, LogFile, Naming, Transcript, json, place};
+use crate::core::Result;
+
+/// Returns the sessions of the tree in a data directory.
+pub(super) fn locate(data: &Path) -> Vec<LogFile> {
+    let storage = data.join("storage");
+    place::entries(&storage.join("session"))
+        .iter()
+        .flat_map(|project| place::entries(project))
+        .filter_map(|path| {
+            let id = place::stem(&path, ".json")?;
+            let mut log = place::found(Agent::Opencode, path, id)?;
+            // The session's own file may be older than its last message.
+            let messages = fs::metadata(storage.join("message").join(&log.id)).ok();
+            log.modified = log
+                .modified
+                .max(messages.as_ref().and_then(place::modified));
+            let bytes = place::bytes(&log.path).ok()?;
+            if let Ok((info, _)) = json::object(bytes.trim_ascii()) {
+                log.parent = info.text("parentID");
+                log.title = info.text("title");
+            }
+            Some(log)
+        })
+        .collect()
+}
+
+/// Reads a session and all its messages.
+pub(super) fn read(log: &LogFile) -> Result<Transcript> {
+    let mut carry = Carry::new(log);
+    let bytes = place::bytes(&log.path)?;
+    match json::object(bytes.trim_ascii()) {
+        Ok((info, _)) => {
+            let head = &mut carry.head;
+            head.session = info.text("id");
+            head.cwd = info.text("directory");
+            head.version = info.text("version");
+            head.parent = info.text("parentID");
+            head.entitle(Naming::Ai, info.text("title").unwrap_or_default());
+        }
+        Err(_) => carry.skipped.broken += 1,
+    }
+    let storage = log.path.ancestors().nth(3).unwrap_or(Path::new(""));
+    let mut messages = Vec::new();
+    for (ordinal, path) in (1..).zip(json_files(&storage.join("message").join(&log.id))) {
+        let mut sink = Sink::new(&mut carry, &mut messages, ordinal);
+        read_message(storage, &path, &mut sink);
+    }
+    Ok(carry.into_transcript(messages))
+}
+
+/// Takes a message and its parts; a file that is gone or broken costs only itself.
+fn read_message(storage: &Path, path: &Path, sink: &mut Sink<'_>) {
+    let id = place::stem(path, ".json").unwrap_or_default();
+    let bytes = place::bytes(path).unwrap_or_default();
+    let Ok((info, _)) = json::object(bytes.trim_ascii()) else {
+        sink.carry.skipped.broken += 1;
+        return;
+    };
+    let parts = json_files(&storage.join("part").join(&id));
+    let role = super::message(id, &info, sink);
+    for path in parts {
+        let bytes = place::bytes(&path).unwrap_or_default();
+        match json::object(bytes.trim_ascii()) {
+            Ok((part, _)) => super::part(&part, role, sink),
+            Err(_) => sink.carry.skipped.broken += 1,
+        }
+    }
+}
+
+/// Returns the JSON files of a directory; their names sort by time.
+fn json_files(directory: &Path) -> Vec<PathBuf> {
+    let mut paths = place::entries(directory);
+    paths.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "json")
+    });
+    paths
+}

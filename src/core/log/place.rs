@@ -1,0 +1,206 @@
+//! Where agents keep their logs, and how a file there is opened.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use super::{Agent, LogFile};
+use crate::core::{Error, Result};
+
+/// The directories to look in; a door fills them from home, environment and settings.
+///
+/// Each is a list, since an agent may have been moved: a directory that is not there
+/// costs nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Places {
+    /// Claude Code's configuration directories, e.g. `~/.claude`.
+    pub claude: Vec<PathBuf>,
+    /// Codex's homes, e.g. `~/.codex`.
+    pub codex: Vec<PathBuf>,
+    /// Gemini CLI's homes, e.g. `~/.gemini`.
+    pub gemini: Vec<PathBuf>,
+    /// Copilot CLI's homes, e.g. `~/.copilot`.
+    pub copilot: Vec<PathBuf>,
+    /// OpenCode's data directories, e.g. `~/.local/share/opencode`.
+    pub opencode: Vec<PathBuf>,
+    /// OpenCode databases that lie elsewhere.
+    pub opencode_databases: Vec<PathBuf>,
+    /// pi's directories, e.g. `~/.pi/agent`.
+    pub pi: Vec<PathBuf>,
+    /// Factory's directories, e.g. `~/.factory`.
+    pub factory: Vec<PathBuf>,
+    /// Cursor's directories, e.g. `~/.cursor`.
+    pub cursor: Vec<PathBuf>,
+    /// Directories of the session layout, e.g. `~/.ai/sessions`.
+    pub sessions: Vec<PathBuf>,
+    /// Roots of single stores that may hold a `messages.jsonl` or an `events.jsonl`.
+    pub stores: Vec<PathBuf>,
+    /// Projects that Aider may have been used in.
+    pub projects: Vec<PathBuf>,
+}
+
+impl Places {
+    /// Returns where everything lies under `home` when nothing is configured.
+    pub fn of_home(home: &Path) -> Self {
+        let one = |path: &str| vec![home.join(path)];
+        Self {
+            claude: vec![home.join(".claude"), home.join(".config/claude")],
+            codex: one(".codex"),
+            gemini: one(".gemini"),
+            copilot: one(".copilot"),
+            opencode: one(".local/share/opencode"),
+            pi: one(".pi/agent"),
+            factory: one(".factory"),
+            cursor: one(".cursor"),
+            sessions: one(".ai/sessions"),
+            ..Self::default()
+        }
+    }
+}
+
+/// The ending of a compressed log.
+const COMPRESSED: &str = ".zst";
+
+/// Tells whether the file is compressed.
+pub(super) fn is_compressed(path: &Path) -> bool {
+    path.as_os_str().to_string_lossy().ends_with(COMPRESSED)
+}
+
+/// Opens a log for reading from its beginning, compressed or not.
+///
+/// Codex compresses and restores its logs in place, so where the file is gone its other
+/// form is tried.
+pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
+    let (path, file) = match File::open(path) {
+        Ok(file) => (path.to_owned(), file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let twin = twin(path);
+            let file = File::open(&twin).map_err(|_| missing(path))?;
+            (twin, file)
+        }
+        Err(error) => return Err(Error::io(path, error)),
+    };
+    if is_compressed(&path) {
+        let plain = zstd::Decoder::new(file).map_err(|error| Error::io(&path, error))?;
+        return Ok(Box::new(BufReader::with_capacity(BUFFER, plain)));
+    }
+    Ok(Box::new(BufReader::with_capacity(BUFFER, file)))
+}
+
+/// Large enough that most records are found without a second read.
+const BUFFER: usize = 128 * 1024;
+
+/// Reads a small or indivisible file whole.
+pub(super) fn bytes(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => missing(path),
+        _ => Error::io(path, error),
+    })
+}
+
+/// Returns what is in a directory, sorted; nothing where it cannot be read.
+pub(super) fn entries(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+/// Returns every file under a directory; links are not followed.
+pub(super) fn files_under(directory: &Path) -> Vec<PathBuf> {
+    walkdir::WalkDir::new(directory)
+        .into_iter()
+        .flatten()
+        .filter(|entry| entry.file_type().is_file())
+        .map(walkdir::DirEntry::into_path)
+        .collect()
+}
+
+/// Returns the name of the file or directory, empty where it has none.
+pub(super) fn name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// Returns the file's name without `ending`, if it has that ending.
+pub(super) fn stem(path: &Path, ending: &str) -> Option<String> {
+    name(path).strip_suffix(ending).map(str::to_owned)
+}
+
+/// Describes the file at `path`; `None` where there is none.
+pub(super) fn found(agent: Agent, path: PathBuf, id: String) -> Option<LogFile> {
+    let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+    Some(LogFile {
+        agent,
+        path,
+        id,
+        parent: None,
+        title: None,
+        size: metadata.len(),
+        modified: modified(&metadata),
+    })
+}
+
+/// Returns when it was changed, in milliseconds since 1970 UTC.
+pub(super) fn modified(metadata: &fs::Metadata) -> Option<i64> {
+    let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok()
+}
+
+/// Returns the other form of a log: compressed for plain, plain for compressed.
+fn twin(path: &Path) -> PathBuf {
+    if is_compressed(path) {
+        return path.with_extension("");
+    }
+    let mut text = path.as_os_str().to_owned();
+    text.push(COMPRESSED);
+    PathBuf::from(text)
+}
+
+fn missing(path: &Path) -> Error {
+    Error::not_found(path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Home;
+    use super::*;
+
+    #[test]
+    fn only_files_are_found_and_their_size_and_time_are_known() {
+        let home = Home::new();
+        home.write("a/log.jsonl", "12345");
+        let path = home.path().join("a/log.jsonl");
+        let log = found(Agent::Pi, path, "log".to_owned()).expect("it is there");
+        assert_eq!(log.size, 5);
+        assert!(
+            log.modified
+                .is_some_and(|modified| modified > 1_600_000_000_000)
+        );
+        assert_eq!(found(Agent::Pi, home.path().join("a"), String::new()), None);
+        assert_eq!(found(Agent::Pi, home.path().join("b"), String::new()), None);
+    }
+
+    #[test]
+    fn the_other_form_of_a_log_is_beside_it() {
+        let plain = Path::new("/a/rollout.jsonl");
+        let packed = Path::new("/a/rollout.jsonl.zst");
+        assert_eq!(twin(plain), packed);
+        assert_eq!(twin(packed), plain);
+    }
+
+    #[test]
+    fn names_end_as_asked() {
+        assert_eq!(
+            stem(Path::new("/a/b.jsonl"), ".jsonl").as_deref(),
+            Some("b")
+        );
+        assert_eq!(stem(Path::new("/a/b.json"), ".jsonl"), None);
+        assert_eq!(name(Path::new("/")), "");
+    }
+}

@@ -1,0 +1,200 @@
+//! `messages.jsonl` of the session layout, whose records pi writes too.
+//!
+//! A log without a header line holds bare `{"role","content"}` messages.
+
+use super::content::{self, Speaker};
+use super::decode::{Decode, Seen};
+use super::json::Object;
+use super::sink::{Sink, Stamp};
+use super::{Agent, Format, LogFile, Naming, Origin, Places, Role, no_resume, place};
+
+pub(super) const FORMAT: Format = Format {
+    agent: Agent::Session,
+    name: "session",
+    locate,
+    decode: Decode::Records(record),
+    resume: no_resume,
+};
+
+/// The log's name in a session's directory.
+const FILE: &str = "messages.jsonl";
+
+fn locate(places: &Places) -> Vec<LogFile> {
+    let projects = places.sessions.iter().flat_map(|root| place::entries(root));
+    let sessions = projects.flat_map(|project| place::entries(&project));
+    sessions
+        .chain(places.stores.iter().cloned())
+        .filter_map(|session| {
+            let id = place::name(&session);
+            place::found(Agent::Session, session.join(FILE), id)
+        })
+        .collect()
+}
+
+/// Takes a record of the session layout or of pi.
+pub(super) fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
+    sink.stamp = Stamp {
+        time: record.time("timestamp"),
+        id: record.text("id"),
+        ..Stamp::default()
+    };
+    match record.word("type") {
+        Some("session") => header(record, sink),
+        Some("message") => {
+            if let Some(body) = record.object("message") {
+                return message(&body, sink);
+            }
+        }
+        Some("compaction" | "branch_summary") => {
+            sink.notice(record.text("summary").unwrap_or_default());
+        }
+        Some("custom_message") => {
+            let text = record
+                .get("content")
+                .map_or_else(String::new, content::flat);
+            sink.say(Role::User, Origin::Injected, text);
+        }
+        Some("session_info") => {
+            let name = record.text("name").unwrap_or_default();
+            sink.head().entitle(Naming::Custom, name);
+        }
+        Some("model_change") => {
+            sink.head().model = record.text("modelId").or_else(|| record.text("model"));
+        }
+        Some("thinking_level_change" | "custom" | "label") => {}
+        _ if record.get("role").is_some() => return message(record, sink),
+        _ => return Seen::Unknown,
+    }
+    Seen::Known
+}
+
+fn header(record: &Object<'_>, sink: &mut Sink<'_>) {
+    let head = sink.head();
+    head.session = record.text("id");
+    head.cwd = record.text("cwd");
+    head.fork_of = record.text("parentSession");
+    head.reach(record.time("timestamp"));
+    let title = record.text("title").or_else(|| record.text("name"));
+    head.entitle(Naming::Custom, title.unwrap_or_default());
+}
+
+fn message(body: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
+    sink.stamp.time = sink.stamp.time.or_else(|| body.time("timestamp"));
+    let text = || body.get("content").map_or_else(String::new, content::flat);
+    match body.word("role") {
+        Some("user") => {
+            if let Some(content) = body.get("content") {
+                content::take(content, Speaker::Person, sink);
+            }
+        }
+        Some("assistant") => {
+            let model = body.text("model");
+            let head = sink.head();
+            head.model = model.or(head.model.take());
+            if let Some(content) = body.get("content") {
+                content::take(content, Speaker::Model, sink);
+            }
+        }
+        Some("toolResult" | "tool") => {
+            let tool = body.text("toolName").or_else(|| body.text("name"));
+            sink.result(tool, text());
+        }
+        Some("bashExecution") => {
+            sink.call(
+                Some("bash".to_owned()),
+                body.text("command").unwrap_or_default(),
+            );
+            sink.result(
+                Some("bash".to_owned()),
+                body.text("output").unwrap_or_default(),
+            );
+        }
+        Some("custom" | "hookMessage") => sink.say(Role::User, Origin::Injected, text()),
+        Some("system" | "developer") => sink.say(Role::System, Origin::Injected, text()),
+        Some("compactionSummary" | "branchSummary") => {
+            sink.notice(body.text("summary").unwrap_or_default());
+        }
+        _ => return Seen::Unknown,
+    }
+    Seen::Known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, read_bytes, told};
+    use super::*;
+
+    #[test]
+    fn every_kind_of_record_gives_what_it_holds() {
+        let home = Home::new();
+        home.write(
+            ".ai/sessions/--repo--/s1/messages.jsonl",
+            [
+                r#"{"type":"session","version":1,"id":"s1","timestamp":"2026-08-01T10:00:00Z","cwd":"/repo"}"#,
+                r#"{"type":"message","id":"a","timestamp":"2026-08-01T10:01:00Z","message":{"role":"user","content":[{"type":"text","text":"one"},{"type":"image","data":"AA"},{"type":"text","text":"two"}]}}"#,
+                r#"{"type":"message","id":"b","message":{"role":"assistant","model":"opus","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"ok"},{"type":"toolCall","id":"t","name":"read","arguments":{"path":"a"}}]}}"#,
+                r#"{"type":"message","id":"c","message":{"role":"toolResult","toolName":"read","content":[{"type":"text","text":"out"}],"timestamp":1785578400000}}"#,
+                r#"{"type":"message","id":"d","message":{"role":"bashExecution","command":"ls","output":"files"}}"#,
+                r#"{"type":"compaction","summary":"so far"}"#,
+                r#"{"type":"branch_summary","summary":"the other way"}"#,
+                r#"{"type":"custom_message","content":"from an extension"}"#,
+                r#"{"type":"session_info","name":"named"}"#,
+                r#"{"type":"model_change","modelId":"sonnet"}"#,
+                r#"{"type":"novel"}"#,
+                "not json",
+            ]
+            .join("\n"),
+        );
+        let transcript = home.read();
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "2 user text: one",
+                "2 user text: two",
+                "3 assistant thinking: hm",
+                "3 assistant text: ok",
+                "3 assistant tool-call read: path: a",
+                "4 tool tool-result read: out",
+                "5 assistant tool-call bash: ls",
+                "5 tool tool-result bash: files",
+                "6 system notice*: so far",
+                "7 system notice*: the other way",
+                "8 user text*: from an extension",
+            ]
+        );
+        assert_eq!(transcript.messages[5].time, Some(1_785_578_400_000));
+        let head = transcript.head;
+        assert_eq!(head.session.as_deref(), Some("s1"));
+        assert_eq!(head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(head.title.as_deref(), Some("named"));
+        assert_eq!(head.model.as_deref(), Some("sonnet"));
+        assert_eq!(head.turns, 1);
+        assert_eq!(
+            (transcript.skipped.unknown, transcript.skipped.partial),
+            (1, 1)
+        );
+        assert_eq!(home.locate()[0].id, "s1");
+    }
+
+    #[test]
+    fn a_log_without_a_header_holds_bare_messages() {
+        let lines = [
+            r#"{"role":"user","content":"a"}"#,
+            r#"{"role":"assistant","content":[{"type":"text","text":"b"}]}"#,
+            r#"{"role":"system","content":"c"}"#,
+            r#"{"role":"tool","name":"ls","content":"d"}"#,
+            r#"{"role":"stranger","content":"e"}"#,
+        ];
+        let transcript = read_bytes(Agent::Session, lines.join("\n"));
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "1 user text: a",
+                "2 assistant text: b",
+                "3 system text*: c",
+                "4 tool tool-result ls: d",
+            ]
+        );
+        assert_eq!(transcript.skipped.unknown, 1);
+    }
+}
