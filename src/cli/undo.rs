@@ -21,8 +21,9 @@ pub(super) fn undo(args: &UndoArgs, world: &World, printer: &mut Printer) -> End
         complain("nothing to undo in the stores here (--all: in any store)");
         return Ok(Outcome::Nothing);
     };
+    let (record, way) = world.history.reversal(record)?;
     carry_out(world, printer, how(args.dry_run), || {
-        replay(&world.history, &record, Direction::Back, &world.moment)
+        replay(&world.history, &record, way, &world.moment)
     })
 }
 

@@ -46,6 +46,7 @@ impl World {
         };
         let around = Surroundings {
             claude: from("CLAUDE_CONFIG_DIR", ".claude"),
+            claude_project: env::var("CLAUDE_CODE_PROJECT_DIR_NAME").ok(),
             codex: from("CODEX_HOME", ".codex"),
             gemini: from("GEMINI_CLI_HOME", ".gemini"),
             cwd,

@@ -94,6 +94,10 @@ fn append_event(args: &AppendArgs, store: &Store, world: &World, printer: &mut P
         "tool_result" => "tool",
         _ => "system",
     };
+    let identity = match given.get("event_id") {
+        Some(_) => events::Identity::Given,
+        None => events::Identity::Fresh,
+    };
     let id = ulid::Ulid::from_datetime(world.moment.time.into()).to_string();
     let defaults = [
         ("event_id", json!(id)),
@@ -112,7 +116,7 @@ fn append_event(args: &AppendArgs, store: &Store, world: &World, printer: &mut P
         printer.line(&format!("+{line}"))?;
         return Ok(Outcome::Done);
     }
-    let message = match events::append(store, &world.history, &event)? {
+    let message = match events::append(store, &world.history, &event, identity)? {
         events::Appended::New => format!("Event appended: {}", event.event_id),
         events::Appended::Known => format!("Event known already: {}", event.event_id),
     };

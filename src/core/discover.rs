@@ -23,6 +23,8 @@ pub struct Surroundings {
     pub home: PathBuf,
     /// Claude Code's directory.
     pub claude: PathBuf,
+    /// The name that Claude Code was told to give the project's directory.
+    pub claude_project: Option<String>,
     /// Codex's directory.
     pub codex: PathBuf,
     /// Gemini CLI's directory.
@@ -279,9 +281,12 @@ fn claude_memory(around: &Surroundings, project: &Project, found: &mut Vec<Candi
     if let Some(elsewhere) = auto_memory_directory(around, project) {
         push(elsewhere, "autoMemoryDirectory of Claude Code");
     }
-    let slug = claude_slug(&project.shared_root);
     let projects = around.claude.join("projects");
     let why = "Claude Code's memory of this project";
+    if let Some(name) = &around.claude_project {
+        push(projects.join(name).join("memory"), why);
+    }
+    let slug = claude_slug(&project.shared_root);
     if slug.len() <= LONGEST_SLUG {
         push(projects.join(slug).join("memory"), why);
         return;
@@ -475,6 +480,7 @@ mod tests {
             Surroundings {
                 cwd,
                 claude: home.join(".claude"),
+                claude_project: None,
                 codex: home.join(".codex"),
                 gemini: home.join(".gemini"),
                 home,

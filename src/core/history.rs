@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::change::{Author, Verb, recover};
+use super::change::{Author, Direction, Verb, recover};
 use super::layout::Layout;
 use super::memory::Revision;
 use super::{Error, Result};
@@ -324,6 +324,18 @@ impl History {
             )),
             (None, _) => Err(Error::not_found(format!("change {id}"))),
         }
+    }
+
+    /// What taking `record` back means: of an undo, making its change again.
+    pub fn reversal(&self, record: Record) -> Result<(Record, Direction)> {
+        let (mut record, mut way) = (record, Direction::Back);
+        while let (Verb::Undo | Verb::Redo, Some(of)) = (record.verb, record.of.clone()) {
+            if record.verb == Verb::Undo {
+                way = way.opposite();
+            }
+            record = self.find(&of)?;
+        }
+        Ok((record, way))
     }
 
     /// The last change of `roots` that was not taken back.

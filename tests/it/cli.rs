@@ -108,6 +108,40 @@ fn undo_redo_and_restore_walk_through_the_history() {
 }
 
 #[test]
+fn taking_back_an_undo_makes_its_change_again() {
+    let home = Home::new();
+    index_store(&home);
+    home.ok(&["delete", "a.md"]);
+    let less = tree(&home.project());
+    home.ok(&["undo"]);
+    let history = home.ok(&["history", "--json", "--limit", "1"]);
+    let history: serde_json::Value = serde_json::from_str(&history).expect("JSON");
+    let undo = history["changes"][0]["id"].as_str().expect("an id");
+    home.ok(&["undo", undo]);
+    assert_eq!(tree(&home.project()), less);
+    home.ok(&["undo"]);
+    assert!(home.project().join(".memory/a.md").exists());
+}
+
+#[test]
+fn text_that_is_no_list_is_left_alone() {
+    let home = Home::new();
+    let text = "# Task Group: shop\nscope: x\n\n## Task 1\n- plain bullet\n";
+    home.file(".codex/memories/MEMORY.md", text);
+    home.file(".codex/memories/memory_summary.md", "v1\nsummary\n");
+    assert_eq!(home.run(&["index", "--check"]).code, 0);
+    home.ok(&[
+        "patch",
+        "memory_summary.md",
+        "--old",
+        "summary",
+        "--new",
+        "other",
+    ]);
+    assert_eq!(home.read(".codex/memories/MEMORY.md"), text);
+}
+
+#[test]
 fn an_older_change_is_taken_back_around_newer_ones() {
     let home = Home::new();
     index_store(&home);

@@ -21,6 +21,15 @@ pub enum Direction {
     Forward,
 }
 
+impl Direction {
+    pub(in crate::core) fn opposite(self) -> Self {
+        match self {
+            Self::Back => Self::Forward,
+            Self::Forward => Self::Back,
+        }
+    }
+}
+
 /// Plans replaying `record`. A file that is as the change left it gets its other version byte
 /// for byte; into one that was changed since, the difference is merged where it fits.
 pub fn replay(

@@ -50,14 +50,27 @@ pub enum Appended {
     Known,
 }
 
+/// Where the id of an event comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Identity {
+    /// It was made for this event just now, so no other event can have it.
+    Fresh,
+    /// Somebody gave it, perhaps for the second time.
+    Given,
+}
+
 /// Appends `event`, under the store's lock, and flushes it.
-pub fn append(store: &Store, history: &History, event: &Event) -> Result<Appended> {
+pub fn append(
+    store: &Store,
+    history: &History,
+    event: &Event,
+    identity: Identity,
+) -> Result<Appended> {
     let _lock = history.lock(&[store.root().path()])?;
     let file = store.root().absolute(EVENTS);
     let line = serde_json::to_string(event).map_err(|e| Error::io(&file, e.into()))?;
     let id = format!("\"event_id\":\"{}\"", event.event_id);
-    let known = store.root().any_line(EVENTS, |line| line.contains(&id))?;
-    if known {
+    if identity == Identity::Given && store.root().any_line(EVENTS, |line| line.contains(&id))? {
         return Ok(Appended::Known);
     }
     store.root().append_line(EVENTS, &line)?;

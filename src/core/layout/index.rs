@@ -3,16 +3,19 @@
 //! The index is loaded into every prompt. One that tome generated is generated anew with every
 //! change; one that a person or an agent wrote is precious and edited by the line.
 
-use super::listing::{self, Item};
-use super::{Act, Patch, Rules, Touched, Upkeep, View, Writing};
+mod page;
+
+use super::{Act, Patch, Rules, Touched, Upkeep, View, Writing, appended};
 use crate::core::change::Draft;
 use crate::core::header::frontmatter::Frontmatter;
 use crate::core::header::{lines, newline};
-use crate::core::link::{self, Form};
 use crate::core::memory::{Kind, Memory, one_line, stem};
 use crate::core::sandbox::{Found, Root};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
+
+pub use page::generated;
+use page::{followed, has_generated_form, hook_of, mended, top};
 
 /// The name of the index file.
 pub const INDEX: &str = "MEMORY.md";
@@ -39,8 +42,6 @@ pub const BUDGET_BYTES: usize = 25_000;
 
 /// How many characters of a memory an agent gets in one answer.
 pub const READ_LIMIT: usize = 50_000;
-
-const SECTIONS: [&str; 5] = ["User", "Feedback", "Project", "Reference", "Other"];
 
 const NOT_DELETABLE: &str = "the index cannot be deleted; delete the memories it lists";
 
@@ -175,6 +176,13 @@ impl Rules for Index {
         ))
     }
 
+    fn append(&self, draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
+        match writing.old {
+            Some(old) => Ok(stamped(appended(old, writing.content), draft)),
+            None => self.compose(draft, writing),
+        }
+    }
+
     fn patch(
         &self,
         draft: &Draft<'_>,
@@ -188,12 +196,11 @@ impl Rules for Index {
             let at = found.ok_or_else(|| Error::TextMissing { path: file.into() })?;
             text.replace_range(at..at + patch.old.len(), &patch.new);
         }
-        match Frontmatter::parse(&text) {
-            Some(head) if file != INDEX && head.get("updated").is_some() => {
-                Ok(head.set(&text, "updated", &draft.moment().today.to_string()))
-            }
-            _ => Ok(text),
-        }
+        Ok(if file == INDEX {
+            text
+        } else {
+            stamped(text, draft)
+        })
     }
 
     fn follow(&self, draft: &mut Draft<'_>, touched: &[Touched]) -> Result<()> {
@@ -306,136 +313,14 @@ fn with_fields(text: &str, fields: &[(&str, Option<&str>)], updated: Option<&Str
     text
 }
 
-/// The memories that an index lists: those beside it.
-fn top(memories: &[Memory]) -> impl Iterator<Item = &Memory> {
-    memories.iter().filter(|memory| !memory.path.contains('/'))
-}
-
-/// The index that tome makes of the memories.
-pub fn generated(memories: &[Memory]) -> String {
-    let mut index = "# Memory\n".to_owned();
-    for section in SECTIONS {
-        let mut members = top(memories)
-            .filter(|memory| section_of(memory) == section)
-            .peekable();
-        if members.peek().is_none() {
-            continue;
+/// `text` with today in its header, where the header has a day of its last update.
+fn stamped(text: String, draft: &Draft<'_>) -> String {
+    match Frontmatter::parse(&text) {
+        Some(head) if head.get("updated").is_some() => {
+            head.set(&text, "updated", &draft.moment().today.to_string())
         }
-        index.push_str(&format!("\n## {section}\n"));
-        for memory in members {
-            let hook = hook_of(memory);
-            index.push_str(&format!("- [{}]({}) - {hook}\n", memory.title, memory.path));
-        }
+        _ => text,
     }
-    index
-}
-
-fn section_of(memory: &Memory) -> &'static str {
-    let category = memory.category.as_deref().unwrap_or_default();
-    let known = TYPES.iter().position(|(name, _)| *name == category);
-    known.map_or("Other", |at| SECTIONS[at])
-}
-
-fn hook_of(memory: &Memory) -> &str {
-    if memory.summary.is_empty() {
-        stem(&memory.path)
-    } else {
-        &memory.summary
-    }
-}
-
-fn item(memory: &Memory) -> Item<'_> {
-    Item {
-        target: &memory.path,
-        title: &memory.title,
-        hook: hook_of(memory),
-        section: Some(section_of(memory)),
-    }
-}
-
-/// A hand-written index after one file was touched.
-fn followed(draft: &Draft<'_>, text: String, touch: &Touched) -> Result<String> {
-    let bullet = |file: &str, name: &str| {
-        let all = listing::bullets(&text);
-        all.into_iter()
-            .find(|bullet| listing::is_about(bullet, file, name))
-    };
-    Ok(match touch {
-        Touched::Added(file) => {
-            let memory = draft.memory_after(file)?;
-            match bullet(file, &memory.title) {
-                None if !file.contains('/') => listing::with(&text, &item(&memory)),
-                _ => text,
-            }
-        }
-        Touched::Edited(file) => {
-            let (old, new) = (draft.memory_before(file)?, draft.memory_after(file)?);
-            match bullet(file, &old.title) {
-                Some(bullet) => listing::refreshed(&text, &bullet, &item(&old), &item(&new)),
-                None => text,
-            }
-        }
-        Touched::Removed(file) => {
-            let name = draft.memory_before(file)?.title;
-            let all = listing::bullets(&text);
-            let gone: Vec<_> = all
-                .into_iter()
-                .filter(|bullet| listing::is_about(bullet, file, &name))
-                .collect();
-            listing::without(&text, &gone)
-        }
-        Touched::Renamed { from, to } => {
-            let name = draft.memory_before(from)?.title;
-            match bullet(from, &name) {
-                Some(bullet) if bullet.form == Form::Inline || bullet.target != name => {
-                    listing::retargeted(&text, &bullet, to)
-                }
-                _ => text,
-            }
-        }
-    })
-}
-
-/// A hand-written index with a line for every file and none for a file that is gone.
-fn mended(mut text: String, memories: &[Memory], draft: &Draft<'_>) -> String {
-    let dead: Vec<_> = listing::bullets(&text)
-        .into_iter()
-        .filter(|bullet| {
-            bullet.form == Form::Inline
-                && bullet.target.ends_with(".md")
-                && link::resolved(INDEX, &bullet.target).is_some_and(|file| !draft.has(&file))
-        })
-        .collect();
-    text = listing::without(&text, &dead);
-    for memory in top(memories) {
-        let mentioned = link::links(&text).iter().any(|link| match link.form {
-            Form::Inline => link::resolved(INDEX, link.target).as_deref() == Some(&memory.path),
-            Form::Wiki => link.target == memory.title || link.target == stem(&memory.path),
-        });
-        if !mentioned {
-            text = listing::with(&text, &item(memory));
-        }
-    }
-    text
-}
-
-/// Whether every line could have come from the generator, so that a stale index is told from a
-/// hand-written one.
-fn has_generated_form(text: &str) -> bool {
-    let mut last_section = 0;
-    let mut all = lines(text, 0);
-    all.next().is_some_and(|line| line.text == "# Memory")
-        && all.all(|line| {
-            if let Some(name) = line.text.strip_prefix("## ") {
-                let place = SECTIONS.iter().position(|section| *section == name);
-                let in_order = place.is_some_and(|place| place + 1 > last_section);
-                last_section = place.map_or(last_section, |place| place + 1);
-                return in_order;
-            }
-            line.text.is_empty()
-                || line.text == "(empty)"
-                || (line.text.starts_with("- [") && line.text.contains(") - "))
-        })
 }
 
 /// A line of the view of files.
@@ -508,26 +393,6 @@ mod tests {
             "# Memory\n\n## User\n- [C](c.md) - dc\n\n## Project\n- [A](a.md) - da\n\n## Other\n- [b](b.md) - b\n- [D](d.md) - d\n"
         );
         assert_eq!(generated(&[]), "# Memory\n");
-    }
-
-    #[test]
-    fn the_generated_form_is_told_from_a_hand_written_one() {
-        for text in [
-            "# Memory\n",
-            EMPTY_INDEX,
-            "# Memory\n\n## User\n- [a](a.md) - b\n\n## Other\n- [c](c) - d\n",
-        ] {
-            assert!(has_generated_form(text), "{text:?}");
-        }
-        for text in [
-            "# Memory Index\n",
-            "",
-            "# Memory\n\nprose\n",
-            "# Memory\n\n## Other\n\n## User\n",
-            "# Memory\n\n- [a](a.md) — b\n",
-        ] {
-            assert!(!has_generated_form(text), "{text:?}");
-        }
     }
 
     #[test]
