@@ -15,7 +15,7 @@ use std::{env, fs, io};
 use memchr::memmem;
 use tome::core::corpus::{Busy, Corpus, Effort, Part};
 use tome::core::log::{self, LogFile, Places};
-use tome::core::text::{Stems, Term};
+use tome::core::text::{Term, stem};
 
 /// The word that is looked for: one that some messages hold and most do not.
 const WORD: &str = "certificate";
@@ -187,7 +187,7 @@ fn open(cache: &Path) -> io::Result<Corpus> {
 
 fn filter(cache: &Path) -> io::Result<String> {
     let corpus = open(cache)?;
-    let stem = Stems::default().term(WORD);
+    let stem = Term::of(&stem(WORD));
     let count = |part, term: Term| {
         let all = corpus.blocks(part);
         let length = all.len();

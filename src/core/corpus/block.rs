@@ -8,7 +8,7 @@ use super::bytes::{In, Out, checksum, clip};
 use super::filter::Filter;
 use super::{Message, Part};
 use crate::core::log::{self, Kind, Origin, Role};
-use crate::core::text::{self, Stems, Term};
+use crate::core::text::{self, Stems};
 
 /// How much text a block takes before it is closed.
 pub(super) const BLOCK: usize = 64 * 1024;
@@ -176,8 +176,8 @@ impl Draft {
         let mut filter = Filter::for_text(self.text.len());
         for word in text::words(&self.text) {
             filter.insert(match self.part {
-                Part::Words => stems.term(word.text),
-                Part::Tools => Term::folding(word.text),
+                Part::Words => stems.term(&word),
+                Part::Tools => word.term(),
             });
         }
         filter.into_bytes()

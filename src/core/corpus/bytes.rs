@@ -103,7 +103,7 @@ mod tests {
         ) {
             let before = checksum(&bytes);
             let at = at.index(bytes.len());
-            bytes[at] ^= 1 << bit;
+            bytes[at] ^= 1u8 << bit;
             prop_assert_ne!(checksum(&bytes), before);
         }
     }

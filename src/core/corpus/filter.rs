@@ -6,17 +6,18 @@
 
 use crate::core::text::Term;
 
-/// The bytes of a line.
-const LINE: usize = 64;
-/// How many bits a word sets.
-const BITS: u32 = 6;
+/// The words of 64 bits in a line, and its bytes.
+const WORDS: usize = 8;
+const LINE: usize = 8 * WORDS;
+/// How many bits a term sets.
+const BITS: usize = 4;
 /// How many bytes of text one byte of filter serves.
 const SHARE: usize = 16;
 
 /// A filter that is being filled.
 #[derive(Debug)]
 pub(super) struct Filter {
-    bytes: Vec<u8>,
+    lines: Vec<[u64; WORDS]>,
 }
 
 impl Filter {
@@ -24,43 +25,49 @@ impl Filter {
     pub(super) fn for_text(length: usize) -> Self {
         let lines = length.div_ceil(SHARE * LINE).max(1);
         Self {
-            bytes: vec![0; lines * LINE],
+            lines: vec![[0; WORDS]; lines],
         }
     }
 
     /// Takes in a term.
     pub(super) fn insert(&mut self, term: Term) {
-        let line = line_of(term, self.bytes.len());
-        let line = &mut self.bytes[line..line + LINE];
-        for bit in bits(term) {
-            line[bit / 8] |= 1 << (bit % 8);
+        let line = line_of(term, self.lines.len());
+        let line = &mut self.lines[line];
+        for (word, bit) in bits(term) {
+            line[word] |= bit;
         }
     }
 
     /// Returns the filter as it is kept.
     pub(super) fn into_bytes(self) -> Vec<u8> {
-        self.bytes
+        let words = self.lines.iter().flatten();
+        words.flat_map(|word| word.to_le_bytes()).collect()
     }
 }
 
 /// Tells whether the term may have been taken in; a filter of no sense always may.
 pub(super) fn may_contain(filter: &[u8], term: Term) -> bool {
-    let line = line_of(term, filter.len());
-    match filter.get(line..line + LINE) {
-        Some(line) => bits(term).all(|bit| line[bit / 8] & (1 << (bit % 8)) != 0),
-        None => true,
-    }
+    let at = LINE * line_of(term, filter.len() / LINE);
+    let Some(line) = filter.get(at..at + LINE) else {
+        return true;
+    };
+    bits(term).iter().all(|(word, bit)| {
+        let word = line[8 * word..].first_chunk();
+        word.is_some_and(|word| u64::from_le_bytes(*word) & bit != 0)
+    })
 }
 
-fn line_of(Term(hash): Term, length: usize) -> usize {
-    let lines = (length / LINE) as u64;
-    ((hash >> 32) * lines >> 32) as usize * LINE
+fn line_of(Term(hash): Term, lines: usize) -> usize {
+    (((hash >> 32) * lines as u64) >> 32) as usize
 }
 
 /// The bits of a term within its line, from the half of the hash that chose no line.
-fn bits(Term(hash): Term) -> impl Iterator<Item = usize> {
-    let low = (hash & 0xffff_ffff).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (0..BITS).map(move |at| (low >> (64 - 9 * (at + 1))) as usize & 511)
+fn bits(Term(hash): Term) -> [(usize, u64); BITS] {
+    let mixed = (hash & 0xffff_ffff).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    [0, 1, 2, 3].map(|at| {
+        let nine = mixed >> (64 - 9 * (at + 1));
+        ((nine >> 6) as usize % WORDS, 1 << (nine & 63))
+    })
 }
 
 #[cfg(test)]
