@@ -199,7 +199,7 @@ fn filter(cache: &Path) -> io::Result<String> {
     let words = count(Part::Words, stem);
     Ok(format!(
         "{words} words, {} tools",
-        count(Part::Tools, Term::folding(WORD))
+        count(Part::Tools, Term::of(WORD))
     ))
 }
 
