@@ -10,14 +10,14 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Raised when the bytes change, so that an old corpus is not taken for a new one.
-const EDITION: u32 = 2;
+const EDITION: u32 = 3;
 /// How many words the language has.
 const VOCABULARY: usize = 24_000;
 /// The mean size of a session.
 const SESSION: f64 = 1.7e6;
 
 /// Makes a home directory with about `bytes` of logs under `parent`, or finds it there.
-pub fn home(parent: &Path, bytes: u64) -> io::Result<PathBuf> {
+pub(crate) fn home(parent: &Path, bytes: u64) -> io::Result<PathBuf> {
     let home = parent.join(format!("tome-bench-logs-{EDITION}-{bytes}"));
     if home.join("complete").exists() {
         return Ok(home);
@@ -294,7 +294,7 @@ impl Writer {
 
     /// A prompt, some steps with tools, an answer.
     fn turn(&mut self, session: &mut Session, limit: usize) {
-        let size = self.dice.spread(260.0, 0.9) as usize;
+        let size = self.dice.spread(420.0, 0.9) as usize;
         let prompt = quoted(&self.prose(size));
         let body = format!(r#""type":"user","message":{{"role":"user","content":{prompt}}}"#);
         self.record(
@@ -316,7 +316,7 @@ impl Writer {
             }
             self.step(session);
         }
-        let size = self.dice.spread(1_100.0, 0.9) as usize;
+        let size = self.dice.spread(1_700.0, 0.9) as usize;
         let text = quoted(&self.prose(size));
         let block = format!(r#"{{"type":"text","text":{text}}}"#);
         self.reply(session, &block);
@@ -339,8 +339,8 @@ impl Writer {
                 format!(r#"{{"type":"thinking","thinking":{thought},"signature":"{signature}"}}"#);
             self.reply(session, &block);
         }
-        if self.dice.one_in(6) {
-            let text = quoted(&self.prose(120));
+        if self.dice.one_in(4) {
+            let text = quoted(&self.prose(200));
             let block = format!(r#"{{"type":"text","text":{text}}}"#);
             self.reply(session, &block);
         }

@@ -35,22 +35,19 @@ mod plan;
 mod refresh;
 mod source;
 mod state;
+mod view;
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use crate::core::log::{Agent, Head, Kind, LogFile, Origin, Role, Skipped};
-use crate::core::text::Term;
+use crate::core::log::LogFile;
 use crate::core::{Error, Result};
 
 pub use block::{LONGEST, key};
+pub use view::{Block, Content, Log, Message};
 
-use block::Row;
-use bytes::checksum;
-use catalogue::{BlockRow, Catalogue, LogRow};
-use pack::{Maps, Pack};
-use state::State;
+use catalogue::Catalogue;
+use pack::Maps;
 
 /// The two kinds of text, which are kept apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -121,64 +118,6 @@ pub struct Corpus {
     is_damaged: AtomicBool,
     unread: Vec<Error>,
 }
-
-/// A log of the corpus.
-#[derive(Debug, Clone, Copy)]
-pub struct Log<'a> {
-    corpus: &'a Corpus,
-    row: &'a LogRow,
-}
-
-/// A block of the corpus, not looked into yet.
-#[derive(Debug, Clone, Copy)]
-pub struct Block<'a> {
-    corpus: &'a Corpus,
-    row: &'a BlockRow,
-    part: Part,
-    number: usize,
-}
-
-/// The text of a block and its messages.
-#[derive(Debug, Clone, Copy)]
-pub struct Content<'a> {
-    corpus: &'a Corpus,
-    text: &'a str,
-    rows: &'a [u8],
-    names: &'a [u8],
-}
-
-/// A message of the corpus.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message<'a> {
-    /// The log's place in [`Corpus::logs`].
-    pub log: usize,
-    /// The record's line in the log, from 1.
-    pub line: u64,
-    /// Who speaks.
-    pub role: Role,
-    /// What it is made of.
-    pub kind: Kind,
-    /// Written or injected.
-    pub origin: Origin,
-    /// When, in milliseconds since 1970 UTC.
-    pub time: Option<i64>,
-    /// The text, at most [`LONGEST`] bytes of it.
-    pub text: &'a str,
-    /// How many bytes the text has in the log.
-    pub length: u64,
-    /// What stands for the record's id, see [`key`]; copies in other logs share it.
-    pub id: Option<u64>,
-    /// What stands for the reply's id, which the records of one reply share.
-    pub reply: Option<u64>,
-    /// The tool's name.
-    pub tool: Option<&'a str>,
-    /// The session it belongs to, where one log holds several.
-    pub session: Option<&'a str>,
-}
-
-/// What has been found to be whole, as bits of [`Corpus::checked`].
-const TEXT_IS_WHOLE: u8 = 1;
-const FILTER_IS_WHOLE: u8 = 2;
 
 impl Part {
     /// Both.
@@ -319,216 +258,6 @@ impl Corpus {
     }
 }
 
-impl<'a> Log<'a> {
-    /// Returns whose log it is.
-    pub fn agent(&self) -> Option<Agent> {
-        Agent::all().find(|agent| *agent as u32 == self.row.agent)
-    }
-
-    /// Returns the file, or the database that holds it.
-    pub fn path(&self) -> PathBuf {
-        path_of(self.corpus.catalogue.string(self.row.path))
-    }
-
-    /// Returns the session's id, from the file's name or the database's key.
-    pub fn id(&self) -> &'a str {
-        self.text(self.row.id).unwrap_or_default()
-    }
-
-    /// Returns the working directory.
-    pub fn cwd(&self) -> Option<&'a str> {
-        self.text(self.row.cwd)
-    }
-
-    /// Returns the title: the log's own, or what an index beside it says.
-    pub fn title(&self) -> Option<&'a str> {
-        self.text(self.row.title)
-    }
-
-    /// Returns the earliest and the latest time of any message.
-    pub fn span(&self) -> Option<(i64, i64)> {
-        self.row.first.zip(self.row.last)
-    }
-
-    /// Returns how many prompts a person wrote.
-    pub fn turns(&self) -> u64 {
-        u64::from(self.row.turns)
-    }
-
-    /// Returns the size and the time of change that it was listed with.
-    pub fn stamp(&self) -> (u64, Option<i64>) {
-        (self.row.size, self.row.modified)
-    }
-
-    /// Returns how many bytes of text it has in a part.
-    pub fn text_bytes(&self, part: Part) -> u64 {
-        self.row.text[part.number()]
-    }
-
-    /// Returns all that the log says of itself, and what gave no message.
-    pub fn facts(&self) -> Option<(Head, Skipped)> {
-        let facts = State::of(self.corpus, self.row).and_then(|state| state.facts());
-        if facts.is_none() {
-            self.corpus.report_damage();
-        }
-        facts
-    }
-
-    fn text(&self, span: catalogue::Span) -> Option<&'a str> {
-        let text = std::str::from_utf8(self.corpus.catalogue.string(span)).ok()?;
-        (!text.is_empty()).then_some(text)
-    }
-}
-
-impl<'a> Block<'a> {
-    /// Returns its number among the blocks of its part.
-    pub fn number(&self) -> usize {
-        self.number
-    }
-
-    /// Returns how many bytes of text it has.
-    pub fn text_bytes(&self) -> usize {
-        self.row.shape.text as usize
-    }
-
-    /// Returns the shown logs that have messages in it, without looking into it.
-    pub fn logs(&self) -> impl Iterator<Item = usize> + use<'a> {
-        let corpus = self.corpus;
-        let owners = corpus.catalogue.owners(self.row).iter();
-        owners.filter_map(|owner| corpus.owned_by(*owner))
-    }
-
-    /// Tells whether a message in it may hold the term: a stem for words, a folded word
-    /// for tool text. There are no wrong answers of no.
-    pub fn may_contain(&self, term: Term) -> bool {
-        let shape = &self.row.shape;
-        let pack = Pack::Filters(self.part);
-        let filter = self
-            .corpus
-            .maps
-            .get(pack, self.row.filter_at, u64::from(shape.filter));
-        let whole = |filter: &&[u8]| self.is_whole(FILTER_IS_WHOLE, filter, shape.filter_checksum);
-        filter
-            .filter(whole)
-            .is_none_or(|filter| filter::may_contain(filter, term))
-    }
-
-    /// Looks into the block; `None` where it is damaged.
-    pub fn read(&self) -> Option<Content<'a>> {
-        let shape = &self.row.shape;
-        let pack = Pack::Blocks(self.part);
-        let content = self
-            .corpus
-            .maps
-            .get(pack, self.row.at, shape.bytes())
-            .filter(|bytes| self.is_whole(TEXT_IS_WHOLE, bytes, shape.checksum))
-            .and_then(|bytes| shape.divide(bytes));
-        let Some((text, rows, names)) = content else {
-            self.corpus.report_damage();
-            return None;
-        };
-        Some(Content {
-            corpus: self.corpus,
-            text,
-            rows,
-            names,
-        })
-    }
-
-    /// Tells whether the bytes are what was written; found out once for each block.
-    fn is_whole(&self, what: u8, bytes: &[u8], sum: u64) -> bool {
-        let checked = &self.corpus.checked[self.part.number()][self.number];
-        if checked.load(Ordering::Relaxed) & what != 0 {
-            return true;
-        }
-        let is_whole = checksum(bytes) == sum;
-        if is_whole {
-            checked.fetch_or(what, Ordering::Relaxed);
-        } else {
-            self.corpus.report_damage();
-        }
-        is_whole
-    }
-}
-
-impl<'a> Content<'a> {
-    /// Returns the text of all messages, each followed by a newline of ours; messages of
-    /// logs that are not shown are in it, too.
-    pub fn text(&self) -> &'a str {
-        self.text
-    }
-
-    /// Returns how many messages there are, shown or not.
-    pub fn count(&self) -> usize {
-        self.rows.len() / block::ROW
-    }
-
-    /// Returns the number of the message that this byte of the text belongs to.
-    pub fn at(&self, offset: usize) -> usize {
-        let (mut low, mut high) = (0, self.count());
-        while low < high {
-            let middle = (low + high) / 2;
-            match self.row_at(middle) {
-                Some(row) if (row.end as usize) < offset => low = middle + 1,
-                _ => high = middle,
-            }
-        }
-        low
-    }
-
-    /// Returns where the text of a message lies in [`Content::text`].
-    pub fn range(&self, number: usize) -> Option<std::ops::Range<usize>> {
-        let start = match number {
-            0 => 0,
-            _ => self.row_at(number - 1)?.end as usize + 1,
-        };
-        Some(start..self.row_at(number)?.end as usize)
-    }
-
-    /// Returns a message; `None` where its log is not shown.
-    pub fn message(&self, number: usize) -> Option<Message<'a>> {
-        let row = self.row_at(number)?;
-        let log = self.corpus.owned_by(row.owner)?;
-        let message = row.message(self.slice(number)?, self.names)?;
-        Some(Message { log, ..message })
-    }
-
-    /// Returns the messages of the shown logs, each with its number.
-    pub fn messages(&self) -> impl Iterator<Item = (usize, Message<'a>)> + use<'a> {
-        let content = *self;
-        (0..self.count()).filter_map(move |number| Some((number, content.message(number)?)))
-    }
-
-    fn row_at(&self, number: usize) -> Option<Row> {
-        let from = number.checked_mul(block::ROW)?;
-        Row::read(self.rows.get(from..from + block::ROW)?)
-    }
-
-    fn slice(&self, number: usize) -> Option<&'a str> {
-        self.text.get(self.range(number)?)
-    }
-}
-
-impl Message<'_> {
-    /// Tells whether the end of the text was too much to keep.
-    pub fn is_cut(&self) -> bool {
-        self.length > self.text.len() as u64
-    }
-}
-
-/// Returns the path that was kept as these bytes.
-#[cfg(unix)]
-fn path_of(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    PathBuf::from(OsStr::from_bytes(bytes))
-}
-
-/// Returns the path that was kept as these bytes.
-#[cfg(not(unix))]
-fn path_of(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(OsStr::new(String::from_utf8_lossy(bytes).as_ref()))
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -538,8 +267,8 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::core::log;
-    use crate::core::text::{Stems, words};
+    use crate::core::log::{self, Agent};
+    use crate::core::text::{Stems, Term, words};
 
     const WAIT: Effort = Effort {
         threads: 2,
@@ -915,8 +644,9 @@ mod tests {
         let b = house.change("b.jsonl", |bytes| *bytes = prompt("two").into_bytes());
         let all = [a.clone(), b];
         house.refresh(&all);
-        let one = Corpus::refresh(&house.cache(), &[a.clone()], WAIT, &Never);
-        assert_right(&one.expect("it can be opened"), &[a]);
+        let some = std::slice::from_ref(&a);
+        let one = Corpus::refresh(&house.cache(), some, WAIT, &Never);
+        assert_right(&one.expect("it can be opened"), some);
         let both = Corpus::refresh(&house.cache(), &all, WAIT, &Never);
         assert_right(&both.expect("it can be opened"), &all);
     }
@@ -998,11 +728,12 @@ mod tests {
             threads: 1,
             busy: Busy::TakeLast,
         };
-        let corpus = Corpus::refresh(&house.cache(), &[new.clone()], effort, &());
+        let logs = [new];
+        let corpus = Corpus::refresh(&house.cache(), &logs, effort, &());
         let corpus = corpus.expect("there is a last one");
         assert_eq!(told(&corpus, 0, Part::Words).len(), 1);
         drop(lock);
-        assert_right(&house.refresh(&[new.clone()]), &[new]);
+        assert_right(&house.refresh(&logs), &logs);
     }
 
     #[test]
