@@ -1,6 +1,6 @@
 //! Raw conversations of coding agents: where they lie and what was said in them.
 //!
-//! One agent a file under `log/`, one row an agent in [`FORMATS`]. A log is never
+//! One agent a file under `log/`, one row an agent in `FORMATS`. A log is never
 //! written, and nothing here reads the environment, the home directory or the clock:
 //! a door hands in [`Places`]. Logs are read as they are found: what is broken is
 //! skipped and counted in [`Skipped`], never an error.
@@ -10,24 +10,27 @@
 //! that takes things back (Gemini) or is no file of lines (OpenCode, Aider, anything
 //! compressed) is read whole. [`read`] does either.
 
-pub mod aider;
-pub mod claude;
-pub mod clean;
-pub mod codex;
+mod aider;
+mod claude;
+mod clean;
+mod codex;
 mod content;
-pub mod copilot;
-pub mod cursor;
-pub mod decode;
-pub mod events;
-pub mod factory;
-pub mod gemini;
+mod copilot;
+mod cursor;
+mod decode;
+mod events;
+mod factory;
+#[cfg(test)]
+mod fixture;
+mod gemini;
 pub mod json;
-pub mod mask;
-pub mod opencode;
+mod mask;
+mod opencode;
 pub mod origin;
-pub mod pi;
-pub mod place;
-pub mod session;
+mod pi;
+mod place;
+mod session;
+mod sink;
 
 use std::path::PathBuf;
 
@@ -36,9 +39,10 @@ use serde::{Deserialize, Serialize};
 use crate::core::Result;
 
 pub use clean::clean;
-pub use decode::{Carry, Decoder, read};
+pub use decode::{Decoder, read};
 pub use mask::mask;
 pub use place::Places;
+pub use sink::Carry;
 
 use decode::Decode;
 
@@ -365,3 +369,44 @@ fn no_resume(_: &LogFile, _: &Head) -> Option<Resume> {
 
 /// The result of reading a log whole.
 type Whole = fn(&LogFile) -> Result<Transcript>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_agent_has_one_row_and_is_found_by_its_name() {
+        for agent in Agent::all() {
+            assert_eq!(Agent::named(agent.name()), Some(agent));
+        }
+        assert_eq!(Agent::all().count(), 11);
+        assert_eq!(Agent::named("nobody"), None);
+    }
+
+    #[test]
+    fn a_better_title_stays_and_a_later_one_of_its_kind_wins() {
+        let mut head = Head::default();
+        head.entitle(Naming::Ai, "made".to_owned());
+        head.entitle(Naming::Summary, "summed up".to_owned());
+        assert_eq!(head.title.as_deref(), Some("made"));
+        head.entitle(Naming::Custom, "given".to_owned());
+        head.entitle(Naming::Custom, "given again".to_owned());
+        head.entitle(Naming::Custom, " ".to_owned());
+        assert_eq!(head.title.as_deref(), Some("given again"));
+    }
+
+    #[test]
+    fn the_span_of_a_log_does_not_depend_on_the_order_of_its_records() {
+        let mut head = Head::default();
+        for time in [Some(5), None, Some(2), Some(9), Some(3)] {
+            head.reach(time);
+        }
+        assert_eq!((head.first, head.last), (Some(2), Some(9)));
+    }
+
+    #[test]
+    fn places_that_are_not_there_hold_no_logs() {
+        let home = tempfile::tempdir().expect("a directory");
+        assert_eq!(locate(&Places::of_home(home.path())), []);
+    }
+}

@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-use super::decode::{Carry, Decode, Sink, Stamp};
+use super::decode::Decode;
+use super::sink::{Carry, Sink, Stamp};
 use super::{Agent, Format, Head, LogFile, Origin, Places, Resume, Role, Transcript, place};
 use crate::core::{Error, Result};
 
@@ -141,4 +142,59 @@ fn time(text: &str) -> Option<i64> {
     let moment: DateTime = text.parse().ok()?;
     let moment = moment.to_zoned(TimeZone::UTC).ok()?;
     Some(moment.timestamp().as_millisecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, told};
+    use super::super::{locate, read};
+    use super::*;
+
+    #[test]
+    fn chats_are_cut_into_what_person_program_and_model_said() {
+        let home = Home::new();
+        home.write(
+            &format!("repo/{FILE}"),
+            "\n# aider chat started at 2026-08-01 10:00:00\n\n> Aider v0.80  \n> Model: opus  \n\n\
+             #### add a test  \n#### for the parser  \n\nSure.\n\n# Plan\n\n```rust\nlet a = 1;\n```\n\n\
+             > Applied edit  \n\n# aider chat started at 2026-08-02 11:00:00\n\n#### again\n",
+        );
+        let places = Places {
+            projects: vec![home.path().join("repo")],
+            ..Places::default()
+        };
+        let logs = locate(&places);
+        let transcript = read(&logs[0]).expect("it is there");
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "4 system notice*: Aider v0.80\nModel: opus",
+                "7 user text: add a test\nfor the parser",
+                "10 assistant text: Sure.\n\n# Plan\n\n```rust\nlet a = 1;\n```",
+                "18 system notice*: Applied edit",
+                "22 user text: again",
+            ]
+        );
+        assert_eq!(transcript.messages[0].time, Some(1_785_578_400_000));
+        let session = transcript.messages[4].session.as_deref();
+        assert_eq!(session, Some("2026-08-02 11:00:00"));
+        assert_eq!(transcript.head.turns, 2);
+        let resume = logs[0]
+            .resume(&transcript.head)
+            .expect("it can be continued");
+        assert_eq!(resume.cwd, Some(home.path().join("repo")));
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_replaced_and_counted() {
+        let home = Home::new();
+        home.write(&format!("repo/{FILE}"), b"#### caf\xe9\n");
+        let places = Places {
+            projects: vec![home.path().join("repo")],
+            ..Places::default()
+        };
+        let transcript = read(&locate(&places)[0]).expect("it is there");
+        assert_eq!(told(&transcript.messages), ["1 user text: caf\u{fffd}"]);
+        assert_eq!(transcript.skipped.not_utf8, 1);
+    }
 }

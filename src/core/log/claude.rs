@@ -6,8 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use super::content::{self, Speaker};
-use super::decode::{Decode, Seen, Sink, Source, Stamp};
+use super::decode::{Decode, Seen};
 use super::json::{Object, Raw};
+use super::sink::{Sink, Source, Stamp};
 use super::{Agent, Format, Head, LogFile, Naming, Origin, Places, Resume, Role, place};
 
 pub(super) const FORMAT: Format = Format {
@@ -38,6 +39,9 @@ const WORDLESS: &[&str] = &[
     "result",
     "started",
 ];
+
+/// How many queued prompts, and how many summaries, are carried at most.
+const KEPT: usize = 64;
 
 fn locate(places: &Places) -> Vec<LogFile> {
     let mut logs = Vec::new();
@@ -113,9 +117,10 @@ fn user(record: &Object<'_>, sink: &mut Sink<'_>) {
         sink.notice(content::flat(content));
         return;
     }
-    let speaker = match is_injected(record) {
-        true => Speaker::Program,
-        false => Speaker::Person,
+    let speaker = if is_injected(record) {
+        Speaker::Program
+    } else {
+        Speaker::Person
     };
     content::take(content, speaker, sink);
 }
@@ -187,9 +192,10 @@ fn attachment(record: &Object<'_>, sink: &mut Sink<'_>) {
             let is_person = attachment
                 .object("origin")
                 .is_none_or(|origin| origin.is("kind", "human"));
-            match is_person && !attachment.is("commandMode", "task-notification") {
-                true => sink.prompt(text),
-                false => sink.say(Role::User, Origin::Injected, text),
+            if is_person && !attachment.is("commandMode", "task-notification") {
+                sink.prompt(text);
+            } else {
+                sink.say(Role::User, Origin::Injected, text);
             }
         }
         Some("hook_additional_context" | "hook_success" | "hook_system_message") => {
@@ -226,6 +232,9 @@ fn queue(record: &Object<'_>, sink: &mut Sink<'_>) {
     match record.word("operation") {
         Some("enqueue") => {
             let text = record.text("content").unwrap_or_default();
+            if sink.carry.queue.len() == KEPT {
+                sink.carry.queue.pop_front();
+            }
             sink.carry.queue.push_back(text);
         }
         Some("dequeue") => drop(sink.carry.queue.pop_front()),
@@ -247,6 +256,7 @@ fn summary(record: &Object<'_>, sink: &mut Sink<'_>) {
     };
     match record.text("leafUuid") {
         Some(leaf) if sink.carry.head.session.is_none() => {
+            sink.carry.summaries.truncate(KEPT - 1);
             sink.carry.summaries.push((leaf, text));
         }
         _ => sink.head().entitle(Naming::Summary, text),
@@ -309,4 +319,291 @@ fn is_uuid(text: &str) -> bool {
             8 | 13 | 18 | 23 => byte == b'-',
             _ => byte.is_ascii_hexdigit(),
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, log, read_bytes, told};
+    use super::super::{Kind, Transcript, read};
+    use super::*;
+
+    const SESSION: &str = "11111111-2222-4333-8444-555555555555";
+
+    fn read_claude(lines: &[&str]) -> Transcript {
+        read_bytes(Agent::ClaudeCode, lines.join("\n"))
+    }
+
+    #[test]
+    fn every_kind_of_record_gives_what_it_holds() {
+        let transcript = read_claude(&[
+            r#"{"type":"user","uuid":"u1","timestamp":"2026-08-01T10:00:00.000Z","cwd":"/repo","gitBranch":"main","version":"2.1.219","sessionId":"s","message":{"role":"user","content":"fix the parser"},"toolUseResult":{"stdout":"not this"}}"#,
+            r#"{"message":{"id":"m1","model":"opus","role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"xx"}]},"type":"assistant","uuid":"u2"}"#,
+            r#"{"message":{"id":"m1","model":"opus","role":"assistant","content":[{"type":"text","text":"on it"}]},"type":"assistant","uuid":"u3"}"#,
+            r#"{"message":{"id":"m1","model":"opus","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls \"a\""}}]},"type":"assistant","uuid":"u4"}"#,
+            r#"{"type":"user","uuid":"u5","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"one"},{"type":"image","source":{"data":"AAAA"}},{"type":"text","text":"two"}]}]}}"#,
+            r#"{"type":"assistant","uuid":"u6","message":{"id":"m2","model":"<synthetic>","content":[{"type":"text","text":"API Error"}]}}"#,
+            r#"{"type":"system","subtype":"compact_boundary","content":"Conversation compacted","uuid":"u7"}"#,
+            r#"{"type":"user","isCompactSummary":true,"uuid":"u8","message":{"content":"This session is being continued"}}"#,
+            r#"{"type":"system","subtype":"api_error","uuid":"u9","error":{"message":"overloaded","headers":{"anthropic-organization-id":"private"}}}"#,
+            r#"{"type":"progress","data":{"type":"agent_progress","message":"not this either"}}"#,
+            r#"{"type":"system","subtype":"turn_duration","durationMs":5}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "1 user text: fix the parser",
+                "2 assistant thinking: hm",
+                "3 assistant text: on it",
+                "4 assistant tool-call Bash: command: ls \"a\"",
+                "5 tool tool-result: one\ntwo",
+                "6 system notice*: API Error",
+                "7 system notice*: Conversation compacted",
+                "8 system notice*: This session is being continued",
+                "9 system notice*: overloaded",
+            ]
+        );
+        let head = transcript.head;
+        assert_eq!(head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(head.branch.as_deref(), Some("main"));
+        assert_eq!(head.model.as_deref(), Some("opus"));
+        assert_eq!(head.version.as_deref(), Some("2.1.219"));
+        assert_eq!(head.turns, 1);
+        assert_eq!(transcript.skipped.total(), 0);
+    }
+
+    #[test]
+    fn a_reply_streamed_over_three_lines_can_be_merged_by_its_id() {
+        let line = |uuid: &str, text: &str| {
+            format!(
+                r#"{{"type":"assistant","uuid":"{uuid}","message":{{"id":"m","content":[{{"type":"text","text":"{text}"}}]}}}}"#
+            )
+        };
+        let lines = [line("u1", "a"), line("u2", "b"), line("u3", "c")];
+        let messages = read_bytes(Agent::ClaudeCode, lines.join("\n")).messages;
+        let ids: Vec<_> = messages
+            .iter()
+            .filter_map(|message| message.id.as_deref())
+            .collect();
+        assert_eq!(ids, ["u1", "u2", "u3"]);
+        assert!(
+            messages
+                .iter()
+                .all(|message| message.reply.as_deref() == Some("m"))
+        );
+    }
+
+    #[test]
+    fn what_no_person_typed_is_marked() {
+        let transcript = read_claude(&[
+            r#"{"type":"user","isMeta":true,"message":{"content":"meta"}}"#,
+            r#"{"type":"user","sourceToolUseID":"t","message":{"content":[{"type":"text","text":"skill"}]}}"#,
+            r#"{"type":"user","origin":{"kind":"task-notification"},"message":{"content":"done"}}"#,
+            r#"{"type":"user","origin":{"kind":"human"},"promptSource":"typed","message":{"content":"mine"}}"#,
+            r#"{"type":"user","isSidechain":true,"message":{"content":"task"}}"#,
+            r#"{"type":"user","message":{"content":"<local-command-stdout>out</local-command-stdout>"}}"#,
+            r#"{"type":"user","message":{"content":[{"type":"text","text":"<system-reminder>r</system-reminder>\nand mine"}]}}"#,
+            r#"{"type":"user","message":{"content":"<command-name>/go</command-name><command-args>far</command-args>"}}"#,
+            r#"{"type":"attachment","attachment":{"type":"hook_additional_context","content":["from a","hook"]}}"#,
+            r#"{"type":"attachment","attachment":{"type":"nested_memory","path":"p","content":{"content":"rules"}}}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "1 user text*: meta",
+                "2 user text*: skill",
+                "3 user text*: done",
+                "4 user text: mine",
+                "5 user text*: task",
+                "6 user text*: <local-command-stdout>out</local-command-stdout>",
+                "7 user text*: <system-reminder>r</system-reminder>",
+                "7 user text: and mine",
+                "8 user text: /go far",
+                "9 system text*: from a\nhook",
+                "10 system text*: rules",
+            ]
+        );
+        assert_eq!(transcript.head.turns, 3);
+    }
+
+    #[test]
+    fn a_queued_prompt_is_read_once_wherever_it_stands() {
+        let transcript = read_claude(&[
+            r#"{"type":"queue-operation","operation":"enqueue","content":"comes as a record"}"#,
+            r#"{"type":"queue-operation","operation":"dequeue"}"#,
+            r#"{"type":"user","uuid":"u","message":{"content":"comes as a record"}}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","content":"comes nowhere else"}"#,
+            r#"{"type":"queue-operation","operation":"remove"}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","content":"comes as attachment"}"#,
+            r#"{"type":"queue-operation","operation":"remove"}"#,
+            r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":"comes as attachment"}}"#,
+            r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":[{"type":"text","text":"only attached"}]}}"#,
+            r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":"done","commandMode":"task-notification"}}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","content":"taken back"}"#,
+            r#"{"type":"queue-operation","operation":"popAll"}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "3 user text: comes as a record",
+                "5 user text: comes nowhere else",
+                "7 user text: comes as attachment",
+                "9 user text: only attached",
+                "10 user text*: done",
+            ]
+        );
+    }
+
+    #[test]
+    fn content_of_any_shape_is_taken() {
+        let transcript = read_claude(&[
+            r#"{"type":"user","message":{"content":null}}"#,
+            r#"{"type":"user","message":{"content":17}}"#,
+            r#"{"type":"user","message":{"content":{"type":"text","text":"an object"}}}"#,
+            r#"{"type":"user","message":{"content":["bare",null,3,{"type":"text"},{"type":"new","text":"kind"}]}}"#,
+            r#"{"type":"user","message":"no object"}"#,
+            r#"{"type":"user"}"#,
+            r#"{"type":"user","message":{"content":[{"type":"tool_result"},{"type":"tool_result","content":{"text":"odd"}}]}}"#,
+            r#"{"type":"assistant","message":{"content":"a string"}}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "3 user text: an object",
+                "4 user text: bare",
+                "4 user text: kind",
+                "5 user text: no object",
+                "7 tool tool-result: odd",
+                "8 assistant text: a string",
+            ]
+        );
+    }
+
+    #[test]
+    fn records_that_are_their_own_parents_are_read_in_the_order_of_the_file() {
+        let transcript = read_claude(&[
+            r#"{"type":"user","uuid":"a","parentUuid":"a","message":{"content":"self"}}"#,
+            r#"{"type":"user","uuid":"b","parentUuid":"c","message":{"content":"first"}}"#,
+            r#"{"type":"user","uuid":"c","parentUuid":"b","message":{"content":"second"}}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "1 user text: self",
+                "2 user text: first",
+                "3 user text: second"
+            ]
+        );
+    }
+
+    #[test]
+    fn times_that_are_missing_or_malformed_are_no_times() {
+        let transcript = read_claude(&[
+            r#"{"type":"user","timestamp":"not a time","message":{"content":"a"}}"#,
+            r#"{"type":"user","timestamp":"","message":{"content":"b"}}"#,
+            r#"{"type":"user","timestamp":"2026-08-01T10:00:00Z","message":{"content":"c"}}"#,
+        ]);
+        let times: Vec<_> = transcript
+            .messages
+            .iter()
+            .map(|message| message.time)
+            .collect();
+        assert_eq!(times, [None, None, Some(1_785_578_400_000)]);
+    }
+
+    #[test]
+    fn a_custom_title_beats_a_made_one_and_that_a_summary() {
+        let summary = r#"{"type":"summary","summary":"of this one","leafUuid":"u"}"#;
+        let foreign = r#"{"type":"summary","summary":"of another","leafUuid":"elsewhere"}"#;
+        let user = r#"{"type":"user","uuid":"u","sessionId":"s","message":{"content":"a"}}"#;
+        let made = r#"{"type":"ai-title","aiTitle":"made"}"#;
+        let given = r#"{"type":"custom-title","customTitle":"given"}"#;
+        let title = |lines: &[&str]| read_claude(lines).head.title;
+        assert_eq!(
+            title(&[summary, foreign, user]).as_deref(),
+            Some("of this one")
+        );
+        assert_eq!(title(&[foreign, user]), None);
+        assert_eq!(title(&[user, foreign]).as_deref(), Some("of another"));
+        assert_eq!(
+            title(&[given, user, made, summary]).as_deref(),
+            Some("given")
+        );
+        assert_eq!(title(&[user, made, summary]).as_deref(), Some("made"));
+    }
+
+    #[test]
+    fn sessions_and_subagents_of_both_layouts_are_found() {
+        let home = Home::new();
+        let project = ".claude/projects/-repo";
+        home.write(&format!("{project}/{SESSION}.jsonl"), "");
+        home.write(
+            &format!("{project}/agent-12345678.jsonl"),
+            format!(r#"{{"type":"user","isSidechain":true,"sessionId":"{SESSION}","message":{{"content":"a"}}}}"#),
+        );
+        home.write(&format!("{project}/{SESSION}/subagents/agent-a1.jsonl"), "");
+        home.write(
+            &format!("{project}/{SESSION}/subagents/agent-a1.meta.json"),
+            r#"{"agentType":"general-purpose","description":"look around"}"#,
+        );
+        home.write(
+            &format!("{project}/{SESSION}/subagents/workflows/wf/agent-b2.jsonl"),
+            "",
+        );
+        home.write(
+            &format!("{project}/{SESSION}/subagents/workflows/wf/journal.jsonl"),
+            "",
+        );
+        home.write(&format!("{project}/memory/MEMORY.md"), "");
+        let logs = home.locate();
+        let found: Vec<_> = logs
+            .iter()
+            .map(|log| (log.id.as_str(), log.parent.as_deref(), log.title.as_deref()))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("agent-a1", Some(SESSION), Some("look around")),
+                ("agent-b2", Some(SESSION), None),
+                (SESSION, None, None),
+                ("agent-12345678", None, None),
+            ]
+        );
+        let flat = read(&logs[3]).expect("it is there").head;
+        assert_eq!(flat.parent.as_deref(), Some(SESSION));
+        assert_eq!(logs[0].resume(&Head::default()), None);
+        assert_eq!(logs[3].resume(&flat), None);
+    }
+
+    #[test]
+    fn a_copy_names_the_session_that_it_was_made_from() {
+        let home = Home::new();
+        let copy = "99999999-2222-4333-8444-555555555555";
+        home.write(
+            &format!(".claude/projects/-repo/{copy}.jsonl"),
+            format!(r#"{{"type":"user","uuid":"u","cwd":"/repo","sessionId":"{SESSION}","message":{{"content":"a"}}}}"#),
+        );
+        let logs = home.locate();
+        let transcript = read(&logs[0]).expect("it is there");
+        assert_eq!(transcript.head.fork_of.as_deref(), Some(SESSION));
+        assert_eq!(transcript.messages[0].id.as_deref(), Some("u"));
+        assert_eq!(transcript.messages[0].kind, Kind::Text);
+        let resume = logs[0]
+            .resume(&transcript.head)
+            .expect("it can be continued");
+        assert_eq!(resume.args, ["--resume", copy]);
+        assert_eq!(resume.cwd, Some(PathBuf::from("/repo")));
+        let marked = read_claude(&[
+            r#"{"type":"user","forkedFrom":{"sessionId":"old","messageUuid":"m"},"message":{"content":"a"}}"#,
+        ]);
+        assert_eq!(marked.head.fork_of.as_deref(), Some("old"));
+    }
+
+    #[test]
+    fn a_log_is_read_line_by_line_unless_it_is_compressed() {
+        use super::super::Reading;
+        let plain = log(Agent::ClaudeCode, Path::new("a.jsonl"));
+        assert!(matches!(plain.reading(), Reading::Lines(_)));
+        let packed = log(Agent::ClaudeCode, Path::new("a.jsonl.zst"));
+        assert!(matches!(packed.reading(), Reading::Whole));
+    }
 }

@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::content;
-use super::decode::{Decode, Seen, Sink, Source, Stamp};
+use super::decode::{Decode, Seen};
 use super::json::{self, Object, Raw};
+use super::sink::{Sink, Source, Stamp};
 use super::{Agent, Format, Head, LogFile, Naming, Origin, Places, Resume, Role, place};
 
 pub(super) const FORMAT: Format = Format {
@@ -259,4 +260,195 @@ fn unpack(output: String) -> String {
         return inside;
     }
     output
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, read_bytes, told};
+    use super::super::{Transcript, read};
+    use super::*;
+
+    fn read_codex(lines: &[&str]) -> Transcript {
+        read_bytes(Agent::Codex, lines.join("\n"))
+    }
+
+    #[test]
+    fn every_kind_of_record_gives_what_it_holds() {
+        let transcript = read_codex(&[
+            r#"{"timestamp":"2026-08-01T10:00:00Z","type":"session_meta","payload":{"id":"s","cwd":"/repo","cli_version":"0.145","git":{"branch":"main"},"forked_from_id":"old","base_instructions":{"text":"no"},"source":{"subagent":{"thread_spawn":{"parent_thread_id":"p"}}}}}"#,
+            r#"{"timestamp":"2026-08-01T10:00:01Z","type":"turn_context","payload":{"model":"gpt","cwd":"/elsewhere"}}"#,
+            r#"{"type":"response_item","payload":{"type":"reasoning","summary":[{"type":"summary_text","text":"thinking"}],"encrypted_content":"xx"}}"#,
+            r#"{"type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{\"command\":[\"ls\",\"-l\"]}","call_id":"c"}}"#,
+            r#"{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"{\"output\":\"a\\nb\",\"metadata\":{\"exit_code\":0}}"}}"#,
+            r#"{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":[{"type":"input_text","text":"parts"}]}}"#,
+            r#"{"type":"response_item","payload":{"type":"custom_tool_call","name":"apply_patch","input":"*** Begin Patch"}}"#,
+            r#"{"type":"response_item","payload":{"type":"web_search_call","action":{"type":"search","query":"rust"}}}"#,
+            r#"{"type":"compacted","payload":{"message":"the story so far","replacement_history":[{"type":"message"}]}}"#,
+            r#"{"type":"event_msg","payload":{"type":"token_count","info":{}}}"#,
+            r#"{"type":"event_msg","payload":{"type":"thread_name_updated","thread_name":"named"}}"#,
+            r#"{"type":"event_msg","payload":{"type":"turn_aborted","reason":"interrupted"}}"#,
+            r#"{"type":"world_state","payload":{}}"#,
+            r#"{"type":"from_the_future","payload":{}}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "3 assistant thinking: thinking",
+                "4 assistant tool-call shell: command:\n  - ls\n  - -l",
+                "5 tool tool-result: a\nb",
+                "6 tool tool-result: parts",
+                "7 assistant tool-call apply_patch: *** Begin Patch",
+                "8 assistant tool-call web_search: type: search\nquery: rust",
+                "9 system notice*: the story so far",
+                "12 system notice*: Turn aborted: interrupted",
+            ]
+        );
+        let head = transcript.head;
+        assert_eq!(head.session.as_deref(), Some("s"));
+        assert_eq!(head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(head.model.as_deref(), Some("gpt"));
+        assert_eq!(head.branch.as_deref(), Some("main"));
+        assert_eq!(head.parent.as_deref(), Some("p"));
+        assert_eq!(head.fork_of.as_deref(), Some("old"));
+        assert_eq!(head.title.as_deref(), Some("named"));
+        assert_eq!(
+            (transcript.skipped.unknown, transcript.skipped.total()),
+            (1, 1)
+        );
+    }
+
+    #[test]
+    fn what_is_told_twice_is_read_once_whichever_comes_first() {
+        let item = |role: &str, text: &str| {
+            format!(
+                r#"{{"type":"response_item","payload":{{"type":"message","role":"{role}","content":[{{"type":"input_text","text":"{text}"}}]}}}}"#
+            )
+        };
+        let event = |kind: &str, text: &str| {
+            format!(
+                r#"{{"type":"event_msg","payload":{{"type":"{kind}","message":"{text}","text":"{text}"}}}}"#
+            )
+        };
+        let lines = [
+            item("user", "yes"),
+            event("user_message", "yes"),
+            event("agent_message", "done"),
+            item("assistant", "done"),
+            event("user_message", "yes"),
+            item("user", "yes"),
+            event("agent_reasoning", "hm"),
+            r#"{"type":"response_item","payload":{"type":"reasoning","summary":[{"text":"hm"}]}}"#.to_owned(),
+            event("user_message", "only told"),
+            r#"{"type":"event_msg","payload":{"type":"item_completed","item":{"type":"AgentMessage","content":[{"type":"Text","text":"paged"}]}}}"#.to_owned(),
+            item("assistant", "paged"),
+        ];
+        let transcript = read_bytes(Agent::Codex, lines.join("\n"));
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "1 user text: yes",
+                "3 assistant text: done",
+                "5 user text: yes",
+                "7 assistant thinking: hm",
+                "9 user text: only told",
+                "10 assistant text: paged",
+            ]
+        );
+        assert_eq!(transcript.head.turns, 3);
+    }
+
+    #[test]
+    fn instructions_and_context_are_marked() {
+        let transcript = read_codex(&[
+            r#"{"type":"response_item","payload":{"type":"message","role":"developer","content":[{"type":"input_text","text":"permissions"}]}}"#,
+            r##"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"# AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>"},{"type":"input_text","text":"<environment_context>\n</environment_context>"},{"type":"input_text","text":"and a question"}]}}"##,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "1 system text*: permissions",
+                "2 user text*: # AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>",
+                "2 user text*: <environment_context>\n</environment_context>",
+                "2 user text: and a question",
+            ]
+        );
+        assert_eq!(
+            transcript.head.first_prompt.as_deref(),
+            Some("and a question")
+        );
+    }
+
+    #[test]
+    fn the_bare_form_of_old_is_read() {
+        let transcript = read_codex(&[
+            r#"{"id":"s","timestamp":"2025-06-01T10:00:00Z","instructions":"be brief","git":{"branch":"main"}}"#,
+            r#"{"record_type":"state"}"#,
+            r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}"#,
+            r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}"#,
+            r#"{"type":"function_call","name":"shell","arguments":"not json"}"#,
+            r#"{"other":1}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "1 system text*: be brief",
+                "3 user text: hello",
+                "4 assistant text: hi",
+                "5 assistant tool-call shell: not json",
+            ]
+        );
+        assert_eq!(transcript.head.session.as_deref(), Some("s"));
+        assert_eq!(transcript.skipped.unknown, 1);
+    }
+
+    #[test]
+    fn of_several_headers_the_first_counts() {
+        let meta = |id: &str| {
+            format!(r#"{{"type":"session_meta","payload":{{"id":"{id}","cwd":"/{id}"}}}}"#)
+        };
+        let head = read_bytes(Agent::Codex, [meta("new"), meta("old")].join("\n")).head;
+        assert_eq!(head.session.as_deref(), Some("new"));
+        assert_eq!(head.cwd.as_deref(), Some("/new"));
+    }
+
+    #[test]
+    fn a_rollout_is_found_once_plain_compressed_or_archived() {
+        let home = Home::new();
+        let line = r#"{"type":"event_msg","payload":{"type":"user_message","message":"a"}}"#;
+        let packed = zstd::encode_all(line.as_bytes(), 3).expect("it can be compressed");
+        let day = ".codex/sessions/2026/08/01";
+        let rollout = |id: &str| format!("rollout-2026-08-01T10-00-00-{id}.jsonl");
+        home.write(&format!("{day}/{}", rollout("both")), line);
+        home.write(&format!("{day}/{}.zst", rollout("both")), &packed);
+        home.write(&format!("{day}/{}.zst", rollout("packed")), &packed);
+        home.write(&format!("{day}/{}.zst.tmp", rollout("packed")), "");
+        home.write(
+            &format!(".codex/archived_sessions/{}", rollout("kept")),
+            line,
+        );
+        home.write(
+            ".codex/session_index.jsonl",
+            "{\"id\":\"kept\",\"thread_name\":\"old\"}\nbroken\n{\"id\":\"kept\",\"thread_name\":\"new\"}\n",
+        );
+        let logs = home.locate();
+        let found: Vec<_> = logs
+            .iter()
+            .map(|log| (log.id.as_str(), log.title.as_deref()))
+            .collect();
+        assert_eq!(
+            found,
+            [("kept", Some("new")), ("both", None), ("packed", None)]
+        );
+        for log in &logs {
+            let transcript = read(log).expect("it is there");
+            assert_eq!(told(&transcript.messages), ["1 user text: a"], "{log:?}");
+        }
+        let resume = logs[0]
+            .resume(&Head::default())
+            .expect("it can be continued");
+        assert_eq!(
+            (resume.program, resume.args),
+            ("codex", vec!["resume".to_owned(), "kept".to_owned()])
+        );
+    }
 }

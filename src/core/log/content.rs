@@ -1,7 +1,7 @@
 //! The content of a message as most agents write it: a string, or an array of blocks.
 
-use super::decode::Sink;
-use super::json::{self, Object, Raw};
+use super::json::{self, Item, Object, Raw};
+use super::sink::Sink;
 use super::{Origin, Role};
 
 /// In whose name a message stands in the log.
@@ -22,11 +22,10 @@ pub(super) fn take(content: Raw<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
     } else if let Some(block) = content.object() {
         take_block(&block, speaker, sink);
     }
-    for item in content.items() {
-        if let Some(text) = item.text() {
-            say(text, speaker, sink);
-        } else if let Some(block) = item.object() {
-            take_block(&block, speaker, sink);
+    for item in content.items().opened() {
+        match item {
+            Item::Object(block) => take_block(&block, speaker, sink),
+            Item::Other(value) => say(value.text().unwrap_or_default(), speaker, sink),
         }
     }
 }
@@ -67,10 +66,10 @@ pub(super) fn flat(value: Raw<'_>) -> String {
         return part(&object).unwrap_or_else(|| value.outline());
     }
     let mut out = String::new();
-    for item in value.items() {
-        let text = match item.object() {
-            Some(object) => part(&object).unwrap_or_default(),
-            None => item.text().unwrap_or_default(),
+    for item in value.items().opened() {
+        let text = match item {
+            Item::Object(object) => part(&object).unwrap_or_default(),
+            Item::Other(value) => value.text().unwrap_or_default(),
         };
         if !out.is_empty() && !text.is_empty() {
             out.push('\n');

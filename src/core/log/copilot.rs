@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::content;
-use super::decode::{Decode, Seen, Sink, Stamp};
+use super::decode::{Decode, Seen};
 use super::json::{Object, Raw};
+use super::sink::{Sink, Stamp};
 use super::{Agent, Format, Head, LogFile, Naming, Origin, Places, Resume, Role, place};
 
 pub(super) const FORMAT: Format = Format {
@@ -118,4 +119,68 @@ fn result(data: &Object<'_>, sink: &mut Sink<'_>) {
         message.unwrap_or_else(|| content::flat(output))
     });
     sink.result(data.text("toolName"), text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, told};
+
+    #[test]
+    fn every_kind_of_event_gives_what_it_holds() {
+        let home = Home::new();
+        home.write(
+            ".copilot/session-state/s/workspace.yaml",
+            "id: s\nsummary: \"Fix hooks\"\n",
+        );
+        home.write(
+            ".copilot/session-state/s/events.jsonl",
+            [
+                r#"{"type":"session.start","id":"0","timestamp":"2026-08-01T10:00:00Z","data":{"sessionId":"s","copilotVersion":"1.0","context":{"cwd":"/repo","branch":"main"}}}"#,
+                r#"{"type":"system.message","data":{"content":"You are"}}"#,
+                r#"{"type":"hook.start","data":{"input":{"prompt":"not this"}}}"#,
+                r#"{"type":"user.message","id":"1","data":{"content":"check it","transformedContent":"<current_datetime>"}}"#,
+                r#"{"type":"assistant.message","data":{"messageId":"m","model":"gpt","content":"ok","reasoningText":"hm","toolRequests":[{"toolCallId":"t","name":"bash","arguments":{"command":"ls"}}]}}"#,
+                r#"{"type":"tool.execution_start","data":{"toolName":"bash","arguments":{"command":"ls"}}}"#,
+                r#"{"type":"tool.execution_complete","data":{"success":true,"result":{"content":"out","detailedContent":"more"}}}"#,
+                r#"{"type":"tool.execution_complete","data":{"success":false,"error":{"message":"denied"}}}"#,
+                r#"{"type":"system.notification","data":{"content":"<system_notification>done"}}"#,
+                r#"{"type":"session.model_change","data":{"newModel":"opus"}}"#,
+                r#"{"type":"abort","data":{"reason":"user"}}"#,
+                r#"{"type":"future.thing","data":{}}"#,
+            ]
+            .join("\n"),
+        );
+        let transcript = home.read();
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "2 system text*: You are",
+                "4 user text: check it",
+                "5 assistant thinking: hm",
+                "5 assistant text: ok",
+                "5 assistant tool-call bash: command: ls",
+                "7 tool tool-result: out",
+                "8 tool tool-result: denied",
+                "9 user text*: <system_notification>done",
+                "11 system notice*: Aborted: user",
+            ]
+        );
+        assert_eq!(transcript.head.model.as_deref(), Some("opus"));
+        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(transcript.head.turns, 1);
+        assert_eq!(transcript.skipped.unknown, 1);
+        let log = &home.locate()[0];
+        assert_eq!(log.title.as_deref(), Some("Fix hooks"));
+        let resume = log.resume(&transcript.head).expect("it can be continued");
+        assert_eq!(resume.args, ["--resume", "s"]);
+    }
+
+    #[test]
+    fn logs_of_the_older_layout_are_found() {
+        let home = Home::new();
+        home.write(".copilot/session-state/old.jsonl", "");
+        home.write(".copilot/session-state/empty/workspace.yaml", "");
+        let ids: Vec<_> = home.locate().into_iter().map(|log| log.id).collect();
+        assert_eq!(ids, ["old"]);
+    }
 }

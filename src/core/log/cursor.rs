@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use super::content::{self, Speaker};
-use super::decode::{Decode, Seen, Sink};
+use super::decode::{Decode, Seen};
 use super::json::Object;
+use super::sink::Sink;
 use super::{Agent, Format, LogFile, Origin, Places, Role, no_resume, origin, place};
 
 pub(super) const FORMAT: Format = Format {
@@ -76,4 +77,57 @@ fn ask(text: &str, written: String, sink: &mut Sink<'_>) {
     sink.say(Role::User, Origin::Injected, before.trim().to_owned());
     sink.say(Role::User, Origin::Written, written);
     sink.say(Role::User, Origin::Injected, after.trim().to_owned());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, told};
+    use super::super::read;
+
+    const TRANSCRIPTS: &str = ".cursor/projects/repo/agent-transcripts";
+
+    #[test]
+    fn the_query_is_written_and_what_surrounds_it_injected() {
+        let home = Home::new();
+        home.write(
+            &format!("{TRANSCRIPTS}/c1/c1.jsonl"),
+            [
+                r#"{"role":"user","message":{"content":[{"type":"text","text":"<timestamp>now</timestamp>\n<user_query>\nfix it\n</user_query>\n<rules>r</rules>"}]}}"#,
+                r#"{"role":"assistant","message":{"content":[{"type":"text","text":"ok"},{"type":"tool_use","name":"Read","input":{"path":"a"}}]}}"#,
+                r#"{"role":"user","message":{"content":[{"type":"text","text":"plain"}]}}"#,
+                r#"{"type":"novel"}"#,
+            ]
+            .join("\n"),
+        );
+        let transcript = home.read();
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "1 user text*: <timestamp>now</timestamp>",
+                "1 user text: fix it",
+                "1 user text*: <rules>r</rules>",
+                "2 assistant text: ok",
+                "2 assistant tool-call Read: path: a",
+                "3 user text: plain",
+            ]
+        );
+        assert_eq!(transcript.skipped.unknown, 1);
+    }
+
+    #[test]
+    fn both_layouts_and_subagents_are_found() {
+        let home = Home::new();
+        home.write(&format!("{TRANSCRIPTS}/flat.jsonl"), "");
+        home.write(&format!("{TRANSCRIPTS}/c1/c1.jsonl"), "");
+        home.write(&format!("{TRANSCRIPTS}/c1/subagents/d1.jsonl"), "");
+        home.write(&format!("{TRANSCRIPTS}/old.txt"), "");
+        let logs = home.locate();
+        let found: Vec<_> = logs
+            .iter()
+            .map(|log| (log.id.as_str(), log.parent.as_deref()))
+            .collect();
+        assert_eq!(found, [("c1", None), ("d1", Some("c1")), ("flat", None)]);
+        let head = read(&logs[1]).expect("it is there").head;
+        assert_eq!(head.parent.as_deref(), Some("c1"));
+    }
 }

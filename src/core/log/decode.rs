@@ -1,17 +1,16 @@
-//! From bytes to messages: framing, recovery of broken lines, and what is carried on.
+//! From bytes to records: framing, and recovery of broken lines.
 //!
 //! A line ends at 0x0A and nowhere else. Where a line is not one JSON object, the
 //! objects in it are looked for: several in a row, or one that begins inside a record
 //! that was cut short.
 
-use std::collections::VecDeque;
 use std::io::BufRead;
 
 use memchr::memmem;
-use serde::{Deserialize, Serialize};
 
 use super::json::{self, Object};
-use super::{Agent, Head, Kind, LogFile, Message, Origin, Role, Skipped, Transcript, Whole, place};
+use super::sink::{Carry, Sink};
+use super::{Agent, LogFile, Message, Transcript, Whole, place};
 use crate::core::{Error, Result};
 
 /// How an agent's logs become messages.
@@ -35,39 +34,6 @@ pub(super) enum Seen {
     Unknown,
 }
 
-/// What a decoder knows after the lines so far; enough to go on from there.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Carry {
-    /// The log's id, as found on disk.
-    pub id: String,
-    /// What the log says of itself so far.
-    pub head: Head,
-    /// What gave no message so far.
-    pub skipped: Skipped,
-    /// Prompts that wait to be handed to the model.
-    pub(super) queue: VecDeque<String>,
-    /// Summaries that may be of this log, by the record that they end with.
-    pub(super) summaries: Vec<(String, String)>,
-    doubles: Doubles,
-    recent: VecDeque<u64>,
-    turn: u64,
-}
-
-/// Texts that are to come a second time from the other of two sources.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-struct Doubles {
-    waiting: VecDeque<(u64, i32)>,
-}
-
-/// One of two sources that tell the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
-    /// The conversation as the model gets it.
-    Conversation,
-    /// The program's own account of it.
-    Account,
-}
-
 /// Turns the lines of one log into messages, as they come.
 #[derive(Debug, Clone)]
 pub struct Decoder {
@@ -75,31 +41,17 @@ pub struct Decoder {
     carry: Carry,
 }
 
-/// Where a record's messages go, and what they have in common.
-pub(super) struct Sink<'a> {
-    /// What is carried from record to record.
-    pub(super) carry: &'a mut Carry,
-    /// What the record's messages have in common.
-    pub(super) stamp: Stamp,
-    out: &'a mut Vec<Message>,
-    line: u64,
+/// How a line ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// With a record.
+    Whole,
+    /// In the middle of one.
+    Cut,
 }
 
-/// What the messages of one record have in common.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Stamp {
-    pub(super) time: Option<i64>,
-    pub(super) id: Option<String>,
-    pub(super) reply: Option<String>,
-    pub(super) session: Option<String>,
-}
-
-/// How much of a prompt a head keeps, in characters.
-const PROMPT: usize = 300;
-/// How many texts are remembered for their second coming.
-const WAITING: usize = 64;
-/// How many ids are remembered in order to know a repeated one.
-const RECENT: usize = 512;
+/// How many records cut short are looked behind on one line.
+const STUBS: u64 = 64;
 /// How a record that was written into the middle of another begins.
 const STARTS: [&[u8]; 4] = [
     b"{\"parentUuid\"",
@@ -107,30 +59,6 @@ const STARTS: [&[u8]; 4] = [
     b"{\"uuid\"",
     b"{\"timestamp\"",
 ];
-
-impl Carry {
-    /// Returns what is known before the first line of `log`.
-    pub(super) fn new(log: &LogFile) -> Self {
-        let head = Head {
-            parent: log.parent.clone(),
-            ..Head::default()
-        };
-        Self {
-            id: log.id.clone(),
-            head,
-            ..Self::default()
-        }
-    }
-
-    /// Returns the log that has been read to its end.
-    pub(super) fn into_transcript(self, messages: Vec<Message>) -> Transcript {
-        Transcript {
-            head: self.head,
-            messages,
-            skipped: self.skipped,
-        }
-    }
-}
 
 impl Decoder {
     /// Returns a decoder for the first line of `log`.
@@ -156,21 +84,21 @@ impl Decoder {
         self.decode(number, line, out);
     }
 
-    /// Decodes a last line that has no end yet: used if it is whole, else counted as
+    /// Decodes a last line that has no end yet: used if it is whole, else only counted as
     /// partial. A cache holds such a line back until it has its end.
     pub fn tail(&mut self, number: u64, line: &[u8], out: &mut Vec<Message>) {
-        let before = self.carry.skipped;
-        self.decode(number, line, out);
-        let skipped = &mut self.carry.skipped;
-        if skipped.broken > before.broken {
-            skipped.broken -= 1;
-            skipped.partial += 1;
+        let before = out.len();
+        let carry = self.carry.clone();
+        if self.decode(number, line, out) == End::Cut {
+            out.truncate(before);
+            self.carry = carry;
+            self.carry.skipped.partial += 1;
         }
     }
 
-    fn decode(&mut self, number: u64, line: &[u8], out: &mut Vec<Message>) {
+    fn decode(&mut self, number: u64, line: &[u8], out: &mut Vec<Message>) -> End {
         let Decode::Records(decode) = self.agent.format().decode else {
-            return;
+            return End::Whole;
         };
         let mut rest = bare(number, line);
         let skipped = &mut self.carry.skipped;
@@ -180,208 +108,43 @@ impl Decoder {
             } else {
                 skipped.blank += 1;
             }
-            return;
+            return End::Whole;
         }
-        if std::str::from_utf8(rest).is_err() {
-            skipped.not_utf8 += 1;
-        }
-        while !rest.is_empty() {
+        let bytes = rest;
+        let before = out.len();
+        let mut stubs = 0;
+        let mut end = End::Whole;
+        while !rest.is_empty() && stubs < STUBS {
             match json::object(rest) {
                 Ok((record, after)) => {
                     let mut sink = Sink::new(&mut self.carry, out, number);
-                    if decode(&record, &mut sink) == Seen::Unknown {
+                    let seen = decode(&record, &mut sink);
+                    // Behind a stub it may be a part of the record that was cut.
+                    if seen == Seen::Unknown && stubs == 0 {
                         self.carry.skipped.unknown += 1;
                     }
                     rest = after.trim_ascii_start();
+                    end = End::Whole;
                 }
-                Err(_) => rest = self.recover(rest),
+                Err(_) if stubs == 0 && is_other_value(rest) => {
+                    self.carry.skipped.not_object += 1;
+                    break;
+                }
+                Err(_) => {
+                    stubs += 1;
+                    rest = next_start(&rest[1..]);
+                    end = End::Cut;
+                }
             }
         }
-    }
-
-    /// Counts what `rest` begins with and returns what may be a record behind it.
-    fn recover<'a>(&mut self, rest: &'a [u8]) -> &'a [u8] {
-        if rest[0] != b'{'
-            && let Ok((_, after)) = json::value(rest)
-            && after.trim_ascii().is_empty()
-        {
-            self.carry.skipped.not_object += 1;
-            return b"";
+        self.carry.skipped.broken += stubs.min(1);
+        // Only texts that were mended are worth the look at the whole line.
+        let is_mended = |message: &Message| message.text.contains(char::REPLACEMENT_CHARACTER);
+        if out[before..].iter().any(is_mended) && std::str::from_utf8(bytes).is_err() {
+            self.carry.skipped.not_utf8 += 1;
         }
-        self.carry.skipped.broken += 1;
-        let inside = &rest[1..];
-        STARTS
-            .iter()
-            .filter_map(|start| memmem::find(inside, start))
-            .min()
-            .map_or(b"".as_slice(), |at| &inside[at..])
+        end
     }
-}
-
-impl<'a> Sink<'a> {
-    /// Returns a sink for the record on `line`.
-    pub(super) fn new(carry: &'a mut Carry, out: &'a mut Vec<Message>, line: u64) -> Self {
-        Self {
-            carry,
-            stamp: Stamp::default(),
-            out,
-            line,
-        }
-    }
-
-    /// Goes on to the record on `line`.
-    pub(super) fn turn_to(&mut self, line: u64) {
-        self.line = line;
-        self.stamp = Stamp::default();
-    }
-
-    /// Returns what the log says of itself.
-    pub(super) fn head(&mut self) -> &mut Head {
-        &mut self.carry.head
-    }
-
-    /// Takes words of the person or in the person's place, split where both are in one.
-    pub(super) fn prompt(&mut self, text: String) {
-        if let Some(command) = super::origin::command(&text) {
-            self.say(Role::User, Origin::Written, command);
-            return;
-        }
-        let (injected, written) = super::origin::split(&text);
-        if injected.is_empty() {
-            self.say(Role::User, Origin::Written, text);
-            return;
-        }
-        let written = written.to_owned();
-        self.say(Role::User, Origin::Injected, injected.to_owned());
-        self.say(Role::User, Origin::Written, written);
-    }
-
-    /// Takes words; blank ones are no message.
-    pub(super) fn say(&mut self, role: Role, origin: Origin, text: String) {
-        if text.trim().is_empty() {
-            return;
-        }
-        if (role, origin) == (Role::User, Origin::Written) {
-            self.count_turn(&text);
-        }
-        self.push(role, Kind::Text, text).origin = origin;
-    }
-
-    /// Takes reasoning; a signature without words is no message.
-    pub(super) fn think(&mut self, text: String) {
-        if !text.trim().is_empty() {
-            self.push(Role::Assistant, Kind::Thinking, text);
-        }
-    }
-
-    /// Takes a tool's name and input.
-    pub(super) fn call(&mut self, tool: Option<String>, input: String) {
-        if tool.is_some() || !input.trim().is_empty() {
-            self.push(Role::Assistant, Kind::ToolCall, input).tool = tool;
-        }
-    }
-
-    /// Takes what a tool gave back.
-    pub(super) fn result(&mut self, tool: Option<String>, output: String) {
-        if !output.trim().is_empty() {
-            self.push(Role::Tool, Kind::ToolResult, output).tool = tool;
-        }
-    }
-
-    /// Takes a note of the program.
-    pub(super) fn notice(&mut self, text: String) {
-        if !text.trim().is_empty() {
-            self.push(Role::System, Kind::Notice, text).origin = Origin::Injected;
-        }
-    }
-
-    /// Tells whether `text` has already come from the other source.
-    pub(super) fn is_double(&mut self, source: Source, role: Role, text: &str) -> bool {
-        let key = key(role as u8, text.trim());
-        self.carry.doubles.is_double(key, source)
-    }
-
-    /// Tells whether a record with this id came not long ago.
-    pub(super) fn is_repeated(&mut self, id: &str) -> bool {
-        let key = key(0, id);
-        let recent = &mut self.carry.recent;
-        if recent.contains(&key) {
-            return true;
-        }
-        if recent.len() == RECENT {
-            recent.pop_front();
-        }
-        recent.push_back(key);
-        false
-    }
-
-    fn push(&mut self, role: Role, kind: Kind, text: String) -> &mut Message {
-        let stamp = self.stamp.clone();
-        self.carry.head.reach(stamp.time);
-        self.out.push(Message {
-            line: self.line,
-            role,
-            kind,
-            origin: Origin::Written,
-            time: stamp.time,
-            text,
-            id: stamp.id,
-            reply: stamp.reply,
-            tool: None,
-            session: stamp.session,
-        });
-        let last = self.out.len() - 1;
-        &mut self.out[last]
-    }
-
-    /// Counts a record's written words once, however many blocks they fill.
-    fn count_turn(&mut self, text: &str) {
-        let prompt: String = text.trim().chars().take(PROMPT).collect();
-        let head = &mut self.carry.head;
-        if head.first_prompt.is_none() {
-            head.first_prompt = Some(prompt.clone());
-        }
-        head.last_prompt = Some(prompt);
-        if self.carry.turn != self.line {
-            self.carry.turn = self.line;
-            head.turns += 1;
-        }
-    }
-}
-
-impl Doubles {
-    /// Tells whether `key` waits for `source`; if not, it waits for the other one.
-    fn is_double(&mut self, key: u64, source: Source) -> bool {
-        let step = match source {
-            Source::Conversation => 1,
-            Source::Account => -1,
-        };
-        let Some(at) = self.waiting.iter().position(|(known, _)| *known == key) else {
-            if self.waiting.len() == WAITING {
-                self.waiting.pop_front();
-            }
-            self.waiting.push_back((key, step));
-            return false;
-        };
-        let balance = &mut self.waiting[at].1;
-        let double = balance.signum() == -step;
-        *balance += step;
-        if *balance == 0 {
-            self.waiting.remove(at);
-        }
-        double
-    }
-}
-
-/// Returns a short hash that is the same in every run.
-fn key(salt: u8, text: &str) -> u64 {
-    let digest = blake3::Hasher::new()
-        .update(&[salt])
-        .update(text.as_bytes())
-        .finalize();
-    let mut key = [0; 8];
-    key.copy_from_slice(&digest.as_bytes()[..8]);
-    u64::from_le_bytes(key)
 }
 
 /// Reads a log to its end.
@@ -417,6 +180,19 @@ fn read_lines(log: &LogFile) -> Result<Transcript> {
     Ok(decoder.carry.into_transcript(messages))
 }
 
+/// Tells whether `bytes` are one JSON value that is no object.
+fn is_other_value(bytes: &[u8]) -> bool {
+    bytes[0] != b'{' && json::value(bytes).is_ok_and(|(_, after)| after.trim_ascii().is_empty())
+}
+
+/// Returns `bytes` from where a record may begin; nothing if there is no such place.
+fn next_start(bytes: &[u8]) -> &[u8] {
+    memmem::find_iter(bytes, b"{\"")
+        .map(|at| &bytes[at..])
+        .find(|rest| STARTS.iter().any(|start| rest.starts_with(start)))
+        .unwrap_or_default()
+}
+
 /// Takes off what may surround a record: a mark of byte order, blanks, NUL bytes.
 fn bare(number: u64, line: &[u8]) -> &[u8] {
     let line = match number {
@@ -429,4 +205,287 @@ fn bare(number: u64, line: &[u8]) -> &[u8] {
     };
     let to = line.iter().rposition(|byte| !is_filler(byte));
     &line[from..=to.unwrap_or(from)]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::Skipped;
+    use super::super::fixture::{Home, log, read_bytes, told};
+    use super::*;
+
+    /// A record of Claude Code with these words of the person.
+    fn user(text: &str) -> String {
+        format!(
+            r#"{{"parentUuid":null,"type":"user","message":{{"role":"user","content":"{text}"}}}}"#
+        )
+    }
+
+    fn read_claude(bytes: impl AsRef<[u8]>) -> Transcript {
+        read_bytes(Agent::ClaudeCode, bytes)
+    }
+
+    /// Returns line and text of each message, and what was skipped.
+    fn outcome(bytes: impl AsRef<[u8]>) -> (Vec<(u64, String)>, Skipped) {
+        let transcript = read_claude(bytes);
+        let messages = transcript.messages.into_iter();
+        let texts = messages.map(|message| (message.line, message.text));
+        (texts.collect(), transcript.skipped)
+    }
+
+    fn texts(expected: &[(u64, &str)]) -> Vec<(u64, String)> {
+        let owned = |(line, text): &(u64, &str)| (*line, (*text).to_owned());
+        expected.iter().map(owned).collect()
+    }
+
+    #[test]
+    fn two_records_on_a_line_are_both_read() {
+        let line = format!("{}{} {}\n{}\n", user("a"), user("b"), user("c"), user("d"));
+        let (messages, skipped) = outcome(line);
+        assert_eq!(messages, texts(&[(1, "a"), (1, "b"), (1, "c"), (2, "d")]));
+        assert_eq!(skipped, Skipped::default());
+    }
+
+    #[test]
+    fn a_record_behind_a_stub_is_found_and_the_stub_is_counted() {
+        for stub in [
+            r#"{"type":"pr-link","prNu"#,
+            r#"{"message":{"content":"cut "#,
+            "garbage ",
+        ] {
+            let (messages, skipped) = outcome(format!("{stub}{}\n{}\n", user("a"), user("b")));
+            assert_eq!(messages, texts(&[(1, "a"), (2, "b")]), "{stub}");
+            assert_eq!(skipped.broken, 1, "{stub}");
+            assert_eq!(skipped.total(), 1, "{stub}");
+        }
+    }
+
+    #[test]
+    fn parts_of_a_record_that_was_cut_are_no_records() {
+        let block = r#"{"type":"text","text":"x"},"#;
+        let cut = format!(
+            r#"{{"type":"user","message":{{"content":[{}"#,
+            block.repeat(1000)
+        );
+        let (messages, skipped) = outcome(format!("{cut}\n{}\n", user("b")));
+        assert_eq!(messages, texts(&[(2, "b")]));
+        assert_eq!((skipped.broken, skipped.total()), (1, 1));
+    }
+
+    #[test]
+    fn a_broken_line_costs_only_itself() {
+        let (messages, skipped) = outcome(format!("{}\n{{\"type\":\n{}\n", user("a"), user("b")));
+        assert_eq!(messages, texts(&[(1, "a"), (3, "b")]));
+        assert_eq!(skipped.broken, 1);
+    }
+
+    #[test]
+    fn a_last_line_without_an_end_is_used_if_whole_and_partial_if_not() {
+        let (messages, skipped) = outcome(format!("{}\n{}", user("a"), user("b")));
+        assert_eq!(messages, texts(&[(1, "a"), (2, "b")]));
+        assert_eq!(skipped, Skipped::default());
+        let cut = user("b");
+        let (messages, skipped) = outcome(format!("{}\n{}", user("a"), &cut[..cut.len() - 4]));
+        assert_eq!(messages, texts(&[(1, "a")]));
+        assert_eq!((skipped.partial, skipped.broken), (1, 0));
+        let part = user("part of a record");
+        let (messages, skipped) = outcome(format!(r#"{{"type":"progress","data":[{part},"#));
+        assert_eq!(messages, []);
+        assert_eq!((skipped.partial, skipped.total()), (1, 1));
+        let (messages, skipped) = outcome(format!(r#"{{"type":"pr-l{}"#, user("a")));
+        assert_eq!(messages, texts(&[(1, "a")]));
+        assert_eq!((skipped.partial, skipped.broken), (0, 1));
+    }
+
+    #[test]
+    fn a_tail_of_nul_bytes_is_counted_and_a_record_behind_nul_bytes_is_read() {
+        let (messages, skipped) = outcome(format!("{}\n{}", user("a"), "\0".repeat(4096)));
+        assert_eq!(messages, texts(&[(1, "a")]));
+        assert_eq!((skipped.nul, skipped.total()), (1, 1));
+        let (messages, skipped) = outcome(format!("\0\0\0{}\n", user("a")));
+        assert_eq!(messages, texts(&[(1, "a")]));
+        assert_eq!(skipped.total(), 0);
+    }
+
+    #[test]
+    fn lone_surrogates_and_raw_control_characters_cost_no_text() {
+        let (messages, _) = outcome(format!(
+            "{}\n{}\n",
+            user("a \\ud83c b"),
+            user("c\x01\x1b[2md")
+        ));
+        assert_eq!(
+            messages,
+            texts(&[(1, "a \u{fffd} b"), (2, "c\x01\x1b[2md")])
+        );
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_replaced_and_the_line_is_counted() {
+        let mut bytes = user("a #b").into_bytes();
+        let at = bytes
+            .iter()
+            .position(|byte| *byte == b'#')
+            .expect("the mark");
+        bytes[at] = 0xff;
+        bytes.push(b'\n');
+        let (messages, skipped) = outcome(bytes);
+        assert_eq!(messages, texts(&[(1, "a \u{fffd}b")]));
+        assert_eq!((skipped.not_utf8, skipped.total()), (1, 0));
+    }
+
+    #[test]
+    fn a_mark_of_byte_order_and_windows_line_ends_do_not_matter() {
+        let (messages, skipped) =
+            outcome(format!("\u{feff}{}\r\n\r\n{}\r\n", user("a"), user("b")));
+        assert_eq!(messages, texts(&[(1, "a"), (3, "b")]));
+        assert_eq!((skipped.blank, skipped.total()), (1, 1));
+    }
+
+    #[test]
+    fn only_a_line_feed_ends_a_line() {
+        let (messages, _) = outcome(format!("{}\n{}\n", user("a\u{2028}b\u{85}c"), user("d")));
+        assert_eq!(messages, texts(&[(1, "a\u{2028}b\u{85}c"), (2, "d")]));
+    }
+
+    #[test]
+    fn a_line_of_twelve_megabytes_is_read() {
+        let long = "x".repeat(12 << 20);
+        let (messages, _) = outcome(format!("{}\n{}\n", user(&long), user("b")));
+        assert_eq!(messages[0].1.len(), long.len());
+        assert_eq!(messages[1], (2, "b".to_owned()));
+    }
+
+    #[test]
+    fn nesting_three_thousand_deep_hides_nothing() {
+        let deep = format!("{}1{}", "{\"a\":[".repeat(3000), "]}".repeat(3000));
+        let record = user("a").replacen('{', &format!("{{\"toolUseResult\":{deep},"), 1);
+        let (messages, skipped) = outcome(format!("{record}\n"));
+        assert_eq!(messages, texts(&[(1, "a")]));
+        assert_eq!(skipped.total(), 0);
+    }
+
+    #[test]
+    fn of_a_key_given_twice_the_last_counts() {
+        let record = r#"{"type":"summary","type":"user","message":{"content":"a","content":"b"}}"#;
+        assert_eq!(outcome(format!("{record}\n")).0, texts(&[(1, "b")]));
+    }
+
+    #[test]
+    fn lines_that_are_no_records_are_counted_by_reason() {
+        let lines = "\n  \n[1,2]\n\"text\"\n42\nnull\n{\"type\":\"later\"}\n{}\n";
+        let (messages, skipped) = outcome(lines);
+        assert_eq!(messages, []);
+        let expected = Skipped {
+            blank: 2,
+            not_object: 4,
+            unknown: 2,
+            ..Skipped::default()
+        };
+        assert_eq!(skipped, expected);
+    }
+
+    #[test]
+    fn an_empty_file_is_an_empty_log() {
+        assert_eq!(read_claude(""), Transcript::default());
+    }
+
+    #[test]
+    fn a_log_that_has_gone_since_it_was_listed_is_not_found() {
+        let home = Home::new();
+        for agent in Agent::all() {
+            let gone = log(agent, &home.path().join("gone.jsonl"));
+            let error = read(&gone).expect_err("there is no such file");
+            assert!(
+                matches!(error, Error::NotFound { .. }),
+                "{agent:?}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_log_that_was_compressed_since_it_was_listed_is_read_and_the_other_way_round() {
+        let home = Home::new();
+        let bytes = format!("{}\n", user("a"));
+        let packed = zstd::encode_all(bytes.as_bytes(), 3).expect("it can be compressed");
+        home.write("one.jsonl.zst", &packed);
+        home.write("two.jsonl", &bytes);
+        for name in ["one.jsonl", "two.jsonl.zst", "one.jsonl.zst"] {
+            let listed = log(Agent::ClaudeCode, &home.path().join(name));
+            let transcript = read(&listed).expect("its other form is there");
+            assert_eq!(told(&transcript.messages), ["1 user text: a"], "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_of_a_compressed_log_is_read() {
+        let home = Home::new();
+        let lines: String = (0..40_000)
+            .map(|n| user(&format!("{n} {}", n * 7919)) + "\n")
+            .collect();
+        let packed = zstd::encode_all(lines.as_bytes(), 3).expect("it can be compressed");
+        home.write("cut.jsonl.zst", &packed[..packed.len() - 100]);
+        let cut = log(Agent::ClaudeCode, &home.path().join("cut.jsonl.zst"));
+        let transcript = read(&cut).expect("most of it is there");
+        assert!(transcript.messages.len() > 1000);
+        assert_eq!(transcript.skipped.partial, 1);
+    }
+
+    #[test]
+    fn a_decoder_goes_on_from_what_it_carried() {
+        let lines: Vec<String> = ["a", "b", "c", "d"].iter().map(|text| user(text)).collect();
+        let listed = log(Agent::ClaudeCode, std::path::Path::new("log.jsonl"));
+        let mut whole = Decoder::new(&listed);
+        let mut expected = Vec::new();
+        let mut parts = Vec::new();
+        let mut kept = serde_json::to_string(whole.carry()).expect("it can be kept");
+        for (number, line) in (1..).zip(&lines) {
+            whole.line(number, line.as_bytes(), &mut expected);
+            let carry = serde_json::from_str(&kept).expect("it can be taken up again");
+            let mut part = Decoder::resume(&listed, carry);
+            part.line(number, line.as_bytes(), &mut parts);
+            kept = serde_json::to_string(part.carry()).expect("it can be kept");
+        }
+        assert_eq!(parts, expected);
+        assert_eq!(whole.carry().head.turns, 4);
+        assert_eq!(
+            serde_json::from_str::<Carry>(&kept).ok().as_ref(),
+            Some(whole.carry())
+        );
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_read_is_an_error_that_names_it() {
+        let home = Home::new();
+        fs::create_dir(home.path().join("log.jsonl")).expect("a directory");
+        let directory = log(Agent::ClaudeCode, &home.path().join("log.jsonl"));
+        let error = read(&directory).expect_err("a directory is no log");
+        assert!(error.to_string().contains("log.jsonl"), "{error}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_make_a_decoder_panic_and_the_next_line_is_read(
+            bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..40),
+            at in 0usize..90,
+            cut in 0usize..40,
+        ) {
+            let line = r#"{"parentUuid":null,"type":"user","message":{"role":"user","content":[{"type":"text","text":"\ud83d\n\"x"}]},"payload":{"type":"message"}}"#;
+            let mut given = line.as_bytes().to_vec();
+            let to = (at + cut).min(given.len());
+            given.splice(at..to, bytes.into_iter().filter(|byte| *byte != b'\n'));
+            for agent in Agent::all() {
+                let listed = log(agent, std::path::Path::new("log.jsonl"));
+                let mut decoder = Decoder::new(&listed);
+                decoder.line(1, &given, &mut Vec::new());
+                decoder.tail(2, &given, &mut Vec::new());
+                if agent == Agent::ClaudeCode {
+                    let mut next = Vec::new();
+                    decoder.line(3, user("next").as_bytes(), &mut next);
+                    assert_eq!(told(&next), ["3 user text: next"]);
+                }
+            }
+        }
+    }
 }

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use super::content::{self, Speaker};
-use super::decode::{Decode, Seen, Sink, Stamp};
+use super::decode::{Decode, Seen};
 use super::json::Object;
+use super::sink::{Sink, Stamp};
 use super::{Agent, Format, Head, LogFile, Naming, Places, Resume, place};
 
 pub(super) const FORMAT: Format = Format {
@@ -68,4 +69,44 @@ fn message(record: &Object<'_>, sink: &mut Sink<'_>) {
         _ => Speaker::Program,
     };
     content::take(content, speaker, sink);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, told};
+
+    #[test]
+    fn every_kind_of_record_gives_what_it_holds() {
+        let home = Home::new();
+        home.write(
+            ".factory/sessions/-repo/f1.jsonl",
+            [
+                r#"{"type":"session_start","id":"f1","title":"first words","sessionTitle":"Fix it","version":2,"cwd":"/repo"}"#,
+                r#"{"type":"message","id":"1","timestamp":"2026-08-01T10:00:00Z","message":{"role":"user","content":[{"type":"text","text":"<system-reminder>r</system-reminder>"},{"type":"text","text":"hello"}]}}"#,
+                r#"{"type":"message","id":"2","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"tool_use","name":"LS","input":{"path":"."}}]}}"#,
+                r#"{"type":"message","id":"3","message":{"role":"user","content":[{"type":"tool_result","content":"files"}]}}"#,
+                r#"{"type":"todo_state","todos":[]}"#,
+                r#"{"type":"novel"}"#,
+            ]
+            .join("\n"),
+        );
+        let transcript = home.read();
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "2 user text*: <system-reminder>r</system-reminder>",
+                "2 user text: hello",
+                "3 assistant thinking: hm",
+                "3 assistant tool-call LS: path: .",
+                "4 tool tool-result: files",
+            ]
+        );
+        assert_eq!(transcript.head.title.as_deref(), Some("Fix it"));
+        assert_eq!(transcript.head.turns, 1);
+        assert_eq!(transcript.skipped.unknown, 1);
+        let resume = home.locate()[0]
+            .resume(&transcript.head)
+            .expect("it can be continued");
+        assert_eq!((resume.program, resume.args[1].as_str()), ("droid", "f1"));
+    }
 }

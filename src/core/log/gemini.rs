@@ -9,8 +9,9 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use super::content;
-use super::decode::{Carry, Decode, Sink, Stamp};
+use super::decode::Decode;
 use super::json::{self, Object, Raw};
+use super::sink::{Carry, Sink, Stamp};
 use super::{
     Agent, Format, Head, LogFile, Naming, Origin, Places, Resume, Role, Skipped, Transcript, place,
 };
@@ -278,4 +279,155 @@ fn text(record: &Object<'_>, key: &str) -> String {
         return part.text("text").unwrap_or_default();
     }
     content::flat(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, told};
+    use super::super::read;
+    use super::*;
+
+    const CHATS: &str = ".gemini/tmp/repo/chats";
+
+    fn read_lines_of(lines: &[&str]) -> Transcript {
+        let home = Home::new();
+        home.write(&format!("{CHATS}/session-a.jsonl"), lines.join("\n"));
+        home.read()
+    }
+
+    #[test]
+    fn a_session_of_one_object_gives_all_it_holds() {
+        let home = Home::new();
+        home.write(".gemini/tmp/repo/.project_root", "/repo\n");
+        home.write(
+            &format!("{CHATS}/session-a.json"),
+            r#"{
+  "messages": [
+    {"id":"1","timestamp":"2026-08-01T10:00:00Z","type":"user","content":"hello"},
+    {"id":"2","type":"gemini","model":"pro","content":"hi","thoughts":[{"subject":"Greeting","description":"be kind"}],
+     "toolCalls":[{"name":"read_file","args":{"path":"a"},"result":[{"functionResponse":{"response":{"output":"text"}}}]},
+                  {"name":"ls","args":{},"result":null,"resultDisplay":"shown"}]},
+    {"id":"3","type":"user","content":[{"text":"part one"},{"text":"part two"}]},
+    {"id":"4","type":"user","content":"@a.txt expanded text","displayContent":"@a.txt"},
+    {"id":"5","type":"user","content":"System: Please continue."},
+    {"id":"6","type":"error","content":"quota"},
+    {"id":"7","type":"novel","content":"x"}
+  ],
+  "sessionId": "s", "startTime": "2026-08-01T09:00:00Z", "summary": "greetings"
+}"#,
+        );
+        let transcript = home.read();
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "1 user text: hello",
+                "2 assistant thinking: Greeting\nbe kind",
+                "2 assistant text: hi",
+                "2 assistant tool-call read_file: path: a",
+                "2 tool tool-result read_file: text",
+                "2 assistant tool-call ls: ",
+                "2 tool tool-result ls: shown",
+                "3 user text: part one\npart two",
+                "4 user text: @a.txt",
+                "4 user text*: @a.txt expanded text",
+                "5 user text*: System: Please continue.",
+                "6 system notice*: quota",
+            ]
+        );
+        let head = transcript.head;
+        assert_eq!(head.title.as_deref(), Some("greetings"));
+        assert_eq!(head.model.as_deref(), Some("pro"));
+        assert_eq!(head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(head.turns, 3);
+        assert_eq!(transcript.skipped.unknown, 1);
+        let resume = home.locate()[0].resume(&head).expect("it can be continued");
+        assert_eq!(resume.args, ["--resume", "s"]);
+    }
+
+    #[test]
+    fn the_last_version_of_a_message_counts_in_its_first_place() {
+        let transcript = read_lines_of(&[
+            r#"{"sessionId":"s","projectHash":"h","kind":"main"}"#,
+            r#"{"id":"1","type":"user","content":"a"}"#,
+            r#"{"id":"2","type":"gemini","content":"thinking"}"#,
+            r#"{"id":"3","type":"user","content":"b"}"#,
+            r#"{"id":"2","type":"gemini","content":"done"}"#,
+            r#"{"$set":{"summary":"all of it"}}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            ["2 user text: a", "5 assistant text: done", "4 user text: b"]
+        );
+        assert_eq!(transcript.head.session.as_deref(), Some("s"));
+        assert_eq!(transcript.head.title.as_deref(), Some("all of it"));
+    }
+
+    #[test]
+    fn what_was_rewound_is_gone() {
+        let rewind = |to: &str| {
+            let rewind = format!(r#"{{"$rewindTo":"{to}"}}"#);
+            let transcript = read_lines_of(&[
+                r#"{"id":"1","type":"user","content":"a"}"#,
+                r#"{"id":"2","type":"user","content":"b"}"#,
+                r#"{"id":"3","type":"user","content":"c"}"#,
+                &rewind,
+                r#"{"id":"3","type":"user","content":"d"}"#,
+            ]);
+            (told(&transcript.messages), transcript.head.turns)
+        };
+        let expected = vec!["1 user text: a".to_owned(), "5 user text: d".to_owned()];
+        assert_eq!(rewind("2"), (expected, 2));
+        assert_eq!(rewind("unknown"), (vec!["5 user text: d".to_owned()], 1));
+    }
+
+    #[test]
+    fn a_patch_of_the_messages_replaces_them_all() {
+        let transcript = read_lines_of(&[
+            r#"{"id":"1","type":"user","content":"a"}"#,
+            r#"{"$set":{"messages":[{"id":"8","type":"user","content":"x"},{"id":"9","type":"user","content":"y"}]}}"#,
+            r#"{"id":"9","type":"user","content":"z"}"#,
+        ]);
+        assert_eq!(
+            told(&transcript.messages),
+            ["2 user text: x", "3 user text: z"]
+        );
+    }
+
+    #[test]
+    fn broken_blank_and_partial_lines_are_counted() {
+        let transcript = read_lines_of(&[
+            "",
+            "{broken",
+            r#"{"id":"1","type":"user","content":"a"}"#,
+            r#"{"id":"#,
+        ]);
+        assert_eq!(told(&transcript.messages), ["3 user text: a"]);
+        let skipped = transcript.skipped;
+        assert_eq!((skipped.blank, skipped.broken, skipped.partial), (1, 1, 1));
+    }
+
+    #[test]
+    fn of_a_pair_the_lines_are_read_and_subagents_know_their_session() {
+        let home = Home::new();
+        home.write(&format!("{CHATS}/session-a.json"), "{}");
+        home.write(&format!("{CHATS}/session-a.jsonl"), "");
+        home.write(&format!("{CHATS}/session-b.json"), "{ cut");
+        home.write(&format!("{CHATS}/main/sub.jsonl"), "");
+        home.write(".gemini/tmp/repo/logs.json", "[]");
+        let logs = home.locate();
+        let found: Vec<_> = logs
+            .iter()
+            .map(|log| (place::name(&log.path), log.parent.clone()))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("sub.jsonl".to_owned(), Some("main".to_owned())),
+                ("session-a.jsonl".to_owned(), None),
+                ("session-b.json".to_owned(), None),
+            ]
+        );
+        let broken = read(&logs[2]).expect("it is there");
+        assert_eq!(broken.skipped.broken, 1);
+    }
 }

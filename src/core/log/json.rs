@@ -5,8 +5,13 @@
 //! It has no recursion, takes lone surrogates, raw control characters and bytes that
 //! are not UTF-8 inside strings, and of a key given twice the last value.
 
+mod scan;
+mod text;
+
 use jiff::Timestamp;
-use memchr::{memchr, memchr_iter};
+use memchr::memchr;
+
+use scan::{end_of_value, fields, skip_space};
 
 /// A value as it stands in the line.
 #[derive(Debug, Clone, Copy)]
@@ -15,7 +20,19 @@ pub struct Raw<'a>(&'a [u8]);
 /// The fields of an object, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Object<'a> {
-    fields: Vec<(&'a [u8], Raw<'a>)>,
+    fields: Fields<'a>,
+    opened: Option<(&'a [u8], Fields<'a>)>,
+}
+
+type Fields<'a> = Vec<(&'a [u8], Raw<'a>)>;
+
+/// A value of an array, taken apart if it is an object.
+#[derive(Debug, Clone)]
+pub enum Item<'a> {
+    /// An object.
+    Object(Object<'a>),
+    /// Anything else.
+    Other(Raw<'a>),
 }
 
 /// The values of an array; empty for anything else.
@@ -29,6 +46,10 @@ pub struct Items<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Broken;
 
+/// The values that nearly every record is read for.
+const OPENED: [&[u8]; 2] = [b"message", b"payload"];
+/// How many fields an object is expected to have.
+const FIELDS: usize = 24;
 /// How deep [`Raw::outline`] goes before it gives the JSON as it is.
 const OUTLINE_DEPTH: usize = 12;
 
@@ -40,37 +61,40 @@ pub fn value(bytes: &[u8]) -> Result<(Raw<'_>, &[u8]), Broken> {
 
 /// Splits one object off the front of `bytes`, with its fields found on the way.
 pub fn object(bytes: &[u8]) -> Result<(Object<'_>, &[u8]), Broken> {
-    if bytes.first() != Some(&b'{') {
-        return Err(Broken);
-    }
-    let mut fields = Vec::with_capacity(24);
-    let mut at = skip_space(bytes, 1);
-    if bytes.get(at) == Some(&b'}') {
-        return Ok((Object { fields }, &bytes[at + 1..]));
-    }
-    loop {
-        if bytes.get(at) != Some(&b'"') {
-            return Err(Broken);
-        }
-        let key_end = end_of_string(bytes, at)?;
-        let key = &bytes[at + 1..key_end - 1];
-        at = skip_space(bytes, key_end);
-        if bytes.get(at) != Some(&b':') {
-            return Err(Broken);
-        }
-        at = skip_space(bytes, at + 1);
-        let end = end_of_value(bytes, at)?;
-        fields.push((key, Raw(&bytes[at..end])));
-        at = skip_space(bytes, end);
-        match bytes.get(at) {
-            Some(b',') => at = skip_space(bytes, at + 1),
-            Some(b'}') => return Ok((Object { fields }, &bytes[at + 1..])),
-            _ => return Err(Broken),
-        }
-    }
+    let mut object = Object {
+        fields: Vec::with_capacity(FIELDS),
+        opened: None,
+    };
+    let end = fields(bytes, 0, &mut |key, at| {
+        let end = object
+            .open(bytes, key, at)
+            .or_else(|_| end_of_value(bytes, at))?;
+        object.fields.push((key, Raw(&bytes[at..end])));
+        Ok(end)
+    })?;
+    Ok((object, &bytes[end..]))
 }
 
 impl<'a> Object<'a> {
+    /// Takes apart a value that will be asked for, so that it is gone through once.
+    ///
+    /// Returns where it ends; fails where it is no such value or no object.
+    fn open(&mut self, bytes: &'a [u8], key: &'a [u8], at: usize) -> Result<usize, Broken> {
+        if !OPENED.contains(&key) {
+            return Err(Broken);
+        }
+        // Given twice, the last counts, whatever it is.
+        self.opened = None;
+        let mut found = Vec::with_capacity(FIELDS);
+        let end = fields(bytes, at, &mut |key, at| {
+            let end = end_of_value(bytes, at)?;
+            found.push((key, Raw(&bytes[at..end])));
+            Ok(end)
+        })?;
+        self.opened = Some((key, found));
+        Ok(end)
+    }
+
     /// Returns the value of `key`; `null` counts as absent.
     pub fn get(&self, key: &str) -> Option<Raw<'a>> {
         self.fields
@@ -88,7 +112,13 @@ impl<'a> Object<'a> {
 
     /// Returns the object under `key`.
     pub fn object(&self, key: &str) -> Option<Object<'a>> {
-        self.get(key)?.object()
+        match &self.opened {
+            Some((opened, fields)) if *opened == key.as_bytes() => Some(Object {
+                fields: fields.clone(),
+                opened: None,
+            }),
+            _ => self.get(key)?.object(),
+        }
     }
 
     /// Returns the values of the array under `key`.
@@ -178,10 +208,7 @@ impl<'a> Raw<'a> {
     /// Returns the decoded string; what cannot be decoded becomes U+FFFD.
     pub fn text(self) -> Option<String> {
         let inside = self.inside()?;
-        match memchr(b'\\', inside) {
-            None => Some(lossy(inside.to_vec())),
-            Some(first) => Some(lossy(unescape(inside, first))),
-        }
+        Some(text::decode(inside))
     }
 
     /// Returns the whole number.
@@ -259,20 +286,39 @@ impl Items<'_> {
     const EMPTY: Items<'static> = Items { bytes: b"", at: 0 };
 }
 
-impl<'a> Iterator for Items<'a> {
-    type Item = Raw<'a>;
+impl<'a> Items<'a> {
+    /// Returns the values, objects taken apart: they are gone through once.
+    pub fn opened(mut self) -> impl Iterator<Item = Item<'a>> {
+        std::iter::from_fn(move || {
+            let rest = self.rest()?;
+            if let Ok((object, after)) = object(rest) {
+                self.at = self.bytes.len() - after.len();
+                return Some(Item::Object(object));
+            }
+            self.next().map(Item::Other)
+        })
+    }
 
-    fn next(&mut self) -> Option<Raw<'a>> {
+    /// Returns the bytes from the next value on.
+    fn rest(&self) -> Option<&'a [u8]> {
         let mut at = skip_space(self.bytes, self.at);
         if self.bytes.get(at) == Some(&b',') {
             at = skip_space(self.bytes, at + 1);
         }
-        if matches!(self.bytes.get(at), None | Some(b']')) {
-            return None;
+        match self.bytes.get(at) {
+            None | Some(b']') => None,
+            Some(_) => Some(&self.bytes[at..]),
         }
-        let end = end_of_value(self.bytes, at).ok()?;
-        self.at = end;
-        Some(Raw(&self.bytes[at..end]))
+    }
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = Raw<'a>;
+
+    fn next(&mut self) -> Option<Raw<'a>> {
+        let (value, after) = value(self.rest()?).ok()?;
+        self.at = self.bytes.len() - after.len();
+        Some(value)
     }
 }
 
@@ -286,156 +332,154 @@ fn begin_line(out: &mut String, depth: usize) {
     }
 }
 
-fn skip_space(bytes: &[u8], mut at: usize) -> usize {
-    while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
-        at += 1;
-    }
-    at
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Finds the end of the string that begins at `at`.
-fn end_of_string(bytes: &[u8], at: usize) -> Result<usize, Broken> {
-    let inside = &bytes[at + 1..];
-    // Quotes are rarer than backslashes in text, so quotes are looked for, and the
-    // backslashes before one are counted: an even number leaves it a quote.
-    for quote in memchr_iter(b'"', inside) {
-        let escapes = inside[..quote]
-            .iter()
-            .rev()
-            .take_while(|byte| **byte == b'\\')
-            .count();
-        if escapes % 2 == 0 {
-            return Ok(at + quote + 2);
+    fn parse(text: &str) -> Object<'_> {
+        let (object, after) = object(text.as_bytes()).expect("an object");
+        assert!(after.is_empty());
+        object
+    }
+
+    #[test]
+    fn fields_are_found_whatever_their_order_and_null_is_absent() {
+        let object = parse(r#"{ "a" : 1 , "b":{"c":[1,{"d":"}"}]},"e":null,"f":true,"g":"x" }"#);
+        assert_eq!(object.get("a").and_then(Raw::int), Some(1));
+        assert_eq!(object.object("b").map(|b| b.items("c").count()), Some(2));
+        assert!(object.get("e").is_none());
+        assert!(object.is_true("f"));
+        assert!(object.is("g", "x"));
+        assert!(object.get("missing").is_none());
+    }
+
+    #[test]
+    fn of_a_key_given_twice_the_last_counts() {
+        assert_eq!(
+            parse(r#"{"a":"x","a":"y"}"#).text("a").as_deref(),
+            Some("y")
+        );
+    }
+
+    #[test]
+    fn a_message_is_the_last_of_its_name_whatever_it_is() {
+        let twice = parse(r#"{"message":{"a":1},"message":{"a":2},"payload":3}"#);
+        let message = twice.object("message").expect("an object");
+        assert_eq!(message.get("a").and_then(Raw::int), Some(2));
+        assert!(twice.object("payload").is_none());
+        let text = parse(r#"{"message":{"a":1},"message":"text"}"#);
+        assert!(text.object("message").is_none());
+        assert_eq!(text.text("message").as_deref(), Some("text"));
+        let nested = parse(r#"{"message":{"message":{"a":3}}}"#);
+        let inner = nested
+            .object("message")
+            .and_then(|outer| outer.object("message"));
+        assert_eq!(
+            inner.and_then(|inner| inner.get("a")).and_then(Raw::int),
+            Some(3)
+        );
+    }
+
+    #[test]
+    fn an_array_gives_its_values_whole_or_taken_apart() {
+        let list = parse(r#"{"a":[ {"b":1} ,"c",[2], {"d" 3}, {} ]}"#);
+        assert_eq!(list.items("a").count(), 5);
+        let kinds: Vec<bool> = list
+            .items("a")
+            .opened()
+            .map(|item| matches!(item, Item::Object(_)))
+            .collect();
+        assert_eq!(kinds, [true, false, false, false, true]);
+        assert_eq!(parse(r#"{"a":[]}"#).items("a").opened().count(), 0);
+        assert_eq!(parse(r#"{"a":{}}"#).items("a").opened().count(), 0);
+    }
+
+    #[test]
+    fn escapes_are_decoded_and_what_is_no_character_is_replaced() {
+        let cases = [
+            (r#""plain""#, "plain"),
+            (r#""a\n\t\"\\\/b""#, "a\n\t\"\\/b"),
+            (r#""\u00e9\ud83d\ude00""#, "é😀"),
+            (r#""lone \ud83c end""#, "lone \u{fffd} end"),
+            (r#""low \ude00""#, "low \u{fffd}"),
+            (r#""high high \ud83d\ud83d\ude00""#, "high high \u{fffd}😀"),
+            (r#""cut \u12""#, "cut \\u12"),
+            (r#""sign \u+123""#, "sign \\u+123"),
+            (r#""odd \q""#, "odd q"),
+            (r#""\u0000nul""#, "\0nul"),
+            (r#""ends in a backslash \\""#, "ends in a backslash \\"),
+        ];
+        for (given, expected) in cases {
+            let (raw, _) = value(given.as_bytes()).expect("a value");
+            assert_eq!(raw.text().as_deref(), Some(expected), "{given}");
         }
     }
-    Err(Broken)
-}
 
-/// Finds the end of the value that begins at `at`, with a count in place of recursion.
-fn end_of_value(bytes: &[u8], at: usize) -> Result<usize, Broken> {
-    match bytes.get(at) {
-        Some(b'"') => end_of_string(bytes, at),
-        Some(b'{' | b'[') => end_of_nest(bytes, at),
-        Some(byte) if is_bare(*byte) => {
-            let rest = &bytes[at..];
-            let length = rest.iter().position(|byte| !is_bare(*byte));
-            Ok(at + length.unwrap_or(rest.len()))
+    #[test]
+    fn raw_control_characters_and_bytes_that_are_not_utf8_stay_inside_their_string() {
+        let (raw, after) = value(b"\"a\x01\tb\xff\"rest").expect("a value");
+        assert_eq!(raw.text().as_deref(), Some("a\x01\tb\u{fffd}"));
+        assert_eq!(after, b"rest");
+    }
+
+    #[test]
+    fn what_does_not_close_or_runs_into_another_record_is_broken() {
+        let cases = [
+            r#"{"a":1"#,
+            r#"{"a":"x"#,
+            r#"{"a":{"b":1}"#,
+            r#"{"a""#,
+            r#"{"a" 1}"#,
+            r#"{"a":1 "b":2}"#,
+            r#"{"type":"x","nu{"parentUuid":null}"#,
+            r#"{"m":{"c":"cut {"parentUuid":null,"type":"user"}}"#,
+            "[1]",
+            "",
+        ];
+        for text in cases {
+            assert!(object(text.as_bytes()).is_err(), "{text}");
         }
-        _ => Err(Broken),
     }
-}
 
-fn end_of_nest(bytes: &[u8], mut at: usize) -> Result<usize, Broken> {
-    let mut depth = 0usize;
-    loop {
-        match bytes.get(at) {
-            Some(b'"') => {
-                at = end_of_string(bytes, at)?;
-                continue;
-            }
-            Some(b'{' | b'[') => depth += 1,
-            Some(b'}' | b']') => {
-                depth -= 1;
-                if depth == 0 {
-                    return Ok(at + 1);
-                }
-            }
-            Some(b',' | b':' | b' ' | b'\t' | b'\r' | b'\n') => {}
-            Some(byte) if is_bare(*byte) => {}
-            // A letter of no literal: two records have run into each other.
-            _ => return Err(Broken),
+    #[test]
+    fn deep_nesting_costs_no_stack() {
+        let deep = format!(
+            "{{\"a\":{}1{},\"b\":2}}",
+            "[".repeat(200_000),
+            "]".repeat(200_000)
+        );
+        let object = parse(&deep);
+        assert_eq!(object.get("b").and_then(Raw::int), Some(2));
+        let outline = object.get("a").map(Raw::outline).unwrap_or_default();
+        assert!(outline.contains("[[[1]]]"));
+    }
+
+    #[test]
+    fn moments_are_read_from_text_seconds_and_milliseconds() {
+        let cases = [
+            (r#""2026-08-01T10:00:00.123Z""#, Some(1_785_578_400_123)),
+            (r#""2026-08-01T12:00:00+02:00""#, Some(1_785_578_400_000)),
+            ("1785578400", Some(1_785_578_400_000)),
+            ("1785578400123", Some(1_785_578_400_123)),
+            ("1785578400123.5", Some(1_785_578_400_123)),
+            (r#""yesterday""#, None),
+            (r#""""#, None),
+            ("{}", None),
+        ];
+        for (given, expected) in cases {
+            let (raw, _) = value(given.as_bytes()).expect("a value");
+            assert_eq!(raw.time(), expected, "{given}");
         }
-        at += 1;
     }
-}
 
-/// Tells whether the byte can stand in a number or in `true`, `false`, `null`.
-fn is_bare(byte: u8) -> bool {
-    matches!(
-        byte,
-        b'0'..=b'9'
-            | b'-'
-            | b'+'
-            | b'.'
-            | b'E'
-            | b'a'
-            | b'e'
-            | b'f'
-            | b'l'
-            | b'n'
-            | b'r'
-            | b's'
-            | b't'
-            | b'u'
-    )
-}
-
-fn lossy(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-}
-
-/// Decodes the escapes of a string's inside, of which `first` is the first.
-fn unescape(inside: &[u8], first: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(inside.len());
-    let mut rest = inside;
-    let mut next = Some(first);
-    while let Some(backslash) = next {
-        out.extend_from_slice(&rest[..backslash]);
-        rest = &rest[backslash + 1..];
-        rest = unescape_one(rest, &mut out);
-        next = match rest.first() {
-            Some(b'\\') => Some(0),
-            _ => memchr(b'\\', rest),
-        };
+    #[test]
+    fn an_outline_reads_like_notes() {
+        let text =
+            r#"{"command":"ls\n-l","n":3,"todos":[{"text":"a","done":true},"b"],"empty":{}}"#;
+        let (raw, _) = value(text.as_bytes()).expect("a value");
+        assert_eq!(
+            raw.outline(),
+            "command: ls\n-l\nn: 3\ntodos:\n  -\n    text: a\n    done: true\n  - b\nempty:\n"
+        );
     }
-    out.extend_from_slice(rest);
-    out
-}
-
-/// Decodes the escape whose backslash has just been read, and returns what follows it.
-fn unescape_one<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
-    let Some((&kind, after)) = rest.split_first() else {
-        out.push(b'\\');
-        return rest;
-    };
-    match kind {
-        b'n' => out.push(b'\n'),
-        b't' => out.push(b'\t'),
-        b'r' => out.push(b'\r'),
-        b'b' => out.push(8),
-        b'f' => out.push(12),
-        b'u' => return unescape_unicode(after, out),
-        // `"`, `\` and `/`, and whatever a careless writer put here.
-        _ => out.push(kind),
-    }
-    after
-}
-
-fn unescape_unicode<'a>(after: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
-    let Some(unit) = hex(after) else {
-        out.extend_from_slice(b"\\u");
-        return after;
-    };
-    let mut rest = &after[4..];
-    let mut code = unit;
-    if (0xD800..0xDC00).contains(&unit)
-        && let Some(low) = rest.strip_prefix(b"\\u").and_then(hex)
-        && (0xDC00..0xE000).contains(&low)
-    {
-        code = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
-        rest = &rest[6..];
-    }
-    let char = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
-    out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
-    rest
-}
-
-fn hex(bytes: &[u8]) -> Option<u32> {
-    let digits = std::str::from_utf8(bytes.get(..4)?).ok()?;
-    // `from_str_radix` takes a sign, JSON does not.
-    if digits.starts_with(['+', '-']) {
-        return None;
-    }
-    u32::from_str_radix(digits, 16).ok()
 }

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::content;
-use super::decode::{Decode, Sink, Stamp};
+use super::decode::Decode;
 use super::json::{Object, Raw};
+use super::sink::{Sink, Stamp};
 use super::{Agent, Format, Head, LogFile, Origin, Places, Resume, Role, Transcript};
 use crate::core::Result;
 
@@ -111,4 +112,202 @@ fn tool(part: &Object<'_>, sink: &mut Sink<'_>) {
     );
     let output = state.get("output").or_else(|| state.get("error"));
     sink.result(name, output.map_or_else(String::new, content::flat));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use rusqlite::Connection;
+
+    use super::super::fixture::{Home, told};
+    use super::super::read;
+    use super::*;
+
+    const DATA: &str = ".local/share/opencode";
+
+    /// A message with its record and its parts' records.
+    type Given = (&'static str, &'static str, &'static [&'static str]);
+
+    const MESSAGES: &[Given] = &[
+        (
+            "msg_1",
+            r#"{"role":"user","time":{"created":1785578400000},"model":{"modelID":"opus"}}"#,
+            &[
+                r#"{"type":"text","text":"hello"}"#,
+                r#"{"type":"text","text":"file content","synthetic":true}"#,
+                r#"{"type":"file","url":"file:///a"}"#,
+            ],
+        ),
+        (
+            "msg_2",
+            r#"{"role":"assistant","time":{"created":1785578401000},"modelID":"sonnet","error":{"name":"APIError","data":{"message":"busy"}}}"#,
+            &[
+                r#"{"type":"step-start"}"#,
+                r#"{"type":"reasoning","text":"hm"}"#,
+                r#"{"type":"text","text":"hi"}"#,
+                r#"{"type":"tool","tool":"bash","state":{"status":"completed","input":{"command":"ls"},"output":"files"}}"#,
+                r#"{"type":"tool","tool":"read","state":{"status":"error","input":{},"error":"missing"}}"#,
+                r#"{"type":"novel"}"#,
+                "broken",
+            ],
+        ),
+    ];
+
+    const TOLD: [&str; 9] = [
+        "1 user text: hello",
+        "1 user text*: file content",
+        "2 system notice*: busy",
+        "2 assistant thinking: hm",
+        "2 assistant text: hi",
+        "2 assistant tool-call bash: command: ls",
+        "2 tool tool-result bash: files",
+        "2 assistant tool-call read: ",
+        "2 tool tool-result read: missing",
+    ];
+
+    fn write_tree(home: &Home, session: &str) {
+        let storage = format!("{DATA}/storage");
+        home.write(
+            &format!("{storage}/session/p/{session}.json"),
+            format!(r#"{{"id":"{session}","directory":"/repo","title":"in the tree","parentID":"ses_0"}}"#),
+        );
+        for (id, info, parts) in MESSAGES {
+            home.write(&format!("{storage}/message/{session}/{id}.json"), info);
+            for (number, part) in parts.iter().enumerate() {
+                home.write(&format!("{storage}/part/{id}/prt_{number}.json"), part);
+            }
+        }
+    }
+
+    fn write_database(connection: &Connection, session: &str) {
+        connection
+            .execute_batch(
+                "CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, title TEXT, version TEXT, time_updated INTEGER);
+                 CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT);
+                 CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT);",
+            )
+            .expect("tables can be made");
+        connection
+            .execute(
+                "INSERT INTO session VALUES (?1, NULL, '/repo', 'in the database', '1.2', 7)",
+                [session],
+            )
+            .expect("a session can be added");
+        for (at, (id, info, parts)) in MESSAGES.iter().enumerate() {
+            let at = i64::try_from(at).expect("a small number");
+            connection
+                .execute(
+                    "INSERT INTO message VALUES (?1, ?2, ?3, ?4)",
+                    (id, session, at, info),
+                )
+                .expect("a message can be added");
+            for (number, part) in parts.iter().enumerate() {
+                let part_id = format!("prt_{number}");
+                connection
+                    .execute(
+                        "INSERT INTO part VALUES (?1, ?2, ?3, ?4)",
+                        (part_id, id, session, part),
+                    )
+                    .expect("a part can be added");
+            }
+        }
+    }
+
+    fn names(home: &Home) -> Vec<String> {
+        let entries = fs::read_dir(home.path().join(DATA)).expect("the data directory");
+        let mut names: Vec<String> = entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_session_in_the_tree_is_read() {
+        let home = Home::new();
+        write_tree(&home, "ses_1");
+        let transcript = home.read();
+        assert_eq!(told(&transcript.messages), TOLD);
+        assert_eq!(
+            (transcript.skipped.unknown, transcript.skipped.broken),
+            (1, 1)
+        );
+        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(transcript.head.model.as_deref(), Some("sonnet"));
+        let log = &home.locate()[0];
+        assert_eq!(log.title.as_deref(), Some("in the tree"));
+        assert_eq!(log.parent.as_deref(), Some("ses_0"));
+        assert_eq!(log.resume(&transcript.head), None);
+    }
+
+    #[test]
+    fn a_session_in_a_database_is_read_and_nothing_is_put_beside_it() {
+        let home = Home::new();
+        home.write(&format!("{DATA}/.keep"), "");
+        let path = home.path().join(DATA).join("opencode.db");
+        let connection = Connection::open(&path).expect("a database");
+        write_database(&connection, "ses_1");
+        connection
+            .pragma_update(None, "journal_mode", "wal")
+            .expect("it can have a write-ahead log");
+        drop(connection);
+        let before = names(&home);
+        let transcript = home.read();
+        assert_eq!(told(&transcript.messages), TOLD);
+        assert_eq!(
+            (transcript.skipped.unknown, transcript.skipped.broken),
+            (1, 1)
+        );
+        assert_eq!(transcript.head.version.as_deref(), Some("1.2"));
+        assert_eq!(names(&home), before);
+        let log = &home.locate()[0];
+        assert_eq!(
+            (log.title.as_deref(), log.modified),
+            (Some("in the database"), Some(7))
+        );
+        let resume = log.resume(&transcript.head).expect("it can be continued");
+        assert_eq!(resume.args, ["--session", "ses_1"]);
+    }
+
+    #[test]
+    fn messages_that_are_only_in_the_write_ahead_log_are_read() {
+        let home = Home::new();
+        home.write(&format!("{DATA}/.keep"), "");
+        let path = home.path().join(DATA).join("opencode-dev?#.db");
+        let connection = Connection::open(&path).expect("a database");
+        connection
+            .pragma_update(None, "journal_mode", "wal")
+            .expect("it can have a write-ahead log");
+        write_database(&connection, "ses_1");
+        // The agent still has it open, so nothing has been moved into the database.
+        assert_eq!(told(&home.read().messages), TOLD);
+        drop(connection);
+    }
+
+    #[test]
+    fn a_session_that_was_moved_into_the_database_is_found_once() {
+        let home = Home::new();
+        write_tree(&home, "ses_1");
+        let path = home.path().join(DATA).join("opencode.db");
+        write_database(&Connection::open(path).expect("a database"), "ses_1");
+        let logs = home.locate();
+        let titles: Vec<_> = logs.iter().filter_map(|log| log.title.as_deref()).collect();
+        assert_eq!(titles, ["in the database"]);
+    }
+
+    #[test]
+    fn a_file_that_is_no_database_holds_no_sessions_and_reading_it_names_it() {
+        let home = Home::new();
+        home.write(
+            &format!("{DATA}/opencode.db"),
+            "not a database at all, but long enough",
+        );
+        assert_eq!(home.locate(), []);
+        let path = home.path().join(DATA).join("opencode.db");
+        let log = super::super::fixture::log(Agent::Opencode, &path);
+        let error = read(&log).expect_err("it cannot be read");
+        assert!(error.to_string().contains("opencode.db"), "{error}");
+    }
 }

@@ -96,6 +96,9 @@ pub fn split(text: &str) -> (&str, &str) {
 ///
 /// A command without arguments says nothing that is worth finding again.
 pub fn command(text: &str) -> Option<String> {
+    if !text.trim_start().starts_with("<command-") {
+        return None;
+    }
     let name = inside(text, "command-name")?;
     let args = inside(text, "command-args")?;
     (!args.is_empty()).then(|| format!("{name} {args}"))
@@ -119,4 +122,64 @@ fn after_block(text: &str) -> Option<&str> {
     })?;
     let end = format!("</{tag}>");
     Some(text.find(&end).map_or("", |at| &text[at + end.len()..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_program_put_before_written_words_is_split_off() {
+        let cases = [
+            ("plain words", "", "plain words"),
+            (
+                "<system-reminder>x</system-reminder>",
+                "<system-reminder>x</system-reminder>",
+                "",
+            ),
+            (
+                "<system-reminder>x</system-reminder>\n<ide_selection>y</ide_selection>\n\nwords",
+                "<system-reminder>x</system-reminder>\n<ide_selection>y</ide_selection>",
+                "words",
+            ),
+            ("<task-notification>cut", "<task-notification>cut", ""),
+            (
+                "# AGENTS.md instructions for /a\n\nwords",
+                "# AGENTS.md instructions for /a\n\nwords",
+                "",
+            ),
+            (
+                "[Request interrupted by user for tool use]",
+                "[Request interrupted by user for tool use]",
+                "",
+            ),
+            ("<div>my markup</div>", "", "<div>my markup</div>"),
+            ("<skillful> words", "", "<skillful> words"),
+            (
+                "words <system-reminder>x</system-reminder>",
+                "",
+                "words <system-reminder>x</system-reminder>",
+            ),
+            ("", "", ""),
+        ];
+        for (text, injected, written) in cases {
+            assert_eq!(split(text), (injected, written), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_command_with_arguments_is_what_was_typed() {
+        let text = "<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args>the last two</command-args>";
+        assert_eq!(command(text).as_deref(), Some("/review the last two"));
+        let bare = "<command-name>/clear</command-name><command-args></command-args>";
+        assert_eq!(command(bare), None);
+        assert_eq!(command("no command"), None);
+    }
+
+    #[test]
+    fn words_about_a_command_are_no_command() {
+        let text =
+            "why does <command-name>/x</command-name><command-args>y</command-args> show up?";
+        assert_eq!(command(text), None);
+    }
 }

@@ -154,16 +154,53 @@ pub(super) fn modified(metadata: &fs::Metadata) -> Option<i64> {
 
 /// Returns the other form of a log: compressed for plain, plain for compressed.
 fn twin(path: &Path) -> PathBuf {
-    let mut text = path.as_os_str().to_owned();
-    match path.extension() {
-        Some(extension) if extension == "zst" => path.with_extension(""),
-        _ => {
-            text.push(COMPRESSED);
-            PathBuf::from(text)
-        }
+    if is_compressed(path) {
+        return path.with_extension("");
     }
+    let mut text = path.as_os_str().to_owned();
+    text.push(COMPRESSED);
+    PathBuf::from(text)
 }
 
 fn missing(path: &Path) -> Error {
     Error::not_found(path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Home;
+    use super::*;
+
+    #[test]
+    fn only_files_are_found_and_their_size_and_time_are_known() {
+        let home = Home::new();
+        home.write("a/log.jsonl", "12345");
+        let path = home.path().join("a/log.jsonl");
+        let log = found(Agent::Pi, path, "log".to_owned()).expect("it is there");
+        assert_eq!(log.size, 5);
+        assert!(
+            log.modified
+                .is_some_and(|modified| modified > 1_600_000_000_000)
+        );
+        assert_eq!(found(Agent::Pi, home.path().join("a"), String::new()), None);
+        assert_eq!(found(Agent::Pi, home.path().join("b"), String::new()), None);
+    }
+
+    #[test]
+    fn the_other_form_of_a_log_is_beside_it() {
+        let plain = Path::new("/a/rollout.jsonl");
+        let packed = Path::new("/a/rollout.jsonl.zst");
+        assert_eq!(twin(plain), packed);
+        assert_eq!(twin(packed), plain);
+    }
+
+    #[test]
+    fn names_end_as_asked() {
+        assert_eq!(
+            stem(Path::new("/a/b.jsonl"), ".jsonl").as_deref(),
+            Some("b")
+        );
+        assert_eq!(stem(Path::new("/a/b.json"), ".jsonl"), None);
+        assert_eq!(name(Path::new("/")), "");
+    }
 }

@@ -3,8 +3,9 @@
 //! A log without a header line holds bare `{"role","content"}` messages.
 
 use super::content::{self, Speaker};
-use super::decode::{Decode, Seen, Sink, Stamp};
+use super::decode::{Decode, Seen};
 use super::json::Object;
+use super::sink::{Sink, Stamp};
 use super::{Agent, Format, LogFile, Naming, Origin, Places, Role, no_resume, place};
 
 pub(super) const FORMAT: Format = Format {
@@ -116,4 +117,84 @@ fn message(body: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
         _ => return Seen::Unknown,
     }
     Seen::Known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, read_bytes, told};
+    use super::*;
+
+    #[test]
+    fn every_kind_of_record_gives_what_it_holds() {
+        let home = Home::new();
+        home.write(
+            ".ai/sessions/--repo--/s1/messages.jsonl",
+            [
+                r#"{"type":"session","version":1,"id":"s1","timestamp":"2026-08-01T10:00:00Z","cwd":"/repo"}"#,
+                r#"{"type":"message","id":"a","timestamp":"2026-08-01T10:01:00Z","message":{"role":"user","content":[{"type":"text","text":"one"},{"type":"image","data":"AA"},{"type":"text","text":"two"}]}}"#,
+                r#"{"type":"message","id":"b","message":{"role":"assistant","model":"opus","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"ok"},{"type":"toolCall","id":"t","name":"read","arguments":{"path":"a"}}]}}"#,
+                r#"{"type":"message","id":"c","message":{"role":"toolResult","toolName":"read","content":[{"type":"text","text":"out"}],"timestamp":1785578400000}}"#,
+                r#"{"type":"message","id":"d","message":{"role":"bashExecution","command":"ls","output":"files"}}"#,
+                r#"{"type":"compaction","summary":"so far"}"#,
+                r#"{"type":"branch_summary","summary":"the other way"}"#,
+                r#"{"type":"custom_message","content":"from an extension"}"#,
+                r#"{"type":"session_info","name":"named"}"#,
+                r#"{"type":"model_change","modelId":"sonnet"}"#,
+                r#"{"type":"novel"}"#,
+                "not json",
+            ]
+            .join("\n"),
+        );
+        let transcript = home.read();
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "2 user text: one",
+                "2 user text: two",
+                "3 assistant thinking: hm",
+                "3 assistant text: ok",
+                "3 assistant tool-call read: path: a",
+                "4 tool tool-result read: out",
+                "5 assistant tool-call bash: ls",
+                "5 tool tool-result bash: files",
+                "6 system notice*: so far",
+                "7 system notice*: the other way",
+                "8 user text*: from an extension",
+            ]
+        );
+        assert_eq!(transcript.messages[5].time, Some(1_785_578_400_000));
+        let head = transcript.head;
+        assert_eq!(head.session.as_deref(), Some("s1"));
+        assert_eq!(head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(head.title.as_deref(), Some("named"));
+        assert_eq!(head.model.as_deref(), Some("sonnet"));
+        assert_eq!(head.turns, 1);
+        assert_eq!(
+            (transcript.skipped.unknown, transcript.skipped.partial),
+            (1, 1)
+        );
+        assert_eq!(home.locate()[0].id, "s1");
+    }
+
+    #[test]
+    fn a_log_without_a_header_holds_bare_messages() {
+        let lines = [
+            r#"{"role":"user","content":"a"}"#,
+            r#"{"role":"assistant","content":[{"type":"text","text":"b"}]}"#,
+            r#"{"role":"system","content":"c"}"#,
+            r#"{"role":"tool","name":"ls","content":"d"}"#,
+            r#"{"role":"stranger","content":"e"}"#,
+        ];
+        let transcript = read_bytes(Agent::Session, lines.join("\n"));
+        assert_eq!(
+            told(&transcript.messages),
+            [
+                "1 user text: a",
+                "2 assistant text: b",
+                "3 system text*: c",
+                "4 tool tool-result ls: d",
+            ]
+        );
+        assert_eq!(transcript.skipped.unknown, 1);
+    }
 }

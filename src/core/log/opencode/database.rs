@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, Row};
 
-use super::super::decode::{Carry, Sink};
+use super::super::sink::{Carry, Sink};
 use super::super::{Agent, LogFile, Naming, Places, Transcript, json, place};
 use crate::core::{Error, Result};
 
@@ -118,9 +118,10 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     let mut wal = path.as_os_str().to_owned();
     wal.push("-wal");
     let has_wal = fs::metadata(wal).is_ok_and(|wal| wal.len() > 0);
-    let mode = match has_wal {
-        true => "mode=ro",
-        false => "mode=ro&immutable=1",
+    let mode = if has_wal {
+        "mode=ro"
+    } else {
+        "mode=ro&immutable=1"
     };
     let uri = format!("file:{}?{mode}", escape(path));
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY

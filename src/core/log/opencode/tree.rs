@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::super::decode::{Carry, Sink};
+use super::super::sink::{Carry, Sink};
 use super::super::{Agent, LogFile, Naming, Transcript, json, place};
 use crate::core::Result;
 

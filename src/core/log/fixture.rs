@@ -1,0 +1,83 @@
+//! Logs made on the spot, for tests.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::{Agent, LogFile, Message, Places, Transcript, locate, read};
+
+/// A home directory that is gone when the test ends.
+pub(super) struct Home(TempDir);
+
+impl Home {
+    pub(super) fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary directory"))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Writes a file, with the directories above it.
+    pub(super) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.path().join(path);
+        let directory = path.parent().expect("a file in a directory");
+        fs::create_dir_all(directory).expect("directories can be made");
+        fs::write(path, bytes).expect("files can be written");
+    }
+
+    /// Finds the logs of the home.
+    pub(super) fn locate(&self) -> Vec<LogFile> {
+        locate(&Places::of_home(self.path()))
+    }
+
+    /// Finds and reads the only log of the home.
+    pub(super) fn read(&self) -> Transcript {
+        let logs = self.locate();
+        assert_eq!(logs.len(), 1, "{logs:?}");
+        read(&logs[0]).expect("the log can be read")
+    }
+}
+
+/// Reads `bytes` as a log of `agent` with the id `log`.
+pub(super) fn read_bytes(agent: Agent, bytes: impl AsRef<[u8]>) -> Transcript {
+    let home = Home::new();
+    home.write("log.jsonl", bytes);
+    read(&log(agent, &home.path().join("log.jsonl"))).expect("the log can be read")
+}
+
+/// Describes a log that may or may not be there.
+pub(super) fn log(agent: Agent, path: &Path) -> LogFile {
+    LogFile {
+        agent,
+        path: path.to_owned(),
+        id: "log".to_owned(),
+        parent: None,
+        title: None,
+        size: 0,
+        modified: None,
+    }
+}
+
+/// Returns a line a message: line, role, kind, `*` where injected, tool, text.
+pub(super) fn told(messages: &[Message]) -> Vec<String> {
+    let word = |value: serde_json::Result<String>| value.expect("plain words").replace('"', "");
+    messages
+        .iter()
+        .map(|message| {
+            let role = word(serde_json::to_string(&message.role));
+            let kind = word(serde_json::to_string(&message.kind));
+            let mark = match message.origin {
+                super::Origin::Written => "",
+                super::Origin::Injected => "*",
+            };
+            let tool = message.tool.as_deref().map(|tool| format!(" {tool}"));
+            let tool = tool.unwrap_or_default();
+            format!(
+                "{} {role} {kind}{mark}{tool}: {}",
+                message.line, message.text
+            )
+        })
+        .collect()
+}

@@ -1,0 +1,149 @@
+//! Finds where values end, without looking into them.
+
+use memchr::memchr;
+
+use super::Broken;
+
+/// How many words of eight bytes are searched in place.
+const NEAR: usize = 8;
+
+/// Finds the fields of the object at `at`: `take` is given each key and where its value
+/// begins, and returns where that ends.
+pub(super) fn fields<'a>(
+    bytes: &'a [u8],
+    at: usize,
+    take: &mut impl FnMut(&'a [u8], usize) -> Result<usize, Broken>,
+) -> Result<usize, Broken> {
+    if bytes.get(at) != Some(&b'{') {
+        return Err(Broken);
+    }
+    let mut at = skip_space(bytes, at + 1);
+    if bytes.get(at) == Some(&b'}') {
+        return Ok(at + 1);
+    }
+    loop {
+        if bytes.get(at) != Some(&b'"') {
+            return Err(Broken);
+        }
+        let key_end = end_of_string(bytes, at)?;
+        let key = &bytes[at + 1..key_end - 1];
+        at = skip_space(bytes, key_end);
+        if bytes.get(at) != Some(&b':') {
+            return Err(Broken);
+        }
+        at = skip_space(bytes, at + 1);
+        at = skip_space(bytes, take(key, at)?);
+        match bytes.get(at) {
+            Some(b',') => at = skip_space(bytes, at + 1),
+            Some(b'}') => return Ok(at + 1),
+            _ => return Err(Broken),
+        }
+    }
+}
+
+/// Returns where the blanks at `at` end.
+pub(super) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
+    while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+        at += 1;
+    }
+    at
+}
+
+/// Finds the end of the string that begins at `at`.
+fn end_of_string(bytes: &[u8], at: usize) -> Result<usize, Broken> {
+    let inside = &bytes[at + 1..];
+    // Quotes are rarer than backslashes in text, so quotes are looked for, and the
+    // backslashes before one are counted: an even number leaves it a quote.
+    let mut from = 0;
+    while let Some(next) = find_quote(&inside[from..]) {
+        let quote = from + next;
+        let before = inside[..quote].iter().rev();
+        let escapes = before.take_while(|byte| **byte == b'\\').count();
+        if escapes % 2 == 0 {
+            return Ok(at + quote + 2);
+        }
+        from = quote + 1;
+    }
+    Err(Broken)
+}
+
+/// Finds the first quote.
+///
+/// Most strings are short, and in long ones quotes are mostly near: the first words are
+/// searched in place, which costs less than setting up a search.
+fn find_quote(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 255;
+    const QUOTES: u64 = ONES * b'"' as u64;
+    let mut at = 0;
+    for word in bytes.chunks_exact(8).take(NEAR) {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(word);
+        // A byte of `other` is zero where there is a quote; the lowest such is found.
+        let other = u64::from_le_bytes(eight) ^ QUOTES;
+        let zeros = other.wrapping_sub(ONES) & !other & (ONES << 7);
+        if zeros != 0 {
+            return Some(at + zeros.trailing_zeros() as usize / 8);
+        }
+        at += 8;
+    }
+    memchr(b'"', &bytes[at..]).map(|next| at + next)
+}
+
+/// Finds the end of the value that begins at `at`, with a count in place of recursion.
+pub(super) fn end_of_value(bytes: &[u8], at: usize) -> Result<usize, Broken> {
+    match bytes.get(at) {
+        Some(b'"') => end_of_string(bytes, at),
+        Some(b'{' | b'[') => end_of_nest(bytes, at),
+        Some(byte) if is_bare(*byte) => {
+            let rest = &bytes[at..];
+            let length = rest.iter().position(|byte| !is_bare(*byte));
+            Ok(at + length.unwrap_or(rest.len()))
+        }
+        _ => Err(Broken),
+    }
+}
+
+fn end_of_nest(bytes: &[u8], mut at: usize) -> Result<usize, Broken> {
+    let mut depth = 0usize;
+    loop {
+        match bytes.get(at) {
+            Some(b'"') => {
+                at = end_of_string(bytes, at)?;
+                continue;
+            }
+            Some(b'{' | b'[') => depth += 1,
+            Some(b'}' | b']') => {
+                depth -= 1;
+                if depth == 0 {
+                    return Ok(at + 1);
+                }
+            }
+            Some(b',' | b':' | b' ' | b'\t' | b'\r' | b'\n') => {}
+            Some(byte) if is_bare(*byte) => {}
+            // A letter of no literal: two records have run into each other.
+            _ => return Err(Broken),
+        }
+        at += 1;
+    }
+}
+
+/// Tells whether the byte can stand in a number or in `true`, `false`, `null`.
+fn is_bare(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'0'..=b'9'
+            | b'-'
+            | b'+'
+            | b'.'
+            | b'E'
+            | b'a'
+            | b'e'
+            | b'f'
+            | b'l'
+            | b'n'
+            | b'r'
+            | b's'
+            | b't'
+            | b'u'
+    )
+}

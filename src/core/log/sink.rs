@@ -1,0 +1,329 @@
+//! Where the messages of a log are gathered, and what is carried from line to line.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Head, Kind, LogFile, Message, Origin, Role, Skipped, Transcript, origin};
+
+/// What a decoder knows after the lines so far; enough to go on from there.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Carry {
+    /// The log's id, as found on disk.
+    pub id: String,
+    /// What the log says of itself so far.
+    pub head: Head,
+    /// What gave no message so far.
+    pub skipped: Skipped,
+    /// Prompts that wait to be handed to the model.
+    pub(super) queue: VecDeque<String>,
+    /// Summaries that may be of this log, by the record that they end with.
+    pub(super) summaries: Vec<(String, String)>,
+    doubles: Doubles,
+    recent: VecDeque<u64>,
+    turn: u64,
+}
+
+/// Texts that are to come a second time from the other of two sources.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Doubles {
+    waiting: VecDeque<(u64, i32)>,
+}
+
+/// One of two sources that tell the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The conversation as the model gets it.
+    Conversation,
+    /// The program's own account of it.
+    Account,
+}
+
+/// Where a record's messages go, and what they have in common.
+pub(super) struct Sink<'a> {
+    /// What is carried from record to record.
+    pub(super) carry: &'a mut Carry,
+    /// What the record's messages have in common.
+    pub(super) stamp: Stamp,
+    out: &'a mut Vec<Message>,
+    line: u64,
+}
+
+/// What the messages of one record have in common.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stamp {
+    pub(super) time: Option<i64>,
+    pub(super) id: Option<String>,
+    pub(super) reply: Option<String>,
+    pub(super) session: Option<String>,
+}
+
+/// How much of a prompt a head keeps, in characters.
+const PROMPT: usize = 300;
+/// How many texts are remembered for their second coming.
+const WAITING: usize = 64;
+/// How many ids are remembered in order to know a repeated one.
+const RECENT: usize = 512;
+
+impl Carry {
+    /// Returns what is known before the first line of `log`.
+    pub(super) fn new(log: &LogFile) -> Self {
+        let head = Head {
+            parent: log.parent.clone(),
+            ..Head::default()
+        };
+        Self {
+            id: log.id.clone(),
+            head,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the log that has been read to its end.
+    pub(super) fn into_transcript(self, messages: Vec<Message>) -> Transcript {
+        Transcript {
+            head: self.head,
+            messages,
+            skipped: self.skipped,
+        }
+    }
+}
+
+impl<'a> Sink<'a> {
+    /// Returns a sink for the record on `line`.
+    pub(super) fn new(carry: &'a mut Carry, out: &'a mut Vec<Message>, line: u64) -> Self {
+        Self {
+            carry,
+            stamp: Stamp::default(),
+            out,
+            line,
+        }
+    }
+
+    /// Goes on to the record on `line`.
+    pub(super) fn turn_to(&mut self, line: u64) {
+        self.line = line;
+        self.stamp = Stamp::default();
+    }
+
+    /// Returns what the log says of itself.
+    pub(super) fn head(&mut self) -> &mut Head {
+        &mut self.carry.head
+    }
+
+    /// Takes words of the person or in the person's place, split where both are in one.
+    pub(super) fn prompt(&mut self, text: String) {
+        if let Some(command) = origin::command(&text) {
+            self.say(Role::User, Origin::Written, command);
+            return;
+        }
+        let (injected, written) = origin::split(&text);
+        if injected.is_empty() {
+            self.say(Role::User, Origin::Written, text);
+            return;
+        }
+        let written = written.to_owned();
+        self.say(Role::User, Origin::Injected, injected.to_owned());
+        self.say(Role::User, Origin::Written, written);
+    }
+
+    /// Takes words; blank ones are no message.
+    pub(super) fn say(&mut self, role: Role, origin: Origin, text: String) {
+        if text.trim().is_empty() {
+            return;
+        }
+        if (role, origin) == (Role::User, Origin::Written) {
+            self.count_turn(&text);
+        }
+        self.push(role, Kind::Text, text).origin = origin;
+    }
+
+    /// Takes reasoning; a signature without words is no message.
+    pub(super) fn think(&mut self, text: String) {
+        if !text.trim().is_empty() {
+            self.push(Role::Assistant, Kind::Thinking, text);
+        }
+    }
+
+    /// Takes a tool's name and input.
+    pub(super) fn call(&mut self, tool: Option<String>, input: String) {
+        if tool.is_some() || !input.trim().is_empty() {
+            self.push(Role::Assistant, Kind::ToolCall, input).tool = tool;
+        }
+    }
+
+    /// Takes what a tool gave back.
+    pub(super) fn result(&mut self, tool: Option<String>, output: String) {
+        if !output.trim().is_empty() {
+            self.push(Role::Tool, Kind::ToolResult, output).tool = tool;
+        }
+    }
+
+    /// Takes a note of the program.
+    pub(super) fn notice(&mut self, text: String) {
+        if !text.trim().is_empty() {
+            self.push(Role::System, Kind::Notice, text).origin = Origin::Injected;
+        }
+    }
+
+    /// Tells whether `text` has already come from the other source.
+    pub(super) fn is_double(&mut self, source: Source, role: Role, text: &str) -> bool {
+        let key = key(role as u8, text.trim());
+        self.carry.doubles.is_double(key, source)
+    }
+
+    /// Tells whether a record with this id came not long ago.
+    pub(super) fn is_repeated(&mut self, id: &str) -> bool {
+        let key = key(0, id);
+        let recent = &mut self.carry.recent;
+        if recent.contains(&key) {
+            return true;
+        }
+        if recent.len() == RECENT {
+            recent.pop_front();
+        }
+        recent.push_back(key);
+        false
+    }
+
+    fn push(&mut self, role: Role, kind: Kind, text: String) -> &mut Message {
+        let stamp = self.stamp.clone();
+        self.carry.head.reach(stamp.time);
+        self.out.push(Message {
+            line: self.line,
+            role,
+            kind,
+            origin: Origin::Written,
+            time: stamp.time,
+            text,
+            id: stamp.id,
+            reply: stamp.reply,
+            tool: None,
+            session: stamp.session,
+        });
+        let last = self.out.len() - 1;
+        &mut self.out[last]
+    }
+
+    /// Counts a record's written words once, however many blocks they fill.
+    fn count_turn(&mut self, text: &str) {
+        let prompt: String = text.trim().chars().take(PROMPT).collect();
+        let head = &mut self.carry.head;
+        if head.first_prompt.is_none() {
+            head.first_prompt = Some(prompt.clone());
+        }
+        head.last_prompt = Some(prompt);
+        if self.carry.turn != self.line {
+            self.carry.turn = self.line;
+            head.turns += 1;
+        }
+    }
+}
+
+impl Doubles {
+    /// Tells whether `key` waits for `source`; if not, it waits for the other one.
+    fn is_double(&mut self, key: u64, source: Source) -> bool {
+        let step = match source {
+            Source::Conversation => 1,
+            Source::Account => -1,
+        };
+        let Some(at) = self.waiting.iter().position(|(known, _)| *known == key) else {
+            if self.waiting.len() == WAITING {
+                self.waiting.pop_front();
+            }
+            self.waiting.push_back((key, step));
+            return false;
+        };
+        let balance = &mut self.waiting[at].1;
+        let double = balance.signum() == -step;
+        *balance += step;
+        if *balance == 0 {
+            self.waiting.remove(at);
+        }
+        double
+    }
+}
+
+/// Returns a short hash that is the same in every run.
+fn key(salt: u8, text: &str) -> u64 {
+    let digest = blake3::Hasher::new()
+        .update(&[salt])
+        .update(text.as_bytes())
+        .finalize();
+    let mut key = [0; 8];
+    key.copy_from_slice(&digest.as_bytes()[..8]);
+    u64::from_le_bytes(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::Agent;
+    use super::super::fixture::log;
+    use super::*;
+
+    /// Returns what is carried after one prompt.
+    fn decoded(prompt: &str) -> Carry {
+        let mut carry = Carry::new(&log(Agent::Session, Path::new("log.jsonl")));
+        let mut messages = Vec::new();
+        Sink::new(&mut carry, &mut messages, 1).prompt(prompt.to_owned());
+        carry
+    }
+
+    #[test]
+    fn a_head_keeps_no_more_than_a_line_of_a_prompt() {
+        let head = decoded(&"é".repeat(5000)).head;
+        assert_eq!(
+            head.first_prompt.map(|prompt| prompt.chars().count()),
+            Some(PROMPT)
+        );
+    }
+
+    #[test]
+    fn a_text_from_two_sources_is_a_double_each_time_it_comes_again() {
+        use Source::{Account, Conversation};
+        let mut doubles = Doubles::default();
+        let steps = [
+            (Conversation, false),
+            (Conversation, false),
+            (Account, true),
+            (Account, true),
+            (Account, false),
+            (Conversation, true),
+        ];
+        for (number, (source, expected)) in steps.into_iter().enumerate() {
+            assert_eq!(doubles.is_double(7, source), expected, "step {number}");
+        }
+        assert!(doubles.waiting.is_empty());
+    }
+
+    #[test]
+    fn a_record_of_several_blocks_is_one_turn() {
+        let mut carry = Carry::default();
+        let mut messages = Vec::new();
+        let mut sink = Sink::new(&mut carry, &mut messages, 1);
+        sink.prompt("one".to_owned());
+        sink.prompt("two".to_owned());
+        sink.turn_to(2);
+        sink.prompt("three".to_owned());
+        sink.prompt("  \n".to_owned());
+        assert_eq!(messages.len(), 3);
+        assert_eq!(carry.head.turns, 2);
+        assert_eq!(carry.head.first_prompt.as_deref(), Some("one"));
+        assert_eq!(carry.head.last_prompt.as_deref(), Some("three"));
+    }
+
+    #[test]
+    fn an_id_is_repeated_until_it_is_long_past() {
+        let mut carry = Carry::default();
+        let mut messages = Vec::new();
+        let mut sink = Sink::new(&mut carry, &mut messages, 1);
+        assert!(!sink.is_repeated("a"));
+        assert!(sink.is_repeated("a"));
+        for number in 0..RECENT {
+            sink.is_repeated(&number.to_string());
+        }
+        assert!(!sink.is_repeated("a"));
+    }
+}
