@@ -1,4 +1,4 @@
-//! The domain: stores, layouts, changes, history.
+//! The domain: stores, layouts, changes, history; logs and their text.
 //!
 //! Knows no door. Everything of the outside world that it needs (where the data
 //! directory is, what day it is, who asks) comes in as a value.
@@ -6,6 +6,7 @@
 pub mod change;
 pub mod citation;
 pub mod config;
+pub mod corpus;
 pub mod discover;
 pub mod error;
 pub mod header;
@@ -16,5 +17,6 @@ pub mod log;
 pub mod memory;
 pub mod sandbox;
 pub mod store;
+pub mod text;
 
 pub use error::{Error, Result};

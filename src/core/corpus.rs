@@ -1,0 +1,796 @@
+//! The corpus: the decoded text of every log, cached, mapped and grown as logs grow.
+//!
+//! # On disk
+//!
+//! In the cache directory that a door hands in: one catalogue, small and replaced whole;
+//! and five packs that are only appended to and are mapped, not loaded. Words (what
+//! people and agents said, thought and were told) and tool text (calls and results) lie
+//! in packs of their own, in blocks of about 64 KB that messages are never cut by. The
+//! filters of all blocks lie together, so that a search that passes over most blocks
+//! touches nothing of them. Packs that are half garbage are copied into new ones.
+//!
+//! # What can be relied on
+//!
+//! A log that has grown costs its new bytes; one that was rewritten, cut short or
+//! replaced is read again; one that is gone is no longer shown. A last line without
+//! an end counts as far as it is a whole record, and is read again when it has grown.
+//! Of a message longer than [`LONGEST`] bytes the beginning is kept, see
+//! [`Message::is_cut`].
+//!
+//! Nothing that stands in the cache is trusted: what was damaged, cut or written by
+//! another version is read anew from the logs. Deleting the cache, at any time, costs time and
+//! nothing else.
+//!
+//! A corpus shows the logs as they were when it was made, whatever is built meanwhile.
+//! Pages that have been looked at stay resident until it is dropped; opening it again
+//! costs a millisecond.
+
+mod block;
+mod bytes;
+mod catalogue;
+mod filter;
+mod hand;
+mod pack;
+mod plan;
+mod refresh;
+mod source;
+mod state;
+mod view;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use crate::core::log::LogFile;
+use crate::core::{Error, Result};
+
+pub use block::{LONGEST, key};
+pub use view::{Block, Content, Log, Message};
+
+use catalogue::Catalogue;
+use pack::Maps;
+
+/// The two kinds of text, which are kept apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// What was said, thought, noted or injected; filters know the stems of its words.
+    Words,
+    /// What tools were given and gave back; filters know its folded words.
+    Tools,
+}
+
+/// What to do when another builder is at work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Busy {
+    /// Wait for it.
+    Wait,
+    /// Take the last complete corpus, if there is one, else wait.
+    TakeLast,
+}
+
+/// How a corpus is to be brought up to date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// How many threads may be used where there is much to read.
+    pub threads: usize,
+    /// What to do when another builder is at work.
+    pub busy: Busy,
+}
+
+/// How far a build has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// How many logs are to be read.
+    pub logs: usize,
+    /// How many have been read.
+    pub logs_done: usize,
+    /// About how many bytes are to be read.
+    pub bytes: u64,
+    /// How many have been read.
+    pub bytes_done: u64,
+}
+
+/// Watches a build, from the threads that do it.
+pub trait Progress: Sync {
+    /// Hears how far it has come, before each log.
+    fn advance(&self, tally: Tally);
+
+    /// Tells whether to stop; what has been read so far is kept.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+impl Progress for () {
+    fn advance(&self, _: Tally) {}
+}
+
+/// The text of all logs at one moment.
+#[derive(Debug)]
+pub struct Corpus {
+    cache: PathBuf,
+    catalogue: Catalogue,
+    maps: Maps,
+    /// The rows of the logs that are shown, in the order of [`Corpus::logs`].
+    shown: Vec<usize>,
+    /// Which of the shown logs an owner stands for, sorted by owner.
+    owners: Vec<(u32, usize)>,
+    checked: [Vec<AtomicU8>; 2],
+    is_damaged: AtomicBool,
+    unread: Vec<Error>,
+}
+
+impl Part {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Words, Self::Tools];
+
+    fn number(self) -> usize {
+        match self {
+            Self::Words => 0,
+            Self::Tools => 1,
+        }
+    }
+}
+
+impl Corpus {
+    /// Opens the corpus as the last build left it; `None` where there is none to use.
+    pub fn open(cache: &Path) -> Option<Self> {
+        // Packs may be replaced between the reading of the catalogue and their opening.
+        const TRIES: usize = 3;
+        (0..TRIES).find_map(|_| {
+            let catalogue = Catalogue::load(cache)?;
+            let maps = Maps::open(cache, catalogue.generation, catalogue.lengths)?;
+            let all: Vec<usize> = (0..catalogue.logs.len()).collect();
+            Some(Self::new(cache, catalogue, maps).showing(&all))
+        })
+    }
+
+    /// Returns the corpus of these logs, after reading what has changed in them.
+    ///
+    /// Costs no more than opening where nothing has changed. A log that cannot be read
+    /// is left out, see [`Corpus::unread`]; a log that is cached but not listed is not
+    /// shown, and stays cached as long as it exists.
+    pub fn refresh(
+        cache: &Path,
+        logs: &[LogFile],
+        effort: Effort,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        refresh::refresh(cache, logs, effort, progress)
+    }
+
+    fn new(cache: &Path, catalogue: Catalogue, maps: Maps) -> Self {
+        let unchecked = |count: usize| (0..count).map(|_| AtomicU8::new(0)).collect();
+        Self {
+            cache: cache.to_owned(),
+            checked: [0, 1].map(|part| unchecked(catalogue.blocks[part].len())),
+            catalogue,
+            maps,
+            shown: Vec::new(),
+            owners: Vec::new(),
+            is_damaged: AtomicBool::new(false),
+            unread: Vec::new(),
+        }
+    }
+
+    /// Shows the logs of these rows, in this order, and no others.
+    fn showing(mut self, rows: &[usize]) -> Self {
+        self.shown = rows.to_vec();
+        self.owners = Vec::with_capacity(rows.len());
+        for (log, row) in rows.iter().enumerate() {
+            let row = &self.catalogue.logs[*row];
+            let owners = [row.owner, row.tail_owner].into_iter();
+            self.owners
+                .extend(owners.filter(|owner| *owner != 0).map(|owner| (owner, log)));
+        }
+        self.owners.sort_unstable();
+        self
+    }
+
+    /// Says which logs could not be read.
+    fn without(mut self, unread: Vec<Error>) -> Self {
+        self.unread = unread;
+        self
+    }
+
+    /// Returns the logs, in the order of their indices in messages.
+    pub fn logs(&self) -> impl ExactSizeIterator<Item = Log<'_>> {
+        self.shown.iter().map(|row| Log {
+            corpus: self,
+            row: &self.catalogue.logs[*row],
+        })
+    }
+
+    /// Returns one log by its index in messages.
+    pub fn log(&self, log: usize) -> Option<Log<'_>> {
+        let row = self.catalogue.logs.get(*self.shown.get(log)?)?;
+        Some(Log { corpus: self, row })
+    }
+
+    /// Returns the blocks of a part; a log's messages come in the order of the log.
+    pub fn blocks(&self, part: Part) -> impl ExactSizeIterator<Item = Block<'_>> {
+        let rows = self.catalogue.blocks[part.number()].iter();
+        rows.enumerate().map(move |(number, row)| Block {
+            corpus: self,
+            row,
+            part,
+            number,
+        })
+    }
+
+    /// Returns one block by its number.
+    pub fn block(&self, part: Part, number: usize) -> Option<Block<'_>> {
+        let row = self.catalogue.blocks[part.number()].get(number)?;
+        Some(Block {
+            corpus: self,
+            row,
+            part,
+            number,
+        })
+    }
+
+    /// Returns the logs that the last refresh could not read.
+    pub fn unread(&self) -> &[Error] {
+        &self.unread
+    }
+
+    /// Tells whether damage was met; the next refresh then reads everything again.
+    pub fn is_damaged(&self) -> bool {
+        self.is_damaged.load(Ordering::Relaxed)
+    }
+
+    fn content(&self, part: Part, number: usize) -> Option<Content<'_>> {
+        self.block(part, number)?.read()
+    }
+
+    /// Notes damage, and takes the catalogue away so that the next refresh repairs it.
+    fn report_damage(&self) {
+        if !self.is_damaged.swap(true, Ordering::Relaxed) {
+            Catalogue::discard(&self.cache);
+        }
+    }
+
+    /// Returns the shown log that an owner stands for.
+    fn owned_by(&self, owner: u32) -> Option<usize> {
+        let at = self
+            .owners
+            .binary_search_by_key(&owner, |(owner, _)| *owner);
+        at.ok().map(|at| self.owners[at].1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+
+    use proptest::prelude::*;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::core::log::{self, Agent};
+    use crate::core::text::{Stems, Term, words};
+
+    const WAIT: Effort = Effort {
+        threads: 2,
+        busy: Busy::Wait,
+    };
+
+    /// A directory of logs and a cache, with a clock that ticks at every change.
+    struct House {
+        root: TempDir,
+        now: i64,
+    }
+
+    impl House {
+        fn new() -> Self {
+            let root = TempDir::new().expect("a temporary directory can be made");
+            Self { root, now: 0 }
+        }
+
+        fn cache(&self) -> PathBuf {
+            self.root.path().join("cache")
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.root.path().join(name)
+        }
+
+        /// Lets `change` have the file's bytes, and lists it as changed just now.
+        fn change(&mut self, name: &str, change: impl FnOnce(&mut Vec<u8>)) -> LogFile {
+            let path = self.path(name);
+            let mut bytes = fs::read(&path).unwrap_or_default();
+            let before = bytes.len();
+            change(&mut bytes);
+            if bytes.len() >= before && before > 0 {
+                // As agents do: the same file, longer.
+                let mut file = fs::OpenOptions::new()
+                    .write(true)
+                    .open(&path)
+                    .expect("it is there");
+                file.write_all(&bytes).expect("it can be written");
+            } else {
+                fs::write(&path, &bytes).expect("it can be written");
+            }
+            self.now += 1;
+            self.list(name)
+        }
+
+        fn list(&self, name: &str) -> LogFile {
+            let path = self.path(name);
+            LogFile {
+                agent: Agent::ClaudeCode,
+                id: name.to_owned(),
+                parent: None,
+                title: None,
+                size: fs::metadata(&path).map_or(0, |metadata| metadata.len()),
+                modified: Some(self.now),
+                path,
+            }
+        }
+
+        fn refresh(&self, logs: &[LogFile]) -> Corpus {
+            Corpus::refresh(&self.cache(), logs, WAIT, &()).expect("the corpus can be built")
+        }
+    }
+
+    fn prompt(text: &str) -> String {
+        let text = serde_json::to_string(text).expect("a string is JSON");
+        format!(
+            r#"{{"type":"user","uuid":"u{0}","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/w","sessionId":"s","message":{{"role":"user","content":{text}}}}}"#,
+            text.len()
+        ) + "\n"
+    }
+
+    fn result(text: &str) -> String {
+        let text = serde_json::to_string(text).expect("a string is JSON");
+        format!(
+            r#"{{"type":"user","uuid":"r","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t","content":{text}}}]}}}}"#
+        ) + "\n"
+    }
+
+    fn reply(text: &str) -> String {
+        let text = serde_json::to_string(text).expect("a string is JSON");
+        format!(
+            r#"{{"type":"assistant","uuid":"a","message":{{"id":"m1","role":"assistant","content":[{{"type":"thinking","thinking":"hm {0}"}},{{"type":"text","text":{text}}},{{"type":"tool_use","name":"Bash","input":{{"command":{text}}}}}]}}}}"#,
+            text.len()
+        ) + "\n"
+    }
+
+    /// All that the corpus says of a part of a log, in order.
+    fn told(corpus: &Corpus, log: usize, part: Part) -> Vec<Message<'_>> {
+        let blocks = corpus
+            .blocks(part)
+            .filter(|block| block.logs().any(|one| one == log));
+        let contents = blocks.filter_map(|block| block.read());
+        let messages = contents.flat_map(|content| content.messages().collect::<Vec<_>>());
+        messages
+            .map(|(_, message)| message)
+            .filter(|message| message.log == log)
+            .collect()
+    }
+
+    /// Compares the corpus with a naive reading of the logs that can be read.
+    fn check(corpus: &Corpus, logs: &[LogFile]) -> Result<(), TestCaseError> {
+        let read = logs
+            .iter()
+            .filter_map(|log| Some((log, log::read(log).ok()?)));
+        let mut count = 0;
+        for (log, transcript) in read {
+            count += 1;
+            let found = corpus.logs().position(|one| one.path() == log.path);
+            prop_assert!(found.is_some(), "{} is missing", log.path.display());
+            let found = found.unwrap_or_default();
+            for part in Part::ALL {
+                let all = transcript.messages.iter();
+                let expected: Vec<Message<'_>> = all
+                    .filter(|message| Part::of(message.kind) == part)
+                    .map(|message| Message {
+                        log: found,
+                        ..Message::of(message)
+                    })
+                    .collect();
+                prop_assert_eq!(told(corpus, found, part), expected);
+            }
+            let one = corpus.log(found).expect("it was found");
+            prop_assert_eq!(one.turns(), transcript.head.turns);
+            prop_assert_eq!(one.cwd(), transcript.head.cwd.as_deref());
+            let facts = one.facts();
+            prop_assert_eq!(facts, Some((transcript.head, transcript.skipped)));
+        }
+        prop_assert_eq!(corpus.logs().len(), count);
+        prop_assert!(!corpus.is_damaged());
+        Ok(())
+    }
+
+    fn assert_right(corpus: &Corpus, logs: &[LogFile]) {
+        check(corpus, logs).expect("the corpus is what the logs say");
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Append(usize, Vec<String>),
+        Cut(usize, prop::sample::Index),
+        Rewrite(usize, Vec<String>),
+        Remove(usize),
+        Compress(usize),
+        ForgetCache,
+    }
+
+    fn record() -> impl Strategy<Value = String> {
+        let text = "[a-zA-Z äé数\"\\\\\n\u{1b}]{1,60}";
+        prop_oneof![
+            4 => text.prop_map(|text| prompt(&text)),
+            4 => text.prop_map(|text| reply(&text)),
+            4 => text.prop_map(|text| result(&text)),
+            1 => "[a-z]{1,8}".prop_map(|title| format!(r#"{{"type":"ai-title","aiTitle":"{title}"}}"#) + "\n"),
+            1 => Just("\n".to_owned()),
+            1 => Just("{\"type\":\"user\",\"mess\n".to_owned()),
+            1 => text.prop_map(|text| prompt(&text).trim_end().to_owned()),
+        ]
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let records = || prop::collection::vec(record(), 1..6);
+        prop_oneof![
+            6 => (0usize..3, records()).prop_map(|(log, records)| Step::Append(log, records)),
+            2 => (0usize..3, any::<prop::sample::Index>()).prop_map(|(log, at)| Step::Cut(log, at)),
+            1 => (0usize..3, records()).prop_map(|(log, records)| Step::Rewrite(log, records)),
+            1 => (0usize..3).prop_map(Step::Remove),
+            1 => (0usize..3).prop_map(Step::Compress),
+            1 => Just(Step::ForgetCache),
+        ]
+    }
+
+    fn take(house: &mut House, names: &mut [String; 3], step: Step) -> Option<LogFile> {
+        match step {
+            Step::Append(log, records) if !names[log].ends_with(".zst") => {
+                let all = records.concat();
+                Some(house.change(&names[log], |bytes| bytes.extend_from_slice(all.as_bytes())))
+            }
+            Step::Cut(log, at) => Some(house.change(&names[log], |bytes| {
+                if !bytes.is_empty() {
+                    bytes.truncate(at.index(bytes.len()));
+                }
+            })),
+            Step::Rewrite(log, records) if !names[log].ends_with(".zst") => {
+                Some(house.change(&names[log], |bytes| *bytes = records.concat().into_bytes()))
+            }
+            Step::Remove(log) => {
+                // It may never have been made.
+                let _ = fs::remove_file(house.path(&names[log]));
+                None
+            }
+            Step::Compress(log) if !names[log].ends_with(".zst") => {
+                let old = house.path(&names[log]);
+                let bytes = fs::read(&old).ok()?;
+                names[log].push_str(".zst");
+                let packed = zstd::encode_all(bytes.as_slice(), 1).expect("memory is enough");
+                fs::remove_file(old).expect("it is there");
+                Some(house.change(&names[log], |bytes| *bytes = packed))
+            }
+            Step::ForgetCache => {
+                // It may not have been made yet.
+                let _ = fs::remove_dir_all(house.cache());
+                None
+            }
+            _ => None,
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn after_any_changes_the_corpus_is_what_a_fresh_reading_gives(
+            steps in prop::collection::vec(step(), 1..14),
+        ) {
+            let mut house = House::new();
+            let mut names = ["a.jsonl", "b.jsonl", "c.jsonl"].map(str::to_owned);
+            let mut logs: Vec<LogFile> = Vec::new();
+            for step in steps {
+                if let Some(log) = take(&mut house, &mut names, step) {
+                    logs.retain(|known| known.id.trim_end_matches(".zst") != log.id.trim_end_matches(".zst"));
+                    logs.push(log);
+                }
+                logs.retain(|log| log.path.exists());
+                let corpus = house.refresh(&logs);
+                check(&corpus, &logs)?;
+                let opened = Corpus::open(&house.cache());
+                if !logs.is_empty() {
+                    check(&opened.expect("it was just built"), &logs)?;
+                }
+            }
+        }
+
+        #[test]
+        fn filters_never_deny_a_word_that_is_there(
+            texts in prop::collection::vec("\\PC{0,200}", 1..20),
+        ) {
+            let mut house = House::new();
+            let all: String = texts.iter().map(|text| prompt(text) + &result(text)).collect();
+            let log = house.change("a.jsonl", |bytes| *bytes = all.into_bytes());
+            let corpus = house.refresh(&[log]);
+            let mut stems = Stems::default();
+            for part in Part::ALL {
+                for block in corpus.blocks(part) {
+                    let content = block.read().expect("it is whole");
+                    for (_, message) in content.messages() {
+                        for word in words(message.text) {
+                            let term = match part {
+                                Part::Words => stems.term(&word),
+                                Part::Tools => word.term(),
+                            };
+                            prop_assert!(block.may_contain(term), "{}", word.text);
+                        }
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn a_damaged_cache_is_never_a_panic_and_is_repaired(
+            file in any::<prop::sample::Index>(),
+            flips in prop::collection::vec((any::<prop::sample::Index>(), 0..8), 0..4),
+            cut in prop::option::of(any::<prop::sample::Index>()),
+        ) {
+            let mut house = House::new();
+            let text = prompt("first words") + &reply("an answer") + &result("some output");
+            let log = house.change("a.jsonl", |bytes| *bytes = text.into_bytes());
+            let logs = [log];
+            drop(house.refresh(&logs));
+            let entries = fs::read_dir(house.cache()).expect("it was made");
+            let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+            files.sort();
+            let path = &files[file.index(files.len())];
+            let mut bytes = fs::read(path).expect("it is there");
+            if !bytes.is_empty() {
+                for (at, bit) in flips {
+                    let at = at.index(bytes.len());
+                    bytes[at] ^= 1u8 << bit;
+                }
+                if let Some(cut) = cut {
+                    bytes.truncate(cut.index(bytes.len()));
+                }
+            }
+            fs::write(path, bytes).expect("it can be written");
+            if let Some(corpus) = Corpus::open(&house.cache()) {
+                for part in Part::ALL {
+                    corpus.blocks(part).for_each(|block| {
+                        block.may_contain(Term::of("answer"));
+                        told(&corpus, 0, part);
+                    });
+                }
+                corpus.logs().for_each(|log| drop(log.facts()));
+            }
+            check(&house.refresh(&logs), &logs)?;
+        }
+    }
+
+    #[test]
+    fn a_log_that_has_grown_is_not_read_from_its_beginning() {
+        let mut house = House::new();
+        let old: String = (0..200)
+            .map(|n| prompt(&format!("prompt number {n}")))
+            .collect();
+        let log = house.change("a.jsonl", |bytes| *bytes = old.clone().into_bytes());
+        house.refresh(&[log]);
+        // Far from both ends, where only a second reading would notice.
+        let log = house.change("a.jsonl", |bytes| {
+            let middle = bytes.len() / 2;
+            bytes[middle..middle + 400].fill(b'x');
+            bytes.extend_from_slice(prompt("the new one").as_bytes());
+        });
+        let corpus = house.refresh(&[log]);
+        let texts: Vec<&str> = told(&corpus, 0, Part::Words)
+            .iter()
+            .map(|m| m.text)
+            .collect();
+        assert_eq!(texts.len(), 201);
+        assert_eq!((texts[99], texts[200]), ("prompt number 99", "the new one"));
+    }
+
+    #[test]
+    fn a_log_that_was_replaced_by_a_longer_one_is_read_again() {
+        let mut house = House::new();
+        let old: String = (0..200)
+            .map(|n| prompt(&format!("prompt number {n}")))
+            .collect();
+        let log = house.change("a.jsonl", |bytes| *bytes = old.clone().into_bytes());
+        house.refresh(&[log]);
+        let new = old.replace("number 100", "Nummer 100") + &prompt("the new one");
+        fs::write(house.path("b"), new).expect("it can be written");
+        fs::rename(house.path("b"), house.path("a.jsonl")).expect("it can be moved");
+        let logs = [house.change("a.jsonl", |_| {})];
+        assert_right(&house.refresh(&logs), &logs);
+    }
+
+    #[test]
+    fn a_last_line_without_an_end_counts_once_it_is_a_whole_record() {
+        let mut house = House::new();
+        let second = prompt("second");
+        let (half, rest) = second.trim_end().split_at(60);
+        let mut counts = Vec::new();
+        for piece in [prompt("first").as_str(), half, rest, "\n", &prompt("third")] {
+            let log = house.change("a.jsonl", |bytes| bytes.extend_from_slice(piece.as_bytes()));
+            let logs = [log];
+            let corpus = house.refresh(&logs);
+            assert_right(&corpus, &logs);
+            counts.push(told(&corpus, 0, Part::Words).len());
+        }
+        assert_eq!(counts, [1, 1, 2, 2, 3]);
+    }
+
+    #[test]
+    fn a_log_that_vanishes_after_it_was_listed_is_left_out() {
+        let mut house = House::new();
+        let kept = house.change("a.jsonl", |bytes| *bytes = prompt("one").into_bytes());
+        let gone = house.change("b.jsonl", |bytes| *bytes = prompt("two").into_bytes());
+        fs::remove_file(&gone.path).expect("it is there");
+        let corpus = house.refresh(&[kept.clone(), gone]);
+        assert_right(&corpus, &[kept]);
+        assert!(corpus.unread().is_empty());
+    }
+
+    #[test]
+    fn logs_that_were_not_listed_are_hidden_and_stay_cached() {
+        struct Never;
+        impl Progress for Never {
+            fn advance(&self, tally: Tally) {
+                panic!("nothing is to be read, but {tally:?}");
+            }
+        }
+        let mut house = House::new();
+        let a = house.change("a.jsonl", |bytes| *bytes = prompt("one").into_bytes());
+        let b = house.change("b.jsonl", |bytes| *bytes = prompt("two").into_bytes());
+        let all = [a.clone(), b];
+        house.refresh(&all);
+        let some = std::slice::from_ref(&a);
+        let one = Corpus::refresh(&house.cache(), some, WAIT, &Never);
+        assert_right(&one.expect("it can be opened"), some);
+        let both = Corpus::refresh(&house.cache(), &all, WAIT, &Never);
+        assert_right(&both.expect("it can be opened"), &all);
+    }
+
+    #[test]
+    fn a_cancelled_build_keeps_what_it_has_read() {
+        struct AfterOne(std::sync::atomic::AtomicUsize);
+        impl Progress for AfterOne {
+            fn advance(&self, tally: Tally) {
+                self.0.store(tally.logs_done, Ordering::Relaxed);
+            }
+            fn is_cancelled(&self) -> bool {
+                self.0.load(Ordering::Relaxed) > 0
+            }
+        }
+        let mut house = House::new();
+        let logs: Vec<LogFile> = (0..4)
+            .map(|n| house.change(&format!("{n}.jsonl"), |b| *b = prompt("words").into_bytes()))
+            .collect();
+        let progress = AfterOne(Default::default());
+        let part = Corpus::refresh(&house.cache(), &logs, WAIT, &progress);
+        assert_eq!(part.expect("it can be built").logs().len(), 1);
+        assert_right(&house.refresh(&logs), &logs);
+    }
+
+    #[test]
+    fn deleting_the_cache_during_a_build_changes_nothing_but_time() {
+        struct Deletes(PathBuf);
+        impl Progress for Deletes {
+            fn advance(&self, _: Tally) {
+                // The second time there is nothing to delete.
+                let _ = fs::remove_dir_all(&self.0);
+            }
+        }
+        let mut house = House::new();
+        let log = house.change("a.jsonl", |bytes| *bytes = prompt("words").into_bytes());
+        let logs = [log];
+        let corpus = Corpus::refresh(&house.cache(), &logs, WAIT, &Deletes(house.cache()));
+        assert_right(&corpus.expect("it can be built"), &logs);
+        assert_right(&house.refresh(&logs), &logs);
+    }
+
+    #[test]
+    fn several_builders_and_readers_at_once_all_see_whole_logs() {
+        let mut house = House::new();
+        let logs: Vec<LogFile> = (0..12)
+            .map(|n| {
+                let text: String = (0..40)
+                    .map(|m| prompt(&format!("log {n} line {m}")))
+                    .collect();
+                house.change(&format!("{n}.jsonl"), |bytes| *bytes = text.into_bytes())
+            })
+            .collect();
+        std::thread::scope(|scope| {
+            for some in logs.chunks(6).chain(logs.chunks(4)) {
+                let house = &house;
+                scope.spawn(move || assert_right(&house.refresh(some), some));
+            }
+            scope.spawn(|| {
+                for corpus in (0..50).filter_map(|_| Corpus::open(&house.cache())) {
+                    for (at, log) in corpus.logs().enumerate() {
+                        assert_eq!(told(&corpus, at, Part::Words).len(), 40, "{}", log.id());
+                    }
+                }
+            });
+        });
+        assert_right(&house.refresh(&logs), &logs);
+    }
+
+    #[test]
+    fn while_another_builds_the_last_corpus_is_taken() {
+        let mut house = House::new();
+        let old = house.change("a.jsonl", |bytes| *bytes = prompt("old").into_bytes());
+        house.refresh(&[old]);
+        let lock = fs::File::create(house.cache().join("lock")).expect("it can be opened");
+        lock.lock().expect("it is free");
+        let new = house.change("a.jsonl", |b| b.extend_from_slice(prompt("new").as_bytes()));
+        let effort = Effort {
+            threads: 1,
+            busy: Busy::TakeLast,
+        };
+        let logs = [new];
+        let corpus = Corpus::refresh(&house.cache(), &logs, effort, &());
+        let corpus = corpus.expect("there is a last one");
+        assert_eq!(told(&corpus, 0, Part::Words).len(), 1);
+        drop(lock);
+        assert_right(&house.refresh(&logs), &logs);
+    }
+
+    #[test]
+    fn packs_that_are_half_garbage_are_replaced() {
+        let mut house = House::new();
+        let kept = house.change("kept.jsonl", |bytes| *bytes = prompt("kept").into_bytes());
+        let mut sizes = Vec::new();
+        let mut old = None;
+        for round in 0..8 {
+            let text: String = (0..700)
+                .map(|n| prompt(&format!("{round} {n} ").repeat(100)))
+                .collect();
+            let log = house.change("a.jsonl", |bytes| *bytes = text.into_bytes());
+            let logs = [kept.clone(), log];
+            let corpus = house.refresh(&logs);
+            assert_right(&corpus, &logs);
+            let entries = fs::read_dir(house.cache()).expect("it is there").flatten();
+            sizes.push(
+                entries
+                    .filter_map(|entry| entry.metadata().ok())
+                    .map(|m| m.len())
+                    .sum(),
+            );
+            // A reader of an old generation goes on with it.
+            old.get_or_insert(corpus);
+        }
+        let first: u64 = sizes[0];
+        assert!(sizes.iter().all(|size| *size < 4 * first), "{sizes:?}");
+        let old = old.expect("there was a first one");
+        assert_eq!(told(&old, 1, Part::Words).len(), 700);
+    }
+
+    #[test]
+    fn a_log_that_grows_line_by_line_leaves_few_blocks() {
+        let mut house = House::new();
+        let mut logs = Vec::new();
+        for n in 0..100 {
+            let line = prompt(&format!("line {n}"));
+            logs = vec![house.change("a.jsonl", |bytes| bytes.extend_from_slice(line.as_bytes()))];
+            house.refresh(&logs);
+        }
+        let corpus = house.refresh(&logs);
+        assert_right(&corpus, &logs);
+        assert_eq!(corpus.blocks(Part::Words).len(), 1);
+    }
+
+    #[test]
+    fn a_byte_of_a_block_leads_to_its_message() {
+        let mut house = House::new();
+        let text = prompt("one") + &prompt("two") + &prompt("three");
+        let log = house.change("a.jsonl", |bytes| *bytes = text.into_bytes());
+        let corpus = house.refresh(&[log]);
+        let content = corpus.block(Part::Words, 0).and_then(|block| block.read());
+        let content = content.expect("there is one");
+        for word in words(content.text()) {
+            let message = content.message(content.at(word.at)).expect("it is shown");
+            assert_eq!(message.text, word.text);
+        }
+    }
+}
