@@ -8,12 +8,18 @@ pub mod args;
 mod change;
 mod completions;
 mod context;
+mod gather;
 mod history;
 mod index;
+mod keep;
 mod list;
+mod log;
+mod logs;
 mod print;
 mod read;
+mod resume;
 mod select;
+mod stats;
 mod stores;
 mod undo;
 mod view;
@@ -120,6 +126,11 @@ fn dispatch(verb: &Verb, world: &World, printer: &mut Printer) -> Ended {
         Verb::Undo(args) => undo::undo(args, world, printer),
         Verb::Redo(args) => undo::redo(args, world, printer),
         Verb::Restore(args) => undo::restore(args, world, printer),
+        Verb::Logs(args) => logs::run(args, world, printer),
+        Verb::Log(args) => log::run(args, world, printer),
+        Verb::Resume(args) => resume::run(args, world, printer),
+        Verb::Keep(args) => keep::run(args, world, printer),
+        Verb::Stats(args) => stats::run(args, world, printer),
         Verb::Completions(args) => completions::run(args, printer),
         Verb::Man => completions::man(printer),
     }

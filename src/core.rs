@@ -11,6 +11,7 @@ pub mod discover;
 pub mod error;
 pub mod header;
 pub mod history;
+pub mod keep;
 pub mod layout;
 pub mod link;
 pub mod log;

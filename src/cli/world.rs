@@ -12,8 +12,9 @@ use super::args::Common;
 use crate::core::Error;
 use crate::core::change::{Author, Moment};
 use crate::core::config::{Settings, Warning};
-use crate::core::discover::{Reach, Surroundings};
+use crate::core::discover::{Reach, Surroundings, project_folders};
 use crate::core::history::History;
+use crate::core::log::Places;
 
 /// What the core is told of the outside world.
 #[derive(Debug)]
@@ -22,6 +23,12 @@ pub(super) struct World {
     pub(super) settings: Settings,
     pub(super) warnings: Vec<Warning>,
     pub(super) history: History,
+    /// Where agents keep their logs.
+    pub(super) places: Places,
+    /// Where copies of logs are kept.
+    pub(super) kept: PathBuf,
+    /// Where the text of the logs is cached.
+    pub(super) cache: PathBuf,
     pub(super) moment: Moment,
     pub(super) common: Common,
 }
@@ -52,6 +59,7 @@ impl World {
             cwd,
             home,
         };
+        let places = places(&base, &around);
         let (settings, warnings) = settings(common, &dirs)?;
         let now = jiff::Zoned::now();
         Ok(Self {
@@ -59,6 +67,9 @@ impl World {
             settings,
             warnings,
             history: history(dirs.data_dir().join("history")),
+            places,
+            kept: dirs.data_dir().join("kept"),
+            cache: dirs.cache_dir().join("corpus"),
             moment: Moment {
                 time: now.timestamp(),
                 today: now.date(),
@@ -81,6 +92,33 @@ impl World {
             Reach::Project
         }
     }
+}
+
+/// Where agents keep their logs, as their own variables say.
+fn places(base: &BaseDirs, around: &Surroundings) -> Places {
+    let mut places = Places::of_home(&around.home);
+    let set = |name: &str| {
+        env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    if set("CLAUDE_CONFIG_DIR").is_some() {
+        places.claude = vec![around.claude.clone()];
+    }
+    places.codex = vec![around.codex.clone()];
+    if let Some(home) = set("GEMINI_CLI_HOME") {
+        places.gemini = vec![home.join(".gemini"), home];
+    }
+    if let Some(home) = set("COPILOT_HOME") {
+        places.copilot = vec![home];
+    }
+    let data = base.data_dir().join("opencode");
+    if !places.opencode.contains(&data) {
+        places.opencode.push(data);
+    }
+    places.opencode_databases.extend(set("OPENCODE_DB"));
+    places.projects = project_folders(&around.cwd);
+    places
 }
 
 /// Defaults, then the file, then variables; flags are looked at where they matter.

@@ -220,6 +220,11 @@ impl Project {
     }
 }
 
+/// The working directory and the folders above it that belong to the same project.
+pub fn project_folders(cwd: &Path) -> Vec<PathBuf> {
+    Project::of(cwd).folders
+}
+
 /// The main work tree, when `root` is a linked one: its `.git` is a file that points there.
 fn main_worktree(root: &Path) -> Option<PathBuf> {
     let pointer = fs::read_to_string(root.join(".git")).ok()?;

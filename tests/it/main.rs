@@ -5,6 +5,7 @@ mod cli;
 mod concurrency;
 mod crash;
 mod layouts;
+mod logs;
 mod properties;
 mod rules;
 mod sandbox;

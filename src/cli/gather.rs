@@ -1,0 +1,191 @@
+//! The logs that are meant, and the corpus over them.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use super::Failure;
+use super::args::{LogFilter, RoleArg};
+use super::world::World;
+use crate::core::corpus::{Busy, Corpus, Effort, Log, Progress, Tally};
+use crate::core::discover::Reach;
+use crate::core::keep::kept;
+use crate::core::layout::Layout;
+use crate::core::log::{Agent, LogFile, Role, locate};
+
+impl World {
+    /// Every log that can be found, kept copies of swept ones included. With `--store`, those
+    /// of the named stores alone.
+    pub(super) fn log_files(&self) -> Result<Vec<LogFile>, Failure> {
+        let mut places = self.places.clone();
+        if !self.common.store.is_empty() {
+            places = Default::default();
+        }
+        let stores = self.stores()?;
+        let with_logs = stores
+            .iter()
+            .filter(|store| matches!(store.layout(), Layout::Session | Layout::Events));
+        places.stores = with_logs
+            .map(|store| store.root().path().to_owned())
+            .collect();
+        let mut found = locate(&places);
+        // A session of this project is found in its own place and as a store.
+        found.sort_by(|a, b| (a.agent, &a.path, &a.id).cmp(&(b.agent, &b.path, &b.id)));
+        found.dedup_by(|a, b| (a.agent, &a.path, &a.id) == (b.agent, &b.path, &b.id));
+        if self.common.store.is_empty() {
+            found.extend(kept(&self.kept, &found));
+        }
+        Ok(found)
+    }
+
+    /// The corpus of `logs`, brought up to date; on a terminal it tells how far it has come.
+    pub(super) fn corpus(&self, logs: &[LogFile]) -> Result<Corpus, Failure> {
+        let effort = Effort {
+            threads: 2,
+            busy: Busy::TakeLast,
+        };
+        let told = Told::new();
+        let corpus = Corpus::refresh(&self.cache, logs, effort, &told);
+        told.clear();
+        Ok(corpus?)
+    }
+
+    /// Whether a log belongs to the current project, or everything is asked for.
+    pub(super) fn is_meant(&self, log: &Log<'_>) -> bool {
+        if self.reach() == Reach::Everything || !self.common.store.is_empty() {
+            return true;
+        }
+        let Some(root) = self.places.projects.last() else {
+            return true;
+        };
+        log.cwd()
+            .is_some_and(|cwd| Path::new(cwd).starts_with(root))
+            || self
+                .places
+                .projects
+                .iter()
+                .any(|folder| log.path().starts_with(folder))
+    }
+
+    /// The filter with its words understood.
+    pub(super) fn understood<'a>(&self, filter: &'a LogFilter) -> Result<Filter<'a>, Failure> {
+        let agent = match &filter.agent {
+            Some(name) => Some(Agent::named(name).ok_or_else(|| no_agent(name))?),
+            None => None,
+        };
+        let since = match &filter.since {
+            Some(text) => Some(self.time(text)?),
+            None => None,
+        };
+        Ok(Filter {
+            agent,
+            since,
+            project: filter.project.as_deref(),
+        })
+    }
+
+    /// A day, or so long ago, in milliseconds since 1970.
+    fn time(&self, text: &str) -> Result<i64, Failure> {
+        let unclear = || {
+            Failure::Asked(format!(
+                "'{text}' is no time; give a day such as 2026-01-31 or an age such as 36h, 30d, 2w"
+            ))
+        };
+        if let Ok(day) = text.parse::<jiff::civil::Date>() {
+            let start = day
+                .to_zoned(jiff::tz::TimeZone::system())
+                .map_err(|_| unclear())?;
+            return Ok(start.timestamp().as_millisecond());
+        }
+        let unit = text.chars().last().ok_or_else(unclear)?;
+        let hours: i64 = match unit {
+            'h' => 1,
+            'd' => 24,
+            'w' => 24 * 7,
+            'y' => 24 * 365,
+            _ => return Err(unclear()),
+        };
+        let number: i64 = text[..text.len() - 1].parse().map_err(|_| unclear())?;
+        let ago = number.checked_mul(hours * 3_600_000).ok_or_else(unclear)?;
+        Ok(self.moment.time.as_millisecond() - ago)
+    }
+}
+
+fn no_agent(name: &str) -> Failure {
+    let known: Vec<&str> = Agent::all().map(Agent::name).collect();
+    Failure::Asked(format!("no agent '{name}'; there are {}", known.join(", ")))
+}
+
+/// Which logs to show.
+pub(super) struct Filter<'a> {
+    agent: Option<Agent>,
+    since: Option<i64>,
+    project: Option<&'a str>,
+}
+
+impl Filter<'_> {
+    pub(super) fn lets(&self, world: &World, log: &Log<'_>) -> bool {
+        let meant = match self.project {
+            Some(part) => log.cwd().is_some_and(|cwd| cwd.contains(part)),
+            None => world.is_meant(log),
+        };
+        meant
+            && self.agent.is_none_or(|agent| log.agent() == Some(agent))
+            && self.since.is_none_or(|since| last_change(log) >= since)
+    }
+}
+
+/// When something was last said in a log, or else when its file was last changed.
+pub(super) fn last_change(log: &Log<'_>) -> i64 {
+    let said = log.span().map(|(_, last)| last);
+    said.or(log.stamp().1).unwrap_or(0)
+}
+
+impl From<RoleArg> for Role {
+    fn from(role: RoleArg) -> Self {
+        match role {
+            RoleArg::User => Self::User,
+            RoleArg::Assistant => Self::Assistant,
+            RoleArg::System => Self::System,
+            RoleArg::Tool => Self::Tool,
+        }
+    }
+}
+
+/// A line on standard error that tells how far the reading of logs has come.
+struct Told {
+    terminal: bool,
+    percent: AtomicI64,
+}
+
+impl Told {
+    fn new() -> Self {
+        Self {
+            terminal: io::stderr().is_terminal(),
+            percent: AtomicI64::new(-1),
+        }
+    }
+
+    fn clear(&self) {
+        if self.terminal && self.percent.load(Ordering::Relaxed) >= 0 {
+            // The line is a courtesy; without standard error it is not missed.
+            drop(io::stderr().write_all(b"\r\x1b[K"));
+        }
+    }
+}
+
+impl Progress for Told {
+    fn advance(&self, tally: Tally) {
+        if !self.terminal || tally.bytes == 0 {
+            return;
+        }
+        let percent = i64::try_from(tally.bytes_done * 100 / tally.bytes).unwrap_or(100);
+        if self.percent.swap(percent, Ordering::Relaxed) != percent {
+            let line = format!(
+                "\r\x1b[Kreading logs: {} of {}, {percent} %",
+                tally.logs_done, tally.logs
+            );
+            drop(io::stderr().write_all(line.as_bytes()));
+        }
+    }
+}

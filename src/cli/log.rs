@@ -1,0 +1,193 @@
+//! `tome log`: one conversation, readable, as Markdown or as JSON.
+
+use serde_json::{Value, json};
+
+use super::args::LogArgs;
+use super::print::{Printer, Role as Paint};
+use super::world::World;
+use super::{Ended, Failure, Outcome};
+use crate::core::Error;
+use crate::core::log::{Kind, LogFile, Message, Origin, Role, Transcript, clean, mask, read};
+use crate::core::memory::one_line;
+
+impl World {
+    /// The log with this id, or the only one whose id starts with it.
+    pub(super) fn log_named(&self, id: &str) -> Result<LogFile, Failure> {
+        let files = self.log_files()?;
+        if let Some(exact) = files.iter().find(|log| log.id == id) {
+            return Ok(exact.clone());
+        }
+        let mut found = files.into_iter().filter(|log| log.id.starts_with(id));
+        match (found.next(), found.next()) {
+            (Some(log), None) => Ok(log),
+            (Some(first), Some(second)) => Err(Failure::Asked(format!(
+                "more than one log starts with {id}: {}, {}; give more of the id",
+                first.id, second.id
+            ))),
+            (None, _) => Err(Error::not_found(format!("log {id}")).into()),
+        }
+    }
+}
+
+pub(super) fn run(args: &LogArgs, world: &World, printer: &mut Printer) -> Ended {
+    let file = world.log_named(&args.id)?;
+    let transcript = read(&file)?;
+    let shown: Vec<&Message> = transcript
+        .messages
+        .iter()
+        .filter(|message| is_shown(message, args))
+        .collect();
+    let telling = Telling { args };
+    if printer.is_json() {
+        let messages: Vec<Value> = shown.iter().map(|message| telling.json(message)).collect();
+        printer.object(json!({
+            "agent": file.agent.name(),
+            "id": file.id,
+            "path": file.path,
+            "head": transcript.head,
+            "skipped": transcript.skipped,
+            "messages": messages,
+        }))?;
+    } else if args.markdown {
+        let text = telling.markdown(&file, &transcript, &shown);
+        printer.content(text.as_bytes())?;
+    } else {
+        telling.plain(printer, &file, &shown)?;
+    }
+    Ok(if shown.is_empty() {
+        Outcome::Nothing
+    } else {
+        Outcome::Done
+    })
+}
+
+fn is_shown(message: &Message, args: &LogArgs) -> bool {
+    args.role
+        .is_none_or(|role| Role::from(role) == message.role)
+        && (args.injected || message.origin == Origin::Written)
+        && match message.kind {
+            Kind::Thinking => args.thinking,
+            // A result in full, or the line of its call alone.
+            Kind::ToolResult => args.tools,
+            Kind::Text | Kind::ToolCall | Kind::Notice => true,
+        }
+}
+
+/// How messages are put into words.
+struct Telling<'a> {
+    args: &'a LogArgs,
+}
+
+impl Telling<'_> {
+    /// The text, safe for a terminal and without secrets.
+    fn text(&self, message: &Message) -> String {
+        let text = clean(&message.text);
+        if self.args.unmasked {
+            text
+        } else {
+            mask(&text)
+        }
+    }
+
+    /// A tool call on one line.
+    fn call(&self, message: &Message) -> String {
+        const LONGEST: usize = 100;
+        let text = one_line(&self.text(message));
+        let mut short: String = text.chars().take(LONGEST).collect();
+        if short.len() < text.len() {
+            short.push('…');
+        }
+        format!("▸ {} {short}", message.tool.as_deref().unwrap_or("tool"))
+    }
+
+    fn is_line(&self, message: &Message) -> bool {
+        message.kind == Kind::ToolCall && !self.args.tools
+    }
+
+    fn json(&self, message: &Message) -> Value {
+        json!({
+            "line": message.line,
+            "role": message.role,
+            "kind": message.kind,
+            "origin": message.origin,
+            "time": message.time.and_then(stamp),
+            "text": self.text(message),
+            "tool": message.tool,
+            "id": message.id,
+        })
+    }
+
+    fn plain(
+        &self,
+        printer: &mut Printer,
+        file: &LogFile,
+        shown: &[&Message],
+    ) -> Result<(), Failure> {
+        let mut before: Option<&Message> = None;
+        for message in shown {
+            if before.is_none_or(|before| speaker(file, before) != speaker(file, message)) {
+                if before.is_some() {
+                    printer.line("")?;
+                }
+                let who = printer.paint(Paint::Strong, speaker(file, message));
+                let when = message.time.and_then(stamp).unwrap_or_default();
+                let when = printer.paint(Paint::Quiet, &when);
+                printer.painted(format!("{who}  {when}").trim_end())?;
+            }
+            if self.is_line(message) {
+                let line = printer.paint(Paint::Quiet, &format!("  {}", self.call(message)));
+                printer.painted(&line)?;
+            } else {
+                printer.line(self.text(message).trim_end())?;
+            }
+            before = Some(message);
+        }
+        Ok(())
+    }
+
+    fn markdown(&self, file: &LogFile, transcript: &Transcript, shown: &[&Message]) -> String {
+        let title = transcript.head.title.as_deref().or(file.title.as_deref());
+        let mut out = format!("# {}\n", one_line(&clean(title.unwrap_or(&file.id))));
+        let mut before: Option<&Message> = None;
+        for message in shown {
+            if before.is_none_or(|before| speaker(file, before) != speaker(file, message)) {
+                let when = message.time.and_then(stamp).unwrap_or_default();
+                let heading = format!("{} {when}", speaker(file, message));
+                out.push_str(&format!("\n## {}\n", heading.trim_end()));
+            }
+            let text = self.text(message);
+            out.push_str(&match message.kind {
+                _ if self.is_line(message) => {
+                    format!("\n`{}`\n", self.call(message).replace('`', "'"))
+                }
+                Kind::ToolCall | Kind::ToolResult => format!("\n{}\n", fenced(&text)),
+                Kind::Thinking => format!("\n> {}\n", text.trim_end().replace('\n', "\n> ")),
+                Kind::Text | Kind::Notice => format!("\n{}\n", text.trim_end()),
+            });
+            before = Some(message);
+        }
+        out
+    }
+}
+
+/// A code block whose fence is longer than any in the text.
+fn fenced(text: &str) -> String {
+    let runs = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(runs.max(2) + 1);
+    format!("{fence}\n{}\n{fence}", text.trim_end())
+}
+
+fn speaker(file: &LogFile, message: &Message) -> &'static str {
+    match (message.role, message.origin) {
+        (Role::User, Origin::Written) => "you",
+        (Role::User, Origin::Injected) => "injected",
+        (Role::Assistant, _) => file.agent.name(),
+        (Role::System, _) => "notice",
+        (Role::Tool, _) => "tool",
+    }
+}
+
+fn stamp(ms: i64) -> Option<String> {
+    let time = jiff::Timestamp::from_millisecond(ms).ok()?;
+    Some(time.strftime("%Y-%m-%d %H:%M").to_string())
+}

@@ -1,0 +1,121 @@
+//! `tome logs`: the conversations that agents have logged, newest first.
+
+use serde_json::{Value, json};
+
+use super::args::LogsArgs;
+use super::gather::last_change;
+use super::print::{Cell, Printer, Role as Paint, age};
+use super::world::World;
+use super::{Ended, Outcome};
+use crate::core::corpus::{Corpus, Log, Part};
+use crate::core::layout::size;
+use crate::core::log::{Role, clean};
+use crate::core::memory::one_line;
+
+pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> Ended {
+    let files = world.log_files()?;
+    let corpus = world.corpus(&files)?;
+    let filter = world.understood(&args.filter)?;
+    let speaks = args.role.map(|role| speakers(&corpus, role.into()));
+    let mut logs: Vec<(usize, Log<'_>)> = corpus
+        .logs()
+        .enumerate()
+        .filter(|(_, log)| filter.lets(world, log))
+        .filter(|(number, _)| speaks.as_ref().is_none_or(|speaks| speaks[*number]))
+        .filter(|(number, _)| args.subagents || files[*number].parent.is_none())
+        .collect();
+    logs.sort_by_key(|(_, log)| std::cmp::Reverse(last_change(log)));
+    logs.truncate(args.limit);
+    for error in corpus.unread() {
+        super::print::complain(&format!("warning: {error}"));
+    }
+    if printer.is_json() {
+        let list: Vec<Value> = logs
+            .iter()
+            .map(|(number, log)| as_json(log, files[*number].parent.as_deref()))
+            .collect();
+        printer.object(json!({ "logs": list }))?;
+    } else {
+        let rows: Vec<Vec<Cell>> = logs.iter().map(|(_, log)| row(log, world)).collect();
+        printer.table(&rows)?;
+    }
+    Ok(if logs.is_empty() {
+        Outcome::Nothing
+    } else {
+        Outcome::Done
+    })
+}
+
+/// Which logs have a message of this role.
+fn speakers(corpus: &Corpus, role: Role) -> Vec<bool> {
+    let mut speaks = vec![false; corpus.logs().len()];
+    for part in Part::ALL {
+        for block in corpus.blocks(part) {
+            let Some(content) = block.read() else {
+                continue;
+            };
+            for (_, message) in content
+                .messages()
+                .filter(|(_, message)| message.role == role)
+            {
+                if let Some(speaks) = speaks.get_mut(message.log) {
+                    *speaks = true;
+                }
+            }
+        }
+    }
+    speaks
+}
+
+fn row(log: &Log<'_>, world: &World) -> Vec<Cell> {
+    const LONGEST: usize = 72;
+    let head = log.facts().map(|(head, _)| head).unwrap_or_default();
+    let title = log.title().map(str::to_owned);
+    let title = title.or(head.first_prompt).unwrap_or_default();
+    let title = one_line(&clean(&title));
+    let mut short: String = title.chars().take(LONGEST).collect();
+    if short.len() < title.len() {
+        short.push('…');
+    }
+    let id: String = log.id().chars().take(13).collect();
+    let project = log.cwd().map(|cwd| world.short_path(cwd.as_ref()));
+    let now = world.moment.time.as_millisecond();
+    vec![
+        Cell::new(Paint::Strong, id),
+        Cell::plain(log.agent().map_or("", |agent| agent.name())),
+        Cell::number(Paint::Plain, age(last_change(log), now)),
+        Cell::number(Paint::Quiet, format!("{} turns", log.turns())),
+        Cell::number(Paint::Quiet, size(log.stamp().0)),
+        Cell::new(Paint::Quiet, project.unwrap_or_default()),
+        Cell::plain(short),
+    ]
+}
+
+fn as_json(log: &Log<'_>, parent: Option<&str>) -> Value {
+    let (head, skipped) = log.facts().unwrap_or_default();
+    let time = |ms: Option<i64>| {
+        let time = ms.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+        time.map(|time| time.to_string())
+    };
+    let span = log.span();
+    json!({
+        "agent": log.agent().map(|agent| agent.name()),
+        "id": log.id(),
+        "path": log.path(),
+        "parent": parent.map(str::to_owned).or(head.parent),
+        "fork_of": head.fork_of,
+        "project": log.cwd(),
+        "branch": head.branch,
+        "model": head.model,
+        "title": log.title(),
+        "first_prompt": head.first_prompt,
+        "last_prompt": head.last_prompt,
+        "turns": log.turns(),
+        "size": log.stamp().0,
+        "words": log.text_bytes(Part::Words),
+        "tools": log.text_bytes(Part::Tools),
+        "first": time(span.map(|span| span.0)),
+        "last": time(span.map(|span| span.1)),
+        "skipped": skipped,
+    })
+}

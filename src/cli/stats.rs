@@ -1,0 +1,126 @@
+//! `tome stats`: what the logs hold, per agent and project.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::args::StatsArgs;
+use super::print::{Cell, Printer, Role};
+use super::world::World;
+use super::{Ended, Outcome};
+use crate::core::corpus::{Corpus, Part};
+
+/// What was counted of one agent in one project.
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    sessions: u64,
+    messages: u64,
+    turns: u64,
+    bytes: u64,
+    words: u64,
+    tools: u64,
+}
+
+pub(super) fn run(args: &StatsArgs, world: &World, printer: &mut Printer) -> Ended {
+    let files = world.log_files()?;
+    let corpus = world.corpus(&files)?;
+    let filter = world.understood(&args.filter)?;
+    let messages = messages(&corpus);
+    let mut counts: BTreeMap<(&str, String), Count> = BTreeMap::new();
+    for (number, log) in corpus.logs().enumerate() {
+        if !filter.lets(world, &log) {
+            continue;
+        }
+        let project = log.cwd().map(|cwd| world.short_path(cwd.as_ref()));
+        let agent = log.agent().map_or("", |agent| agent.name());
+        let count = counts
+            .entry((agent, project.unwrap_or_default()))
+            .or_default();
+        // A subagent's log is part of the session that started it.
+        count.sessions += u64::from(files[number].parent.is_none());
+        count.messages += messages[number];
+        count.turns += log.turns();
+        count.bytes += log.stamp().0;
+        count.words += log.text_bytes(Part::Words);
+        count.tools += log.text_bytes(Part::Tools);
+    }
+    if printer.is_json() {
+        let list: Vec<Value> = counts
+            .iter()
+            .map(|(key, count)| as_json(key, count))
+            .collect();
+        printer.object(json!({ "stats": list }))?;
+    } else {
+        table(printer, &counts)?;
+    }
+    Ok(if counts.is_empty() {
+        Outcome::Nothing
+    } else {
+        Outcome::Done
+    })
+}
+
+/// How many messages each log has.
+fn messages(corpus: &Corpus) -> Vec<u64> {
+    let mut counts = vec![0; corpus.logs().len()];
+    for part in Part::ALL {
+        for content in corpus.blocks(part).filter_map(|block| block.read()) {
+            for (_, message) in content.messages() {
+                if let Some(count) = counts.get_mut(message.log) {
+                    *count += 1;
+                }
+            }
+        }
+    }
+    counts
+}
+
+fn table(printer: &mut Printer, counts: &BTreeMap<(&str, String), Count>) -> std::io::Result<()> {
+    let titles = [
+        "AGENT",
+        "PROJECT",
+        "SESSIONS",
+        "TURNS",
+        "MESSAGES",
+        "SIZE",
+        "WORDS",
+        "TOOL TEXT",
+        "OTHER",
+    ];
+    let mut rows = vec![titles.map(|title| Cell::new(Role::Quiet, title)).to_vec()];
+    for ((agent, project), count) in counts {
+        let share = |part: u64| format!("{} %", (part * 100).checked_div(count.bytes).unwrap_or(0));
+        let other = count.bytes.saturating_sub(count.words + count.tools);
+        rows.push(vec![
+            Cell::new(Role::Strong, *agent),
+            Cell::plain(project),
+            Cell::number(Role::Plain, count.sessions.to_string()),
+            Cell::number(Role::Plain, count.turns.to_string()),
+            Cell::number(Role::Plain, count.messages.to_string()),
+            Cell::number(Role::Plain, megabytes(count.bytes)),
+            Cell::number(Role::Quiet, share(count.words)),
+            Cell::number(Role::Quiet, share(count.tools)),
+            Cell::number(Role::Quiet, share(other)),
+        ]);
+    }
+    printer.table(&rows)
+}
+
+fn megabytes(bytes: u64) -> String {
+    let tenths = bytes * 10 / (1 << 20);
+    format!("{}.{} MB", tenths / 10, tenths % 10)
+}
+
+fn as_json((agent, project): &(&str, String), count: &Count) -> Value {
+    json!({
+        "agent": agent,
+        "project": project,
+        "sessions": count.sessions,
+        "turns": count.turns,
+        "messages": count.messages,
+        "bytes": count.bytes,
+        "words": count.words,
+        "tools": count.tools,
+        "other": count.bytes.saturating_sub(count.words + count.tools),
+    })
+}

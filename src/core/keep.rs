@@ -1,0 +1,156 @@
+//! Copies of logs that an agent would sweep away, kept in tome's data directory.
+//!
+//! Claude Code deletes its logs after thirty days. A kept log is a copy of the file, byte for
+//! byte, with a small description beside it; it is read and searched like the one it was copied
+//! from, and stands in for it once that one is gone.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::log::LogFile;
+use super::{Error, Result};
+
+/// What stands beside the copy of a log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Description {
+    /// The log as it was found; its path is the original's.
+    #[serde(flatten)]
+    log: LogFile,
+    /// The name of the copy.
+    copy: String,
+}
+
+/// Copies `log` to `dir`; a copy from an earlier time is replaced.
+pub fn keep(dir: &Path, log: &LogFile) -> Result<PathBuf> {
+    if log.size == 0 && !log.path.is_file() {
+        return Err(not_a_file(log));
+    }
+    let folder = dir.join(log.agent.name());
+    fs::create_dir_all(&folder).map_err(|e| Error::io(&folder, e))?;
+    let ending = log.path.file_name().and_then(|name| {
+        let name = name.to_str()?;
+        Some(name[name.find('.')?..].to_owned())
+    });
+    let copy = format!("{}{}", safe_name(log), ending.unwrap_or_default());
+    let path = folder.join(&copy);
+    replace(&path, |temp| fs::copy(&log.path, temp).map(drop))
+        .map_err(|e| Error::io(&log.path, e))?;
+    let description = Description {
+        log: log.clone(),
+        copy,
+    };
+    let beside = folder.join(format!("{}.json", safe_name(log)));
+    let text = serde_json::to_vec(&description).map_err(|e| Error::io(&beside, e.into()))?;
+    replace(&beside, |temp| fs::write(temp, &text)).map_err(|e| Error::io(&beside, e))?;
+    Ok(path)
+}
+
+fn not_a_file(log: &LogFile) -> Error {
+    Error::refused(
+        log.path.display().to_string(),
+        "this session is no file of its own; its agent's database keeps it",
+    )
+}
+
+/// A name for the copy: the session's id, told apart by where it was.
+fn safe_name(log: &LogFile) -> String {
+    let plain = |c: char| {
+        if c.is_alphanumeric() || c == '-' {
+            c
+        } else {
+            '_'
+        }
+    };
+    let id: String = log.id.chars().map(plain).collect();
+    let place = blake3::hash(log.path.as_os_str().as_encoded_bytes()).to_hex();
+    format!("{id}-{}", &place[..8])
+}
+
+/// Makes a file beside `path` and puts it in its place, flushed.
+fn replace(path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    let temp = path.with_extension(format!("tmp{}", std::process::id()));
+    let made = make(&temp)
+        .and_then(|()| File::open(&temp)?.sync_all())
+        .and_then(|()| fs::rename(&temp, path));
+    if made.is_err() {
+        // Half a copy is of no use; the error that matters is in `made`.
+        drop(fs::remove_file(&temp));
+    }
+    made
+}
+
+/// The kept logs whose originals are not among `found`.
+pub fn kept(dir: &Path, found: &[LogFile]) -> Vec<LogFile> {
+    let there: HashSet<&Path> = found.iter().map(|log| log.path.as_path()).collect();
+    let folders = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut kept: Vec<LogFile> = folders
+        .flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten())
+        .filter(|file| file.path().extension().is_some_and(|e| e == "json"))
+        .filter_map(|file| described(&file.path()))
+        .filter(|(original, _)| !there.contains(original.as_path()))
+        .map(|(_, log)| log)
+        .collect();
+    kept.sort_by(|a, b| a.path.cmp(&b.path));
+    kept
+}
+
+/// The original's path and the copy as a log, from its description.
+fn described(beside: &Path) -> Option<(PathBuf, LogFile)> {
+    let description: Description = serde_json::from_slice(&fs::read(beside).ok()?).ok()?;
+    let path = beside.parent()?.join(&description.copy);
+    let size = fs::metadata(&path).ok()?.len();
+    let original = description.log.path.clone();
+    let log = LogFile {
+        path,
+        size,
+        ..description.log
+    };
+    Some((original, log))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::log::{Agent, read};
+
+    fn log(path: PathBuf) -> LogFile {
+        LogFile {
+            agent: Agent::Session,
+            size: fs::metadata(&path).map_or(0, |meta| meta.len()),
+            path,
+            id: "one/../two".to_owned(),
+            parent: None,
+            title: None,
+            modified: Some(5),
+        }
+    }
+
+    #[test]
+    fn a_kept_log_stands_in_for_its_original_once_that_is_gone() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let original = temp.path().join("messages.jsonl");
+        fs::write(&original, "{\"role\":\"user\",\"content\":\"keep this\"}\n").expect("a file");
+        let found = [log(original.clone())];
+        let dir = temp.path().join("kept");
+        let copy = keep(&dir, &found[0]).expect("kept");
+        assert!(copy.starts_with(&dir));
+        assert_eq!(kept(&dir, &found), []);
+        fs::remove_file(&original).expect("swept");
+        let stand_ins = kept(&dir, &[]);
+        assert_eq!(stand_ins.len(), 1);
+        let transcript = read(&stand_ins[0]).expect("reads");
+        assert_eq!(transcript.messages[0].text, "keep this");
+        assert_eq!(stand_ins[0].id, "one/../two");
+    }
+
+    #[test]
+    fn a_session_in_a_database_is_refused() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let error = keep(temp.path(), &log(temp.path().join("absent.db"))).expect_err("refused");
+        assert!(error.to_string().contains("no file of its own"), "{error}");
+    }
+}

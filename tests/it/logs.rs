@@ -1,0 +1,218 @@
+//! The verbs over raw logs: what agents said is listed, shown, kept, and never touched.
+
+use serde_json::Value;
+
+use crate::support::{Home, tree};
+
+const ID: &str = "11111111-2222-4333-8444-555555555555";
+
+fn record(home: &Home, kind: &str, content: &str, more: &str) -> String {
+    let cwd = home.project();
+    let cwd = cwd.display();
+    format!(
+        "{{\"type\":\"{kind}\",\"uuid\":\"{:x}\",\"parentUuid\":null,\"sessionId\":\"{ID}\",\"timestamp\":\"2026-02-11T10:00:00.000Z\",\"cwd\":\"{cwd}\",\"message\":{{\"role\":\"{kind}\",\"content\":{content}}}{more}}}\n",
+        content.len() * 31 + more.len()
+    )
+}
+
+/// A conversation of Claude Code in the project, and one of Codex elsewhere.
+fn conversations(home: &Home) -> String {
+    let path = format!(
+        ".claude/projects/{}/{ID}.jsonl",
+        home.project()
+            .display()
+            .to_string()
+            .replace(|c: char| !c.is_ascii_alphanumeric(), "-")
+    );
+    let mut log = String::new();
+    log.push_str(&record(home, "user", "\"why does \\u001b[31mrotation\\u001b[0m fail? key sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789\"", ""));
+    log.push_str(&record(
+        home,
+        "user",
+        "\"<system-reminder>hidden words</system-reminder>\"",
+        ",\"isMeta\":true",
+    ));
+    log.push_str(&record(
+        home,
+        "assistant",
+        "[{\"type\":\"text\",\"text\":\"Two tabs share a token.\"}]",
+        "",
+    ));
+    log.push_str(&record(home, "assistant", "[{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"Bash\",\"input\":{\"command\":\"cargo test\"}}]", ""));
+    log.push_str(&record(
+        home,
+        "user",
+        "[{\"type\":\"tool_result\",\"tool_use_id\":\"t1\",\"content\":\"exit 101\"}]",
+        "",
+    ));
+    log.push_str("broken {\n");
+    log.push_str(&format!(
+        "{{\"type\":\"custom-title\",\"customTitle\":\"Fix rotation\",\"sessionId\":\"{ID}\"}}\n"
+    ));
+    home.file(&path, &log);
+    home.file(
+        ".codex/sessions/2026/02/11/rollout-2026-02-11T10-00-00-0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee.jsonl",
+        "{\"timestamp\":\"2026-02-11T10:00:00.000Z\",\"type\":\"session_meta\",\"payload\":{\"id\":\"0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee\",\"cwd\":\"/elsewhere\"}}\n{\"timestamp\":\"2026-02-11T10:00:01.000Z\",\"type\":\"event_msg\",\"payload\":{\"type\":\"user_message\",\"message\":\"other project\"}}\n",
+    );
+    path
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+#[test]
+fn logs_are_listed_with_what_they_say_of_themselves() {
+    let home = Home::new();
+    conversations(&home);
+    let listed = json(&home.ok(&["logs", "--json"]));
+    assert_eq!(listed["logs"].as_array().map(Vec::len), Some(1), "{listed}");
+    let log = &listed["logs"][0];
+    assert_eq!(
+        (
+            log["agent"].as_str(),
+            log["id"].as_str(),
+            log["title"].as_str()
+        ),
+        (Some("claude-code"), Some(ID), Some("Fix rotation"))
+    );
+    assert_eq!(
+        (log["turns"].as_u64(), log["skipped"]["broken"].as_u64()),
+        (Some(1), Some(1))
+    );
+    assert!(home.ok(&["logs"]).contains("Fix rotation"));
+    let all = json(&home.ok(&["logs", "--all", "--json"]));
+    assert_eq!(all["logs"].as_array().map(Vec::len), Some(2));
+    let count = |args: &[&str]| {
+        let said = home.run(args);
+        json(&said.out)["logs"].as_array().map(Vec::len)
+    };
+    assert_eq!(
+        count(&["logs", "--json", "--all", "--agent", "codex"]),
+        Some(1)
+    );
+    assert_eq!(
+        count(&["logs", "--json", "--project", "elsewhere"]),
+        Some(1)
+    );
+    assert_eq!(
+        count(&["logs", "--json", "--all", "--since", "2026-02-12"]),
+        Some(0)
+    );
+    assert_eq!(
+        count(&["logs", "--json", "--all", "--since", "2026-02-10"]),
+        Some(2)
+    );
+    assert_eq!(
+        count(&["logs", "--json", "--all", "--role", "tool"]),
+        Some(1)
+    );
+    assert_eq!(home.run(&["logs", "--agent", "nobody"]).code, 2);
+    assert_eq!(home.run(&["logs", "--since", "soon"]).code, 2);
+}
+
+#[test]
+fn a_conversation_is_shown_without_secrets_escapes_and_injected_text() {
+    let home = Home::new();
+    conversations(&home);
+    let plain = home.ok(&["log", "11111111"]);
+    for part in [
+        "you  2026-02-11 10:00",
+        "why does rotation fail?",
+        "claude-code",
+        "Two tabs share a token.",
+        "▸ Bash",
+        "cargo test",
+    ] {
+        assert!(plain.contains(part), "{part:?} in {plain}");
+    }
+    for part in [
+        "hidden words",
+        "exit 101",
+        "\u{1b}",
+        "abcdefghijklmnopqrstuvwxyz0123456789",
+    ] {
+        assert!(!plain.contains(part), "{part:?} in {plain}");
+    }
+    assert!(home.ok(&["log", ID, "--tools"]).contains("exit 101"));
+    assert!(home.ok(&["log", ID, "--injected"]).contains("hidden words"));
+    assert!(
+        home.ok(&["log", ID, "--unmasked"])
+            .contains("abcdefghijklmnopqrstuvwxyz0123456789")
+    );
+    let markdown = home.ok(&["log", ID, "--markdown"]);
+    assert!(
+        markdown
+            .starts_with("# Fix rotation\n\n## you 2026-02-11 10:00\n\nwhy does rotation fail?"),
+        "{markdown}"
+    );
+    let messages = json(&home.ok(&["log", ID, "--json", "--tools"]));
+    let kinds: Vec<&str> = messages["messages"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|m| m["kind"].as_str())
+        .collect();
+    assert_eq!(kinds, ["text", "text", "tool-call", "tool-result"]);
+    let said = home.run(&["log", "nothing"]);
+    assert_eq!(
+        (said.code, said.err.as_str()),
+        (2, "tome: log nothing not found\n")
+    );
+}
+
+#[test]
+fn resume_prints_the_agents_own_command() {
+    let home = Home::new();
+    conversations(&home);
+    assert_eq!(
+        home.ok(&["resume", ID]),
+        format!("cd {} && claude --resume {ID}\n", home.project().display())
+    );
+}
+
+#[test]
+fn a_kept_log_outlives_the_sweep_and_no_log_is_touched() {
+    let home = Home::new();
+    let path = conversations(&home);
+    let before = tree(&home.path().join(".claude"));
+    home.ok(&["keep", ID]);
+    home.ok(&["stats", "--all"]);
+    assert_eq!(tree(&home.path().join(".claude")), before);
+    std::fs::remove_file(home.path().join(path)).expect("swept");
+    assert!(home.ok(&["logs"]).contains("Fix rotation"));
+    assert!(home.ok(&["log", ID]).contains("Two tabs share a token."));
+}
+
+#[test]
+fn stats_count_sessions_messages_and_bytes() {
+    let home = Home::new();
+    conversations(&home);
+    let stats = json(&home.ok(&["stats", "--all", "--json"]));
+    let claude = &stats["stats"][0];
+    assert_eq!(
+        (
+            claude["sessions"].as_u64(),
+            claude["turns"].as_u64(),
+            claude["messages"].as_u64()
+        ),
+        (Some(1), Some(1), Some(5))
+    );
+    let parts = ["words", "tools", "other"].map(|part| claude[part].as_u64().expect("a number"));
+    assert_eq!(Some(parts.iter().sum()), claude["bytes"].as_u64());
+}
+
+#[test]
+fn a_damaged_or_deleted_cache_costs_nothing_but_time() {
+    let home = Home::new();
+    conversations(&home);
+    let first = home.ok(&["logs", "--all", "--json"]);
+    let cache = home.path().join(".cache/tome/corpus");
+    for file in std::fs::read_dir(&cache).expect("a cache").flatten() {
+        let bytes = std::fs::read(file.path()).expect("reads");
+        std::fs::write(file.path(), &bytes[..bytes.len() / 2]).expect("cut short");
+    }
+    assert_eq!(home.ok(&["logs", "--all", "--json"]), first);
+    std::fs::remove_dir_all(&cache).expect("deleted");
+    assert_eq!(home.ok(&["logs", "--all", "--json"]), first);
+}
