@@ -31,6 +31,7 @@ mod pi;
 mod place;
 mod session;
 mod sink;
+pub mod turn;
 
 use std::path::PathBuf;
 
