@@ -204,11 +204,16 @@ fn filter(cache: &Path) -> io::Result<String> {
 }
 
 fn scan(cache: &Path, part: Part) -> io::Result<String> {
-    let corpus = open(cache)?;
+    let mut corpus = open(cache)?;
     let finder = memmem::Finder::new(WORD);
     let mut messages = 0;
-    for block in corpus.blocks(part) {
-        let Some(content) = block.read() else {
+    let blocks = corpus.blocks(part).len();
+    for number in 0..blocks {
+        if number % 512 == 511 {
+            corpus.release(part);
+        }
+        let block = corpus.block(part, number);
+        let Some(content) = block.and_then(|block| block.read()) else {
             continue;
         };
         let mut last = None;
