@@ -88,8 +88,11 @@ fn lock(cache: &Path, busy: Busy) -> Result<Option<File>> {
         Err(TryLockError::WouldBlock) if busy == Busy::TakeLast => return Ok(None),
         Err(_) => {}
     }
-    file.lock().map_err(|error| Error::io(&path, error))?;
-    Ok(Some(file))
+    match file.lock() {
+        // Without locks two builders may spoil each other's packs, which is then found out.
+        Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(Error::io(&path, error)),
+        _ => Ok(Some(file)),
+    }
 }
 
 /// One build, under the lock.
@@ -133,9 +136,12 @@ impl Build<'_> {
         Ok(Some(corpus))
     }
 
-    /// Opens the packs: the old ones to go on with, or new ones where those are half garbage.
+    /// Opens the packs: the old ones to go on with, or new ones where those are half
+    /// garbage; `None` where the old ones are of no use.
     fn store(&self) -> Result<Option<(Store, bool)>> {
         let (appender, catalogue, is_new) = match self.old {
+            // Owners are numbered anew long before the numbers run out.
+            Some(old) if old.catalogue.next_owner > u32::MAX / 2 => return Ok(None),
             Some(old) if !self.is_wasteful(&old.catalogue) => {
                 let old = &old.catalogue;
                 let Ok(appender) = Appender::resume(self.cache, old.generation, old.lengths) else {
@@ -165,10 +171,7 @@ impl Build<'_> {
             old.written[part] > WORTH_COMPACTING && live[part] < old.written[part] / 2
         };
         let states: u64 = old.logs.iter().map(|log| log.state.1).sum();
-        is_garbage(0)
-            || is_garbage(1)
-            || old.lengths[Pack::States.number()] > 4 * states + PILED_UP
-            || old.next_owner > u32::MAX / 2
+        is_garbage(0) || is_garbage(1) || old.lengths[Pack::States.number()] > 4 * states + PILED_UP
     }
 
     /// Returns how many bytes a log will cost, for the progress only.
