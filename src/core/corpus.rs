@@ -639,6 +639,34 @@ mod tests {
     }
 
     #[test]
+    fn a_log_that_is_compressed_after_it_was_listed_is_read_all_the_same() {
+        let mut house = House::new();
+        let text = prompt("words") + &result("output");
+        let log = house.change("a.jsonl", |bytes| *bytes = text.clone().into_bytes());
+        let packed = zstd::encode_all(text.as_bytes(), 1).expect("memory is enough");
+        fs::write(house.path("a.jsonl.zst"), packed).expect("it can be written");
+        fs::remove_file(&log.path).expect("it is there");
+        let logs = [log];
+        let corpus = house.refresh(&logs);
+        assert_right(&corpus, &logs);
+        assert_eq!(told(&corpus, 0, Part::Tools).len(), 1);
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_read_is_named_and_left_out() {
+        let mut house = House::new();
+        let good = house.change("a.jsonl", |bytes| *bytes = prompt("one").into_bytes());
+        fs::create_dir(house.path("b.jsonl")).expect("it can be made");
+        let bad = house.list("b.jsonl");
+        let corpus = house.refresh(&[good.clone(), bad.clone()]);
+        assert_right(&corpus, &[good]);
+        let [error] = corpus.unread() else {
+            panic!("one log is unread, not {:?}", corpus.unread());
+        };
+        assert!(error.to_string().contains("b.jsonl"), "{error}");
+    }
+
+    #[test]
     fn logs_that_were_not_listed_are_hidden_and_stay_cached() {
         struct Never;
         impl Progress for Never {
