@@ -22,8 +22,8 @@
 //! nothing else.
 //!
 //! A corpus shows the logs as they were when it was made, whatever is built meanwhile.
-//! Pages that have been looked at stay resident until it is dropped; opening it again
-//! costs a millisecond.
+//! Text that has been looked at stays resident until it is dropped or told to
+//! [`Corpus::release`] it.
 
 mod block;
 mod bytes;
@@ -47,7 +47,7 @@ pub use block::{LONGEST, key};
 pub use view::{Block, Content, Log, Message};
 
 use catalogue::Catalogue;
-use pack::Maps;
+use pack::{Maps, Pack};
 
 /// The two kinds of text, which are kept apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -226,6 +226,13 @@ impl Corpus {
             part,
             number,
         })
+    }
+
+    /// Gives back the memory of the text of a part that has been looked at.
+    ///
+    /// A search that goes through much tool text does so now and then.
+    pub fn release(&mut self, part: Part) {
+        self.maps.renew(Pack::Blocks(part));
     }
 
     /// Returns the logs that the last refresh could not read.
@@ -632,6 +639,34 @@ mod tests {
     }
 
     #[test]
+    fn a_log_that_is_compressed_after_it_was_listed_is_read_all_the_same() {
+        let mut house = House::new();
+        let text = prompt("words") + &result("output");
+        let log = house.change("a.jsonl", |bytes| *bytes = text.clone().into_bytes());
+        let packed = zstd::encode_all(text.as_bytes(), 1).expect("memory is enough");
+        fs::write(house.path("a.jsonl.zst"), packed).expect("it can be written");
+        fs::remove_file(&log.path).expect("it is there");
+        let logs = [log];
+        let corpus = house.refresh(&logs);
+        assert_right(&corpus, &logs);
+        assert_eq!(told(&corpus, 0, Part::Tools).len(), 1);
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_read_is_named_and_left_out() {
+        let mut house = House::new();
+        let good = house.change("a.jsonl", |bytes| *bytes = prompt("one").into_bytes());
+        fs::create_dir(house.path("b.jsonl")).expect("it can be made");
+        let bad = house.list("b.jsonl");
+        let corpus = house.refresh(&[good.clone(), bad.clone()]);
+        assert_right(&corpus, &[good]);
+        let [error] = corpus.unread() else {
+            panic!("one log is unread, not {:?}", corpus.unread());
+        };
+        assert!(error.to_string().contains("b.jsonl"), "{error}");
+    }
+
+    #[test]
     fn logs_that_were_not_listed_are_hidden_and_stay_cached() {
         struct Never;
         impl Progress for Never {
@@ -785,7 +820,8 @@ mod tests {
         let mut house = House::new();
         let text = prompt("one") + &prompt("two") + &prompt("three");
         let log = house.change("a.jsonl", |bytes| *bytes = text.into_bytes());
-        let corpus = house.refresh(&[log]);
+        let mut corpus = house.refresh(&[log]);
+        corpus.release(Part::Words);
         let content = corpus.block(Part::Words, 0).and_then(|block| block.read());
         let content = content.expect("there is one");
         for word in words(content.text()) {

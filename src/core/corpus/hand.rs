@@ -148,10 +148,12 @@ impl<'a> Hand<'a> {
     }
 
     fn seal(&mut self, part: Part) {
-        let sealed = self.drafts[part.number()].seal(&mut self.stems);
+        let draft = &mut self.drafts[part.number()];
+        let sealed = draft.seal(&mut self.stems);
         if let Err(error) = self.store.put(&sealed) {
             self.failure.get_or_insert(error);
         }
+        draft.reuse(sealed);
     }
 
     /// Writes what is in the drafts.

@@ -1,4 +1,8 @@
 //! What has changed since the last catalogue.
+//!
+//! A log is taken for unchanged if it was listed with the same size and time of change:
+//! no file is looked at here. Whether a changed one has only grown is found out when it
+//! is read.
 
 use std::collections::{HashMap, HashSet};
 

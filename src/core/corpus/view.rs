@@ -53,11 +53,11 @@ pub struct Message<'a> {
     pub origin: Origin,
     /// When, in milliseconds since 1970 UTC.
     pub time: Option<i64>,
-    /// The text, at most [`LONGEST`] bytes of it.
+    /// The text, at most [`LONGEST`](super::LONGEST) bytes of it.
     pub text: &'a str,
     /// How many bytes the text has in the log.
     pub length: u64,
-    /// What stands for the record's id, see [`key`]; copies in other logs share it.
+    /// What stands for the record's id, see [`key`](super::key); copies in other logs share it.
     pub id: Option<u64>,
     /// What stands for the reply's id, which the records of one reply share.
     pub reply: Option<u64>,
