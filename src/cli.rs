@@ -103,6 +103,12 @@ pub fn run() -> ExitCode {
         // Whoever read the output has seen enough.
         Err(Failure::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
+            if let Failure::Core(Error::Conflict(conflict), _) = &failure
+                && printer.is_json()
+            {
+                // Both sides, for whoever wants to merge them; the words follow below.
+                drop(printer.conflict(conflict).and_then(|()| printer.flush()));
+            }
             print::complain(&failure.to_string());
             ExitCode::from(2)
         }

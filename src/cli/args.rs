@@ -200,12 +200,7 @@ pub struct PatchArgs {
     )]
     pub new: Option<String>,
     /// A JSON file with [{"oldText": …, "newText": …}, …], applied all or none; - for standard input
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "old",
-        required_unless_present = "old"
-    )]
+    #[arg(long, value_name = "FILE", conflicts_with = "old")]
     pub patches: Option<PathBuf>,
     /// How to change.
     #[command(flatten)]

@@ -22,17 +22,11 @@ pub(super) fn carry_out(
     plan: impl Fn() -> Result<Change, Error>,
 ) -> Ended {
     let worded = |error: Error| Failure::Core(error, how.layout);
-    let mut change = plan().map_err(worded)?;
+    let change = plan().map_err(worded)?;
     if how.dry_run {
         return show(printer, &change);
     }
-    for _ in 1..TRIES {
-        match make(world, &change) {
-            Err(Error::Conflict(_)) => change = plan().map_err(worded)?,
-            made => return report(printer, &change, made.map_err(worded)?, how.extra),
-        }
-    }
-    let made = make(world, &change).map_err(worded)?;
+    let (change, made) = make(world, change, plan).map_err(worded)?;
     report(printer, &change, made, how.extra)
 }
 
@@ -46,11 +40,24 @@ pub(super) struct How {
     pub(super) extra: Value,
 }
 
-fn make(world: &World, change: &Change) -> Result<Option<Record>, Error> {
-    if change.is_empty() {
-        return Ok(None);
+/// Carries a change out, planning it anew as long as another process was quicker; answers the
+/// change that was made in the end.
+pub(super) fn make(
+    world: &World,
+    change: Change,
+    plan: impl Fn() -> Result<Change, Error>,
+) -> Result<(Change, Option<Record>), Error> {
+    let mut change = change;
+    for tries in 1.. {
+        if change.is_empty() {
+            break;
+        }
+        match commit(&world.history, &change, &world.author(), &world.moment) {
+            Err(Error::Conflict(_)) if tries < TRIES => change = plan()?,
+            made => return Ok((change, Some(made?))),
+        }
     }
-    commit(&world.history, change, &world.author(), &world.moment).map(Some)
+    Ok((change, None))
 }
 
 fn show(printer: &mut Printer, change: &Change) -> Ended {

@@ -12,6 +12,7 @@ use crate::core::discover::Reach;
 use crate::core::keep::kept;
 use crate::core::layout::Layout;
 use crate::core::log::{Agent, LogFile, Role, locate};
+use crate::core::store::Store;
 
 impl World {
     /// Every log that can be found, kept copies of swept ones included. With `--store`, those
@@ -21,7 +22,12 @@ impl World {
         if !self.common.store.is_empty() {
             places = Default::default();
         }
-        let stores = self.stores()?;
+        let stores: Vec<Store> = if self.common.store.is_empty() {
+            let found = self.discovered()?.stores.into_iter();
+            found.map(|found| found.store).collect()
+        } else {
+            self.stores()?
+        };
         let with_logs = stores
             .iter()
             .filter(|store| matches!(store.layout(), Layout::Session | Layout::Events));

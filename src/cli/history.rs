@@ -1,7 +1,5 @@
 //! `tome history`: what was changed, newest first.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use super::args::HistoryArgs;
@@ -15,8 +13,7 @@ use crate::core::citation::Citation;
 use crate::core::history::{History, Record, Touch};
 
 pub(super) fn run(args: &HistoryArgs, world: &World, printer: &mut Printer) -> Ended {
-    let stores = world.stores()?;
-    let roots: Vec<&Path> = stores.iter().map(|store| store.root().path()).collect();
+    let roots = world.history_roots()?;
     let path = args.path.as_ref().map(|path| {
         let Ok(citation) = path.parse::<Citation>();
         citation.path
@@ -28,7 +25,7 @@ pub(super) fn run(args: &HistoryArgs, world: &World, printer: &mut Printer) -> E
             path.as_deref()
                 .is_none_or(|path| path == reference || path == touch.path)
         };
-        let here = |touch: &Touch| world.common.all || roots.contains(&touch.root.as_path());
+        let here = |touch: &Touch| roots.contains(&touch.root);
         record
             .files
             .iter()

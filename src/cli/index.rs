@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::args::IndexArgs;
+use super::change::make;
 use super::print::{Printer, complain};
 use super::world::World;
 use super::{Ended, Failure, Outcome};
-use crate::core::change::{Asking, Wish, commit, plan};
+use crate::core::change::{Asking, Wish, plan};
 use crate::core::layout::Upkeep;
 
 pub(super) fn run(args: &IndexArgs, world: &World, printer: &mut Printer) -> Ended {
@@ -21,7 +22,11 @@ pub(super) fn run(args: &IndexArgs, world: &World, printer: &mut Printer) -> End
     };
     let mut answers: Vec<Value> = Vec::new();
     let mut differs = false;
-    for store in world.memory_stores()? {
+    let stores = world.memory_stores()?;
+    if stores.is_empty() {
+        return Ok(Outcome::Nothing);
+    }
+    for store in stores {
         let worded = |error| Failure::Core(error, Some(store.layout()));
         let change = plan(&store, &Wish::Index(how), &asking).map_err(worded)?;
         differs |= !change.is_empty();
@@ -29,11 +34,15 @@ pub(super) fn run(args: &IndexArgs, world: &World, printer: &mut Printer) -> End
         if only_show && !printer.is_json() {
             printer.diff(&change.diff())?;
         }
-        if !only_show && !change.is_empty() {
-            commit(&world.history, &change, &world.author(), &world.moment).map_err(worded)?;
+        if !only_show {
+            make(world, change.clone(), || {
+                plan(&store, &Wish::Index(how), &asking)
+            })
+            .map_err(worded)?;
         }
         let state = match (change.is_empty(), only_show) {
             (true, _) => "up to date",
+            (false, true) if args.rewrite => "would be rewritten",
             (false, true) => "not what it should be",
             (false, false) => "brought up to date",
         };

@@ -9,6 +9,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::args::{Common, When};
 use crate::core::config::{Color, Settings};
+use crate::core::error::Conflict;
 
 /// Where a verb's data goes.
 pub(super) struct Printer {
@@ -106,6 +107,23 @@ impl Printer {
             }
         }
         writeln!(self.out, "{safe}")
+    }
+
+    /// A conflict with every side of it.
+    pub(super) fn conflict(&mut self, conflict: &Conflict) -> io::Result<()> {
+        let text = |side: &Option<Vec<u8>>| {
+            let bytes = side.as_deref();
+            bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        };
+        self.object(json!({
+            "success": false,
+            "conflict": {
+                "path": conflict.path,
+                "base": text(&conflict.base),
+                "mine": text(&conflict.mine),
+                "theirs": text(&conflict.theirs),
+            },
+        }))
     }
 
     /// Text in the colour of its role.

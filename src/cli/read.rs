@@ -8,13 +8,27 @@ use super::world::World;
 use super::{Ended, Failure, Outcome};
 use crate::core::Error;
 use crate::core::citation::Part;
+use crate::core::memory::Kind;
 
 pub(super) fn run(args: &ReadArgs, world: &World, printer: &mut Printer) -> Ended {
     let (store, citation) = world.holder(&args.reference)?;
     let worded = |error: Error| Failure::Core(error, Some(store.layout()));
+    let file = store.locate(&citation.path).map_err(worded)?;
+    if let (Kind::Log, Part::Lines(lines)) = (store.rules().kind(&file), &citation.part) {
+        // A log may be of any size; only the lines that are meant are read.
+        let found = store.root().read_lines(&file, lines)?;
+        let found = found.ok_or_else(|| Error::not_found(&args.reference))?;
+        if printer.is_json() {
+            let text = String::from_utf8_lossy(&found);
+            printer
+                .object(json!({ "store": store.name(), "path": citation.path, "text": text }))?;
+        } else {
+            printer.content(&found)?;
+        }
+        return Ok(Outcome::Done);
+    }
     let document = store.read(&citation.path).map_err(worded)?;
     let text = document.lossy();
-    let file = store.locate(&citation.path)?;
     let memory = store.rules().read(&file, &text);
     let part = citation.part.of(&text, &memory, store.layout());
     let part = part.ok_or_else(|| Error::not_found(&args.reference))?;

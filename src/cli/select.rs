@@ -1,23 +1,71 @@
 //! From `--store`, `--all` and references to the stores that are meant.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Failure;
 use super::world::World;
 use crate::core::Error;
 use crate::core::citation::Citation;
 use crate::core::config::expand;
-use crate::core::discover::{Discovered, discover};
+use crate::core::discover::{Discovered, Found, discover};
 use crate::core::layout::{Act, Layout};
+use crate::core::sandbox::Root;
 use crate::core::store::Store;
 
 impl World {
     /// Everything that can be found from here, interrupted changes settled.
     pub(super) fn discovered(&self) -> Result<Discovered, Failure> {
-        let found = discover(&self.around, &self.settings, self.reach());
+        let mut found = discover(&self.around, &self.settings, self.reach());
+        if let Some(layout) = self.common.layout {
+            settle_doubt(&mut found, layout);
+        }
         let roots: Vec<&Path> = found.stores.iter().map(|f| f.store.root().path()).collect();
-        self.history.settle(&roots)?;
+        self.settle(&roots);
         Ok(found)
+    }
+
+    /// Finishes what a dead process left behind. What cannot be finished now does not keep anybody
+    /// from reading; a change to that store will meet it again.
+    fn settle(&self, roots: &[&Path]) {
+        if let Err(error) = self.history.settle(roots) {
+            super::print::complain(&format!(
+                "warning: an interrupted change is unfinished: {error}"
+            ));
+        }
+    }
+
+    /// The roots whose history is meant: of the stores here, and of those that were here once.
+    pub(super) fn history_roots(&self) -> Result<Vec<PathBuf>, Failure> {
+        let records = self.history.records()?;
+        let recorded = records
+            .iter()
+            .flat_map(|record| &record.files)
+            .map(|file| &file.root);
+        let mut roots: Vec<PathBuf> = if self.common.store.is_empty() {
+            let project = self.places.projects.last();
+            let here = |root: &&PathBuf| {
+                self.common.all || project.is_some_and(|project| root.starts_with(project))
+            };
+            let found = self.discovered()?.stores.into_iter();
+            let found = found.map(|found| found.store.root().path().to_owned());
+            found.chain(recorded.filter(here).cloned()).collect()
+        } else {
+            let mut named = Vec::new();
+            for asked in &self.common.store {
+                named.push(match self.named(asked, None) {
+                    Ok(store) => store.root().path().to_owned(),
+                    // A store whose last memory is gone is no store, but it has a history.
+                    Err(_) => {
+                        let path = expand(asked, &self.around.home, &self.around.cwd);
+                        Root::open(&path)?.path().to_owned()
+                    }
+                });
+            }
+            named
+        };
+        roots.sort();
+        roots.dedup();
+        Ok(roots)
     }
 
     /// The stores that are meant.
@@ -26,6 +74,9 @@ impl World {
             let found = self.discovered()?;
             for problem in &found.problems {
                 super::print::complain(&problem.error.to_string());
+            }
+            if found.stores.is_empty() && found.problems.is_empty() {
+                super::print::complain("no store here; `tome stores` says where it looked");
             }
             return Ok(found.stores.into_iter().map(|found| found.store).collect());
         }
@@ -88,7 +139,7 @@ impl World {
             }
             opened => opened?,
         };
-        self.history.settle(&[store.root().path()])?;
+        self.settle(&[store.root().path()]);
         Ok(store)
     }
 
@@ -166,6 +217,26 @@ impl World {
         }
         Ok((stores, citation))
     }
+}
+
+/// Opens what could be several things as the one that was asked for.
+fn settle_doubt(found: &mut Discovered, layout: Layout) {
+    found.problems.retain(|problem| {
+        let name = problem
+            .root
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
+        let fits =
+            Root::open(&problem.root).is_ok_and(|root| Layout::detect(&root).contains(&layout));
+        match Store::open(&name.unwrap_or_default(), &problem.root, Some(layout)) {
+            Ok(store) if fits => {
+                let why = "the layout that was asked for".to_owned();
+                found.stores.push(Found { store, why });
+                false
+            }
+            _ => true,
+        }
+    });
 }
 
 fn several(stores: &[Store], path: &str) -> Failure {

@@ -1,8 +1,8 @@
 //! `tome undo`, `tome redo`, `tome restore`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::args::{RedoArgs, RestoreArgs, UndoArgs};
 use super::change::{How, carry_out};
@@ -18,8 +18,10 @@ pub(super) fn undo(args: &UndoArgs, world: &World, printer: &mut Printer) -> End
         None => last(world, |roots| Ok(world.history.undoable(roots)?))?,
     };
     let Some(record) = record else {
-        complain("nothing to undo in the stores here (--all: in any store)");
-        return Ok(Outcome::Nothing);
+        return nothing(
+            printer,
+            "nothing to undo in the stores here (--all: in any store)",
+        );
     };
     let (record, way) = world.history.reversal(record)?;
     carry_out(world, printer, how(args.dry_run), || {
@@ -30,8 +32,10 @@ pub(super) fn undo(args: &UndoArgs, world: &World, printer: &mut Printer) -> End
 pub(super) fn redo(args: &RedoArgs, world: &World, printer: &mut Printer) -> Ended {
     let record = last(world, |roots| Ok(world.history.redoable(roots)?))?;
     let Some(record) = record else {
-        complain("nothing to redo in the stores here (--all: in any store)");
-        return Ok(Outcome::Nothing);
+        return nothing(
+            printer,
+            "nothing to redo in the stores here (--all: in any store)",
+        );
     };
     carry_out(world, printer, how(args.dry_run), || {
         replay(&world.history, &record, Direction::Forward, &world.moment)
@@ -45,13 +49,22 @@ pub(super) fn restore(args: &RestoreArgs, world: &World, printer: &mut Printer) 
     })
 }
 
+fn nothing(printer: &mut Printer, words: &str) -> Ended {
+    if printer.is_json() {
+        printer.object(json!({ "success": false, "message": words }))?;
+    } else {
+        complain(words);
+    }
+    Ok(Outcome::Nothing)
+}
+
 /// The record that `pick` finds among the stores that are meant.
 fn last(
     world: &World,
     pick: impl Fn(&[&Path]) -> Result<Option<Record>, Failure>,
 ) -> Result<Option<Record>, Failure> {
-    let stores = world.stores()?;
-    let roots: Vec<&Path> = stores.iter().map(|store| store.root().path()).collect();
+    let roots = world.history_roots()?;
+    let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
     pick(&roots)
 }
 

@@ -13,7 +13,7 @@ use super::world::World;
 use super::{Ended, Failure, Outcome};
 use crate::core::Error;
 use crate::core::change::{Asking, Wish, plan, plan_move};
-use crate::core::citation::Citation;
+use crate::core::citation::{Citation, Part};
 use crate::core::layout::events::{self, Event};
 use crate::core::layout::{Fields, Layout, Patch};
 use crate::core::memory::Revision;
@@ -28,8 +28,19 @@ impl World {
     }
 }
 
+/// Refuses a reference to a part: a change is about a whole file.
+fn whole((store, citation): (Store, Citation)) -> Result<(Store, Citation), Failure> {
+    if citation.part == Part::Whole {
+        return Ok((store, citation));
+    }
+    Err(Failure::Asked(format!(
+        "{citation}: a change is about the whole file; name {} (patch changes a part of it)",
+        citation.path
+    )))
+}
+
 pub(super) fn write(args: &WriteArgs, world: &World, printer: &mut Printer) -> Ended {
-    let (store, citation) = world.taker(&args.path)?;
+    let (store, citation) = whole(world.taker(&args.path)?)?;
     let wish = Wish::Write {
         path: citation.path,
         content: content(&args.content)?,
@@ -50,9 +61,9 @@ pub(super) fn write(args: &WriteArgs, world: &World, printer: &mut Printer) -> E
 }
 
 pub(super) fn append(args: &AppendArgs, world: &World, printer: &mut Printer) -> Ended {
-    let (store, citation) = world.taker(&args.path)?;
+    let (store, citation) = whole(world.taker(&args.path)?)?;
     if store.layout() == Layout::Events {
-        return append_event(args, &store, world, printer);
+        return append_event(args, (&store, &citation.path), world, printer);
     }
     let wish = Wish::Append {
         path: citation.path,
@@ -74,8 +85,13 @@ pub(super) fn append(args: &AppendArgs, world: &World, printer: &mut Printer) ->
 }
 
 /// Appends an event: the content is one as JSON, or the text of one.
-fn append_event(args: &AppendArgs, store: &Store, world: &World, printer: &mut Printer) -> Ended {
-    let file = store.locate(&args.path)?;
+fn append_event(
+    args: &AppendArgs,
+    (store, path): (&Store, &str),
+    world: &World,
+    printer: &mut Printer,
+) -> Ended {
+    let file = store.locate(path)?;
     let act = crate::core::layout::Act::Append;
     store.rules().allow(act, &file, store.root())?;
     let text = content(&args.content)?;
@@ -111,9 +127,18 @@ fn append_event(args: &AppendArgs, store: &Store, world: &World, printer: &mut P
     }
     let event: Event = serde_json::from_value(given)
         .map_err(|e| Failure::Asked(format!("{}: not an event: {e}", args.path)))?;
-    let line = serde_json::to_string(&event).map_err(io::Error::from)?;
+    if event.text.is_empty() && event.more.is_empty() && event.metadata.is_empty() {
+        return Err(Failure::Asked(
+            "an event needs a text; give --content".to_owned(),
+        ));
+    }
     if args.change.dry_run {
-        printer.line(&format!("+{line}"))?;
+        let line = serde_json::to_string(&event).map_err(io::Error::from)?;
+        if printer.is_json() {
+            printer.object(json!({ "diff": format!("+{line}\n") }))?;
+        } else {
+            printer.line(&format!("+{line}"))?;
+        }
         return Ok(Outcome::Done);
     }
     let message = match events::append(store, &world.history, &event, identity)? {
@@ -129,7 +154,7 @@ fn append_event(args: &AppendArgs, store: &Store, world: &World, printer: &mut P
 }
 
 pub(super) fn patch(args: &PatchArgs, world: &World, printer: &mut Printer) -> Ended {
-    let (store, citation) = world.holder(&args.path)?;
+    let (store, citation) = whole(world.holder(&args.path)?)?;
     let patches = match (&args.old, &args.new, &args.patches) {
         (Some(old), Some(new), _) => vec![Patch {
             old: old.clone(),
@@ -181,7 +206,7 @@ pub(super) fn delete(args: &DeleteArgs, world: &World, printer: &mut Printer) ->
     let mut held: Option<Store> = None;
     let mut paths = Vec::new();
     for path in &args.paths {
-        let (store, citation) = world.holder(path)?;
+        let (store, citation) = whole(world.holder(path)?)?;
         if let Some(first) = &held
             && first.root().path() != store.root().path()
         {
@@ -196,6 +221,11 @@ pub(super) fn delete(args: &DeleteArgs, world: &World, printer: &mut Printer) ->
     let Some(store) = held else {
         return Ok(Outcome::Nothing);
     };
+    if args.change.expect.is_some() && paths.len() > 1 {
+        return Err(Failure::Asked(
+            "--expect is the revision of one file; delete them one after the other".to_owned(),
+        ));
+    }
     let wish = Wish::Delete { paths };
     let asking = world.asking(args.change.expect);
     let how = How {
@@ -207,7 +237,7 @@ pub(super) fn delete(args: &DeleteArgs, world: &World, printer: &mut Printer) ->
 }
 
 pub(super) fn rename(args: &RenameArgs, world: &World, printer: &mut Printer) -> Ended {
-    let (store, from) = world.holder(&args.old)?;
+    let (store, from) = whole(world.holder(&args.old)?)?;
     let Ok(to) = args.new.parse::<Citation>();
     let asking = world.asking(args.change.expect);
     let how = How {
@@ -236,7 +266,12 @@ pub(super) fn rename(args: &RenameArgs, world: &World, printer: &mut Printer) ->
 fn content(flags: &ContentFlags) -> Result<String, Failure> {
     match &flags.content {
         Some(content) => Ok(content.clone()),
-        None => standard_input(),
+        None => match standard_input()?.as_str() {
+            "" => Err(Failure::Asked(
+                "nothing on standard input; give --content '' to write nothing".to_owned(),
+            )),
+            given => Ok(given.to_owned()),
+        },
     }
 }
 

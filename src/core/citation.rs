@@ -53,7 +53,7 @@ impl FromStr for Citation {
 }
 
 /// Names are short and plain, so that a path with a colon in it is not mistaken for one.
-fn is_store_name(name: &str) -> bool {
+pub(in crate::core) fn is_store_name(name: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '@' | '~');
     // A single letter would be a drive.
     name.chars().count() > 1 && name.chars().all(plain)

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::citation::is_store_name;
 use super::layout::Layout;
 
 /// The file that documents every setting at its default.
@@ -277,6 +278,12 @@ impl Reading<'_> {
         }
         if store.name.is_empty() || store.path.is_empty() {
             return self.warn(at, "a store needs a name and a path".to_owned());
+        }
+        if !is_store_name(&store.name) {
+            return self.warn(
+                at,
+                "a store's name is two or more letters, digits, dots or dashes".to_owned(),
+            );
         }
         self.settings.stores.push(store);
     }

@@ -131,7 +131,21 @@ fn is_doubt(candidate: &Candidate) -> bool {
 }
 
 fn unique(name: &str, taken: &mut HashSet<String>) -> String {
-    let mut unique = name.to_owned();
+    // The name stands in references: `name:path`.
+    let plain = |c: char| {
+        if c.is_alphanumeric() || "-_.".contains(c) {
+            c
+        } else {
+            '-'
+        }
+    };
+    let name: String = name.chars().map(plain).collect();
+    let name = if name.chars().count() > 1 {
+        name
+    } else {
+        format!("store-{name}")
+    };
+    let mut unique = name.clone();
     let mut number = 2;
     while !taken.insert(unique.clone()) {
         unique = format!("{name}-{number}");

@@ -55,7 +55,7 @@ pub enum Error {
     },
     /// The file is no longer what the caller saw.
     #[error(
-        "{} has changed since it was read; read it again and repeat the change",
+        "{} has changed since it was read, in the same place; read it again and repeat the change (tome history -p shows what was changed, tome restore brings a whole version back)",
         .0.path
     )]
     Conflict(Box<Conflict>),

@@ -38,6 +38,29 @@ pub struct Line<'a> {
     pub end: usize,
 }
 
+/// The lines of `text` that are not inside a fenced block, each with its number from 1.
+pub fn prose(text: &str) -> impl Iterator<Item = (usize, Line<'_>)> {
+    let mut fence: Option<&str> = None;
+    lines(text, 0).enumerate().filter_map(move |(at, line)| {
+        let bare = line.text.trim_start();
+        let mark = ["```", "~~~"]
+            .into_iter()
+            .find(|mark| bare.starts_with(mark));
+        match (fence, mark) {
+            (None, Some(mark)) => {
+                fence = Some(mark);
+                None
+            }
+            (Some(open), Some(mark)) if open == mark => {
+                fence = None;
+                None
+            }
+            (Some(_), _) => None,
+            (None, None) => Some((at + 1, line)),
+        }
+    })
+}
+
 /// The lines of `text` from byte `from` on.
 pub fn lines(text: &str, from: usize) -> impl Iterator<Item = Line<'_>> {
     let mut at = from;

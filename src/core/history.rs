@@ -7,7 +7,7 @@
 //! lock file for each store.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::change::{Author, Direction, Verb, recover};
 use super::layout::Layout;
 use super::memory::Revision;
+use super::sandbox::missing_newline;
 use super::{Error, Result};
 
 /// One change that was made, as the journal has it.
@@ -185,7 +186,15 @@ impl History {
 
     fn folder(&self, name: &str) -> Result<PathBuf> {
         let dir = self.dir.join(name);
-        fs::create_dir_all(&dir).map_err(|e| Error::io(&dir, e))?;
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        {
+            // The versions of a private memory are as private as the memory.
+            use std::os::unix::fs::DirBuilderExt as _;
+            builder.mode(0o700);
+        }
+        builder.create(&dir).map_err(|e| Error::io(&dir, e))?;
         Ok(dir)
     }
 
@@ -273,15 +282,9 @@ impl History {
             .create(true)
             .open(&path)
             .and_then(|mut file| {
-                if file.seek(io::SeekFrom::End(0))? > 0 {
-                    // A line that a dying machine broke off must not swallow this one.
-                    file.seek(io::SeekFrom::End(-1))?;
-                    let mut last = [0];
-                    file.read_exact(&mut last)?;
-                    if last != *b"\n" {
-                        line.insert(0, b'\n');
-                    }
-                }
+                // A line that a dying machine broke off must not swallow this one.
+                let end = missing_newline(&mut file)?;
+                file.write_all(end.as_bytes())?;
                 file.write_all(&line)?;
                 file.sync_all()
             });
@@ -351,25 +354,28 @@ impl History {
     /// The changes of `roots` that stand, and those that were taken back.
     fn stacks(&self, roots: &[&Path]) -> Result<(Vec<Record>, Vec<Record>)> {
         let (mut done, mut undone): (Vec<Record>, Vec<Record>) = (Vec::new(), Vec::new());
-        for record in self.records()?.into_iter().filter(|r| r.touches(roots)) {
-            let of = |list: &[Record]| {
-                let id = record.of.as_deref();
-                list.iter().position(|r| Some(r.id.as_str()) == id)
-            };
+        let take = |list: &mut Vec<Record>, id: Option<&str>| {
+            let at = list
+                .iter()
+                .position(|record| Some(record.id.as_str()) == id)?;
+            Some(list.remove(at))
+        };
+        let all = self.records()?;
+        for record in all.iter().filter(|record| record.touches(roots)) {
+            let of = record.of.as_deref();
             match record.verb {
-                Verb::Undo => {
-                    if let Some(at) = of(&done) {
-                        undone.push(done.remove(at));
-                    }
-                }
+                Verb::Undo => undone.extend(take(&mut done, of)),
                 Verb::Redo => {
-                    if let Some(at) = of(&undone) {
-                        done.push(undone.remove(at));
+                    // It may have been taken back before other changes were made.
+                    drop(take(&mut undone, of));
+                    let original = all.iter().find(|record| Some(record.id.as_str()) == of);
+                    if done.iter().all(|record| Some(record.id.as_str()) != of) {
+                        done.extend(original.cloned());
                     }
                 }
                 _ => {
                     undone.clear();
-                    done.push(record);
+                    done.push(record.clone());
                 }
             }
         }

@@ -269,6 +269,18 @@ pub trait Rules: Sync {
         text
     }
 
+    /// Whether the index on the disk is one that tome generates, so that nobody's words are in it.
+    fn made_index(&self, _draft: &Draft<'_>) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// The text of a memory without what the header says, for another layout to write anew.
+    fn body(&self, text: &str, memory: &Memory) -> String {
+        text[memory.body.clone()]
+            .trim_start_matches(['\r', '\n'])
+            .to_owned()
+    }
+
     /// Brings what the layout derives up to date in a draft that touched files.
     fn follow(&self, _draft: &mut Draft<'_>, _touched: &[Touched]) -> Result<()> {
         Ok(())

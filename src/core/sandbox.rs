@@ -6,9 +6,10 @@
 //! that the operating system confines to the root, so a link swapped in between
 //! check and use cannot lead out either.
 
+mod lines;
 mod resolve;
 
-use std::io::{self, BufRead as _, Read as _, Seek as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -17,6 +18,7 @@ use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
 use super::{Error, Result};
 
+pub(in crate::core) use lines::missing_newline;
 pub use resolve::check;
 
 /// The largest file that is opened as a memory; an agent's memory is prose.
@@ -106,6 +108,12 @@ impl Root {
     /// Whether `path` is a directory inside the root.
     pub fn is_dir(&self, path: &str) -> bool {
         self.dir.get().is_some_and(|dir| dir.is_dir(path))
+    }
+
+    /// Whether `path` itself is a link.
+    pub fn is_link(&self, path: &str) -> bool {
+        let meta = self.dir.get().map(|dir| dir.symlink_metadata(path));
+        meta.is_some_and(|meta| meta.is_ok_and(|meta| meta.is_symlink()))
     }
 
     /// Whether something is at `path`.
@@ -253,51 +261,6 @@ impl Root {
         self.read_open(path, file)
     }
 
-    /// Whether `wanted` holds for any line of a file of any size; lines that are not UTF-8 are
-    /// passed over.
-    pub fn any_line(&self, path: &str, wanted: impl Fn(&str) -> bool) -> Result<bool> {
-        let Some(file) = self.open_file(path)? else {
-            return Ok(false);
-        };
-        let mut reader = io::BufReader::with_capacity(1 << 16, file);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            let read = reader.read_until(b'\n', &mut line);
-            if read.map_err(|e| self.told(path, e))? == 0 {
-                return Ok(false);
-            }
-            if std::str::from_utf8(&line).is_ok_and(&wanted) {
-                return Ok(true);
-            }
-        }
-    }
-
-    /// Adds a line to the end of a file and flushes it; a file that breaks off inside a line
-    /// gets an end to that line first.
-    pub fn append_line(&self, path: &str, line: &str) -> Result<()> {
-        self.create()?;
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true);
-        let appended = self
-            .handle()?
-            .open_with(path, &options)
-            .and_then(|mut file| {
-                let mut text = format!("{line}\n");
-                if file.seek(io::SeekFrom::End(0))? > 0 {
-                    file.seek(io::SeekFrom::End(-1))?;
-                    let mut last = [0];
-                    file.read_exact(&mut last)?;
-                    if last != *b"\n" {
-                        text.insert(0, '\n');
-                    }
-                }
-                file.write_all(text.as_bytes())?;
-                file.sync_all()
-            });
-        appended.map_err(|e| self.told(path, e))
-    }
-
     /// The folders above `path` that do not exist yet, outermost first.
     pub fn missing_folders(&self, path: &str) -> Vec<String> {
         path.match_indices('/')
@@ -315,7 +278,7 @@ impl Root {
                 Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
                     return Err(self.told(&folder, e));
                 }
-                _ => {}
+                _ => self.flush_folder(&folder)?,
             }
         }
         Ok(())
@@ -340,7 +303,7 @@ impl Root {
         })
     }
 
-    /// Puts `temp` in the place of `path`, in one step, and flushes the folder.
+    /// Puts `temp` in the place of `path`, in one step; see [`Root::flush_folder`].
     pub fn rename(&self, temp: &str, path: &str) -> Result<()> {
         let dir = self.handle()?;
         if dir.is_dir(path) {
@@ -349,17 +312,15 @@ impl Root {
                 io::ErrorKind::IsADirectory.into(),
             ));
         }
-        dir.rename(temp, dir, path)
-            .map_err(|e| self.told(path, e))?;
-        self.flush_folder(path)
+        dir.rename(temp, dir, path).map_err(|e| self.told(path, e))
     }
 
-    /// Removes a file and flushes the folder; a file that is gone already is fine.
+    /// Removes a file; one that is gone already is fine.
     pub fn remove(&self, path: &str) -> Result<()> {
         let dir = self.handle()?;
         match dir.remove_file(path) {
-            Ok(()) => self.flush_folder(path),
             Err(e) if is_absent(&e) => Ok(()),
+            Ok(()) => Ok(()),
             Err(e) => Err(self.told(path, e)),
         }
     }
@@ -372,8 +333,12 @@ impl Root {
         }
     }
 
-    fn flush_folder(&self, path: &str) -> Result<()> {
+    /// Makes sure that what was done in the folder of `path` is on the disk.
+    pub fn flush_folder(&self, path: &str) -> Result<()> {
         let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
+        if !self.is_dir(folder) {
+            return Ok(());
+        }
         self.handle()?
             .open(folder)
             .and_then(|folder| folder.sync_all())

@@ -1,6 +1,7 @@
 //! Every door, from outside: the program is run, files are looked at.
 
 mod bad_input;
+mod careful;
 mod cli;
 mod concurrency;
 mod crash;

@@ -44,6 +44,16 @@ pub fn commit(
         history.forget(&record.id)?;
         return Err(error);
     }
+    // An agent that knows no lock may have written meanwhile; from here on it takes microseconds.
+    if let Some(error) = change
+        .edits
+        .iter()
+        .find_map(|edit| check(&opened[&edit.root], edit).err())
+    {
+        making.clear();
+        history.forget(&record.id)?;
+        return Err(error);
+    }
     for (number, edit) in change.edits.iter().enumerate() {
         if let Err(error) = making.put(number, edit) {
             // What is in place already is finished or taken back by the rules of recovery.
@@ -51,6 +61,9 @@ pub fn commit(
             return Err(error);
         }
         history.step("replaced");
+    }
+    for edit in &change.edits {
+        opened[&edit.root].flush_folder(&edit.path)?;
     }
     history.record(&record)?;
     history.step("recorded");
@@ -182,7 +195,7 @@ impl Making<'_> {
     /// is full is found out while nothing has changed.
     fn stage(&self, change: &Change) -> Result<()> {
         for (number, edit) in change.edits.iter().enumerate() {
-            if let Some(bytes) = &edit.after {
+            if let Some(bytes) = edit.after.as_ref().filter(|_| edit.before != edit.after) {
                 self.stage_one(number, bytes)?;
                 self.history.step("staged");
             }
@@ -206,6 +219,9 @@ impl Making<'_> {
     fn put(&self, number: usize, edit: &Edit) -> Result<()> {
         let touch = &self.record.files[number];
         let root = &self.roots[&touch.root];
+        if edit.before == edit.after {
+            return Ok(());
+        }
         if edit.after.is_some() {
             return root.rename(&temp(&touch.path, &self.record.id, number), &touch.path);
         }
@@ -289,11 +305,15 @@ impl Making<'_> {
         let root = &self.roots[&touch.root];
         let temp = temp(&touch.path, &self.record.id, number);
         match &touch.after {
-            None => root.remove(&touch.path),
+            None => {
+                root.remove(&touch.path)?;
+                root.flush_folder(&touch.path)
+            }
             Some(revision) => {
                 root.remove(&temp)?;
                 self.stage_one(number, &self.history.version(revision)?)?;
-                root.rename(&temp, &touch.path)
+                root.rename(&temp, &touch.path)?;
+                root.flush_folder(&touch.path)
             }
         }
     }

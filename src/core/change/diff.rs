@@ -44,10 +44,31 @@ pub enum Merged {
 
 /// Merges what two sides made of `base`.
 pub fn merge(base: &[u8], mine: &[u8], theirs: &[u8]) -> Merged {
+    let clash = overlapping(base, mine, theirs);
     match diffy::merge_bytes(base, mine, theirs) {
-        Ok(clean) => Merged::Clean(clean),
+        Ok(clean) if !clash => Merged::Clean(clean),
+        Ok(unsure) => Merged::Clashing(unsure),
         Err(clashing) => Merged::Clashing(clashing),
     }
+}
+
+/// Whether both sides changed the same lines, or lines next to each other, in different ways: a
+/// merge of those may silently keep one side only.
+fn overlapping(base: &[u8], mine: &[u8], theirs: &[u8]) -> bool {
+    mine != theirs
+        && changed(base, mine).iter().any(|(a_start, a_end)| {
+            let touches = |(b_start, b_end): &(usize, usize)| a_start <= b_end && b_start <= a_end;
+            changed(base, theirs).iter().any(touches)
+        })
+}
+
+/// The lines of `base` that `other` changes, as ranges.
+fn changed(base: &[u8], other: &[u8]) -> Vec<(usize, usize)> {
+    let patch = diffy::DiffOptions::new()
+        .set_context_len(0)
+        .create_patch_bytes(base, other);
+    let ranges = patch.hunks().iter().map(|hunk| hunk.old_range());
+    ranges.map(|range| (range.start(), range.end())).collect()
 }
 
 #[cfg(test)]
@@ -65,6 +86,17 @@ mod tests {
             merge(base, b"A\nb\nc\nd\ne\n", b"X\nb\nc\nd\ne\n"),
             Merged::Clashing(_)
         ));
+    }
+
+    #[test]
+    fn a_side_is_never_dropped_silently() {
+        for (base, mine, theirs) in [
+            ("a\na\nb\n", "a\nb\n", "aX\na\nb\n"),
+            ("aZ\na\na\ne\n", "a\na\na\na\ne\n", "a\na\ne\n"),
+        ] {
+            let merged = merge(base.as_bytes(), mine.as_bytes(), theirs.as_bytes());
+            assert!(matches!(merged, Merged::Clashing(_)), "{base:?}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Change, Edit, Moment, Verb};
 use crate::core::layout::Touched;
-use crate::core::memory::Memory;
+use crate::core::memory::{Kind, Memory};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
@@ -27,6 +27,8 @@ struct Slot {
     before: Option<Vec<u8>>,
     after: Option<Vec<u8>>,
     derived: bool,
+    /// The mode that a new file shall have.
+    mode: Option<u32>,
 }
 
 impl<'a> Draft<'a> {
@@ -109,6 +111,7 @@ impl<'a> Draft<'a> {
             before,
             after,
             derived,
+            mode: None,
         };
         self.slots.insert(file, slot);
         Ok(())
@@ -119,8 +122,16 @@ impl<'a> Draft<'a> {
         let bytes = self.bytes(from)?;
         self.set(from, None)?;
         self.set(to, bytes)?;
+        self.keep_mode(to, self.store.root().mode(from));
         self.renamed.push((from.to_owned(), to.to_owned()));
         Ok(())
+    }
+
+    /// Gives a new file the mode of the one that it comes from.
+    pub fn keep_mode(&mut self, file: &str, mode: Option<u32>) {
+        if let Some(slot) = self.slots.get_mut(file) {
+            slot.mode = mode;
+        }
     }
 
     /// The memories as they are on the disk.
@@ -140,7 +151,8 @@ impl<'a> Draft<'a> {
         for (file, slot) in self.slots.iter().filter(|(_, slot)| !slot.derived) {
             let reference = rules.refer(file);
             memories.retain(|memory| memory.path != reference);
-            if let Some(bytes) = &slot.after {
+            let is_memory = rules.kind(file) != Kind::Index;
+            if let Some(bytes) = slot.after.as_ref().filter(|_| is_memory) {
                 memories.push(rules.read(file, &String::from_utf8_lossy(bytes)));
             }
         }
@@ -225,7 +237,7 @@ impl<'a> Draft<'a> {
                 after: slot.after,
                 derived: slot.derived,
                 emptied: Vec::new(),
-                mode: None,
+                mode: slot.mode,
             })
             .collect();
         edits.sort_by_key(|edit| edit.derived);

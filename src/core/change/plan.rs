@@ -3,7 +3,7 @@
 use super::{Change, Draft, Moment, Verb};
 use crate::core::error::Conflict;
 use crate::core::header::splice;
-use crate::core::layout::{Act, Fields, Patch, Upkeep, Writing};
+use crate::core::layout::{Act, Fields, Layout, Patch, Upkeep, Writing, index};
 use crate::core::link::{self, Form};
 use crate::core::memory::{Revision, stem};
 use crate::core::store::Store;
@@ -147,6 +147,15 @@ pub fn plan(store: &Store, wish: &Wish, asking: &Asking) -> Result<Change> {
             (Verb::Index, "Index up to date".to_owned())
         }
     };
+    if verb == Verb::Index {
+        // Here the index is what was asked for: taking it back must give back its very bytes.
+        let mut change = draft.into_change(verb, message);
+        change
+            .edits
+            .iter_mut()
+            .for_each(|edit| edit.derived = false);
+        return Ok(change);
+    }
     draft.follow()?;
     Ok(draft.into_change(verb, message))
 }
@@ -160,6 +169,21 @@ impl Planner<'_> {
     /// The file that a caller's path means, if `act` is allowed on it.
     fn target(&self, act: Act, path: &str) -> Result<String> {
         let file = self.store.locate(path)?;
+        let placed = self.store.rules().place(path);
+        if matches!(act, Act::Delete | Act::Rename) && self.store.root().is_link(&placed) {
+            let target = self.refer(&file);
+            return Err(Error::refused(
+                path,
+                format!("this is a link to {target}; name that file, or remove the link by hand"),
+            ));
+        }
+        let hidden = file.split('/').any(|part| part.starts_with('.'));
+        if hidden && self.store.layout() != Layout::Instructions {
+            return Err(Error::refused(
+                path,
+                "a hidden file is never listed; choose a name that does not start with a dot",
+            ));
+        }
         self.store.rules().allow(act, &file, self.store.root())?;
         self.store.root().writable(&file)?;
         Ok(file)
@@ -257,22 +281,21 @@ impl Planner<'_> {
 
     fn relinked(&self, file: &str, text: &str, renaming: &Renaming<'_>) -> String {
         let mut out = text.to_owned();
+        // A file that moved itself wrote its links from where it was.
+        let itself = file == renaming.new;
+        let stood = if itself { renaming.old } else { file };
         for found in link::links(text).into_iter().rev() {
             let target = match found.form {
-                // A file that moved itself wrote its links from where it was.
                 Form::Inline => {
-                    let stood = if file == renaming.new {
-                        renaming.old
-                    } else {
-                        file
-                    };
-                    let meant = link::resolved(stood, found.target);
+                    let meant = link::resolved(stood, &found.target);
                     if meant.as_deref() == Some(renaming.old) {
                         Some(link::relative(file, renaming.new))
                     } else if found.target == self.refer(renaming.old) {
                         Some(self.refer(renaming.new))
                     } else {
-                        None
+                        let meant = meant.filter(|path| itself && self.store.root().has(path));
+                        let moved = meant.map(|path| link::relative(file, &path));
+                        moved.filter(|target| *target != found.target)
                     }
                 }
                 // Wiki links mean the name, which stays; only one by the file's stem must follow.
@@ -326,14 +349,15 @@ pub fn plan_move(from: (&Store, &str), to: (&Store, &str), asking: &Asking) -> R
         let text = source.decoded(&old_file, bytes)?;
         let memory = source.rules().read(&old_file, &text);
         let fields = Fields {
-            name: Some(memory.title),
-            description: Some(memory.summary).filter(|summary| !summary.is_empty()),
+            name: Some(memory.title.clone()),
+            description: Some(memory.summary.clone()).filter(|summary| !summary.is_empty()),
             category: category(target, &memory.category),
-            tags: memory.tags,
+            tags: memory.tags.clone(),
         };
+        let body = source.rules().body(&text, &memory);
         let writing = Writing {
             file: &new_file,
-            content: text[memory.body].trim_start_matches(['\r', '\n']),
+            content: &body,
             fields: &fields,
             old: None,
         };
@@ -341,6 +365,7 @@ pub fn plan_move(from: (&Store, &str), to: (&Store, &str), asking: &Asking) -> R
     };
     gone.set(&old_file, None)?;
     come.set(&new_file, Some(bytes))?;
+    come.keep_mode(&new_file, source.root().mode(&old_file));
     gone.follow()?;
     come.follow()?;
     let message = format!(
@@ -357,7 +382,6 @@ pub fn plan_move(from: (&Store, &str), to: (&Store, &str), asking: &Asking) -> R
 
 /// The type that a memory has in its new store: its own where that is known there.
 fn category(target: &Store, own: &Option<String>) -> Option<String> {
-    use crate::core::layout::{Layout, index};
     let known = |name: &String| index::TYPES.iter().any(|(known, _)| known == name);
     match target.layout() {
         Layout::Index => Some(

@@ -47,68 +47,89 @@ pub fn replay(
         }
     }
     for root in distinct_roots(&outdated) {
-        follow(root, &outdated, &mut edits, moment)?;
+        let here = outdated.iter().filter(|touch| touch.root == root);
+        follow(history, here.copied().collect(), (way, moment), &mut edits)?;
     }
-    edits.retain(|edit| edit.before != edit.after);
+    // A file that is so already stays in the change: it is taken back all the same.
+    edits.retain(|edit| !edit.derived || edit.before != edit.after);
     edits.sort_by_key(|edit| edit.derived);
     let (verb, word) = match way {
         Direction::Back => (Verb::Undo, "Undone"),
         Direction::Forward => (Verb::Redo, "Redone"),
     };
+    let idle = edits.iter().all(|edit| edit.before == edit.after);
+    let idle = if idle { " (nothing was different)" } else { "" };
     Ok(Change {
         verb,
-        message: format!("{word}: {}", record.message),
+        message: format!("{word}: {}{idle}", record.message),
         edits,
         of: Some(record.id.clone()),
     })
 }
 
-/// One file, replayed; `None` for an index that has moved on and must follow anew.
+/// One file, replayed; `None` for an index that has moved on.
 fn replayed(history: &History, touch: &Touch, way: Direction) -> Result<Option<Edit>> {
-    let (from, to) = match way {
-        Direction::Back => (touch.after, touch.before),
-        Direction::Forward => (touch.before, touch.after),
-    };
     let now = Root::open(&touch.root)?.read(&touch.path)?;
-    let version = |revision: Option<Revision>| {
-        revision
-            .map(|revision| history.version(&revision))
-            .transpose()
-    };
-    let target = version(to)?;
+    let (from, to) = sides(touch, way);
+    let target = version(history, to)?;
     let as_left = now.as_deref().map(Revision::of) == from;
     let after = if as_left || now == target {
         target
     } else if touch.derived {
         return Ok(None);
     } else {
-        let base = version(from)?;
-        let clash = || {
-            Error::Conflict(Box::new(Conflict {
-                path: touch.reference(),
-                base: base.clone(),
-                mine: target.clone(),
-                theirs: now.clone(),
-            }))
-        };
-        match (&base, &target, &now) {
-            (Some(base), Some(mine), Some(theirs)) => match merge(base, mine, theirs) {
-                Merged::Clean(merged) => Some(merged),
-                Merged::Clashing(_) => return Err(clash()),
-            },
-            _ => return Err(clash()),
-        }
+        merged(history, touch, way, &now)?
     };
-    Ok(Some(Edit {
+    Ok(Some(edit(touch, now, after)))
+}
+
+/// The versions that a replay goes from and to.
+fn sides(touch: &Touch, way: Direction) -> (Option<Revision>, Option<Revision>) {
+    match way {
+        Direction::Back => (touch.after, touch.before),
+        Direction::Forward => (touch.before, touch.after),
+    }
+}
+
+fn version(history: &History, revision: Option<Revision>) -> Result<Option<Vec<u8>>> {
+    revision
+        .map(|revision| history.version(&revision))
+        .transpose()
+}
+
+fn edit(touch: &Touch, before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> Edit {
+    Edit {
         root: touch.root.clone(),
         layout: touch.layout,
         path: touch.path.clone(),
-        before: now,
+        before,
         after,
         derived: touch.derived,
         emptied: touch.folders.clone(),
         mode: touch.mode,
-    }))
+    }
+}
+
+/// What replaying makes of a file that was changed since; a conflict where it does not fit.
+fn merged(
+    history: &History,
+    touch: &Touch,
+    way: Direction,
+    now: &Option<Vec<u8>>,
+) -> Result<Option<Vec<u8>>> {
+    let (from, to) = sides(touch, way);
+    let (base, mine) = (version(history, from)?, version(history, to)?);
+    if let (Some(base), Some(mine), Some(theirs)) = (&base, &mine, now)
+        && let Merged::Clean(merged) = merge(base, mine, theirs)
+    {
+        return Ok(Some(merged));
+    }
+    Err(Error::Conflict(Box::new(Conflict {
+        path: touch.reference(),
+        base,
+        mine,
+        theirs: now.clone(),
+    })))
 }
 
 fn distinct_roots<'a>(touches: &[&'a Touch]) -> Vec<&'a Path> {
@@ -118,15 +139,34 @@ fn distinct_roots<'a>(touches: &[&'a Touch]) -> Vec<&'a Path> {
     roots
 }
 
-/// Lets the index of the store at `root` follow the edits.
-fn follow(root: &Path, outdated: &[&Touch], edits: &mut Vec<Edit>, moment: &Moment) -> Result<()> {
-    let layout = outdated
-        .iter()
-        .find(|touch| touch.root == root)
-        .map(|touch| touch.layout);
-    let store = Store::open("", root, layout)?;
+/// Lets indexes of one store that have moved on follow the edits: a generated one is generated
+/// anew; into one with somebody's words the difference is merged, or failing that its lines follow.
+fn follow(
+    history: &History,
+    outdated: Vec<&Touch>,
+    (way, moment): (Direction, &Moment),
+    edits: &mut Vec<Edit>,
+) -> Result<()> {
+    let Some(first) = outdated.first() else {
+        return Ok(());
+    };
+    let store = Store::open("", &first.root, Some(first.layout))?;
     let mut draft = Draft::new(&store, moment);
-    for edit in edits.iter().filter(|edit| edit.root == root) {
+    if !store.rules().made_index(&draft)? {
+        let mut fitting = Vec::new();
+        for touch in &outdated {
+            let now = store.root().read(&touch.path)?;
+            let Ok(after) = merged(history, touch, way, &now) else {
+                break;
+            };
+            fitting.push(edit(touch, now, after));
+        }
+        if fitting.len() == outdated.len() {
+            edits.extend(fitting);
+            return Ok(());
+        }
+    }
+    for edit in edits.iter().filter(|edit| edit.root == first.root) {
         draft.set(&edit.path, edit.after.clone())?;
     }
     draft.follow()?;
@@ -149,6 +189,8 @@ pub fn restore(
             Some(path) => touch.reference() == path || touch.path == path,
             None => !touch.derived,
         })
+        // The name that a renamed or moved file had before is no file that was deleted.
+        .filter(|touch| touch.after.is_some() || record.verb == Verb::Delete)
         .collect();
     if wanted.is_empty() {
         let what = only.unwrap_or("a file");
@@ -162,6 +204,7 @@ pub fn restore(
         for touch in here {
             if let Some(revision) = touch.after.or(touch.before) {
                 draft.set(&touch.path, Some(history.version(&revision)?))?;
+                draft.keep_mode(&touch.path, touch.mode);
             }
         }
         draft.follow()?;

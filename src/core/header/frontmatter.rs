@@ -25,6 +25,8 @@ struct Field {
     key: String,
     /// The key this one is nested under.
     parent: Option<String>,
+    /// Whether the line starts at the margin.
+    at_margin: bool,
     /// The value for display: unquoted, joined to one line.
     value: String,
     /// The bytes of the value, continuation lines included, the last line ending excluded.
@@ -60,6 +62,11 @@ impl Frontmatter {
         None
     }
 
+    /// Whether no line of it is a field.
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
     /// Where the body starts.
     pub fn body(&self) -> usize {
         self.body
@@ -88,9 +95,14 @@ impl Frontmatter {
     }
 
     /// `text` with `key` set to `value`: in place where the key stands, else as a new last line.
+    /// Only the type may stand under `metadata:`.
     pub fn set(&self, text: &str, key: &str, value: &str) -> String {
         let value = super::super::memory::one_line(value);
-        match self.anywhere(key) {
+        let field = match key {
+            "type" => self.anywhere(key),
+            _ => self.find(key, None),
+        };
+        match field {
             Some(field) => {
                 let old = &text[field.span.clone()];
                 let written = match old.chars().next() {
@@ -120,7 +132,7 @@ fn read_line(text: &str, line: &Line<'_>, parent: &mut Option<String>, fields: &
     if !indented {
         *parent = None;
     }
-    if indented && continues(text, fields.last(), colon.is_none() && parent.is_none()) {
+    if indented && continues(text, fields.last(), colon.is_none()) {
         if let Some(last) = fields.last_mut() {
             last.span.end = line.span.start + line.text.trim_end().len();
             last.value = display(&text[last.span.clone()]);
@@ -150,20 +162,40 @@ fn read_line(text: &str, line: &Line<'_>, parent: &mut Option<String>, fields: &
     fields.push(Field {
         key: key.to_owned(),
         parent: nested_under,
+        at_margin: !indented,
         value,
         span,
     });
 }
 
-/// Whether an indented line goes on with the value of the field before it; a `bare` one, which
-/// is no key itself, also goes on with a plain value.
+/// Whether an indented line goes on with the value of the field before it: with a block or a
+/// quoted text that is not closed, with a plain value at the margin, and, if it is `bare` (no key
+/// itself), with any value.
 fn continues(text: &str, last: Option<&Field>, bare: bool) -> bool {
     last.is_some_and(|last| {
         let raw = &text[last.span.clone()];
         let block = raw.starts_with(['|', '>']);
-        let open_quote = raw.starts_with('"') && (raw.len() == 1 || !raw.ends_with('"'));
-        !raw.is_empty() && (block || open_quote || bare)
+        !raw.is_empty() && (block || is_open(raw) || last.at_margin || bare)
     })
+}
+
+/// Whether a quoted value lacks its closing quote.
+fn is_open(raw: &str) -> bool {
+    let mut chars = raw.chars();
+    let Some(quote @ ('"' | '\'')) = chars.next() else {
+        return false;
+    };
+    let mut open = true;
+    let mut escaped = false;
+    for c in chars {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if quote == '"' => escaped = true,
+            c if c == quote => open = !open,
+            _ => {}
+        }
+    }
+    open
 }
 
 /// A value as people read it: unquoted, block markers dropped, one line.
@@ -272,6 +304,17 @@ mod tests {
                 Some("one two"),
             ),
             ("---\nd: one\n  two\n---\n", "d", Some("one two")),
+            (
+                "---\nd: 'one\n  two: three'\n---\n",
+                "d",
+                Some("one two: three"),
+            ),
+            ("---\nd: \"a \\\"\n  b\"\n---\n", "d", Some("a \" b")),
+            (
+                "---\nd: see\n  https://x\n---\n",
+                "d",
+                Some("see https://x"),
+            ),
             ("---\nauthor:\n  name: Bob\n---\n", "name", None),
             ("---\nname:\n---\n", "name", Some("")),
         ];
@@ -355,7 +398,7 @@ mod tests {
             if let Some(head) = Frontmatter::parse(&text) {
                 let set = head.set(&text, "name", &value);
                 let again = Frontmatter::parse(&set).expect("still a header");
-                prop_assert_eq!(again.get_anywhere("name"), Some(value.as_str()));
+                prop_assert_eq!(again.get("name"), Some(value.as_str()));
                 prop_assert_eq!(&set[again.body()..], &text[head.body()..]);
             }
         }

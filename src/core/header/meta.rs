@@ -79,6 +79,21 @@ fn keywords(value: &str) -> Vec<String> {
     })
 }
 
+/// The comment of an old head with other keywords, everything else in it as it was.
+pub fn with_keywords(comment: &str, keywords: &[String]) -> String {
+    let value = serde_json::Value::from(keywords.to_vec()).to_string();
+    for line in lines(comment, 0) {
+        let bare = line.text.trim_start();
+        let bare = bare.strip_prefix('-').unwrap_or(bare).trim_start();
+        if let Some(rest) = bare.strip_prefix("keywords:") {
+            let start = line.span.end - rest.len();
+            return super::splice(comment, start..line.span.end, &format!(" {value}"));
+        }
+    }
+    let end = comment.rfind("-->").unwrap_or(comment.len());
+    super::splice(comment, end..end, &format!("- keywords: {value}\n"))
+}
+
 /// The head of a new detail file, up to and including the blank line before its content.
 pub fn written(title: &str, created: &str, keywords: &[String]) -> String {
     let keywords = serde_json::Value::from(keywords.to_vec());
@@ -116,6 +131,20 @@ mod tests {
             assert_eq!(meta.title.as_deref(), title, "{text:?}");
             assert_eq!(meta.comment, None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn other_keys_of_a_comment_stay() {
+        let comment =
+            "<!-- META:\n- created: x\n- keywords: [\"a\"]\n- source: messages.jsonl#L4\n-->";
+        assert_eq!(
+            with_keywords(comment, &["b".to_owned()]),
+            comment.replace("[\"a\"]", "[\"b\"]")
+        );
+        assert_eq!(
+            with_keywords("<!-- META:\n-->", &["b".to_owned()]),
+            "<!-- META:\n- keywords: [\"b\"]\n-->"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::memory::{Entry, one_line};
-use super::{Line, lines, newline, splice};
+use super::{Line, lines, newline, prose, splice};
 
 /// The Summary line of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Summary {
 
 /// The first line that is `>`, blanks, `Summary:`.
 pub fn find(text: &str) -> Option<Summary> {
-    lines(text, 0).find_map(|line| {
+    prose(text).find_map(|(_, line)| {
         let quoted = line.text.trim_start_matches('\u{feff}').strip_prefix('>')?;
         let value = quoted.trim_start().strip_prefix("Summary:")?;
         Some(Summary {
@@ -35,7 +35,8 @@ pub fn title(text: &str) -> Option<&str> {
 }
 
 fn heading(text: &str) -> Option<Line<'_>> {
-    lines(text, 0).find(|line| line.text.trim_start_matches('\u{feff}').starts_with("# "))
+    let mut found = prose(text).map(|(_, line)| line);
+    found.find(|line| line.text.trim_start_matches('\u{feff}').starts_with("# "))
 }
 
 /// `text` with its Summary line set: replaced, or put under the first heading.
@@ -74,16 +75,12 @@ pub fn set(text: &str, summary: &str) -> String {
 /// The `## title` entries with their `- Summary:` and `- Date:`.
 pub fn entries(text: &str) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
-    let mut fenced = false;
-    for (number, line) in lines(text, 0).enumerate() {
-        if line.text.trim_start().starts_with("```") {
-            fenced = !fenced;
-        }
-        if let Some(title) = line.text.strip_prefix("## ").filter(|_| !fenced) {
+    for (number, line) in prose(text) {
+        if let Some(title) = line.text.strip_prefix("## ") {
             close(&mut entries, line.span.start);
             entries.push(Entry {
                 title: title.trim().to_owned(),
-                line: number + 1,
+                line: number,
                 span: line.span.start..text.len(),
                 ..Entry::default()
             });
@@ -108,6 +105,24 @@ fn close(entries: &mut [Entry], at: usize) {
 pub fn keyed<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let rest = line.trim_start().strip_prefix('-')?.trim_start();
     Some(rest.strip_prefix(key)?.strip_prefix(':')?.trim())
+}
+
+/// `text` without its title and its Summary line: what a person wrote beside them.
+pub fn without_head(text: &str) -> String {
+    let summary = find(text).map(|found| {
+        let start = text[..found.span.start].rfind('\n').map_or(0, |at| at + 1);
+        start..found.end
+    });
+    let title = heading(text).map(|line| line.span.start..line.end);
+    let mut spans: Vec<Range<usize>> = summary.into_iter().chain(title).collect();
+    spans.sort_by_key(|span| std::cmp::Reverse(span.start));
+    let mut out = text.to_owned();
+    for span in spans {
+        let blank =
+            text[span.end..].len() - text[span.end..].trim_start_matches(['\r', '\n']).len();
+        out.replace_range(span.start..span.end + blank, "");
+    }
+    out
 }
 
 /// `text` with the Summary line made of its entries' summaries; unchanged where none has one.
@@ -162,6 +177,23 @@ mod tests {
         ] {
             assert_eq!(set(before, "new"), after, "{before:?}");
         }
+    }
+
+    #[test]
+    fn what_stands_in_a_fence_is_neither_heading_nor_summary() {
+        let text = "## Install\n- Summary: setup\n\n```bash\n# deps\n> Summary: no\n```\n";
+        assert_eq!(title(text), None);
+        assert_eq!(find(text), None);
+        assert_eq!(regenerated(text), format!("> Summary: setup\n\n{text}"));
+    }
+
+    #[test]
+    fn the_body_is_what_is_beside_title_and_summary() {
+        assert_eq!(
+            without_head("# T\n\nIntro.\n\n> Summary: s\n\nbody\n"),
+            "Intro.\n\nbody\n"
+        );
+        assert_eq!(without_head("plain\n"), "plain\n");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! coder: the coder's own lessons, in folders by type and topic, with a tree of READMEs.
 
-use super::listing::{self, Item};
+use super::listing::{self, Bullet, Item};
 use super::{Act, Rules, Touched, Upkeep, View, Writing};
 use crate::core::change::Draft;
 use crate::core::header::{label, newline};
@@ -231,31 +231,36 @@ fn keep_lists(draft: &mut Draft<'_>, how: Upkeep) -> Result<()> {
         }
     }
     for folder in &all {
-        let file = format!("{folder}/{README}");
-        let children = children(folder, &after, &all);
-        let old = draft.text(&file)?;
+        let page = Page {
+            file: format!("{folder}/{README}"),
+            children: children(folder, &after, &all),
+            how,
+        };
+        let old = draft.text(&page.file)?;
         let topic = folder.contains('/');
-        if children.is_empty() || (children.len() < 2 && !topic) {
-            // A list that a person wrote more into is kept for what they wrote.
-            if old.as_deref().is_some_and(|old| is_bare(old, folder)) {
-                draft.unlist(&file)?;
-            } else if let Some(old) = old {
-                draft.derive(&file, listed(&old, &file, &children, how))?;
+        let wanted = page.children.len() > 1 || (topic && !page.children.is_empty());
+        match old {
+            None if wanted => {
+                let text = page.listed(draft, &format!("# {folder}\n"));
+                draft.derive(&page.file, text)?;
             }
-            continue;
+            None => {}
+            // A list that a person wrote more into is kept for what they wrote.
+            Some(old) if !wanted && page.is_bare(&old) => draft.unlist(&page.file)?,
+            Some(old) => {
+                let text = page.listed(draft, &old);
+                draft.derive(&page.file, text)?;
+            }
         }
-        let start = old.unwrap_or_else(|| format!("# {folder}\n"));
-        draft.derive(&file, listed(&start, &file, &children, how))?;
     }
     Ok(())
 }
 
+/// A file or folder that a README lists: target, title, hook.
+type Child = (String, String, String);
+
 /// The files and folders that a folder's README lists, each with its line.
-fn children(
-    folder: &str,
-    memories: &[Memory],
-    folders: &[String],
-) -> Vec<(String, String, String)> {
+fn children(folder: &str, memories: &[Memory], folders: &[String]) -> Vec<Child> {
     let mut children = Vec::new();
     for memory in memories.iter().filter(|m| parent(&m.path) == folder) {
         let name = memory.path.rsplit('/').next().unwrap_or(&memory.path);
@@ -274,76 +279,72 @@ fn children(
     children
 }
 
-/// `text` with a line for each child and none for what is gone.
-fn listed(text: &str, file: &str, children: &[(String, String, String)], how: Upkeep) -> String {
-    let folder = parent(file);
-    let is_child = |target: &str| {
-        let target = target.trim_start_matches("./");
-        children
-            .iter()
-            .any(|(known, ..)| known == target || known.strip_suffix(README) == Some(target))
-    };
-    let gone: Vec<_> = listing::bullets(text)
-        .into_iter()
-        .filter(|bullet| {
-            let below = resolved(file, &bullet.target);
-            let ours = below.is_some_and(|path| path.starts_with(&format!("{folder}/")));
-            bullet.form == Form::Inline
-                && ours
-                && (how == Upkeep::Rewrite || !is_child(&bullet.target))
-        })
-        .collect();
-    let mut out = listing::without(text, &gone);
-    for (target, title, hook) in children {
-        let listed = listing::bullets(&out).iter().any(|bullet| {
-            bullet.target.trim_start_matches("./") == target
-                || target.strip_suffix(README) == Some(&bullet.target)
-        });
-        if !listed {
-            let item = Item {
-                target,
-                title,
-                hook,
-                section: None,
-            };
-            out = listing::with(&out, &item);
-        }
-    }
-    out
+/// The README of a folder, about to be brought up to date.
+struct Page {
+    file: String,
+    children: Vec<Child>,
+    how: Upkeep,
 }
 
-/// Whether a README holds nothing but its heading and lines that tome lists.
-fn is_bare(text: &str, folder: &str) -> bool {
-    let bullets = listing::bullets(text);
-    let rest = listing::without(text, &bullets);
-    let rest = rest.trim();
-    rest.is_empty() || rest == format!("# {folder}")
+impl Page {
+    fn is_child(&self, target: &str) -> bool {
+        let target = target.trim_start_matches("./");
+        self.children
+            .iter()
+            .any(|(known, ..)| known == target || known.strip_suffix(README) == Some(target))
+    }
+
+    /// The path that a bullet means, where that is below the page's folder.
+    fn below(&self, bullet: &Bullet) -> Option<String> {
+        let path = resolved(&self.file, &bullet.target)?;
+        let inside = path.strip_prefix(parent(&self.file))?.starts_with('/');
+        (inside && bullet.form == Form::Inline).then_some(path)
+    }
+
+    /// `text` with a line for each child and none for what is gone.
+    fn listed(&self, draft: &Draft<'_>, text: &str) -> String {
+        let gone: Vec<Bullet> = listing::bullets(text)
+            .into_iter()
+            .filter(|bullet| {
+                let child = self.is_child(&bullet.target);
+                let dead = self
+                    .below(bullet)
+                    .is_some_and(|path| !child && (path.ends_with(README) || !draft.has(&path)));
+                dead || (child && self.how == Upkeep::Rewrite)
+            })
+            .collect();
+        let mut out = listing::without(text, &gone);
+        for (target, title, hook) in &self.children {
+            let listed = listing::bullets(&out).iter().any(|bullet| {
+                let there = bullet.target.trim_start_matches("./");
+                there == target || target.strip_suffix(README) == Some(there)
+            });
+            if !listed {
+                let item = Item {
+                    target,
+                    title,
+                    hook,
+                    section: None,
+                };
+                out = listing::with(&out, &item);
+            }
+        }
+        out
+    }
+
+    /// Whether the page holds nothing but its heading and lines that tome lists.
+    fn is_bare(&self, text: &str) -> bool {
+        let mut bullets = listing::bullets(text);
+        bullets.retain(|bullet| self.below(bullet).is_some());
+        let rest = listing::without(text, &bullets);
+        let rest = rest.trim();
+        rest.is_empty() || rest == format!("# {}", parent(&self.file))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_list_keeps_hand_written_text_and_lines() {
-        let children = vec![
-            ("a.md".to_owned(), "a.md".to_owned(), "A".to_owned()),
-            (
-                "errors/README.md".to_owned(),
-                "errors/".to_owned(),
-                "1 file".to_owned(),
-            ),
-        ];
-        let text = "# semantic\n\nMy words.\n\n- [a.md](a.md) - worded by hand\n- [old.md](old.md) - gone\n\nMore words, see [x](http://e).\n";
-        assert_eq!(
-            listed(text, "semantic/README.md", &children, Upkeep::Mend),
-            "# semantic\n\nMy words.\n\n- [a.md](a.md) - worded by hand\n- [errors/](errors/README.md) - 1 file\n\nMore words, see [x](http://e).\n"
-        );
-        assert!(
-            listed(text, "semantic/README.md", &children, Upkeep::Rewrite)
-                .contains("[a.md](a.md) - A\n")
-        );
-    }
 
     #[test]
     fn readmes_and_guides_are_not_lessons() {

@@ -39,6 +39,9 @@ pub struct Event {
     /// The agent that reported it.
     #[serde(default)]
     pub agent: String,
+    /// What this version does not know; kept as it came.
+    #[serde(flatten)]
+    pub more: serde_json::Map<String, serde_json::Value>,
 }
 
 /// Whether an appended event was new.
@@ -69,8 +72,16 @@ pub fn append(
     let _lock = history.lock(&[store.root().path()])?;
     let file = store.root().absolute(EVENTS);
     let line = serde_json::to_string(event).map_err(|e| Error::io(&file, e.into()))?;
-    let id = format!("\"event_id\":\"{}\"", event.event_id);
-    if identity == Identity::Given && store.root().any_line(EVENTS, |line| line.contains(&id))? {
+    #[derive(Deserialize)]
+    struct Id<'a> {
+        #[serde(borrow)]
+        event_id: std::borrow::Cow<'a, str>,
+    }
+    let is_it = |line: &str| {
+        let found = serde_json::from_str::<Id<'_>>(line);
+        found.is_ok_and(|found| found.event_id == event.event_id)
+    };
+    if identity == Identity::Given && store.root().any_line(EVENTS, is_it)? {
         return Ok(Appended::Known);
     }
     store.root().append_line(EVENTS, &line)?;

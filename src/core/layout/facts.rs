@@ -3,7 +3,7 @@
 use super::{Act, Layout, Patch, Rules, Upkeep, View, Writing, appended, patched_once, size};
 use crate::core::change::Draft;
 use crate::core::header::summary;
-use crate::core::memory::{Memory, stem};
+use crate::core::memory::Memory;
 use crate::core::sandbox::{Found, Root};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
@@ -88,18 +88,27 @@ impl Rules for Facts {
         patched_once(file, text, patches).map(|text| summary::regenerated(&text))
     }
 
+    fn body(&self, text: &str, _memory: &Memory) -> String {
+        summary::without_head(text)
+    }
+
     fn settle(&self, text: String) -> String {
         summary::regenerated(&text)
     }
 
-    fn keep_index(&self, draft: &mut Draft<'_>, _how: Upkeep) -> Result<()> {
+    fn keep_index(&self, draft: &mut Draft<'_>, how: Upkeep) -> Result<()> {
         let paths: Vec<String> = draft
             .memories_before()?
             .iter()
             .map(|memory| memory.path.clone())
             .collect();
         for file in paths {
-            if let Ok(Some(text)) = draft.text(&file) {
+            let Ok(Some(text)) = draft.text(&file) else {
+                continue;
+            };
+            // A summary that stands there may be one that somebody gave.
+            let given = summary::find(&text).is_some_and(|found| !found.text.is_empty());
+            if how == Upkeep::Rewrite || !given {
                 draft.derive(&file, summary::regenerated(&text))?;
             }
         }
@@ -145,9 +154,9 @@ fn no_type(writing: &Writing<'_>) -> Result<()> {
         return Err(Error::refused(
             writing.file,
             format!(
-                "a {} store has no types; the folder says what a file is (this one is {})",
+                "a {} store has no types; the folder says what a file is ({} here)",
                 Layout::Facts,
-                stem(writing.file)
+                writing.file.split('/').next().unwrap_or_default()
             ),
         ));
     }

@@ -142,7 +142,7 @@ impl Rules for Index {
             }
         }
         let today = draft.moment().today.to_string();
-        if Frontmatter::parse(writing.content).is_some() {
+        if Frontmatter::parse(writing.content).is_some_and(|head| !head.is_empty()) {
             return Ok(with_fields(writing.content, &given, None));
         }
         if let Some(old) = writing.old
@@ -152,13 +152,14 @@ impl Rules for Index {
             let whole = with_fields(old, &given, stamp.then_some(&today));
             let end = Frontmatter::parse(&whole).map_or(0, |head| head.body());
             let nl = newline(old);
-            let body = writing.content.trim_end_matches('\n');
+            let body = writing.content.trim_end_matches(['\r', '\n']);
+            let body = body.replace("\r\n", "\n").replace('\n', nl);
             return Ok(format!("{}{nl}{body}{nl}", &whole[..end]));
         }
         let Some(category) = category else {
             return Err(Error::refused(
                 writing.file,
-                "a new memory needs a type: user, feedback, project or reference",
+                "a memory without a header needs a type: user, feedback, project or reference",
             ));
         };
         let name = fields.name.as_deref().unwrap_or(stem(writing.file));
@@ -203,20 +204,27 @@ impl Rules for Index {
         })
     }
 
-    fn follow(&self, draft: &mut Draft<'_>, touched: &[Touched]) -> Result<()> {
-        let on_disk = draft.text(INDEX)?;
+    fn made_index(&self, draft: &Draft<'_>) -> Result<bool> {
         let before = draft.memories_before()?;
-        let tome_made_it = match on_disk.as_deref() {
+        Ok(match draft.text(INDEX)?.as_deref() {
             None => true,
             Some(text) => {
                 text == generated(before) || (text == EMPTY_INDEX && top(before).next().is_none())
             }
-        };
-        if tome_made_it {
+        })
+    }
+
+    fn follow(&self, draft: &mut Draft<'_>, touched: &[Touched]) -> Result<()> {
+        let itself = Touched::Edited(INDEX.to_owned());
+        if touched.contains(&itself) {
+            // Whoever edits the index says what it shall be.
+            return Ok(());
+        }
+        if self.made_index(draft)? {
             let after = draft.memories_after()?;
             return draft.derive(INDEX, generated(&after));
         }
-        let mut text = on_disk.unwrap_or_default();
+        let mut text = draft.text(INDEX)?.unwrap_or_default();
         for touch in touched {
             text = followed(draft, text, touch)?;
         }
@@ -226,7 +234,7 @@ impl Rules for Index {
     fn keep_index(&self, draft: &mut Draft<'_>, how: Upkeep) -> Result<()> {
         let memories = draft.memories_before()?.to_vec();
         match (how, draft.text(INDEX)?) {
-            (Upkeep::Mend, Some(text)) if !has_generated_form(&text) => {
+            (Upkeep::Mend, Some(text)) if !has_generated_form(&text, &memories) => {
                 let mended = mended(text, &memories, draft);
                 draft.derive(INDEX, mended)
             }

@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use crate::core::header::{lines, newline, splice};
-use crate::core::link::{Form, links};
+use crate::core::header::{lines, newline, prose, splice};
+use crate::core::link::{Form, Link, links};
 use crate::core::memory::{slug, stem};
 
 /// A line `- [title](target) — hook` of a list.
@@ -17,8 +17,10 @@ pub struct Bullet {
     pub target: String,
     /// How the link is written.
     pub form: Form,
-    /// The whole line, its ending included.
+    /// The whole line, its ending included; lines that go on with it are not part of it.
     pub line: Range<usize>,
+    /// The other files that the line links to.
+    pub others: Vec<String>,
     /// The title between the brackets; of a wiki link, the target.
     title: Range<usize>,
     /// The target between the parentheses or brackets.
@@ -46,45 +48,56 @@ pub struct Item<'a> {
 
 const SEPARATORS: [&str; 5] = ["—", "–", "--", "-", ":"];
 
-/// The bullets of `text` that are about one file each.
+/// The bullets of `text` that are about one file each; what stands in a fence is an example.
 pub fn bullets(text: &str) -> Vec<Bullet> {
-    lines(text, 0)
-        .filter_map(|line| {
+    prose(text)
+        .filter_map(|(_, line)| {
             let indent = line.text.len() - line.text.trim_start().len();
-            let bare = &line.text[indent..];
-            let marker = bare.strip_prefix(['-', '*', '+'])?;
-            let gap = marker.len() - marker.trim_start().len();
+            let after = line.text[indent..].strip_prefix(['-', '*', '+'])?;
+            let gap = after.len() - after.trim_start().len();
+            if gap == 0 {
+                return None;
+            }
             let content = line.span.start + indent + 1 + gap;
             let inside = &text[content..line.span.end];
-            let link = links(inside).into_iter().next()?;
-            // A link further on is a mention in a sentence, not what the line is about.
-            let lead = inside[..link.span.start].trim_start_matches(['*', '_', '`']);
-            let (title, after) = match link.form {
-                Form::Wiki if lead == "[[" => {
-                    let close = link.span.end + inside[link.span.end..].find("]]")? + 2;
-                    (link.span.clone(), close)
-                }
-                Form::Inline if lead.starts_with('[') && lead.matches('[').count() == 1 => {
-                    let open = inside.find('[')? + 1;
-                    let close = link.span.end + inside[link.span.end..].find(')')? + 1;
-                    (open..link.span.start - 2, close)
-                }
-                _ => return None,
-            };
+            let all = links(inside);
+            let link = all.first()?;
+            let title = title(inside, link)?;
             let shift = |range: Range<usize>| content + range.start..content + range.end;
-            let (separator, hook) = hook(inside, after);
+            let (separator, hook) = hook(inside, link.end);
             Some(Bullet {
-                target: link.target.to_owned(),
+                target: link.target.clone().into_owned(),
                 form: link.form,
                 line: line.span.start..line.end,
+                others: all[1..]
+                    .iter()
+                    .map(|link| link.target.clone().into_owned())
+                    .collect(),
                 title: shift(title),
-                address: shift(link.span),
+                address: shift(link.span.clone()),
                 separator: shift(separator),
                 hook: shift(hook),
                 marker: line.span.start..content,
             })
         })
         .collect()
+}
+
+/// Where the title of a bullet's first link is; `None` when words stand before the link, which
+/// then is a mention in a sentence and not what the line is about.
+fn title(inside: &str, link: &Link<'_>) -> Option<Range<usize>> {
+    let decoration = ['*', '_', '`'];
+    let start = inside.len() - inside.trim_start_matches(decoration).len();
+    match link.form {
+        Form::Wiki => (link.span.start == start + 2).then(|| link.span.clone()),
+        Form::Inline => {
+            let close = inside[..link.span.start].rfind("](")?;
+            let title = inside[start..close].strip_prefix('[')?;
+            // Brackets in a title are balanced; another link's end inside it is not a title.
+            let balanced = title.matches('[').count() == title.matches(']').count();
+            balanced.then_some(start + 1..close)
+        }
+    }
 }
 
 /// Where the separator and the hook are in what follows the link at `from`.
@@ -116,22 +129,48 @@ pub fn is_about(bullet: &Bullet, file: &str, name: &str) -> bool {
     }
 }
 
-/// `text` without the lines of the given bullets.
+/// `text` without the given bullets and the lines that go on with them.
 pub fn without(text: &str, gone: &[Bullet]) -> String {
     let mut out = text.to_owned();
     for bullet in gone.iter().rev() {
-        out.replace_range(bullet.line.clone(), "");
+        let end = continued(text, bullet);
+        out.replace_range(bullet.line.start..end, "");
     }
     out
 }
 
+/// Where the lines end that go on with a bullet: indented deeper than it, and no bullets.
+fn continued(text: &str, bullet: &Bullet) -> usize {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let own = indent(&text[bullet.line.clone()]);
+    lines(text, bullet.line.end)
+        .take_while(|line| {
+            let bare = line.text.trim_start();
+            let is_bullet = bare.starts_with(['-', '*', '+']) && bare[1..].starts_with(' ');
+            !bare.is_empty() && indent(line.text) > own && !is_bullet
+        })
+        .last()
+        .map_or(bullet.line.end, |line| line.end)
+}
+
+/// A target as it stands between parentheses.
+fn address(target: &str) -> String {
+    if target.contains([' ', '(', ')']) {
+        format!("<{target}>")
+    } else {
+        target.to_owned()
+    }
+}
+
 /// `text` with a bullet pointed at another file.
 pub fn retargeted(text: &str, bullet: &Bullet, target: &str) -> String {
-    let address = match bullet.form {
-        Form::Inline => target,
-        Form::Wiki => stem(target),
+    let inside_angles = text[..bullet.address.start].ends_with('<');
+    let written = match bullet.form {
+        Form::Inline if inside_angles => target.to_owned(),
+        Form::Inline => address(target),
+        Form::Wiki => stem(target).to_owned(),
     };
-    splice(text, bullet.address.clone(), address)
+    splice(text, bullet.address.clone(), &written)
 }
 
 /// `text` with title and hook of a bullet brought up to date, each only where it still says
@@ -152,14 +191,37 @@ pub fn refreshed(text: &str, bullet: &Bullet, old: &Item<'_>, new: &Item<'_>) ->
 pub fn with(text: &str, item: &Item<'_>) -> String {
     let all = bullets(text);
     let section = item.section.and_then(|name| section(text, name));
-    let neighbour = all
-        .iter()
-        .rev()
-        .find(|b| section.as_ref().is_none_or(|s| s.contains(&b.line.start)));
+    let inside = |b: &&Bullet| section.as_ref().is_none_or(|s| s.contains(&b.line.start));
+    let neighbour = all.iter().rev().find(inside);
     let nl = newline(text);
-    let style = neighbour.or(all.last());
-    let marker = style.map_or("- ", |b| &text[b.marker.clone()]);
-    let separator = style
+    let at = match (neighbour, &section) {
+        (Some(bullet), _) => continued(text, bullet),
+        (None, Some(section)) => end_of_words(text, section),
+        (None, None) => text.len(),
+    };
+    let line = format!("{}{nl}", worded(text, item, neighbour.or(all.last()), &all));
+    let head = &text[..at];
+    let lead = if head.is_empty() || head.ends_with('\n') {
+        ""
+    } else {
+        nl
+    };
+    // The first bullet of a page stands apart from the prose before it.
+    let blank = head.ends_with("\n\n") || head.ends_with("\r\n\r\n");
+    let apart = neighbour.is_none() && !head.trim().is_empty() && !blank;
+    let apart = if apart { nl } else { "" };
+    splice(text, at..at, &format!("{lead}{apart}{line}"))
+}
+
+/// A new line in the style of `like`; the marker is that of a bullet at the outermost level.
+fn worded(text: &str, item: &Item<'_>, like: Option<&Bullet>, all: &[Bullet]) -> String {
+    let outermost = |b: &&Bullet| {
+        let before = like.is_none_or(|like| b.line.start <= like.line.start);
+        before && !text[b.marker.clone()].starts_with([' ', '\t'])
+    };
+    let marker = all.iter().rev().find(outermost).or(like);
+    let marker = marker.map_or("- ", |b| &text[b.marker.clone()]);
+    let separator = like
         .map(|b| &text[b.separator.clone()])
         .filter(|s| !s.trim().is_empty())
         .unwrap_or(" - ");
@@ -167,36 +229,25 @@ pub fn with(text: &str, item: &Item<'_>) -> String {
         "" => String::new(),
         hook => format!("{separator}{hook}"),
     };
-    let line = match style.map(|b| b.form) {
-        Some(Form::Wiki) => format!("{marker}[[{}]]{hook}{nl}", stem(item.target)),
-        _ => format!("{marker}[{}]({}){hook}{nl}", item.title, item.target),
-    };
-    let at = match (neighbour, &section) {
-        (Some(bullet), _) => bullet.line.end,
-        // After the section's last line that says something.
-        (None, Some(section)) => match text[section.clone()].trim_end().len() {
-            0 => section.start,
-            said => section.start + said + nl.len(),
-        },
-        (None, None) => text.len(),
+    match like.map(|b| b.form) {
+        Some(Form::Wiki) => format!("{marker}[[{}]]{hook}", stem(item.target)),
+        _ => format!("{marker}[{}]({}){hook}", item.title, address(item.target)),
     }
-    .min(text.len());
-    let head = &text[..at];
-    let lead = match head {
-        "" => "",
-        head if !head.ends_with('\n') => nl,
-        _ => "",
-    };
-    // The first bullet of a page stands apart from the prose before it.
-    let apart = neighbour.is_none() && !head.trim().is_empty() && !head.ends_with("\n\n");
-    let apart = if apart { nl } else { "" };
-    splice(text, at..at, &format!("{lead}{apart}{line}"))
+}
+
+/// The end of the last line of a section that says something; its start where none does.
+fn end_of_words(text: &str, section: &Range<usize>) -> usize {
+    lines(text, section.start)
+        .take_while(|line| line.span.start < section.end)
+        .filter(|line| !line.text.trim().is_empty())
+        .last()
+        .map_or(section.start, |line| line.end)
 }
 
 /// The lines below the heading `name`, up to the next heading.
 fn section(text: &str, name: &str) -> Option<Range<usize>> {
     let mut found: Option<usize> = None;
-    for line in lines(text, 0) {
+    for (_, line) in prose(text) {
         let hashes = line.text.len() - line.text.trim_start_matches('#').len();
         if hashes == 0 || !line.text[hashes..].starts_with(' ') {
             continue;
@@ -271,6 +322,60 @@ mod tests {
                 "{before:?}"
             );
         }
+    }
+
+    #[test]
+    fn odd_pages_take_a_line_where_it_belongs() {
+        for (before, after) in [
+            (
+                "## User\nfoo\u{a0}\n",
+                "## User\nfoo\u{a0}\n\n- [N](n.md) - new\n",
+            ),
+            (
+                "# M\r\n\r\n## User\nfoo\n## Z\nbar\n",
+                "# M\r\n\r\n## User\nfoo\n\r\n- [N](n.md) - new\r\n## Z\nbar\n",
+            ),
+            (
+                "## User\nfoo  \nbar  \n\n## Z\n",
+                "## User\nfoo  \nbar  \n\n- [N](n.md) - new\n\n## Z\n",
+            ),
+            (
+                "- [A](a.md) — hook\n  that goes on\n\nend\n",
+                "- [A](a.md) — hook\n  that goes on\n- [N](n.md) — new\n\nend\n",
+            ),
+            (
+                "- [A](a.md) — a\n  - [B](b.md) — b\n",
+                "- [A](a.md) — a\n  - [B](b.md) — b\n- [N](n.md) — new\n",
+            ),
+            (
+                "```\n- [T](t.md) — example\n```\n",
+                "```\n- [T](t.md) — example\n```\n\n- [N](n.md) - new\n",
+            ),
+        ] {
+            assert_eq!(
+                with(before, &item("n.md", Some("User"))),
+                after,
+                "{before:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn any_name_finds_its_own_line_again() {
+        for (target, title) in [("a b.md", "A"), ("a(1).md", "A"), ("a.md", "[WIP] parser")] {
+            let item = Item {
+                target,
+                title,
+                hook: "h",
+                section: None,
+            };
+            let page = with("- [X](x.md) — x\n", &item);
+            let found = bullets(&page);
+            assert_eq!(found.len(), 2, "{page}");
+            assert!(is_about(&found[1], target, title), "{page}");
+            assert_eq!(without(&page, &found[1..]), "- [X](x.md) — x\n");
+        }
+        assert_eq!(bullets("**[A](a.md)** — x\n"), []);
     }
 
     #[test]

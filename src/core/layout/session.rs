@@ -142,16 +142,19 @@ impl Rules for Session {
             .or(given.title)
             .or(old.title)
             .unwrap_or_else(|| stem(writing.file).to_owned());
-        let now = draft
-            .moment()
-            .time
-            .strftime("%Y-%m-%dT%H:%M:%SZ")
-            .to_string();
-        let created = old.created.unwrap_or(now);
-        let keywords = if fields.tags.is_empty() {
-            &old.keywords
-        } else {
-            &fields.tags
+        let head = match (writing.old, old.comment) {
+            (Some(text), Some(comment)) => {
+                let comment = &text[comment];
+                let comment = match fields.tags.as_slice() {
+                    [] => comment.to_owned(),
+                    tags => meta::with_keywords(comment, tags),
+                };
+                format!("# {title}\n\n{comment}\n\n")
+            }
+            _ => {
+                let now = draft.moment().time.strftime("%Y-%m-%dT%H:%M:%SZ");
+                meta::written(&title, &now.to_string(), &fields.tags)
+            }
         };
         let content = match summary::title(writing.content) {
             Some(_) if given.body > 0 => {
@@ -164,10 +167,7 @@ impl Rules for Session {
         } else {
             "\n"
         };
-        Ok(format!(
-            "{}{content}{end}",
-            meta::written(&title, &created, keywords)
-        ))
+        Ok(format!("{head}{content}{end}"))
     }
 
     fn follow(&self, draft: &mut Draft<'_>, touched: &[Touched]) -> Result<()> {

@@ -83,22 +83,43 @@ pub(super) fn followed(draft: &Draft<'_>, text: String, touch: &Touched) -> Resu
         Touched::Removed(file) => {
             let name = draft.memory_before(file)?.title;
             let all = listing::bullets(&text);
+            // A line that is also about a memory that stays is not this file's alone.
+            let lives = |other: &String| {
+                link::resolved(INDEX, other)
+                    .is_some_and(|other| other != *file && draft.has(&other))
+            };
             let gone: Vec<_> = all
                 .into_iter()
                 .filter(|bullet| listing::is_about(bullet, file, &name))
+                .filter(|bullet| !bullet.others.iter().any(lives))
                 .collect();
             listing::without(&text, &gone)
         }
         Touched::Renamed { from, to } => {
             let name = draft.memory_before(from)?.title;
-            match bullet(from, &name) {
+            let text = match bullet(from, &name) {
                 Some(bullet) if bullet.form == Form::Inline || bullet.target != name => {
                     listing::retargeted(&text, &bullet, to)
                 }
                 _ => text,
-            }
+            };
+            relinked(text, from, to)
         }
     })
+}
+
+/// A page with every other link to a renamed file pointed at its new name.
+fn relinked(mut text: String, from: &str, to: &str) -> String {
+    let found: Vec<_> = link::links(&text)
+        .into_iter()
+        .filter(|link| link.form == Form::Inline)
+        .filter(|link| link::resolved(INDEX, &link.target).as_deref() == Some(from))
+        .map(|link| link.span)
+        .collect();
+    for span in found.into_iter().rev() {
+        text.replace_range(span, to);
+    }
+    text
 }
 
 /// A hand-written index with a line for every file and none for a file that is gone.
@@ -119,7 +140,7 @@ pub(super) fn mended(mut text: String, memories: &[Memory], draft: &Draft<'_>) -
     text = listing::without(&text, &dead);
     for memory in top(memories) {
         let mentioned = link::links(&text).iter().any(|link| match link.form {
-            Form::Inline => link::resolved(INDEX, link.target).as_deref() == Some(&memory.path),
+            Form::Inline => link::resolved(INDEX, &link.target).as_deref() == Some(&memory.path),
             Form::Wiki => link.target == memory.title || link.target == stem(&memory.path),
         });
         if !mentioned {
@@ -129,9 +150,16 @@ pub(super) fn mended(mut text: String, memories: &[Memory], draft: &Draft<'_>) -
     text
 }
 
-/// Whether every line could have come from the generator, so that a stale index is told from a
-/// hand-written one.
-pub(super) fn has_generated_form(text: &str) -> bool {
+/// Whether every line could have come from the generator, so that an index that lacks a line or
+/// has one too many is told from a hand-written one. A line about a memory that is there must
+/// be the very line that would be generated: other words are somebody's.
+pub(super) fn has_generated_form(text: &str, memories: &[Memory]) -> bool {
+    let made = generated(memories);
+    let worded_by_hand = |line: &str| {
+        let bullet = listing::bullets(line).into_iter().next();
+        let lives = |target: &str| memories.iter().any(|memory| memory.path == target);
+        bullet.is_none_or(|b| lives(&b.target) && !made.lines().any(|made| made == line))
+    };
     let mut last_section = 0;
     let mut all = lines(text, 0);
     all.next().is_some_and(|line| line.text == "# Memory")
@@ -144,7 +172,10 @@ pub(super) fn has_generated_form(text: &str) -> bool {
             }
             line.text.is_empty()
                 || line.text == "(empty)"
-                || (line.text.starts_with("- [") && line.text.contains(") - "))
+                || (last_section > 0
+                    && line.text.starts_with("- [")
+                    && line.text.contains(") - ")
+                    && !worded_by_hand(line.text))
         })
 }
 
@@ -155,12 +186,13 @@ mod tests {
 
     #[test]
     fn the_generated_form_is_told_from_a_hand_written_one() {
+        let memories = [Memory::bare("a.md", 0)];
         for text in [
             "# Memory\n",
             EMPTY_INDEX,
-            "# Memory\n\n## User\n- [a](a.md) - b\n\n## Other\n- [c](c) - d\n",
+            "# Memory\n\n## User\n- [gone](gone.md) - b\n\n## Other\n- [a](a.md) - a\n",
         ] {
-            assert!(has_generated_form(text), "{text:?}");
+            assert!(has_generated_form(text, &memories), "{text:?}");
         }
         for text in [
             "# Memory Index\n",
@@ -168,8 +200,10 @@ mod tests {
             "# Memory\n\nprose\n",
             "# Memory\n\n## Other\n\n## User\n",
             "# Memory\n\n- [a](a.md) — b\n",
+            "# Memory\n\n- [gone](gone.md) - b\n",
+            "# Memory\n\n## Other\n- [a](a.md) - my own words\n",
         ] {
-            assert!(!has_generated_form(text), "{text:?}");
+            assert!(!has_generated_form(text, &memories), "{text:?}");
         }
     }
 }

@@ -1,0 +1,88 @@
+//! Files of lines, of any size: looked through, read in part, added to.
+
+use std::io::{self, BufRead as _, Write as _};
+use std::ops::RangeInclusive;
+
+use cap_std::fs::OpenOptions;
+
+use super::Root;
+use crate::core::Result;
+
+impl Root {
+    /// Whether `wanted` holds for any line of a file of any size; lines that are not UTF-8 are
+    /// passed over.
+    pub fn any_line(&self, path: &str, wanted: impl Fn(&str) -> bool) -> Result<bool> {
+        let Some(file) = self.open_file(path)? else {
+            return Ok(false);
+        };
+        let mut reader = io::BufReader::with_capacity(1 << 16, file);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = reader.read_until(b'\n', &mut line);
+            if read.map_err(|e| self.told(path, e))? == 0 {
+                return Ok(false);
+            }
+            if std::str::from_utf8(&line).is_ok_and(&wanted) {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Some lines, from 1, of a file of any size; `None` when it has no such lines.
+    pub fn read_lines(
+        &self,
+        path: &str,
+        wanted: &RangeInclusive<usize>,
+    ) -> Result<Option<Vec<u8>>> {
+        let Some(file) = self.open_file(path)? else {
+            return Ok(None);
+        };
+        let mut reader = io::BufReader::with_capacity(1 << 16, file);
+        let mut found = Vec::new();
+        let mut skipped = Vec::new();
+        for number in 1..=*wanted.end() {
+            let into = if wanted.contains(&number) {
+                &mut found
+            } else {
+                &mut skipped
+            };
+            let read = reader.read_until(b'\n', into);
+            if read.map_err(|e| self.told(path, e))? == 0 {
+                break;
+            }
+            skipped.clear();
+        }
+        Ok((!found.is_empty()).then_some(found))
+    }
+
+    /// Adds a line to the end of a file and flushes it; a file that breaks off inside a line
+    /// gets an end to that line first.
+    pub fn append_line(&self, path: &str, line: &str) -> Result<()> {
+        self.create()?;
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true);
+        let appended = self
+            .handle()?
+            .open_with(path, &options)
+            .and_then(|mut file| {
+                let text = format!("{}{line}\n", missing_newline(&mut file)?);
+                file.write_all(text.as_bytes())?;
+                file.sync_all()
+            });
+        appended.map_err(|e| self.told(path, e))
+    }
+}
+
+/// What must be written before the next line: an end for a last line that broke off.
+pub(in crate::core) fn missing_newline(
+    file: &mut (impl io::Read + io::Seek),
+) -> io::Result<&'static str> {
+    if file.seek(io::SeekFrom::End(0))? == 0 {
+        return Ok("");
+    }
+    file.seek(io::SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(if last == *b"\n" { "" } else { "\n" })
+}
