@@ -7,6 +7,7 @@ pub mod change;
 pub mod citation;
 pub mod config;
 pub mod corpus;
+pub mod demo;
 pub mod discover;
 pub mod error;
 pub mod header;

@@ -38,6 +38,9 @@ pub struct Common {
     /// The layout of a store whose files do not tell: session, facts, index, coder or events
     #[arg(long, global = true, value_name = "LAYOUT")]
     pub layout: Option<Layout>,
+    /// Work on an embedded sample, in a temporary directory that is gone at the end
+    #[arg(long, global = true)]
+    pub demo: bool,
     /// Print JSON: one object with "schema": 1
     #[arg(long, global = true)]
     pub json: bool,

@@ -12,6 +12,7 @@ use super::args::Common;
 use crate::core::Error;
 use crate::core::change::{Author, Moment};
 use crate::core::config::{Settings, Warning};
+use crate::core::demo::{Demo, unpack};
 use crate::core::discover::{Reach, Surroundings, project_folders};
 use crate::core::history::History;
 use crate::core::log::Places;
@@ -31,6 +32,8 @@ pub(super) struct World {
     pub(super) cache: PathBuf,
     pub(super) moment: Moment,
     pub(super) common: Common,
+    /// The sample's directory, which goes when this does.
+    _demo: Option<tempfile::TempDir>,
 }
 
 /// Variables that are not settings.
@@ -42,6 +45,9 @@ const PAUSE: &str = "TOME_PAUSE_AT";
 
 impl World {
     pub(super) fn of_process(common: &Common) -> Result<Self, Failure> {
+        if common.demo {
+            return Self::of_demo(common);
+        }
         let none = || Failure::Asked("no home directory; set HOME".to_owned());
         let base = BaseDirs::new().ok_or_else(none)?;
         let dirs = ProjectDirs::from("", "", "tome").ok_or_else(none)?;
@@ -61,7 +67,6 @@ impl World {
         };
         let places = places(&base, &around);
         let (settings, warnings) = settings(common, &dirs)?;
-        let now = jiff::Zoned::now();
         Ok(Self {
             around,
             settings,
@@ -70,11 +75,40 @@ impl World {
             places,
             kept: dirs.data_dir().join("kept"),
             cache: dirs.cache_dir().join("corpus"),
-            moment: Moment {
-                time: now.timestamp(),
-                today: now.date(),
-            },
+            moment: now(),
             common: common.clone(),
+            _demo: None,
+        })
+    }
+
+    /// The world of the embedded sample: nothing of the real home is looked at.
+    fn of_demo(common: &Common) -> Result<Self, Failure> {
+        let temp = tempfile::Builder::new().prefix("tome-demo-").tempdir();
+        let temp = temp.map_err(|e| Error::io(env::temp_dir(), e))?;
+        let moment = now();
+        let Demo { home, project } = unpack(temp.path(), &moment)?;
+        let around = Surroundings {
+            cwd: project,
+            claude: home.join(".claude"),
+            claude_project: None,
+            codex: home.join(".codex"),
+            gemini: home.join(".gemini"),
+            home,
+        };
+        let mut places = Places::of_home(&around.home);
+        places.projects = project_folders(&around.cwd);
+        let data = temp.path().join("data");
+        Ok(Self {
+            around,
+            settings: Settings::default(),
+            warnings: Vec::new(),
+            history: history(data.join("history")),
+            places,
+            kept: data.join("kept"),
+            cache: temp.path().join("cache"),
+            moment,
+            common: common.clone(),
+            _demo: Some(temp),
         })
     }
 
@@ -91,6 +125,14 @@ impl World {
         } else {
             Reach::Project
         }
+    }
+}
+
+fn now() -> Moment {
+    let now = jiff::Zoned::now();
+    Moment {
+        time: now.timestamp(),
+        today: now.date(),
     }
 }
 

@@ -1,0 +1,182 @@
+//! An embedded sample: a home directory and a project in it, with every layout and the logs of
+//! three agents, dated so that the youngest memory is of this week.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use include_dir::{Dir, DirEntry, include_dir};
+
+use super::change::Moment;
+use super::discover::{claude_slug, session_slug};
+use super::{Error, Result};
+
+static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/assets/demo");
+
+/// Where the sample was put.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Demo {
+    /// The home directory.
+    pub home: PathBuf,
+    /// The project, in which to stand.
+    pub project: PathBuf,
+}
+
+/// Writes the sample below `root`, dated as seen from `moment`.
+pub fn unpack(root: &Path, moment: &Moment) -> Result<Demo> {
+    let root = root.canonicalize().map_err(|e| Error::io(root, e))?;
+    let demo = Demo {
+        home: root.join("home"),
+        project: root.join("home/shop"),
+    };
+    let filling = Filling {
+        words: [
+            ("@PROJECT@", demo.project.display().to_string()),
+            ("@CLAUDE_SLUG@", claude_slug(&demo.project)),
+            ("@SESSION_SLUG@", session_slug(&demo.project)),
+            // A folder of that name could not be kept in a repository.
+            ("@GIT@", ".git".to_owned()),
+        ],
+        moment,
+    };
+    for file in files(&FILES) {
+        let path = filling.filled(&file.path().to_string_lossy());
+        let path = match path.strip_prefix("shop/") {
+            Some(below) => demo.project.join(below),
+            None => root.join(&path),
+        };
+        let folder = path.parent().unwrap_or(&root);
+        fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+        let text = filling.filled(file.contents_utf8().unwrap_or_default());
+        fs::write(&path, text).map_err(|e| Error::io(&path, e))?;
+    }
+    Ok(demo)
+}
+
+fn files<'a>(dir: &'a Dir<'a>) -> Vec<&'a include_dir::File<'a>> {
+    let entries = dir.entries().iter();
+    entries
+        .flat_map(|entry| match entry {
+            DirEntry::Dir(dir) => files(dir),
+            DirEntry::File(file) => vec![file],
+        })
+        .collect()
+}
+
+/// What the marks in the sample stand for.
+struct Filling<'a> {
+    words: [(&'static str, String); 4],
+    moment: &'a Moment,
+}
+
+impl Filling<'_> {
+    fn filled(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (mark, word) in &self.words {
+            text = text.replace(mark, word);
+        }
+        for mark in ["@DAY-", "@TIME-", "@MS-"] {
+            text = self.dated(&text, mark);
+        }
+        text
+    }
+
+    /// `text` with each `@MARK-days[:hour:minute]@` replaced by that time.
+    fn dated(&self, text: &str, mark: &str) -> String {
+        let mut parts = text.split(mark);
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            match part
+                .split_once('@')
+                .and_then(|(when, rest)| Some((self.time(mark, when)?, rest)))
+            {
+                Some((time, rest)) => {
+                    out.push_str(&time);
+                    out.push_str(rest);
+                }
+                None => {
+                    out.push_str(mark);
+                    out.push_str(part);
+                }
+            }
+        }
+        out
+    }
+
+    fn time(&self, mark: &str, when: &str) -> Option<String> {
+        let mut numbers = when.split(':').map(|number| number.parse::<i64>().ok());
+        let days = numbers.next()??;
+        let hour = numbers.next().flatten().unwrap_or(12);
+        let minute = numbers.next().flatten().unwrap_or(0);
+        let today = self.moment.time.as_second().div_euclid(86_400) * 86_400;
+        let second = today - days * 86_400 + hour * 3_600 + minute * 60;
+        let time = jiff::Timestamp::from_second(second).ok()?;
+        Some(match mark {
+            "@DAY-" => time.strftime("%Y-%m-%d").to_string(),
+            "@TIME-" => time.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string(),
+            _ => time.as_millisecond().to_string(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::config::Settings;
+    use crate::core::discover::{Reach, Surroundings, discover};
+    use crate::core::layout::Layout;
+    use crate::core::log::{Places, locate, read};
+
+    fn unpacked() -> (tempfile::TempDir, Demo) {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let moment = Moment {
+            time: jiff::Timestamp::from_second(1_790_000_000).expect("a time"),
+            today: jiff::civil::date(2026, 9, 21),
+        };
+        let demo = unpack(temp.path(), &moment).expect("unpacks");
+        (temp, demo)
+    }
+
+    #[test]
+    fn every_layout_is_in_the_sample_and_sound() {
+        let (_temp, demo) = unpacked();
+        let around = Surroundings {
+            cwd: demo.project.clone(),
+            claude: demo.home.join(".claude"),
+            claude_project: None,
+            codex: demo.home.join(".codex"),
+            gemini: demo.home.join(".gemini"),
+            home: demo.home.clone(),
+        };
+        let found = discover(&around, &Settings::default(), Reach::Project);
+        assert!(found.problems.is_empty(), "{:?}", found.problems);
+        let mut layouts: Vec<Layout> = found
+            .stores
+            .iter()
+            .map(|found| found.store.layout())
+            .collect();
+        layouts.sort();
+        layouts.dedup();
+        assert_eq!(layouts.len(), Layout::ALL.len());
+        for found in &found.stores {
+            for memory in found.store.list().expect("lists") {
+                assert_eq!(memory.problem, None, "{}", memory.path);
+                assert!(!memory.summary.contains('@'), "{}", memory.summary);
+            }
+        }
+    }
+
+    #[test]
+    fn three_agents_speak_in_the_sample() {
+        let (_temp, demo) = unpacked();
+        let logs = locate(&Places::of_home(&demo.home));
+        let mut agents: Vec<&str> = logs.iter().map(|log| log.agent.name()).collect();
+        agents.dedup();
+        assert_eq!(agents, ["claude-code", "codex", "gemini", "session"]);
+        for log in &logs {
+            let transcript = read(log).expect("reads");
+            assert_eq!(transcript.skipped.total(), 0, "{}", log.path.display());
+            assert!(transcript.head.turns > 0, "{}", log.path.display());
+            assert!(transcript.head.last.is_some(), "{}", log.path.display());
+        }
+    }
+}
