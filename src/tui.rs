@@ -1,0 +1,3 @@
+//! The terminal door: what a person sees and types.
+
+pub mod theme;
