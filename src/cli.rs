@@ -15,6 +15,7 @@ mod print;
 mod read;
 mod select;
 mod stores;
+mod ui;
 mod undo;
 mod view;
 mod world;
@@ -84,11 +85,14 @@ pub fn run() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    for warning in &world.warnings {
-        print::complain(&format!("warning: {warning}"));
+    // The UI shows them itself.
+    if args.verb.is_some() {
+        for warning in &world.warnings {
+            print::complain(&format!("warning: {warning}"));
+        }
     }
     let mut printer = Printer::of_process(&args.common, &world.settings);
-    match dispatch(&args.verb, &world, &mut printer).and_then(|ended| {
+    match dispatch(&args, &world, &mut printer).and_then(|ended| {
         printer.flush()?;
         Ok(ended)
     }) {
@@ -103,7 +107,10 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn dispatch(verb: &Verb, world: &World, printer: &mut Printer) -> Ended {
+fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> Ended {
+    let Some(verb) = &args.verb else {
+        return ui::run(args.path.as_deref(), world);
+    };
     match verb {
         Verb::Stores => stores::run(world, printer),
         Verb::List => list::run(world, printer),

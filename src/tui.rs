@@ -6,15 +6,23 @@
 
 mod action;
 mod app;
+pub mod cells;
+mod chrome;
+#[cfg(test)]
+pub mod dump;
 mod effect;
 mod event;
+pub mod highlight;
 mod keymap;
+#[cfg(test)]
+pub mod keys;
 mod layout;
 mod overlay;
 mod pane;
 mod reader;
 mod terminal;
 pub mod theme;
+pub mod widget;
 mod worker;
 
 use std::io;
@@ -98,6 +106,8 @@ pub struct Named {
     /// Its layout, where the files do not tell.
     pub layout: Option<Layout>,
 }
+
+pub use terminal::background;
 
 /// Runs the terminal UI until the person leaves it. Only the terminal itself can fail.
 pub fn run(setup: Setup) -> io::Result<()> {
@@ -231,7 +241,9 @@ impl Loop {
     /// that program's.
     fn lend(&mut self, name: &str, text: &str) -> io::Result<Result<String, String>> {
         let Some(editor) = &self.editor else {
-            return Ok(Err("set EDITOR or VISUAL to your editor's command".to_owned()));
+            return Ok(Err(
+                "set EDITOR or VISUAL to your editor's command".to_owned()
+            ));
         };
         let loan = match Loan::make(&self.loans, name, text) {
             Ok(loan) => loan,

@@ -24,6 +24,10 @@ pub(super) struct World {
     pub(super) history: History,
     pub(super) moment: Moment,
     pub(super) common: Common,
+    /// The directory of the user's own settings, theme and keymap.
+    pub(super) config_dir: PathBuf,
+    /// The directory of the history and of unsaved texts.
+    pub(super) data_dir: PathBuf,
 }
 
 /// Variables that are not settings.
@@ -63,6 +67,8 @@ impl World {
                 today: now.date(),
             },
             common: common.clone(),
+            config_dir: dirs.config_dir().to_owned(),
+            data_dir: dirs.data_dir().to_owned(),
         })
     }
 

@@ -385,9 +385,7 @@ impl History {
     /// What a recorded change did, file by file.
     pub fn edits(&self, record: &Record) -> Result<Vec<Edit>> {
         let version = |revision: Option<Revision>| {
-            revision
-                .map(|revision| self.version(&revision))
-                .transpose()
+            revision.map(|revision| self.version(&revision)).transpose()
         };
         let edit = |touch: &Touch| {
             Ok(Edit {

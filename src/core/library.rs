@@ -194,9 +194,7 @@ impl Library {
 
     /// The store of that name.
     pub fn shelf(&self, name: &str) -> Option<&Arc<Shelf>> {
-        self.shelves
-            .iter()
-            .find(|shelf| shelf.store.name() == name)
+        self.shelves.iter().find(|shelf| shelf.store.name() == name)
     }
 
     /// How many memories there are, instruction files not counted.
@@ -350,17 +348,28 @@ mod tests {
         let after = before.refresh(&[root.join("b.md"), root.join("MEMORY.md")]);
         assert_eq!(titles(&after), ["A", "C"]);
         assert_eq!(titles(&before), ["A", "B"]);
-        assert_eq!(
-            after.shelves[0].index,
-            Some(Budget { lines: 1, bytes: 9 })
-        );
+        assert_eq!(after.shelves[0].index, Some(Budget { lines: 1, bytes: 9 }));
         let same = after.refresh(&[PathBuf::from("/elsewhere/x.md")]);
         assert!(Arc::ptr_eq(&same.shelves[0], &after.shelves[0]));
     }
 
     #[test]
     fn a_budget_is_as_full_as_its_nearer_limit() {
-        assert_eq!(Budget { lines: 100, bytes: 100 }.percent(), 50);
-        assert_eq!(Budget { lines: 10, bytes: 30_000 }.percent(), 120);
+        assert_eq!(
+            Budget {
+                lines: 100,
+                bytes: 100
+            }
+            .percent(),
+            50
+        );
+        assert_eq!(
+            Budget {
+                lines: 10,
+                bytes: 30_000
+            }
+            .percent(),
+            120
+        );
     }
 }

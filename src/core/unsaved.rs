@@ -65,7 +65,8 @@ impl Drawer {
             }
         }
         let file = format!("{name}.json");
-        let bytes = serde_json::to_vec(text).map_err(|e| Error::io(self.dir.join(&file), e.into()))?;
+        let bytes =
+            serde_json::to_vec(text).map_err(|e| Error::io(self.dir.join(&file), e.into()))?;
         write_whole(&self.dir, &file, &bytes)
     }
 

@@ -123,7 +123,11 @@ impl App {
     }
 
     /// Lends the pane at `at` what it may look at.
-    fn with<T>(&mut self, at: usize, act: impl FnOnce(&mut dyn Pane, &Scene<'_>) -> T) -> Option<T> {
+    fn with<T>(
+        &mut self,
+        at: usize,
+        act: impl FnOnce(&mut dyn Pane, &Scene<'_>) -> T,
+    ) -> Option<T> {
         let mut panes = std::mem::take(&mut self.panes);
         let scene = self.scene();
         let done = panes.get_mut(at).map(|pane| act(pane.as_mut(), &scene));
@@ -229,9 +233,7 @@ impl App {
         };
         match action {
             Action::Help => self.panes.push(Box::new(Reader::help(&self.keymap, place))),
-            Action::Palette => self
-                .panes
-                .push(Box::new(Palette::new(&self.keymap, place))),
+            Action::Palette => self.panes.push(Box::new(Palette::new(&self.keymap, place))),
             Action::Suspend => effects.push(Effect::Suspend),
             Action::Quit => effects.push(Effect::Quit),
             _ => {}

@@ -99,7 +99,10 @@ pub(crate) fn hints(keymap: &Keymap, theme: &Theme, place: Place) -> Line<'stati
             continue;
         };
         spans.push(Span::styled(key.to_string(), theme.style(Role::KeyHint)));
-        spans.push(Span::styled(format!(" {hint}   "), theme.style(Role::Muted)));
+        spans.push(Span::styled(
+            format!(" {hint}   "),
+            theme.style(Role::Muted),
+        ));
     }
     Line::from(spans)
 }

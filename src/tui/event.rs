@@ -28,7 +28,6 @@ pub(crate) enum Event {
     /// A text that was asked for is here.
     Read {
         generation: u64,
-        target: Target,
         result: Result<Document, Error>,
     },
     /// A text that was fetched for a purpose of its own.
@@ -55,10 +54,7 @@ pub(crate) enum Event {
         result: Result<Vec<Edit>, Error>,
     },
     /// The text of a new memory, to be edited before it is one.
-    Composed {
-        request: Box<Request>,
-        result: Result<Fresh, Error>,
-    },
+    Composed(Result<Fresh, Error>),
     /// Another program gave a text back.
     Lent {
         subject: Unsaved,

@@ -63,7 +63,7 @@ impl Place {
 }
 
 /// A key with its modifiers, as keymap files write it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Chord {
     code: KeyCode,
     modifiers: KeyModifiers,
@@ -263,7 +263,8 @@ impl Keymap {
         let mut taken = HashMap::new();
         for (place, rows) in &tables {
             let name = place.get_ref().as_str();
-            let named: Result<Place, toml::de::Error> = Place::deserialize(name.into_deserializer());
+            let named: Result<Place, toml::de::Error> =
+                Place::deserialize(name.into_deserializer());
             let Ok(named) = named else {
                 warn(place.span().start, format!("no place '{name}'"));
                 continue;
@@ -392,10 +393,7 @@ mod tests {
         let keymap = Keymap::new();
         assert_eq!(keymap.action(Place::Tree, key("j")), Some(Action::Down));
         assert_eq!(keymap.action(Place::Tree, key("e")), Some(Action::Edit));
-        assert_eq!(
-            keymap.action(Place::Tree, key("space")),
-            Some(Action::Mark)
-        );
+        assert_eq!(keymap.action(Place::Tree, key("space")), Some(Action::Mark));
         assert_eq!(
             keymap.action(Place::Preview, key("space")),
             Some(Action::HalfDown)
@@ -424,7 +422,10 @@ mod tests {
         );
         assert_eq!(warnings, []);
         assert_eq!(keymap.action(Place::Tree, key("e")), None);
-        assert_eq!(keymap.action(Place::Tree, key("ctrl-x")), Some(Action::Edit));
+        assert_eq!(
+            keymap.action(Place::Tree, key("ctrl-x")),
+            Some(Action::Edit)
+        );
         assert_eq!(
             keymap.key(Place::Tree, Action::Edit).as_deref(),
             Some("Ctrl-X")

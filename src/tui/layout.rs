@@ -125,7 +125,9 @@ pub(crate) fn centred(whole: Rect, width: u16, height: u16) -> Rect {
 /// A large area for a text to be read.
 pub(crate) fn sheet(whole: Rect) -> Rect {
     let width = (whole.width * 9 / 10).min(110);
-    let height = whole.height.saturating_sub(if whole.height > 30 { 6 } else { 2 });
+    let height = whole
+        .height
+        .saturating_sub(if whole.height > 30 { 6 } else { 2 });
     centred(whole, width, height)
 }
 

@@ -37,7 +37,7 @@ impl Reader {
         if !self.reading {
             self.reading = true;
             // A reader that is gone has told why.
-            drop(self.turns.send(()));
+            let _ = self.turns.send(());
         }
     }
 

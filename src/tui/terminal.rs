@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::Sender;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -24,6 +25,7 @@ use signal_hook::iterator::Signals;
 
 use super::app::App;
 use super::event::Event;
+use super::theme::Background;
 
 /// The screen while it is ours; dropped, it is what it was.
 pub(crate) struct Screen {
@@ -168,9 +170,74 @@ pub(crate) fn edit(command: &str, file: &Path) -> io::Result<ExitStatus> {
         .status()
 }
 
+/// How long a terminal may take to say what its background is.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Asks the terminal for its background (OSC 11). Every terminal answers the second question
+/// (DA1), so that one which does not know the first costs no wait.
+pub fn background() -> Option<Background> {
+    enable_raw_mode().ok()?;
+    let answer = ask();
+    drop(disable_raw_mode());
+    light_or_dark(&answer?)
+}
+
+fn ask() -> Option<String> {
+    let mut out = stdout();
+    write!(out, "\u{1b}]11;?\u{7}\u{1b}[c").ok()?;
+    out.flush().ok()?;
+    let stdin = io::stdin();
+    let mut answer = Vec::new();
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let left = until.checked_duration_since(Instant::now())?;
+        let left = rustix::event::Timespec::try_from(left).ok()?;
+        let mut waiting = [rustix::event::PollFd::new(
+            &stdin,
+            rustix::event::PollFlags::IN,
+        )];
+        if rustix::event::poll(&mut waiting, Some(&left)).ok()? == 0 {
+            return None;
+        }
+        let mut bytes = [0; 256];
+        let read = rustix::io::read(&stdin, &mut bytes).ok()?;
+        answer.extend_from_slice(bytes.get(..read)?);
+        let text = String::from_utf8_lossy(&answer);
+        if read == 0 || text.contains("\u{1b}[?") && text.ends_with('c') {
+            return Some(text.into_owned());
+        }
+    }
+}
+
+/// Reads `rgb:RRRR/GGGG/BBBB` of an answer.
+fn light_or_dark(answer: &str) -> Option<Background> {
+    let rgb = answer.split("rgb:").nth(1)?;
+    let mut parts = rgb.split(|c: char| !c.is_ascii_hexdigit());
+    let mut part = || {
+        let digits = parts.next()?.get(..2)?;
+        u32::from_str_radix(digits, 16).ok()
+    };
+    let (red, green, blue) = (part()?, part()?, part()?);
+    let brightness = (299 * red + 587 * green + 114 * blue) / 1000;
+    Some(if brightness > 127 {
+        Background::Light
+    } else {
+        Background::Dark
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_says_how_bright_it_is() {
+        let answer = "\u{1b}]11;rgb:ffff/fafa/f0f0\u{7}\u{1b}[?62;c";
+        assert_eq!(light_or_dark(answer), Some(Background::Light));
+        let answer = "\u{1b}]11;rgb:1c1c/1f1f/2828\u{1b}\\\u{1b}[?62;c";
+        assert_eq!(light_or_dark(answer), Some(Background::Dark));
+        assert_eq!(light_or_dark("\u{1b}[?62;c"), None);
+    }
 
     #[test]
     fn base64_is_padded() {

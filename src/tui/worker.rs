@@ -103,11 +103,7 @@ impl Worker {
             Effect::Refresh(paths) => self.refresh(&paths),
             Effect::Read { generation, target } => {
                 let result = self.read(&target);
-                self.tell(Event::Read {
-                    generation,
-                    target,
-                    result,
-                });
+                self.tell(Event::Read { generation, result });
             }
             Effect::Fetch(target) => {
                 let result = self.read(&target);
@@ -134,7 +130,7 @@ impl Worker {
             }
             Effect::Compose(request) => {
                 let result = self.compose(&request);
-                self.tell(Event::Composed { request, result });
+                self.tell(Event::Composed(result));
             }
             Effect::Recall => match self.records() {
                 Ok(records) => self.tell(Event::Recorded(records)),

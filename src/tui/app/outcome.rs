@@ -1,9 +1,12 @@
 //! What comes of events that are nobody's own: plans, changes made, texts that came back.
 
 use super::App;
+use crate::core::change::Change;
 use crate::core::change::diff::{Merged, merge};
 use crate::core::error::Conflict;
 use crate::core::history::Record;
+use crate::core::store::Document;
+use crate::core::unsaved::Unsaved;
 use crate::core::{Error, Result};
 use crate::tui::action::Action;
 use crate::tui::effect::{Request, Target, Which};
@@ -16,9 +19,6 @@ use crate::tui::overlay::review::Review;
 use crate::tui::pane::browse::subject_of;
 use crate::tui::pane::editor::Editor;
 use crate::tui::pane::{Step, Toast};
-use crate::core::change::Change;
-use crate::core::store::Document;
-use crate::core::unsaved::Unsaved;
 
 impl App {
     /// What follows from an event once every pane has heard it.
@@ -30,7 +30,7 @@ impl App {
                 result,
             } if generation == self.generation => self.planned(request, result),
             Event::Committed { request, result } => self.committed(request, result),
-            Event::Composed { result, .. } => self.composed(result),
+            Event::Composed(result) => self.composed(result),
             Event::Fetched { target, result } => self.fetched(target, result),
             Event::Lent { subject, result } => self.lent(subject, result),
             Event::LeftBehind(texts) => texts
@@ -143,10 +143,7 @@ impl App {
                 vec![Step::Say(Toast::done("Nothing was changed"))]
             }
             Ok(text) => {
-                let open = self
-                    .panes
-                    .iter()
-                    .any(|pane| pane.place() == Place::Editor);
+                let open = self.panes.iter().any(|pane| pane.place() == Place::Editor);
                 if open {
                     return Vec::new();
                 }

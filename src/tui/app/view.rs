@@ -50,11 +50,7 @@ impl App {
         if self.library.sessions() > 0 {
             facts.push(count(self.library.sessions(), "session", "sessions"));
         }
-        let unsaved = self
-            .panes
-            .iter()
-            .filter_map(|pane| pane.unsaved())
-            .count();
+        let unsaved = self.panes.iter().filter_map(|pane| pane.unsaved()).count();
         if unsaved > 0 {
             facts.push(format!("{unsaved} unsaved"));
         }

@@ -121,7 +121,10 @@ impl Pane for Choose {
             let (name, layout) = &self.options[at];
             let here = at == self.cursor.selected;
             let (bar, style) = if here {
-                (Span::styled("▌ ", theme.style(Role::Accent)), Role::Selected)
+                (
+                    Span::styled("▌ ", theme.style(Role::Accent)),
+                    Role::Selected,
+                )
             } else {
                 (Span::raw("  "), Role::Text)
             };

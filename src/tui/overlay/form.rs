@@ -65,7 +65,9 @@ impl Form {
         let at = takers.iter().position(|taker| Some(&*taker.name) == store);
         let store = at.unwrap_or(0);
         let kinds = &takers[store].kinds;
-        let is = |own: &String| kind.is_some_and(|kind| kind == own || kind.starts_with(&format!("{own}/")));
+        let is = |own: &String| {
+            kind.is_some_and(|kind| kind == own || kind.starts_with(&format!("{own}/")))
+        };
         // A new memory is about the project more often than not.
         let usual = kinds.iter().position(|kind| kind == "project");
         let kind = kinds.iter().position(is).or(usual).unwrap_or(0);
@@ -232,10 +234,7 @@ impl Pane for Form {
             Line::from(name),
             Line::from(vec![
                 label(None, "file    "),
-                Span::styled(
-                    fit_end(&file, usize::from(width)),
-                    theme.style(Role::Muted),
-                ),
+                Span::styled(fit_end(&file, usize::from(width)), theme.style(Role::Muted)),
             ]),
         ];
         frame.render_widget(Clear, area);

@@ -187,13 +187,19 @@ impl Pane for Palette {
             let option = &self.all[self.found[at]];
             let here = at == self.cursor.selected;
             let (bar, role) = if here {
-                (Span::styled("▌ ", theme.style(Role::Accent)), Role::Selected)
+                (
+                    Span::styled("▌ ", theme.style(Role::Accent)),
+                    Role::Selected,
+                )
             } else {
                 (Span::raw("  "), Role::Text)
             };
             let line = two_ends(
                 vec![bar, Span::raw(option.desc.clone())],
-                vec![Span::styled(option.keys.clone(), theme.style(Role::KeyHint))],
+                vec![Span::styled(
+                    option.keys.clone(),
+                    theme.style(Role::KeyHint),
+                )],
                 usize::from(inner.width),
                 theme.style(role),
             );

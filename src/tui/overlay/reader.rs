@@ -57,9 +57,9 @@ impl Reader {
     fn area(&self, scene: &Scene<'_>) -> Rect {
         match &self.body {
             Body::Keys(rows) => {
-                let width = rows
-                    .iter()
-                    .map(|(keys, desc)| cells::width(keys).max(key_width(rows)) + cells::width(desc));
+                let width = rows.iter().map(|(keys, desc)| {
+                    cells::width(keys).max(key_width(rows)) + cells::width(desc)
+                });
                 let width = u16::try_from(width.max().unwrap_or(0) + 8).unwrap_or(u16::MAX);
                 let rows = u16::try_from(rows.len()).unwrap_or(u16::MAX);
                 centred(scene.areas.whole, width.max(50), rows.saturating_add(2))

@@ -10,7 +10,7 @@ pub(crate) mod tree;
 mod view;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use ratatui::Frame;
@@ -20,6 +20,7 @@ use ratatui::layout::{Position, Rect};
 use super::{Answer, Pane, Scene, Step, Toast};
 use crate::core::citation::Part;
 use crate::core::library::Library;
+use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::effect::Target;
 use crate::tui::event::Event;
@@ -27,6 +28,7 @@ use crate::tui::keymap::Place;
 use crate::tui::layout::{Focus, Shown, Wanted, inside};
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{Cursor, Step as Move};
+pub(crate) use acts::subject_of;
 use preview::{Mode, Preview, Sheet};
 use tree::{Fold, Key, Node, Tree, Wish};
 
@@ -45,10 +47,10 @@ pub(crate) struct Browse {
     focus: Focus,
     shown: Shown,
     preview: Preview,
+    /// Texts that were left unsaved, by file.
+    parked: Vec<Unsaved>,
     /// Where links were followed from.
     trail: Vec<Key>,
-    /// The home directory's name is long; a path below it is shown from the project on.
-    base: Option<PathBuf>,
     /// Whether anything was read yet.
     loaded: bool,
 }
@@ -66,8 +68,8 @@ impl Browse {
             focus: Focus::Tree,
             shown: Shown::Yes,
             preview: Preview::new(),
+            parked: Vec::new(),
             trail: Vec::new(),
-            base: None,
             loaded: false,
         }
     }
@@ -106,8 +108,7 @@ impl Browse {
             self.cursor.selected = found.unwrap_or(0);
             self.cursor.top = self.cursor.selected.saturating_sub(line);
         }
-        self.cursor
-            .fit(Self::height(scene), self.tree.rows.len());
+        self.cursor.fit(Self::height(scene), self.tree.rows.len());
         self.look(scene)
     }
 
@@ -475,13 +476,15 @@ impl Pane for Browse {
                 self.marks.retain(there);
                 self.rebuild(library, scene)
             }
-            Event::Read {
-                generation, result, ..
-            } => {
+            Event::Read { generation, result } => {
                 match result {
                     Ok(document) => self.preview.read(*generation, document.clone(), scene),
                     Err(error) => self.preview.fail(*generation, &error.to_string(), scene),
                 }
+                Vec::new()
+            }
+            Event::Parked(text) => {
+                self.parked.push(text.clone());
                 Vec::new()
             }
             Event::Shown(key) => self.go(key, scene).unwrap_or_default(),
@@ -490,9 +493,15 @@ impl Pane for Browse {
     }
 
     fn resize(&mut self, scene: &Scene<'_>) {
-        self.cursor
-            .fit(Self::height(scene), self.tree.rows.len());
+        self.cursor.fit(Self::height(scene), self.tree.rows.len());
         self.preview.lay_out(scene);
+    }
+
+    fn facts(&self) -> Option<String> {
+        match self.parked.len() {
+            0 => None,
+            number => Some(format!("{number} unsaved")),
+        }
     }
 
     fn wanted(&self) -> Option<Wanted> {

@@ -265,10 +265,9 @@ impl Pane for Editor {
                 request,
                 result: Ok(_),
             } => match &**request {
-                Request::Save(saved) if self.is_about(saved) => vec![
-                    Step::Close,
-                    Step::Do(Effect::Forget(self.subject.clone())),
-                ],
+                Request::Save(saved) if self.is_about(saved) => {
+                    vec![Step::Close, Step::Do(Effect::Forget(self.subject.clone()))]
+                }
                 _ => Vec::new(),
             },
             Event::Resolved(text) if self.is_about(text) => {

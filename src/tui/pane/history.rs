@@ -262,17 +262,25 @@ impl Pane for HistoryPane {
     fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
         let theme = scene.theme;
         let (list, diff) = Self::areas(scene);
-        let block = bordered(theme, Keys::Here)
-            .title(Span::styled(" history ", theme.style(Role::Title)));
+        let block =
+            bordered(theme, Keys::Here).title(Span::styled(" history ", theme.style(Role::Title)));
         frame.render_widget(block, list);
         let rows = inside(list);
         if self.records().is_empty() {
             let text = match self.records {
                 None => "reading…",
-                Some(_) => "Nothing was changed here yet. What you change will be listed, and can be undone.",
+                Some(_) => {
+                    "Nothing was changed here yet. What you change will be listed, and can be undone."
+                }
             };
             let line = Line::from(Span::styled(text, theme.style(Role::Muted)));
-            frame.render_widget(line, Rect { height: 1.min(rows.height), ..rows });
+            frame.render_widget(
+                line,
+                Rect {
+                    height: 1.min(rows.height),
+                    ..rows
+                },
+            );
         }
         let window = self
             .cursor

@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use super::Worker;
-use crate::core::change::{
-    self, Asking, Change, Direction, Verb, Wish, plan, plan_move, replay,
-};
+use crate::core::change::{self, Asking, Change, Direction, Verb, Wish, plan, plan_move, replay};
 use crate::core::error::Conflict;
 use crate::core::memory::Revision;
 use crate::core::store::Store;
@@ -43,7 +41,10 @@ impl Worker {
             Request::New { store, kind, name } => {
                 let store = self.store(store)?;
                 let new = template(store, kind, name, asking.moment.today);
-                if store.locate(&new.path).is_ok_and(|file| store.root().has(&file)) {
+                if store
+                    .locate(&new.path)
+                    .is_ok_and(|file| store.root().has(&file))
+                {
                     return Err(taken(&new.path));
                 }
                 let wish = Wish::Write {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::Browse;
 use super::preview::{Sheet, linked};
 use super::tree::{Key, Node};
-use super::Browse;
 use crate::core::citation::{Citation, Part};
 use crate::core::layout::{Layout, index};
 use crate::core::library::{Library, Shelf};
@@ -100,13 +100,10 @@ impl Browse {
         let nothing = || Toast::done("Go to a memory to edit it");
         let key = self.selected().ok_or_else(nothing)?;
         let shelf = self.store_here().ok_or_else(nothing)?;
-        let document = self
-            .preview
-            .document(&key)
-            .ok_or_else(|| match key {
-                Key::Memory(..) | Key::Entry(..) => Toast::done("Still reading it…"),
-                _ => nothing(),
-            })?;
+        let document = self.preview.document(&key).ok_or_else(|| match key {
+            Key::Memory(..) | Key::Entry(..) => Toast::done("Still reading it…"),
+            _ => nothing(),
+        })?;
         subject_of(shelf, document)
     }
 
@@ -125,9 +122,19 @@ impl Browse {
             _ => 0,
         };
         match self.subject() {
-            Ok(subject) => vec![Step::Push(Box::new(Editor::open(subject, line, scene)))],
+            Ok(subject) => {
+                let subject = self.unparked(&subject).unwrap_or(subject);
+                vec![Step::Push(Box::new(Editor::open(subject, line, scene)))]
+            }
             Err(why) => vec![Step::Say(why)],
         }
+    }
+
+    /// The text of the same file that was left unsaved.
+    fn unparked(&mut self, subject: &Unsaved) -> Option<Unsaved> {
+        let same = |text: &Unsaved| text.root == subject.root && text.path == subject.path;
+        let at = self.parked.iter().position(same)?;
+        Some(self.parked.remove(at))
     }
 
     fn edit_index(&self, store: &str) -> Vec<Step> {
@@ -187,12 +194,7 @@ impl Browse {
             .shelves
             .iter()
             .filter(|shelf| shelf.store.name() != store)
-            .filter(|shelf| {
-                !matches!(
-                    shelf.store.layout(),
-                    Layout::Events | Layout::Instructions
-                )
-            })
+            .filter(|shelf| !matches!(shelf.store.layout(), Layout::Events | Layout::Instructions))
             .map(|shelf| {
                 let layout = shelf.store.layout().name();
                 (shelf.store.name().to_owned(), layout.to_owned())

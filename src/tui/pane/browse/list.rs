@@ -2,8 +2,8 @@
 
 use ratatui::text::{Line, Span};
 
-use super::tree::{Fold, Key, Node, Row};
 use super::Browse;
+use super::tree::{Fold, Key, Node, Row};
 use crate::core::layout::Layout;
 use crate::core::library::{Budget, Library, Shelf};
 use crate::core::memory::Kind;
@@ -96,10 +96,7 @@ impl Browse {
                 let entry = &self.library.shelves[at].memories[of].entries[entry];
                 Ends {
                     label: vec![Span::raw(visible(&entry.title))],
-                    right: vec![Span::styled(
-                        entry.date.clone().unwrap_or_default(),
-                        muted,
-                    )],
+                    right: vec![Span::styled(entry.date.clone().unwrap_or_default(), muted)],
                 }
             }
             Node::Instructions => Ends {
@@ -132,10 +129,7 @@ impl Browse {
         let mut label = vec![Span::raw(visible(&memory.title))];
         if memory.kind == Kind::Instructions {
             let place = self.short_path(shelf.store.root().path());
-            label.push(Span::styled(
-                format!("  {place}"),
-                theme.style(Role::Muted),
-            ));
+            label.push(Span::styled(format!("  {place}"), theme.style(Role::Muted)));
         }
         let mut right = Vec::new();
         if memory.problem.is_some() {

@@ -20,8 +20,14 @@ impl Page {
         };
         let mut lines = Vec::new();
         if mode == Mode::Rendered {
-            lines.push(Line::from(Span::styled(sheet.summary.clone(), theme.style(Role::Emphasis))));
-            lines.push(Line::from(Span::styled(sheet.facts.clone(), theme.style(Role::Muted))));
+            lines.push(Line::from(Span::styled(
+                sheet.summary.clone(),
+                theme.style(Role::Emphasis),
+            )));
+            lines.push(Line::from(Span::styled(
+                sheet.facts.clone(),
+                theme.style(Role::Muted),
+            )));
             lines.push(Line::default());
         }
         lines.extend(text.lines().map(|line| Line::from(line.to_owned())));
@@ -43,7 +49,12 @@ impl Page {
         None
     }
     pub(crate) fn view(&self, frame: &mut Frame<'_>, area: Rect, scroll: usize) {
-        for (line, y) in self.lines.iter().skip(scroll).zip(area.top()..area.bottom()) {
+        for (line, y) in self
+            .lines
+            .iter()
+            .skip(scroll)
+            .zip(area.top()..area.bottom())
+        {
             frame.render_widget(line, Rect::new(area.x, y, area.width, 1));
         }
     }

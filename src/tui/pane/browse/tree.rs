@@ -178,9 +178,7 @@ impl Tree {
 
     /// Where the row with this key is.
     pub(crate) fn find(&self, library: &Library, key: &Key) -> Option<usize> {
-        self.rows
-            .iter()
-            .position(|row| self.is(library, row, key))
+        self.rows.iter().position(|row| self.is(library, row, key))
     }
 
     /// Whether a row has this key; compares in place, since a tree has many rows.

@@ -5,9 +5,9 @@ use ratatui::layout::{Alignment, Rect};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
+use super::Browse;
 use super::list::Cursor;
 use super::preview::Mode;
-use super::Browse;
 use crate::tui::action::Action;
 use crate::tui::cells::{cut, visible};
 use crate::tui::chrome::{Keys, bordered};
