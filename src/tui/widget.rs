@@ -2,7 +2,6 @@
 //! drawing changes nothing.
 
 pub mod age;
-pub mod editor;
 pub mod input;
 pub mod list;
 pub mod meter;
