@@ -13,7 +13,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use code::{Code, Syntaxes};
-pub(crate) use inline::paint as paint_inline;
 use markdown::State;
 
 use super::theme::Role;
@@ -226,8 +225,8 @@ mod tests {
         syntax-key:"k" syntax-punctuation:":" syntax-string:"v"
         marker:"```"
         marker:"```jsonl" muted:"jsonl"
-        syntax-punctuation:"{" syntax-string:"\"a\"" syntax-punctuation:":" syntax-punctuation:"["
-        syntax-punctuation:"{" syntax-string:"\"b\"" syntax-punctuation:":" syntax-constant:"2" syntax-punctuation:"}"
+        syntax-punctuation:"{" syntax-key:"\"a\"" syntax-punctuation:":" syntax-punctuation:"["
+        syntax-punctuation:"{" syntax-key:"\"b\"" syntax-punctuation:":" syntax-constant:"2" syntax-punctuation:"}"
         marker:"```"
         marker:"~~~"
         code:"plain **x**"

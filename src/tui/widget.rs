@@ -2,6 +2,7 @@
 //! drawing changes nothing.
 
 pub mod age;
+pub mod editor;
 pub mod input;
 pub mod list;
 pub mod meter;

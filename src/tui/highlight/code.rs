@@ -140,11 +140,16 @@ impl Syntaxes {
     }
 
     fn role(&self, stack: &ScopeStack) -> Option<Role> {
-        stack.as_slice().iter().rev().find_map(|scope| {
+        let mut roles = stack.as_slice().iter().rev().filter_map(|scope| {
             self.roles
                 .iter()
                 .find(|(prefix, _)| prefix.is_prefix_of(*scope))
                 .and_then(|(_, role)| *role)
-        })
+        });
+        match roles.next() {
+            // The key of a JSON object is a text inside a key.
+            Some(Role::String) if roles.any(|role| role == Role::Key) => Some(Role::Key),
+            role => role,
+        }
     }
 }

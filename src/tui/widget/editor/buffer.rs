@@ -183,8 +183,7 @@ impl Buffer {
                     Kind::Session => true,
                     Kind::Single => false,
                     Kind::Typing | Kind::Deleting => {
-                        last.after == stamp.cursor
-                            && stamp.time.saturating_sub(last.time) < PAUSE
+                        last.after == stamp.cursor && stamp.time.saturating_sub(last.time) < PAUSE
                     }
                 }
         });
@@ -322,8 +321,19 @@ mod tests {
     #[test]
     fn a_text_comes_back_byte_by_byte() {
         for text in [
-            "", "\n", "a", "a\n", "a\n\n", "a\r\nb\r\n", "a\r\nb", "a\r\nb\nc\r\n", "\u{feff}a\n",
-            "a\rb\n", "\r\n", "\r", "한\r\n글",
+            "",
+            "\n",
+            "a",
+            "a\n",
+            "a\n\n",
+            "a\r\nb\r\n",
+            "a\r\nb",
+            "a\r\nb\nc\r\n",
+            "\u{feff}a\n",
+            "a\rb\n",
+            "\r\n",
+            "\r",
+            "한\r\n글",
         ] {
             let buffer = Buffer::open(text.as_bytes()).expect("text");
             assert_eq!(buffer.text(), text);

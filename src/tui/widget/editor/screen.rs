@@ -104,7 +104,8 @@ impl Screen {
         (self.top, self.row) = if rows < 0 {
             self.up(lines, top, rows.unsigned_abs())
         } else {
-            self.down(lines, top, rows.unsigned_abs()).min(self.last_top(lines))
+            self.down(lines, top, rows.unsigned_abs())
+                .min(self.last_top(lines))
         };
     }
 
@@ -193,7 +194,7 @@ fn broken(line: &str, width: usize) -> Vec<Range<usize>> {
     let mut after_blank: Option<(usize, usize)> = None;
     for cell in cells::cells(line) {
         let is_blank = cell.text == " " || cell.text == "\t";
-        if cell.column + cell.width > start_column + width && !is_blank && cell.at > start {
+        while cell.column + cell.width > start_column + width && !is_blank && cell.at > start {
             let (at, column) = after_blank
                 .filter(|(at, _)| *at > start)
                 .unwrap_or((cell.at, cell.column));
