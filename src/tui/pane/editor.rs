@@ -22,7 +22,7 @@ use crate::tui::event::Event;
 use crate::tui::highlight::Language;
 use crate::tui::keymap::Place;
 use crate::tui::theme::Role;
-use crate::tui::widget::editor::{Editor as Widget, EditorOutcome, Place as At, View};
+use crate::tui::widget::editor::{Caret, Editor as Widget, EditorOutcome, Place as At};
 
 /// How long a description may be before an agent's index suffers.
 const LONG_DESCRIPTION: usize = 160;
@@ -323,9 +323,8 @@ impl Pane for Editor {
     fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
         let theme = scene.theme;
         let area = text_area(scene);
-        let view = View::new(&self.widget, theme);
-        frame.render_widget(&view, area);
-        if let Some(position) = view.cursor(area) {
+        frame.render_widget(self.widget.view(theme, Caret::Terminal), area);
+        if let Some(position) = self.widget.caret(area) {
             frame.set_cursor_position(position);
         }
         let body = scene.areas.body;
