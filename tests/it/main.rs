@@ -9,3 +9,4 @@ mod properties;
 mod rules;
 mod sandbox;
 mod support;
+mod tui;
