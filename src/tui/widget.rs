@@ -5,5 +5,6 @@ pub mod age;
 pub mod editor;
 pub mod input;
 pub mod list;
+pub mod markdown;
 pub mod meter;
 pub mod readline;
