@@ -21,6 +21,7 @@ mod resume;
 mod select;
 mod stats;
 mod stores;
+mod ui;
 mod undo;
 mod view;
 mod world;
@@ -90,11 +91,14 @@ pub fn run() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    for warning in &world.warnings {
-        print::complain(&format!("warning: {warning}"));
+    // The UI shows them itself.
+    if args.verb.is_some() {
+        for warning in &world.warnings {
+            print::complain(&format!("warning: {warning}"));
+        }
     }
     let mut printer = Printer::of_process(&args.common, &world.settings);
-    match dispatch(&args.verb, &world, &mut printer).and_then(|ended| {
+    match dispatch(&args, &world, &mut printer).and_then(|ended| {
         printer.flush()?;
         Ok(ended)
     }) {
@@ -115,7 +119,10 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn dispatch(verb: &Verb, world: &World, printer: &mut Printer) -> Ended {
+fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> Ended {
+    let Some(verb) = &args.verb else {
+        return ui::run(args.path.as_deref(), world);
+    };
     match verb {
         Verb::Stores => stores::run(world, printer),
         Verb::List => list::run(world, printer),

@@ -14,11 +14,16 @@ pub mod header;
 pub mod history;
 pub mod keep;
 pub mod layout;
+pub mod library;
 pub mod link;
 pub mod log;
 pub mod memory;
 pub mod sandbox;
+pub mod shown;
 pub mod store;
 pub mod text;
+pub mod template;
+pub mod unsaved;
+pub mod watch;
 
 pub use error::{Error, Result};

@@ -15,15 +15,19 @@ use crate::core::memory::Revision;
     version,
     about,
     propagate_version = true,
+    args_conflicts_with_subcommands = false,
+    override_usage = "tome [OPTIONS] [PATH]\n       tome [OPTIONS] <COMMAND>",
     after_help = "Exit: 0 done, 1 nothing found or check failed, 2 error. Every change can be undone: tome undo."
 )]
 pub struct Args {
     /// Flags that every verb takes.
     #[command(flatten)]
     pub common: Common,
-    /// What to do.
+    /// Where to look: a project's directory or a store [default: the current directory]
+    pub path: Option<PathBuf>,
+    /// What to do; without it, the terminal UI opens.
     #[command(subcommand)]
-    pub verb: Verb,
+    pub verb: Option<Verb>,
 }
 
 /// Flags that every verb takes, before or after it.

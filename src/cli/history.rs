@@ -8,7 +8,7 @@ use super::print::{Cell, Printer, Role, age};
 use super::world::World;
 use super::{Ended, Outcome};
 use crate::core::Result;
-use crate::core::change::{Edit, diff};
+use crate::core::change::diff;
 use crate::core::citation::Citation;
 use crate::core::history::{History, Record, Touch};
 
@@ -88,23 +88,5 @@ fn row(record: &Record, world: &World) -> Vec<Cell> {
 
 /// The difference that a recorded change made.
 fn diffed(history: &History, record: &Record) -> Result<String> {
-    let mut out = String::new();
-    for touch in &record.files {
-        let version = |revision: Option<_>| {
-            revision
-                .map(|revision| history.version(&revision))
-                .transpose()
-        };
-        out.push_str(&diff::unified(&Edit {
-            root: touch.root.clone(),
-            layout: touch.layout,
-            path: touch.path.clone(),
-            before: version(touch.before)?,
-            after: version(touch.after)?,
-            derived: touch.derived,
-            emptied: Vec::new(),
-            mode: touch.mode,
-        }));
-    }
-    Ok(out)
+    Ok(history.edits(record)?.iter().map(diff::unified).collect())
 }

@@ -32,6 +32,10 @@ pub(super) struct World {
     pub(super) cache: PathBuf,
     pub(super) moment: Moment,
     pub(super) common: Common,
+    /// The directory of the user's own settings, theme and keymap.
+    pub(super) config_dir: PathBuf,
+    /// The directory of the history and of unsaved texts.
+    pub(super) data_dir: PathBuf,
     /// The sample's directory, which goes when this does.
     _demo: Option<tempfile::TempDir>,
 }
@@ -77,6 +81,8 @@ impl World {
             cache: dirs.cache_dir().join("corpus"),
             moment: now(),
             common: common.clone(),
+            config_dir: dirs.config_dir().to_owned(),
+            data_dir: dirs.data_dir().to_owned(),
             _demo: None,
         })
     }
@@ -108,6 +114,8 @@ impl World {
             cache: temp.path().join("cache"),
             moment,
             common: common.clone(),
+            config_dir: temp.path().join("config"),
+            data_dir: data,
             _demo: Some(temp),
         })
     }

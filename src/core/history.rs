@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::change::{Author, Direction, Verb, recover};
+use super::change::{Author, Direction, Edit, Verb, recover};
 use super::layout::Layout;
 use super::memory::Revision;
 use super::sandbox::missing_newline;
@@ -400,6 +400,26 @@ impl History {
         fs::read(&path).map_err(|e| Error::io(&path, e))
     }
 
+    /// What a recorded change did, file by file.
+    pub fn edits(&self, record: &Record) -> Result<Vec<Edit>> {
+        let version = |revision: Option<Revision>| {
+            revision.map(|revision| self.version(&revision)).transpose()
+        };
+        let edit = |touch: &Touch| {
+            Ok(Edit {
+                root: touch.root.clone(),
+                layout: touch.layout,
+                path: touch.path.clone(),
+                before: version(touch.before)?,
+                after: version(touch.after)?,
+                derived: touch.derived,
+                emptied: Vec::new(),
+                mode: touch.mode,
+            })
+        };
+        record.files.iter().map(edit).collect()
+    }
+
     fn blob_path(&self, revision: &Revision) -> PathBuf {
         let name = revision.to_string();
         self.dir.join("blobs").join(&name[..2]).join(&name[2..])
@@ -420,7 +440,7 @@ fn encoded(record: &Record, path: &Path) -> Result<Vec<u8>> {
 }
 
 /// Writes a file so that it is there whole or not at all, flushed.
-fn write_whole(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+pub(in crate::core) fn write_whole(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let path = dir.join(name);
     let temp = dir.join(format!("{name}.{}", std::process::id()));
     let written = File::create(&temp)

@@ -1,5 +1,6 @@
 //! A store: a root directory with one layout.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::layout::{Layout, Rules};
@@ -75,6 +76,30 @@ impl Store {
         let mut found = rules.files(&self.root)?;
         found.sort_by_cached_key(|file| (rules.rank(&file.path), file.path.clone()));
         Ok(self.memories(&found))
+    }
+
+    /// As [`Store::list`], reading only files that `changed` names by their path below the root,
+    /// and those whose size or time is another than in `known`.
+    pub fn list_again(
+        &self,
+        known: &[Memory],
+        changed: impl Fn(&str) -> bool,
+    ) -> Result<Vec<Memory>> {
+        let rules = self.rules();
+        let mut found = rules.files(&self.root)?;
+        found.sort_by_cached_key(|file| (rules.rank(&file.path), file.path.clone()));
+        let known: HashMap<&str, &Memory> = known
+            .iter()
+            .map(|memory| (memory.path.as_str(), memory))
+            .collect();
+        let memories = found.iter().map(|file| {
+            let old = known.get(rules.refer(&file.path).as_str());
+            let same = old.filter(|old| {
+                old.size == file.size && old.modified == file.modified && !changed(&file.path)
+            });
+            same.map_or_else(|| self.memory(file), |old| (*old).clone())
+        });
+        Ok(memories.collect())
     }
 
     /// Reads the files, on several threads where there are enough of them to pay for it.

@@ -11,3 +11,4 @@ mod properties;
 mod rules;
 mod sandbox;
 mod support;
+mod tui;

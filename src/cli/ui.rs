@@ -1,0 +1,183 @@
+//! `tome` without a verb: the terminal UI, and what it is told of the terminal.
+
+use std::env;
+use std::fs;
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
+
+use super::world::World;
+use super::{Ended, Failure, Outcome};
+use crate::core::Error;
+use crate::core::change::{Author, Moment};
+use crate::core::config::{Color, Settings};
+use crate::core::layout::Layout;
+use crate::core::sandbox::Root;
+use crate::tui::theme::{Background, Depth, Terminal, Theme, ThemeFile};
+use crate::tui::{self, Named, Setup, Source};
+
+/// Opens the terminal UI, at `path` where one is given.
+pub(super) fn run(path: Option<&Path>, world: &World) -> Ended {
+    if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+        return Err(Failure::Asked(
+            "the terminal UI needs a terminal; `tome list` and `tome --help` work without one"
+                .to_owned(),
+        ));
+    }
+    let (source, title) = source(path, world)?;
+    let terminal = terminal(&world.settings);
+    let theme_path = world.config_dir.join("theme.toml");
+    let theme_text = read(&theme_path)?;
+    let file = theme_text.as_deref().map(|text| ThemeFile {
+        path: &theme_path,
+        text,
+    });
+    let (theme, mut warnings) = Theme::load(terminal, file);
+    warnings.splice(0..0, world.warnings.iter().cloned());
+    let keymap_path = world.config_dir.join("keymap.toml");
+    let keymap = read(&keymap_path)?.map(|text| (keymap_path, text));
+    tui::run(Setup {
+        source,
+        history: world.history.clone(),
+        unsaved: world.data_dir.join("unsaved"),
+        author: Author {
+            door: "tui".to_owned(),
+            ..world.author()
+        },
+        clock: now,
+        theme,
+        keymap,
+        editor: ["VISUAL", "EDITOR"].into_iter().find_map(|name| {
+            let set = env::var(name).ok();
+            set.filter(|command| !command.trim().is_empty())
+        }),
+        title,
+        warnings,
+    })?;
+    Ok(Outcome::Done)
+}
+
+/// The time, for as long as the program runs.
+fn now() -> Moment {
+    let now = jiff::Zoned::now();
+    Moment {
+        time: now.timestamp(),
+        today: now.date(),
+    }
+}
+
+/// A file of the user's; none is fine.
+fn read(path: &Path) -> Result<Option<String>, Failure> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::io(path, e).into()),
+    }
+}
+
+/// Where the stores come from, and what to call it.
+fn source(path: Option<&Path>, world: &World) -> Result<(Source, String), Failure> {
+    if !world.common.store.is_empty() {
+        let stores = world.stores()?;
+        let title = stores.first().map(|store| store.name().to_owned());
+        let named = stores
+            .iter()
+            .map(|store| Named {
+                name: store.name().to_owned(),
+                root: store.root().path().to_owned(),
+                layout: Some(store.layout()),
+            })
+            .collect();
+        return Ok((Source::Named(named), title.unwrap_or_default()));
+    }
+    let mut around = world.around.clone();
+    if let Some(path) = path {
+        let there = around.cwd.join(path);
+        if !there.is_dir() {
+            return Err(Failure::Asked(format!(
+                "{}: no such directory, and no verb of tome; see `tome --help`",
+                path.display()
+            )));
+        }
+        let there = there.canonicalize().map_err(|e| Error::io(path, e))?;
+        if let Some(named) = itself(&there, world) {
+            let title = named.name.clone();
+            return Ok((Source::Named(vec![named]), title));
+        }
+        around.cwd = there;
+    }
+    let title = name(&around.cwd);
+    let source = Source::Around {
+        around: Box::new(around),
+        settings: Box::new(world.settings.clone()),
+        reach: world.reach(),
+    };
+    Ok((source, title))
+}
+
+/// A directory that is itself a store.
+fn itself(path: &Path, world: &World) -> Option<Named> {
+    let root = Root::open(path).ok()?;
+    let layout = world
+        .common
+        .layout
+        .or_else(|| match Layout::detect(&root).as_slice() {
+            [one] => Some(*one),
+            _ => None,
+        })?;
+    Some(Named {
+        name: name(path),
+        root: PathBuf::from(path),
+        layout: Some(layout),
+    })
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().map_or_else(
+        || path.display().to_string(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}
+
+/// What the terminal can do, from what it says of itself.
+fn terminal(settings: &Settings) -> Terminal {
+    let says = |name: &str| env::var(name).unwrap_or_default();
+    let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let depth = match settings.color {
+        Color::Never => Depth::Plain,
+        Color::Auto if no_color => Depth::Plain,
+        _ if says("TERM") == "dumb" => Depth::Plain,
+        _ if matches!(says("COLORTERM").as_str(), "truecolor" | "24bit") => Depth::True,
+        _ => Depth::Ansi,
+    };
+    let background = from_colorfgbg(&says("COLORFGBG"))
+        .or_else(tui::background)
+        .unwrap_or_default();
+    Terminal { background, depth }
+}
+
+/// `15;0` is white on black; 7 and 15 as a background are light.
+fn from_colorfgbg(value: &str) -> Option<Background> {
+    let background: u8 = value.rsplit(';').next()?.parse().ok()?;
+    Some(match background {
+        7 | 9..=15 => Background::Light,
+        _ => Background::Dark,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_background_is_the_last_number() {
+        for (value, expected) in [
+            ("15;0", Some(Background::Dark)),
+            ("0;15", Some(Background::Light)),
+            ("0;default;15", Some(Background::Light)),
+            ("", None),
+            ("default", None),
+        ] {
+            assert_eq!(from_colorfgbg(value), expected, "{value}");
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! The library: every store with its memories, and the logs, at one moment.
+//!
+//! Immutable: what changed on the disk gives a new library, which shares with the old one
+//! everything that did not change.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::discover::Discovered;
+use super::layout::{Layout, index, instructions};
+use super::log::{Agent, LogFile};
+use super::memory::Memory;
+use super::store::Store;
+
+/// Everything at one moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Library {
+    /// The stores, in the order in which they were found.
+    pub shelves: Vec<Arc<Shelf>>,
+    /// The logs, by agent and project; empty until somebody hands them in.
+    pub logs: Arc<Vec<Bundle>>,
+    /// What could not be opened, in words.
+    pub problems: Vec<String>,
+}
+
+/// A store and what was in it.
+#[derive(Debug)]
+pub struct Shelf {
+    /// The store.
+    pub store: Arc<Store>,
+    /// Why it is here, in a few words.
+    pub why: String,
+    /// The memories, in the layout's order.
+    pub memories: Vec<Memory>,
+    /// The health of the index that agents load, where the layout has one.
+    pub index: Option<Budget>,
+    /// Why the store could not be listed, where that is so.
+    pub failure: Option<String>,
+}
+
+impl PartialEq for Shelf {
+    fn eq(&self, other: &Self) -> bool {
+        let shown = |shelf: &Self| {
+            (
+                shelf.store.name().to_owned(),
+                shelf.store.root().path().to_owned(),
+                shelf.store.layout(),
+            )
+        };
+        shown(self) == shown(other)
+            && self.why == other.why
+            && self.memories == other.memories
+            && self.index == other.index
+            && self.failure == other.failure
+    }
+}
+
+/// How much of an index there is, and how much of it an agent reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// Its lines.
+    pub lines: usize,
+    /// Its bytes.
+    pub bytes: usize,
+}
+
+impl Budget {
+    /// The most that an agent reads.
+    pub const MOST: Self = Self {
+        lines: index::BUDGET_LINES,
+        bytes: index::BUDGET_BYTES,
+    };
+
+    /// The budget that a text takes.
+    pub fn of(text: &str) -> Self {
+        Self {
+            lines: text.lines().count(),
+            bytes: text.len(),
+        }
+    }
+
+    /// How full it is in percent, by whichever limit is nearer; over 100 something is cut.
+    pub fn percent(self) -> usize {
+        let part = |is: usize, most: usize| is * 100 / most;
+        part(self.lines, Self::MOST.lines).max(part(self.bytes, Self::MOST.bytes))
+    }
+}
+
+/// The logs of one agent in one project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bundle {
+    /// Whose they are.
+    pub agent: Agent,
+    /// The project's directory, or the name that the agent gives it.
+    pub project: String,
+    /// The logs, newest first.
+    pub logs: Vec<Listed>,
+}
+
+/// A log with what a list says of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The log.
+    pub file: LogFile,
+    /// Its title: what the agent or the person called it, or how it began.
+    pub title: String,
+    /// When it was last spoken in, in milliseconds since 1970; 0 when unknown.
+    pub time: i64,
+}
+
+impl Library {
+    /// Reads everything that was found.
+    pub fn load(found: Discovered) -> Self {
+        let problems = found
+            .problems
+            .iter()
+            .map(|problem| problem.error.to_string())
+            .collect();
+        let shelves = found
+            .stores
+            .into_iter()
+            .map(|found| Arc::new(Shelf::read(Arc::new(found.store), found.why)))
+            .collect();
+        Self {
+            shelves,
+            logs: Arc::default(),
+            problems,
+        }
+    }
+
+    /// The library with these logs, grouped by agent and by the project that each is given with.
+    pub fn with_logs(&self, logs: impl IntoIterator<Item = (String, Listed)>) -> Self {
+        let mut groups: BTreeMap<(Agent, String), Vec<Listed>> = BTreeMap::new();
+        for (project, log) in logs {
+            groups
+                .entry((log.file.agent, project))
+                .or_default()
+                .push(log);
+        }
+        let mut bundles: Vec<Bundle> = groups
+            .into_iter()
+            .map(|((agent, project), mut logs)| {
+                logs.sort_by(|a, b| {
+                    b.time
+                        .cmp(&a.time)
+                        .then_with(|| a.file.path.cmp(&b.file.path))
+                });
+                Bundle {
+                    agent,
+                    project,
+                    logs,
+                }
+            })
+            .collect();
+        let newest = |bundle: &Bundle| bundle.logs.first().map_or(0, |log| log.time);
+        bundles.sort_by(|a, b| {
+            a.agent
+                .cmp(&b.agent)
+                .then_with(|| newest(b).cmp(&newest(a)))
+                .then_with(|| a.project.cmp(&b.project))
+        });
+        Self {
+            logs: Arc::new(bundles),
+            ..self.clone()
+        }
+    }
+
+    /// The library after something happened at `paths`: only their stores are looked at again,
+    /// and of those only the files that changed are read.
+    pub fn refresh(&self, paths: &[PathBuf]) -> Self {
+        let shelves = self
+            .shelves
+            .iter()
+            .map(|shelf| {
+                let root = shelf.store.root().path();
+                let touched: Vec<&Path> = paths
+                    .iter()
+                    .filter_map(|path| path.strip_prefix(root).ok())
+                    .filter(|path| shelf.concerns(path))
+                    .collect();
+                if touched.is_empty() {
+                    Arc::clone(shelf)
+                } else {
+                    Arc::new(shelf.reread(&touched))
+                }
+            })
+            .collect();
+        Self {
+            shelves,
+            ..self.clone()
+        }
+    }
+
+    /// The store of that name.
+    pub fn shelf(&self, name: &str) -> Option<&Arc<Shelf>> {
+        self.shelves.iter().find(|shelf| shelf.store.name() == name)
+    }
+
+    /// How many memories there are, instruction files not counted.
+    pub fn memories(&self) -> usize {
+        self.shelves
+            .iter()
+            .filter(|shelf| shelf.store.layout() != Layout::Instructions)
+            .map(|shelf| shelf.memories.len())
+            .sum()
+    }
+
+    /// How many logs there are.
+    pub fn sessions(&self) -> usize {
+        self.logs.iter().map(|bundle| bundle.logs.len()).sum()
+    }
+
+    /// The directories to watch, and whether what is below them matters too.
+    pub fn watched(&self) -> Vec<(PathBuf, Depth)> {
+        let mut all = Vec::new();
+        for shelf in &self.shelves {
+            let root = shelf.store.root().path().to_owned();
+            if shelf.store.layout() == Layout::Instructions {
+                // Such a root is a whole project or a home directory: only its surface matters.
+                let inner = root.join(".claude");
+                if inner.is_dir() {
+                    all.push((inner, Depth::Surface));
+                }
+                all.push((root, Depth::Surface));
+            } else {
+                all.push((root, Depth::All));
+            }
+        }
+        all
+    }
+}
+
+/// How deep a directory is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Depth {
+    /// Its own files.
+    Surface,
+    /// Everything below it.
+    All,
+}
+
+impl Shelf {
+    fn read(store: Arc<Store>, why: String) -> Self {
+        let (memories, failure) = match store.list() {
+            Ok(memories) => (memories, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        Self {
+            index: budget(&store),
+            store,
+            why,
+            memories,
+            failure,
+        }
+    }
+
+    /// Whether a path below the root can be a file of this store.
+    fn concerns(&self, path: &Path) -> bool {
+        self.store.layout() != Layout::Instructions
+            || instructions::NAMES
+                .iter()
+                .any(|name| path == Path::new(name))
+    }
+
+    fn reread(&self, touched: &[&Path]) -> Self {
+        let name = self.store.name();
+        let root = self.store.root().path();
+        // The directory may have been replaced: an open handle would still show the old one.
+        let store = match Store::open(name, root, Some(self.store.layout())) {
+            Ok(store) => Arc::new(store),
+            Err(error) => {
+                return Self {
+                    store: Arc::clone(&self.store),
+                    why: self.why.clone(),
+                    memories: Vec::new(),
+                    index: None,
+                    failure: Some(error.to_string()),
+                };
+            }
+        };
+        let changed = |file: &str| touched.iter().any(|path| *path == Path::new(file));
+        match store.list_again(&self.memories, changed) {
+            Ok(memories) => Self {
+                index: budget(&store),
+                store,
+                why: self.why.clone(),
+                memories,
+                failure: None,
+            },
+            Err(_) => Self::read(store, self.why.clone()),
+        }
+    }
+
+    /// The memory with this reference.
+    pub fn memory(&self, path: &str) -> Option<&Memory> {
+        self.memories.iter().find(|memory| memory.path == path)
+    }
+
+    /// How many memories cannot be read as they should.
+    pub fn broken(&self) -> usize {
+        let broken = |memory: &&Memory| memory.problem.is_some();
+        self.memories.iter().filter(broken).count()
+    }
+}
+
+fn budget(store: &Store) -> Option<Budget> {
+    if store.layout() != Layout::Index {
+        return None;
+    }
+    let text = store.text(index::INDEX).ok()??;
+    Some(Budget::of(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::discover::Found;
+    use std::fs;
+
+    fn library(root: &Path) -> Library {
+        let store = Store::open("s", root, Some(Layout::Index)).expect("opens");
+        Library::load(Discovered {
+            stores: vec![Found {
+                store,
+                why: "test".to_owned(),
+            }],
+            problems: Vec::new(),
+        })
+    }
+
+    fn titles(library: &Library) -> Vec<&str> {
+        let memories = library.shelves[0].memories.iter();
+        memories.map(|memory| memory.title.as_str()).collect()
+    }
+
+    #[test]
+    fn a_refresh_reads_what_changed_and_shares_the_rest() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let root = temp.path().canonicalize().expect("canonical");
+        fs::write(root.join("a.md"), "---\nname: A\n---\n").expect("writes");
+        fs::write(root.join("b.md"), "---\nname: B\n---\n").expect("writes");
+        let before = library(&root);
+        assert_eq!(titles(&before), ["A", "B"]);
+        // A change of which nobody tells is not seen while size and time stay as they are.
+        fs::write(root.join("b.md"), "---\nname: C\n---\n").expect("writes");
+        fs::write(root.join("MEMORY.md"), "# Memory\n").expect("writes");
+        let after = before.refresh(&[root.join("b.md"), root.join("MEMORY.md")]);
+        assert_eq!(titles(&after), ["A", "C"]);
+        assert_eq!(titles(&before), ["A", "B"]);
+        assert_eq!(after.shelves[0].index, Some(Budget { lines: 1, bytes: 9 }));
+        let same = after.refresh(&[PathBuf::from("/elsewhere/x.md")]);
+        assert!(Arc::ptr_eq(&same.shelves[0], &after.shelves[0]));
+    }
+
+    #[test]
+    fn a_budget_is_as_full_as_its_nearer_limit() {
+        assert_eq!(
+            Budget {
+                lines: 100,
+                bytes: 100
+            }
+            .percent(),
+            50
+        );
+        assert_eq!(
+            Budget {
+                lines: 10,
+                bytes: 30_000
+            }
+            .percent(),
+            120
+        );
+    }
+}

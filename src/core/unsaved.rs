@@ -1,0 +1,201 @@
+//! Text that was typed and not saved: kept in the data directory so that a crash costs nothing.
+//!
+//! While a process has a text open it holds a lock beside it; a text without a holder was left
+//! by a process that died, and is offered again.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::history::write_whole;
+use super::layout::Layout;
+use super::memory::Revision;
+use super::{Error, Result};
+
+/// A text on its way into a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unsaved {
+    /// The store's root.
+    pub root: PathBuf,
+    /// The store's layout.
+    pub layout: Layout,
+    /// The file's reference inside the store.
+    pub path: String,
+    /// What the file held when it was opened; `None` for a new one.
+    pub base: Option<String>,
+    /// What was typed.
+    pub text: String,
+    /// When, in milliseconds since 1970.
+    pub time: i64,
+}
+
+impl Unsaved {
+    fn name(&self) -> String {
+        let place = format!("{}\n{}", self.root.display(), self.path);
+        Revision::of(place.as_bytes()).to_string()[..32].to_owned()
+    }
+}
+
+/// The unsaved texts in tome's data directory.
+#[derive(Debug)]
+pub struct Drawer {
+    dir: PathBuf,
+    held: HashMap<String, File>,
+}
+
+impl Drawer {
+    /// The drawer in `dir`, which is made when the first text is put there.
+    pub fn open(dir: &Path) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            held: HashMap::new(),
+        }
+    }
+
+    /// Keeps a text, in place of what was kept for the same file.
+    pub fn keep(&mut self, text: &Unsaved) -> Result<()> {
+        let name = text.name();
+        if !self.held.contains_key(&name) {
+            fs::create_dir_all(&self.dir).map_err(|e| Error::io(&self.dir, e))?;
+            if let Some(lock) = self.lock(&name)? {
+                self.held.insert(name.clone(), lock);
+            }
+        }
+        let file = format!("{name}.json");
+        let bytes =
+            serde_json::to_vec(text).map_err(|e| Error::io(self.dir.join(&file), e.into()))?;
+        write_whole(&self.dir, &file, &bytes)
+    }
+
+    /// Forgets a text: it was saved, or nobody wants it.
+    pub fn forget(&mut self, text: &Unsaved) -> Result<()> {
+        let name = text.name();
+        self.held.remove(&name);
+        for ending in ["json", "lock"] {
+            let path = self.dir.join(format!("{name}.{ending}"));
+            match fs::remove_file(&path) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(Error::io(path, e)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The texts that processes left behind which are gone, oldest first.
+    pub fn left_behind(&self) -> Vec<Unsaved> {
+        let Ok(entries) = fs::read_dir(&self.dir) else {
+            return Vec::new();
+        };
+        let mut found: Vec<Unsaved> = entries
+            .flatten()
+            .filter(|entry| entry.path().extension().is_some_and(|e| e == "json"))
+            .filter_map(|entry| serde_json::from_slice(&fs::read(entry.path()).ok()?).ok())
+            .filter(|text: &Unsaved| matches!(self.lock(&text.name()), Ok(Some(_))))
+            .collect();
+        found.sort_by_key(|text| text.time);
+        found
+    }
+
+    /// The lock of a text, or `None` when a living process holds it.
+    fn lock(&self, name: &str) -> Result<Option<File>> {
+        let path = self.dir.join(format!("{name}.lock"));
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(|e| Error::io(&path, e))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(e)) => Err(Error::io(&path, e)),
+        }
+    }
+}
+
+/// A copy of `text` outside every store, for another program to edit; it goes when dropped.
+#[derive(Debug)]
+pub struct Loan {
+    dir: PathBuf,
+    file: PathBuf,
+}
+
+impl Loan {
+    /// Makes the copy in `dir`, under the name of the file that it is a copy of.
+    pub fn make(dir: &Path, name: &str, text: &str) -> Result<Self> {
+        let name = name.rsplit('/').next().unwrap_or(name);
+        let dir = dir.join(format!("loan-{}", std::process::id()));
+        let file = dir.join(name);
+        fs::create_dir_all(&dir)
+            .and_then(|()| fs::write(&file, text))
+            .map_err(|e| Error::io(&file, e))?;
+        Ok(Self { dir, file })
+    }
+
+    /// Where the copy is.
+    pub fn path(&self) -> &Path {
+        &self.file
+    }
+
+    /// What the other program made of it.
+    pub fn text(&self) -> Result<String> {
+        let bytes = fs::read(&self.file).map_err(|e| Error::io(&self.file, e))?;
+        String::from_utf8(bytes).map_err(|e| Error::NotText {
+            path: self.file.clone(),
+            offset: e.utf8_error().valid_up_to(),
+        })
+    }
+}
+
+impl Drop for Loan {
+    fn drop(&mut self) {
+        // What cannot be removed is in a directory of our own and hurts nobody.
+        drop(fs::remove_dir_all(&self.dir));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Unsaved {
+        Unsaved {
+            root: PathBuf::from("/r"),
+            layout: Layout::Index,
+            path: "a.md".to_owned(),
+            base: None,
+            text: text.to_owned(),
+            time: 1,
+        }
+    }
+
+    #[test]
+    fn a_text_is_offered_only_when_nobody_has_it_open() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let mut one = Drawer::open(temp.path());
+        one.keep(&text("x")).expect("keeps");
+        one.keep(&text("xy")).expect("keeps");
+        let other = Drawer::open(temp.path());
+        assert_eq!(other.left_behind(), []);
+        drop(one);
+        assert_eq!(other.left_behind(), [text("xy")]);
+        let mut third = Drawer::open(temp.path());
+        third.forget(&text("")).expect("forgets");
+        assert_eq!(third.left_behind(), []);
+    }
+
+    #[test]
+    fn a_loan_is_gone_when_it_comes_back() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let loan = Loan::make(temp.path(), "detail/a.md", "x").expect("makes");
+        assert!(loan.path().ends_with("a.md"));
+        fs::write(loan.path(), "y").expect("edits");
+        assert_eq!(loan.text().expect("reads"), "y");
+        let path = loan.path().to_owned();
+        drop(loan);
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,273 @@
+//! The app: what is on the screen, who gets the keys, and what comes of an event.
+//!
+//! It routes and holds no pane's logic. [`App::update`] does no I/O and reads no clock, and
+//! [`App::view`] changes nothing, so that both are tested without a terminal.
+
+mod outcome;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::sync::Arc;
+
+use ratatui::crossterm::event::{Event as Input, KeyEvent, KeyEventKind};
+use ratatui::layout::{Rect, Size};
+
+use super::action::Action;
+use super::effect::Effect;
+use super::event::Event;
+use super::highlight::Syntaxes;
+use super::keymap::Keymap;
+use super::layout::{Areas, Focus, Shown, Wanted};
+use super::overlay::palette::Palette;
+use super::overlay::reader::Reader;
+use super::pane::browse::Browse;
+use super::pane::{Answer, Pane, Scene, Step, Toast};
+use super::theme::Theme;
+use crate::core::config::Warning;
+use crate::core::library::Library;
+
+/// Everything that is shown.
+#[derive(Debug)]
+pub(crate) struct App {
+    theme: Theme,
+    keymap: Keymap,
+    syntaxes: Arc<Syntaxes>,
+    library: Arc<Library>,
+    /// What gets the keys, the bottom first; the last one has them. Dialogs are panes that do
+    /// not fill the screen.
+    panes: Vec<Box<dyn Pane>>,
+    areas: Areas,
+    wanted: Wanted,
+    /// Where the person stands.
+    title: String,
+    now: i64,
+    toast: Option<(u64, Toast)>,
+    /// How many toasts there were.
+    toasts: u64,
+    /// The newest plan that was asked for.
+    generation: u64,
+}
+
+/// Whether an input is all there is to it.
+const START: Wanted = Wanted {
+    preview: Shown::Yes,
+    focus: Focus::Tree,
+};
+
+impl App {
+    /// An app that has read nothing yet.
+    pub(crate) fn new(theme: Theme, keymap: Keymap, title: String) -> Self {
+        Self {
+            theme,
+            keymap,
+            syntaxes: Syntaxes::load(),
+            library: Arc::default(),
+            panes: vec![Box::new(Browse::new())],
+            areas: Areas::default(),
+            wanted: START,
+            title,
+            now: 0,
+            toast: None,
+            toasts: 0,
+            generation: 0,
+        }
+    }
+
+    /// Says what was wrong in the settings.
+    pub(crate) fn warn(&mut self, warnings: &[Warning]) {
+        if let Some(first) = warnings.first() {
+            let more = match warnings.len() {
+                1 => String::new(),
+                number => format!(" (and {} more)", number - 1),
+            };
+            self.say(Toast::trouble(format!("{first}{more}")));
+        }
+    }
+
+    /// The number of the toast that is up.
+    pub(crate) fn toast(&self) -> Option<u64> {
+        self.toast.as_ref().map(|(number, _)| *number)
+    }
+
+    fn say(&mut self, toast: Toast) {
+        self.toasts += 1;
+        self.toast = Some((self.toasts, toast));
+    }
+
+    /// Takes the size of the screen.
+    pub(crate) fn resize(&mut self, size: Size) {
+        let whole = Rect::new(0, 0, size.width, size.height);
+        self.areas = Areas::of(whole, self.wanted);
+        self.each(|pane, scene| pane.resize(scene));
+    }
+
+    /// Divides the screen anew if a pane wants it otherwise by now.
+    fn arrange(&mut self) {
+        let wanted = self.panes.iter().rev().find_map(|pane| pane.wanted());
+        if let Some(wanted) = wanted.filter(|wanted| *wanted != self.wanted) {
+            self.wanted = wanted;
+            self.areas = Areas::of(self.areas.whole, wanted);
+            self.each(|pane, scene| pane.resize(scene));
+        }
+    }
+
+    /// Lends each pane what it may look at.
+    fn each(&mut self, mut act: impl FnMut(&mut dyn Pane, &Scene<'_>)) {
+        let mut panes = std::mem::take(&mut self.panes);
+        let scene = self.scene();
+        for pane in &mut panes {
+            act(pane.as_mut(), &scene);
+        }
+        self.panes = panes;
+    }
+
+    /// Lends the pane at `at` what it may look at.
+    fn with<T>(
+        &mut self,
+        at: usize,
+        act: impl FnOnce(&mut dyn Pane, &Scene<'_>) -> T,
+    ) -> Option<T> {
+        let mut panes = std::mem::take(&mut self.panes);
+        let scene = self.scene();
+        let done = panes.get_mut(at).map(|pane| act(pane.as_mut(), &scene));
+        self.panes = panes;
+        done
+    }
+
+    fn scene(&self) -> Scene<'_> {
+        Scene {
+            library: &self.library,
+            areas: &self.areas,
+            theme: &self.theme,
+            keymap: &self.keymap,
+            syntaxes: &self.syntaxes,
+            now: self.now,
+        }
+    }
+
+    fn top(&self) -> usize {
+        self.panes.len().saturating_sub(1)
+    }
+
+    /// Takes in what happened; answers what shall be done about it.
+    pub(crate) fn update(&mut self, event: Event) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        match event {
+            Event::Woke(now) => self.now = now,
+            Event::Input(inputs) => {
+                for input in inputs {
+                    self.input(input, &mut effects);
+                }
+            }
+            Event::Elapsed => self.toast = None,
+            Event::Stopped => effects.push(Effect::Suspend),
+            Event::Resumed => {}
+            Event::Terminated => effects.push(Effect::Quit),
+            Event::Changed(paths) => effects.push(Effect::Refresh(paths)),
+            event => {
+                if let Event::Indexed(library) = &event {
+                    self.library = Arc::clone(library);
+                }
+                self.hear(event, &mut effects);
+            }
+        }
+        self.arrange();
+        effects
+    }
+
+    /// Tells every pane, and then sees to what no pane does.
+    fn hear(&mut self, event: Event, effects: &mut Vec<Effect>) {
+        let mut heard = Vec::new();
+        for at in 0..self.panes.len() {
+            let steps = self.with(at, |pane, scene| pane.hear(&event, scene));
+            heard.push((at, steps.unwrap_or_default()));
+        }
+        // From the top, so that closing one does not move those below.
+        for (at, steps) in heard.into_iter().rev() {
+            self.take(steps, at, effects);
+        }
+        let steps = self.settle(event);
+        self.take(steps, usize::MAX, effects);
+    }
+
+    fn input(&mut self, input: Input, effects: &mut Vec<Effect>) {
+        let top = self.top();
+        let steps = match input {
+            Input::Key(key) if key.kind != KeyEventKind::Release => {
+                return self.key(key, effects);
+            }
+            Input::Paste(text) => self.with(top, |pane, scene| pane.paste(&text, scene)),
+            Input::Mouse(mouse) => self.with(top, |pane, scene| pane.mouse(mouse, scene)),
+            Input::Resize(width, height) => {
+                self.resize(Size::new(width, height));
+                None
+            }
+            _ => None,
+        };
+        self.take(steps.unwrap_or_default(), top, effects);
+    }
+
+    fn key(&mut self, key: KeyEvent, effects: &mut Vec<Effect>) {
+        let top = self.top();
+        let Some(place) = self.panes.get(top).map(|pane| pane.place()) else {
+            return;
+        };
+        match self.keymap.action(place, key) {
+            Some(action) => self.act(action, top, effects),
+            None => {
+                let steps = self.with(top, |pane, scene| pane.key(key, scene));
+                self.take(steps.unwrap_or_default(), top, effects);
+            }
+        }
+    }
+
+    /// Lets the pane at `at` act, or does what is the same everywhere.
+    fn act(&mut self, action: Action, at: usize, effects: &mut Vec<Effect>) {
+        let answer = self.with(at, |pane, scene| pane.act(action, scene));
+        if let Some(Answer::Used(steps)) = answer {
+            return self.take(steps, at, effects);
+        }
+        let Some(place) = self.panes.get(at).map(|pane| pane.place()) else {
+            return;
+        };
+        match action {
+            Action::Help => self.panes.push(Box::new(Reader::help(&self.keymap, place))),
+            Action::Palette => self.panes.push(Box::new(Palette::new(&self.keymap, place))),
+            Action::Suspend => effects.push(Effect::Suspend),
+            Action::Quit => effects.push(Effect::Quit),
+            _ => {}
+        }
+    }
+
+    /// Takes the steps of the pane at `at`.
+    fn take(&mut self, steps: Vec<Step>, at: usize, effects: &mut Vec<Effect>) {
+        for step in steps {
+            match step {
+                Step::Do(effect) => effects.push(effect),
+                Step::Plan(request) => {
+                    self.generation += 1;
+                    effects.push(Effect::Plan {
+                        generation: self.generation,
+                        request,
+                    });
+                }
+                Step::Push(mut pane) => {
+                    pane.resize(&self.scene());
+                    self.panes.push(pane);
+                }
+                // The first pane is the ground that everything stands on.
+                Step::Close if at > 0 && at < self.panes.len() => drop(self.panes.remove(at)),
+                Step::Close => {}
+                Step::Act(action) => {
+                    if at > 0 && at < self.panes.len() {
+                        self.panes.remove(at);
+                    }
+                    self.act(action, self.top(), effects);
+                }
+                Step::Tell(event) => self.hear(*event, effects),
+                Step::Say(toast) => self.say(toast),
+            }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! What keys come to: actions in, effects and looks out.

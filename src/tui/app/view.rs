@@ -1,0 +1,83 @@
+//! How the app is drawn: the first line, the panes, the last line.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::App;
+use crate::tui::cells::{cut, visible};
+use crate::tui::chrome::{count, hints, two_ends};
+use crate::tui::pane::Tone;
+use crate::tui::theme::Role;
+
+impl App {
+    /// Draws everything.
+    pub(crate) fn view(&self, frame: &mut Frame<'_>) {
+        let scene = self.scene();
+        self.view_title(frame, self.areas.title);
+        let ground = self.panes.iter().rposition(|pane| pane.fills());
+        for pane in self.panes.iter().skip(ground.unwrap_or(0)) {
+            pane.view(frame, &scene);
+        }
+        self.view_status(frame, self.areas.status);
+    }
+
+    fn view_title(&self, frame: &mut Frame<'_>, area: Rect) {
+        let theme = &self.theme;
+        let scene = self.scene();
+        let ground = self.panes.iter().rev().find(|pane| pane.fills());
+        let place = ground
+            .and_then(|pane| pane.title(&scene))
+            .unwrap_or_else(|| self.title.clone());
+        let facts = ground
+            .and_then(|pane| pane.facts())
+            .unwrap_or_else(|| self.facts());
+        let line = two_ends(
+            vec![
+                Span::styled(" tome", theme.style(Role::Accent)),
+                Span::raw("   "),
+                Span::styled(visible(&place), theme.style(Role::Strong)),
+            ],
+            vec![Span::styled(format!("{facts} "), theme.style(Role::Muted))],
+            usize::from(area.width),
+            theme.style(Role::Text),
+        );
+        frame.render_widget(line, area);
+    }
+
+    fn facts(&self) -> String {
+        let mut facts = vec![count(self.library.memories(), "memory", "memories")];
+        if self.library.sessions() > 0 {
+            facts.push(count(self.library.sessions(), "session", "sessions"));
+        }
+        let unsaved = self.panes.iter().filter_map(|pane| pane.unsaved()).count();
+        if unsaved > 0 {
+            facts.push(format!("{unsaved} unsaved"));
+        }
+        facts.join(" · ")
+    }
+
+    fn view_status(&self, frame: &mut Frame<'_>, area: Rect) {
+        let theme = &self.theme;
+        let width = usize::from(area.width);
+        if let Some((_, toast)) = &self.toast {
+            let role = match toast.tone {
+                Tone::Done => Role::Toast,
+                Tone::Trouble => Role::Warn,
+            };
+            let text = cut(&visible(&toast.text), width.saturating_sub(4));
+            let line = Line::from(vec![
+                Span::raw(" "),
+                Span::styled(format!(" {text} "), theme.style(role)),
+            ]);
+            frame.render_widget(line, area);
+            return;
+        }
+        let Some(top) = self.panes.last().filter(|pane| pane.fills()) else {
+            return;
+        };
+        let mut line = hints(&self.keymap, theme, top.place());
+        line.spans.insert(0, Span::raw(" "));
+        frame.render_widget(line, area);
+    }
+}

@@ -1,0 +1,184 @@
+//! Text as the cells of a terminal: widths, cutting, and what must never be printed raw.
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// How far apart tab stops are.
+pub const TAB: usize = 4;
+
+/// How many columns `text` takes.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// What stands for a character that would move the cursor, change colours or turn the direction
+/// of reading; `None` for characters that may be shown.
+pub fn stand_in(c: char) -> Option<char> {
+    match c {
+        '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)),
+        '\u{7f}' => Some('␡'),
+        '\u{80}'..='\u{9f}'
+        | '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}'
+        | '\u{feff}' => Some('\u{fffd}'),
+        _ => None,
+    }
+}
+
+/// `text` on one line with nothing in it that a terminal would obey; tabs and line ends become
+/// blanks.
+pub fn visible(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\t' | '\n' | '\r' => ' ',
+            c => stand_in(c).unwrap_or(c),
+        })
+        .collect()
+}
+
+/// A piece of a line that is shown as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell<'a> {
+    /// Where it starts in the line, in bytes.
+    pub at: usize,
+    /// The text of the line that it shows.
+    pub text: &'a str,
+    /// The column at which it starts.
+    pub column: usize,
+    /// How many columns it takes; never 0.
+    pub width: usize,
+}
+
+impl Cell<'_> {
+    /// What to draw for it.
+    pub fn symbol(&self) -> String {
+        if self.text == "\t" {
+            return " ".repeat(self.width);
+        }
+        let symbol = visible(self.text);
+        match width(&symbol) {
+            0 => "\u{fffd}".to_owned(),
+            _ => symbol,
+        }
+    }
+}
+
+/// The pieces of a line, tabs expanded.
+pub fn cells(line: &str) -> impl Iterator<Item = Cell<'_>> {
+    let mut column = 0;
+    // ASCII needs no segmentation, and nearly every line is.
+    let pieces: Box<dyn Iterator<Item = (usize, &str)>> = if line.is_ascii() {
+        Box::new((0..line.len()).map(move |at| (at, &line[at..at + 1])))
+    } else {
+        Box::new(line.grapheme_indices(true))
+    };
+    pieces.map(move |(at, text)| {
+        let width = match text {
+            "\t" => TAB - column % TAB,
+            text if text.len() == 1 => 1,
+            text => width(&visible(text)).max(1),
+        };
+        let cell = Cell {
+            at,
+            text,
+            column,
+            width,
+        };
+        column += width;
+        cell
+    })
+}
+
+/// The column of byte `at` in `line`.
+pub fn column_of(line: &str, at: usize) -> usize {
+    cells(line)
+        .take_while(|cell| cell.at < at)
+        .last()
+        .map_or(0, |cell| cell.column + cell.width)
+}
+
+/// The byte in `line` at which the piece under `column` starts; its end where the line is shorter.
+pub fn byte_at(line: &str, column: usize) -> usize {
+    cells(line)
+        .find(|cell| cell.column + cell.width > column)
+        .map_or(line.len(), |cell| cell.at)
+}
+
+/// `text` in at most `width` columns, with `…` where something had to go.
+pub fn cut(text: &str, width: usize) -> String {
+    if text.is_ascii() && text.len() <= width && !text.bytes().any(|b| b.is_ascii_control()) {
+        return text.to_owned();
+    }
+    let text = visible(text);
+    if text.width() <= width {
+        return text;
+    }
+    let mut out = String::new();
+    let mut room = width.saturating_sub(1);
+    for piece in text.graphemes(true) {
+        let wide = piece.width();
+        if wide > room {
+            break;
+        }
+        room -= wide;
+        out.push_str(piece);
+    }
+    if width > 0 {
+        out.push('…');
+    }
+    out
+}
+
+/// `text` cut to `width` columns and filled up with blanks.
+pub fn fit(text: &str, width: usize) -> String {
+    let mut out = cut(text, width);
+    let missing = width.saturating_sub(out.width());
+    out.extend(std::iter::repeat_n(' ', missing));
+    out
+}
+
+/// The columns of one character, as a terminal counts them.
+pub fn char_width(c: char) -> usize {
+    c.width().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_a_terminal_obeys_stays() {
+        assert_eq!(
+            visible("a\u{1b}[31mb\u{9b}c\td\u{202e}"),
+            "a␛[31mb\u{fffd}c d\u{fffd}"
+        );
+        assert_eq!(visible("ok 한글 👩‍👩‍👧"), "ok 한글 👩‍👩‍👧");
+    }
+
+    #[test]
+    fn cutting_counts_columns_and_keeps_pieces_whole() {
+        assert_eq!(cut("hello", 5), "hello");
+        assert_eq!(cut("hello", 4), "hel…");
+        assert_eq!(cut("한글이다", 5), "한글…");
+        assert_eq!(cut("한글이다", 4), "한…");
+        assert_eq!(cut("abc", 0), "");
+        assert_eq!(fit("한", 4), "한  ");
+    }
+
+    #[test]
+    fn columns_and_bytes_lead_to_each_other() {
+        let line = "\ta한b👩‍👩‍👧c";
+        let columns: Vec<(usize, usize)> =
+            cells(line).map(|cell| (cell.column, cell.width)).collect();
+        assert_eq!(columns, [(0, 4), (4, 1), (5, 2), (7, 1), (8, 2), (10, 1)]);
+        for cell in cells(line) {
+            assert_eq!(column_of(line, cell.at), cell.column);
+            assert_eq!(byte_at(line, cell.column), cell.at);
+        }
+        assert_eq!(byte_at(line, 6), 2, "the second half of a wide letter");
+        assert_eq!(byte_at(line, 99), line.len());
+    }
+}

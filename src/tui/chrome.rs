@@ -1,0 +1,136 @@
+//! What panes and dialogs share of their looks: borders, cut texts, rows with two ends.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, BorderType, Padding};
+
+use super::cells::{self, char_width, visible};
+use super::keymap::{Keymap, Place};
+use super::pane::Scene;
+use super::theme::{Role, Theme};
+
+/// Whether something has the keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keys {
+    Here,
+    Elsewhere,
+}
+
+/// The quiet border of a pane.
+pub(crate) fn bordered(theme: &Theme, keys: Keys) -> Block<'static> {
+    let role = match keys {
+        Keys::Here => Role::BorderFocused,
+        Keys::Elsewhere => Role::Border,
+    };
+    Block::bordered()
+        .border_type(BorderType::Rounded)
+        .border_style(theme.style(role))
+}
+
+/// The border of a dialog, with its title above and its keys below.
+pub(crate) fn dialog(scene: &Scene<'_>, title: &str, place: Place) -> Block<'static> {
+    let theme = scene.theme;
+    let mut keys = hints(scene.keymap, theme, place);
+    keys.spans.insert(0, Span::raw(" "));
+    bordered(theme, Keys::Here)
+        .title_bottom(keys)
+        .title(Span::styled(
+            format!(" {} ", visible(title)),
+            theme.style(Role::Title),
+        ))
+        .padding(Padding::horizontal(1))
+}
+
+/// A text in at most `width` columns that keeps its end, which of a path says more.
+pub(crate) fn fit_end(text: &str, width: usize) -> String {
+    let text = visible(text);
+    if cells::width(&text) <= width {
+        return text;
+    }
+    let mut kept: Vec<char> = Vec::new();
+    let mut used = 0;
+    for c in text.chars().rev() {
+        let wide = char_width(c);
+        if used + wide + 1 > width {
+            break;
+        }
+        used += wide;
+        kept.push(c);
+    }
+    let mut cut = if width > 0 { "…" } else { "" }.to_owned();
+    cut.extend(kept.into_iter().rev());
+    cut
+}
+
+/// A row with something at both ends; the left end gives way.
+pub(crate) fn two_ends<'a>(
+    left: Vec<Span<'a>>,
+    right: Vec<Span<'a>>,
+    width: usize,
+    style: Style,
+) -> Line<'a> {
+    let wide = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>();
+    let right_width = wide(&right).min(width);
+    let room = width - right_width;
+    let mut spans = Vec::with_capacity(left.len() + right.len() + 1);
+    let mut used = 0;
+    for span in left {
+        let left_over = room.saturating_sub(used);
+        if span.width() <= left_over {
+            used += span.width();
+            spans.push(span);
+        } else {
+            let cut = cells::cut(&span.content, left_over);
+            used += cells::width(&cut);
+            spans.push(Span::styled(cut, span.style));
+            break;
+        }
+    }
+    spans.push(Span::raw(" ".repeat(room.saturating_sub(used))));
+    spans.extend(right);
+    Line::from(spans).style(style)
+}
+
+/// The keys that matter most at a place: `e edit   n new`.
+pub(crate) fn hints(keymap: &Keymap, theme: &Theme, place: Place) -> Line<'static> {
+    let mut spans = Vec::new();
+    for row in keymap.rows(place) {
+        let (Some(hint), Some(key)) = (&row.hint, row.on.first()) else {
+            continue;
+        };
+        spans.push(Span::styled(key.to_string(), theme.style(Role::KeyHint)));
+        spans.push(Span::styled(
+            format!(" {hint}   "),
+            theme.style(Role::Muted),
+        ));
+    }
+    Line::from(spans)
+}
+
+/// `1 memory`, `2 memories`.
+pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_says_so() {
+        assert_eq!(fit_end("a/b/c.md", 5), "…c.md");
+    }
+
+    #[test]
+    fn the_left_end_gives_way() {
+        let line = two_ends(
+            vec![Span::raw("a long title")],
+            vec![Span::raw("12d")],
+            10,
+            Style::new(),
+        );
+        assert_eq!(line.to_string(), "a long…12d");
+        let line = two_ends(vec![Span::raw("ab")], vec![Span::raw("1")], 6, Style::new());
+        assert_eq!(line.to_string(), "ab   1");
+    }
+}

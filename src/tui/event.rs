@@ -1,0 +1,89 @@
+//! What happened: everything that can change what is shown.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ratatui::crossterm::event::Event as Input;
+
+use super::effect::{Request, Target};
+use super::pane::browse::tree::Key;
+use crate::core::Error;
+use crate::core::change::{Change, Edit};
+use crate::core::history::Record;
+use crate::core::library::Library;
+use crate::core::store::Document;
+use crate::core::unsaved::Unsaved;
+
+/// Something that happened, told to [`super::app::App::update`].
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The loop woke up at this time, in milliseconds since 1970.
+    Woke(i64),
+    /// Keys, mouse, paste, focus and size, in order.
+    Input(Vec<Input>),
+    /// Everything was read; or read again, because something changed.
+    Indexed(Arc<Library>),
+    /// Files changed outside.
+    Changed(Vec<PathBuf>),
+    /// A text that was asked for is here.
+    Read {
+        generation: u64,
+        result: Result<Document, Error>,
+    },
+    /// A text that was fetched for a purpose of its own.
+    Fetched {
+        target: Target,
+        result: Result<Document, Error>,
+    },
+    /// A change was planned, or cannot be.
+    Planned {
+        generation: u64,
+        request: Box<Request>,
+        result: Result<Change, Error>,
+    },
+    /// A change was made, or not; `None` when nothing was different.
+    Committed {
+        request: Box<Request>,
+        result: Result<Option<Record>, Error>,
+    },
+    /// The journal, newest first.
+    Recorded(Vec<Record>),
+    /// What a recorded change did.
+    Compared {
+        id: String,
+        result: Result<Vec<Edit>, Error>,
+    },
+    /// The text of a new memory, to be edited before it is one.
+    Composed(Result<Fresh, Error>),
+    /// Another program gave a text back.
+    Lent {
+        subject: Unsaved,
+        result: Result<String, String>,
+    },
+    /// A person settled two versions of a text.
+    Resolved(Unsaved),
+    /// The editor was left with a text that is not saved.
+    Parked(Unsaved),
+    /// Something wants to be shown in the tree.
+    Shown(Key),
+    /// Texts that a process left behind which died.
+    LeftBehind(Vec<Unsaved>),
+    /// Something went wrong that no other event tells.
+    Failed(String),
+    /// A toast has been up long enough.
+    Elapsed,
+    /// The system wants the program to stop for a while.
+    Stopped,
+    /// The terminal is ours again after a stop.
+    Resumed,
+    /// The system wants the program to end.
+    Terminated,
+}
+
+/// A memory that is not on the disk yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fresh {
+    pub(crate) store: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
+}

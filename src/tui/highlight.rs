@@ -1,0 +1,325 @@
+//! Colours for source text, line by line, kept up to date while it is edited.
+//!
+//! A text is frontmatter, Markdown and code in fences, one inside the other. Markdown and
+//! frontmatter are scanned here; fences are parsed by the grammar of their language. Every line
+//! remembers the state before and after it, so an edit costs the lines until the states
+//! agree again, and nothing below the screen is looked at.
+
+mod code;
+mod inline;
+mod markdown;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use code::{Code, Syntaxes};
+use markdown::State;
+
+use super::theme::Role;
+
+/// Lines longer than this many bytes stay plain.
+pub const LONGEST: usize = 10_000;
+
+/// What one call of [`Highlighter::parse`] may cost, in lines of Markdown.
+const BUDGET: usize = 24_000;
+
+/// What a line inside a fence costs, in lines of Markdown.
+const CODE_COST: usize = 40;
+
+/// A part of a line, in bytes, and what it is. Later ones lie over earlier ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paint {
+    /// Where it is in the line.
+    pub range: Range<usize>,
+    /// What it is.
+    pub role: Role,
+}
+
+/// What a whole text is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Language {
+    /// Markdown, with or without frontmatter.
+    Markdown,
+    /// One language, by its name or extension.
+    Code(String),
+    /// Nothing to colour.
+    Plain,
+}
+
+impl Language {
+    /// The language of a file, by its extension; text files of all kinds are taken as Markdown.
+    pub fn of(path: &str) -> Self {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        match name.rsplit_once('.') {
+            Some((_, "md" | "markdown" | "mdc" | "txt")) | None => Self::Markdown,
+            Some((_, extension)) => Self::Code(extension.to_ascii_lowercase()),
+        }
+    }
+}
+
+/// The colours of a text, as far as they are needed.
+#[derive(Debug, Clone)]
+pub struct Highlighter {
+    syntaxes: Arc<Syntaxes>,
+    start: Arc<State>,
+    /// One a line; `None` for a line that is new or was edited.
+    rows: Vec<Option<Row>>,
+    /// Lines before this one are right; later ones may be of an older text.
+    valid: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Row {
+    before: Arc<State>,
+    after: Arc<State>,
+    paints: Arc<[Paint]>,
+}
+
+impl Highlighter {
+    /// A highlighter for a text of `count` lines.
+    pub fn new(syntaxes: Arc<Syntaxes>, language: &Language, count: usize) -> Self {
+        let start = State::start(language, &syntaxes);
+        Self {
+            syntaxes,
+            start: Arc::new(start),
+            rows: vec![None; count],
+            valid: 0,
+        }
+    }
+
+    /// Takes note that `removed` lines from `first` on gave way to `added` others.
+    pub fn splice(&mut self, first: usize, removed: usize, added: usize) {
+        let first = first.min(self.rows.len());
+        let end = (first + removed).min(self.rows.len());
+        if removed == added {
+            self.rows[first..end].fill(None);
+        } else {
+            self.rows
+                .splice(first..end, std::iter::repeat_n(None, added));
+        }
+        self.valid = self.valid.min(first);
+    }
+
+    /// Makes the lines before `until` right, as far as one call may cost; whether they are.
+    pub fn parse(&mut self, lines: &[String], until: usize) -> bool {
+        let until = until.min(lines.len()).min(self.rows.len());
+        let mut budget = BUDGET;
+        while self.valid < until {
+            let before = match self.valid.checked_sub(1) {
+                Some(above) => match &self.rows[above] {
+                    Some(row) => Arc::clone(&row.after),
+                    None => return false,
+                },
+                None => Arc::clone(&self.start),
+            };
+            let agrees = self.rows[self.valid]
+                .as_ref()
+                .is_some_and(|row| Arc::ptr_eq(&row.before, &before) || row.before == before);
+            if !agrees {
+                if budget == 0 {
+                    return false;
+                }
+                let cost = if before.is_code() { CODE_COST } else { 1 };
+                budget = budget.saturating_sub(cost);
+                self.rows[self.valid] = Some(self.row(before, &lines[self.valid]));
+            }
+            self.valid += 1;
+        }
+        true
+    }
+
+    /// What is known of line `row`; nothing for a line that was not parsed yet.
+    pub fn paints(&self, row: usize) -> &[Paint] {
+        match self.rows.get(row) {
+            Some(Some(row)) => &row.paints,
+            _ => &[],
+        }
+    }
+
+    /// Whether line `row` is inside a fence.
+    pub fn is_code(&self, row: usize) -> bool {
+        matches!(self.rows.get(row), Some(Some(row)) if row.before.is_fence() && row.after.is_fence())
+    }
+
+    fn row(&self, before: Arc<State>, line: &str) -> Row {
+        if line.len() > LONGEST {
+            return Row {
+                after: Arc::clone(&before),
+                before,
+                paints: Arc::new([]),
+            };
+        }
+        let (paints, after) = markdown::line(&before, line, &self.syntaxes);
+        let after = if after == *before {
+            Arc::clone(&before)
+        } else {
+            Arc::new(after)
+        };
+        Row {
+            before,
+            after,
+            paints: paints.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn lines(text: &str) -> Vec<String> {
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Every line with its painted parts as `role:text`.
+    fn shown(language: &Language, text: &str) -> String {
+        let lines = lines(text);
+        let mut highlighter = Highlighter::new(Syntaxes::load(), language, lines.len());
+        assert!(highlighter.parse(&lines, lines.len()));
+        let mut out = String::new();
+        for (row, line) in lines.iter().enumerate() {
+            let parts: Vec<String> = highlighter
+                .paints(row)
+                .iter()
+                .map(|paint| format!("{}:{:?}", paint.role.name(), &line[paint.range.clone()]))
+                .collect();
+            out.push_str(&format!("{}\n", parts.join(" ")));
+        }
+        out
+    }
+
+    #[test]
+    fn markdown_and_its_frontmatter() {
+        let text = "---\nname: Auth # not a comment\n# comment\ntags: [a]\n---\n# Head **b**\n\n- [x] done `code` *it*\n> quote [[wiki|w]]\n1. see [A](a.md) ~~no~~\n<!-- a\nb --> c\n| a | b |\n---\n";
+        insta::assert_snapshot!(shown(&Language::Markdown, text), @r##"
+        marker:"---"
+        syntax-key:"name" marker:":" syntax-string:"Auth # not a comment"
+        comment:"# comment"
+        syntax-key:"tags" marker:":" syntax-string:"[a]"
+        marker:"---"
+        heading:"# Head **b**" marker:"#" strong:"**b**" marker:"**" marker:"**"
+
+        marker:"-" accent:"[x]" code:"`code`" marker:"`" marker:"`" emphasis:"*it*" marker:"*" marker:"*"
+        quote:"> quote [[wiki|w]]" marker:">" link:"[[wiki|w]]" marker:"[[" marker:"]]"
+        marker:"1." marker:"[" link:"A" marker:"](a.md)" strike:"~~no~~" marker:"~~" marker:"~~"
+        comment:"<!-- a"
+        comment:"b -->"
+        marker:"|" marker:"|" marker:"|"
+        rule:"---"
+        "##);
+    }
+
+    #[test]
+    fn fences_in_the_language_they_name() {
+        let text = "```rust\nfn a() -> u8 { 1 } // x\n```\n```toml\na = 1\n```\n```yaml\nk: v\n```\n```jsonl\n{\"a\": [\n{\"b\": 2}\n```\n~~~\nplain **x**\n~~~\nafter **x**\n";
+        insta::assert_snapshot!(shown(&Language::Markdown, text), @r##"
+        marker:"```rust" muted:"rust"
+        syntax-keyword:"fn" syntax-function:"a" syntax-punctuation:"()" syntax-punctuation:"->" syntax-keyword:"u8" syntax-punctuation:"{" syntax-constant:"1" syntax-punctuation:"}" comment:"// x"
+        marker:"```"
+        marker:"```toml" muted:"toml"
+        syntax-key:"a" syntax-punctuation:"=" syntax-constant:"1"
+        marker:"```"
+        marker:"```yaml" muted:"yaml"
+        syntax-key:"k" syntax-punctuation:":" syntax-string:"v"
+        marker:"```"
+        marker:"```jsonl" muted:"jsonl"
+        syntax-punctuation:"{" syntax-key:"\"a\"" syntax-punctuation:":" syntax-punctuation:"["
+        syntax-punctuation:"{" syntax-key:"\"b\"" syntax-punctuation:":" syntax-constant:"2" syntax-punctuation:"}"
+        marker:"```"
+        marker:"~~~"
+        code:"plain **x**"
+        marker:"~~~"
+        strong:"**x**" marker:"**" marker:"**"
+        "##);
+    }
+
+    #[test]
+    fn a_file_of_code_is_code_from_its_first_line() {
+        let language = Language::of("a/b.toml");
+        assert_eq!(language, Language::Code("toml".to_owned()));
+        insta::assert_snapshot!(shown(&language, "[a]\nb = \"c\"\n"), @r##"
+        syntax-punctuation:"[" syntax-type:"a" syntax-punctuation:"]"
+        syntax-key:"b" syntax-punctuation:"=" syntax-string:"\"c\""
+        "##);
+    }
+
+    #[test]
+    fn a_long_line_stays_plain_and_passes_the_state_on() {
+        let text = format!("```rust\n// {}\nfn a() {{}}\n```\n", "x".repeat(LONGEST));
+        let lines = lines(&text);
+        let mut highlighter = Highlighter::new(Syntaxes::load(), &Language::Markdown, lines.len());
+        assert!(highlighter.parse(&lines, 4));
+        assert_eq!(highlighter.paints(1), []);
+        assert_ne!(highlighter.paints(2), []);
+    }
+
+    #[test]
+    fn an_edit_is_parsed_until_the_states_agree() {
+        let mut lines: Vec<String> = (0..1000).map(|n| format!("- item *{n}*")).collect();
+        let mut highlighter = Highlighter::new(Syntaxes::load(), &Language::Markdown, lines.len());
+        assert!(highlighter.parse(&lines, 1000));
+        let kept = highlighter.rows[11]
+            .as_ref()
+            .map(|row| Arc::as_ptr(&row.paints));
+        lines[10] = "# now a heading".to_owned();
+        highlighter.splice(10, 1, 1);
+        assert!(highlighter.parse(&lines, 60));
+        assert_eq!(highlighter.paints(10)[0].role, Role::Heading);
+        let now = highlighter.rows[11]
+            .as_ref()
+            .map(|row| Arc::as_ptr(&row.paints));
+        assert_eq!(kept, now, "the next line was not parsed again");
+    }
+
+    fn piece() -> impl Strategy<Value = String> {
+        prop::sample::select(vec![
+            "---",
+            "```rust",
+            "```",
+            "~~~",
+            "```jsonl",
+            "fn x() { /* ",
+            "*/ }",
+            "\"open",
+            "<!--",
+            "-->",
+            "# h",
+            "- [ ] `a` **b",
+            "key: v",
+            "",
+            "text *i* [[w]] [l](t)",
+            "> q ```",
+            "한 *글*",
+        ])
+        .prop_map(str::to_owned)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn edits_end_where_a_fresh_parse_does(
+            start in prop::collection::vec(piece(), 1..30),
+            edits in prop::collection::vec((any::<prop::sample::Index>(), 0..4usize,
+                prop::collection::vec(piece(), 0..4), 0..40usize), 1..12),
+        ) {
+            let syntaxes = Syntaxes::load();
+            let mut lines = start;
+            let mut kept = Highlighter::new(Arc::clone(&syntaxes), &Language::Markdown, lines.len());
+            for (at, removed, added, until) in edits {
+                let first = at.index(lines.len() + 1);
+                let end = (first + removed).min(lines.len());
+                kept.splice(first, end - first, added.len());
+                lines.splice(first..end, added);
+                kept.parse(&lines, until);
+            }
+            prop_assert!(kept.parse(&lines, lines.len()));
+            let mut fresh = Highlighter::new(syntaxes, &Language::Markdown, lines.len());
+            prop_assert!(fresh.parse(&lines, lines.len()));
+            for row in 0..lines.len() {
+                prop_assert_eq!(kept.paints(row), fresh.paints(row), "line {} of {:?}", row, lines);
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Code in its language: grammars, and their scopes as a handful of roles.
+
+use std::fmt;
+use std::sync::Arc;
+
+use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
+
+use super::Paint;
+use crate::tui::theme::Role;
+
+/// The grammars of every language, loaded once and shared.
+pub struct Syntaxes {
+    set: SyntaxSet,
+    /// The first that a scope starts with decides; `None` leaves it to the scope around.
+    roles: Vec<(Scope, Option<Role>)>,
+}
+
+impl fmt::Debug for Syntaxes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Syntaxes({})", self.set.syntaxes().len())
+    }
+}
+
+/// What scopes mean.
+const SCOPES: [(&str, Option<Role>); 32] = [
+    ("punctuation.definition.comment", None),
+    ("punctuation.definition.string", None),
+    ("punctuation.definition.heading", None),
+    ("punctuation.definition.constant", None),
+    ("punctuation.definition.inserted", None),
+    ("punctuation.definition.deleted", None),
+    ("comment", Some(Role::Comment)),
+    ("constant.character.escape", Some(Role::Constant)),
+    ("meta.mapping.key", Some(Role::Key)),
+    ("entity.name.tag", Some(Role::Key)),
+    ("entity.other.attribute-name", Some(Role::Key)),
+    ("support.type.property-name", Some(Role::Key)),
+    ("string", Some(Role::String)),
+    ("markup.inserted", Some(Role::Added)),
+    ("markup.deleted", Some(Role::Removed)),
+    ("markup.heading", Some(Role::Heading)),
+    ("constant", Some(Role::Constant)),
+    ("storage.type.function", Some(Role::Keyword)),
+    ("keyword.operator", Some(Role::Punctuation)),
+    ("keyword", Some(Role::Keyword)),
+    ("storage", Some(Role::Keyword)),
+    ("variable.language", Some(Role::Keyword)),
+    ("variable.other.key", Some(Role::Key)),
+    ("entity.name.function", Some(Role::Function)),
+    ("support.function", Some(Role::Function)),
+    ("support.macro", Some(Role::Function)),
+    ("variable.function", Some(Role::Function)),
+    ("entity.name", Some(Role::Type)),
+    ("support.type", Some(Role::Type)),
+    ("support.class", Some(Role::Type)),
+    ("punctuation", Some(Role::Punctuation)),
+    ("meta.separator", Some(Role::Punctuation)),
+];
+
+/// Where a piece of code stands after a line.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Code {
+    parse: ParseState,
+    stack: ScopeStack,
+    /// Whether every line stands for itself, as in JSON lines.
+    per_line: bool,
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Code({} scopes)", self.stack.len())
+    }
+}
+
+impl Syntaxes {
+    /// Loads the grammars; a few milliseconds.
+    pub fn load() -> Arc<Self> {
+        let roles = SCOPES
+            .into_iter()
+            .filter_map(|(name, role)| Some((Scope::new(name).ok()?, role)))
+            .collect();
+        Arc::new(Self {
+            set: two_face::syntax::extra_newlines(),
+            roles,
+        })
+    }
+
+    /// The start of code in the language that a fence or an extension names.
+    pub fn start(&self, name: &str) -> Option<Code> {
+        let name = name.trim().to_ascii_lowercase();
+        let token = match name.as_str() {
+            "" | "text" | "txt" | "plain" => return None,
+            "jsonl" | "ndjson" | "json5" | "jsonc" => "json",
+            "shell" | "console" | "zsh" => "sh",
+            other => other,
+        };
+        let syntax = self.set.find_syntax_by_token(token)?;
+        Some(Code {
+            parse: ParseState::new(syntax),
+            stack: ScopeStack::new(),
+            per_line: matches!(name.as_str(), "jsonl" | "ndjson"),
+        })
+    }
+
+    /// The parts of a line, and where it leaves the code. What the grammar cannot read is plain.
+    pub fn line(&self, code: &Code, line: &str) -> (Vec<Paint>, Code) {
+        let mut after = code.clone();
+        let mut paints: Vec<Paint> = Vec::new();
+        let Ok(ops) = after.parse.parse_line(&format!("{line}\n"), &self.set) else {
+            return (paints, code.clone());
+        };
+        let mut at = 0;
+        let mut role = self.role(&after.stack);
+        let end = (line.len(), None);
+        for (offset, op) in ops.iter().map(|(at, op)| (*at, Some(op))).chain([end]) {
+            let offset = offset.min(line.len());
+            if let Some(role) = role.filter(|_| offset > at) {
+                match paints.last_mut() {
+                    Some(last) if last.role == role && last.range.end == at => {
+                        last.range.end = offset;
+                    }
+                    _ => paints.push(Paint {
+                        range: at..offset,
+                        role,
+                    }),
+                }
+            }
+            at = at.max(offset);
+            if let Some(op) = op {
+                if after.stack.apply(op).is_err() {
+                    return (paints, code.clone());
+                }
+                role = self.role(&after.stack);
+            }
+        }
+        if code.per_line {
+            return (paints, code.clone());
+        }
+        (paints, after)
+    }
+
+    fn role(&self, stack: &ScopeStack) -> Option<Role> {
+        let mut roles = stack.as_slice().iter().rev().filter_map(|scope| {
+            self.roles
+                .iter()
+                .find(|(prefix, _)| prefix.is_prefix_of(*scope))
+                .and_then(|(_, role)| *role)
+        });
+        match roles.next() {
+            // The key of a JSON object is a text inside a key.
+            Some(Role::String) if roles.any(|role| role == Role::Key) => Some(Role::Key),
+            role => role,
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Marks inside a line of Markdown source: code, links, bold, italic, struck out, comments.
+
+use std::ops::Range;
+
+use super::Paint;
+use crate::tui::theme::Role;
+
+/// What a line leaves open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Open {
+    Nothing,
+    Comment,
+}
+
+/// Paints the marks inside `range` of `line`.
+pub(crate) fn paint(line: &str, range: Range<usize>, paints: &mut Vec<Paint>) -> Open {
+    let mut scan = Scan {
+        line,
+        paints,
+        open: Open::Nothing,
+    };
+    scan.run(range, 0);
+    scan.open
+}
+
+/// Marks that stand around text, longest first.
+const PAIRS: [(&str, Role); 6] = [
+    ("**", Role::Strong),
+    ("__", Role::Strong),
+    ("~~", Role::Strike),
+    ("*", Role::Emphasis),
+    ("_", Role::Emphasis),
+    ("==", Role::Strong),
+];
+
+/// How deep marks inside marks are followed.
+const DEEPEST: usize = 4;
+
+struct Scan<'a> {
+    line: &'a str,
+    paints: &'a mut Vec<Paint>,
+    open: Open,
+}
+
+impl Scan<'_> {
+    fn push(&mut self, range: Range<usize>, role: Role) {
+        if !range.is_empty() {
+            self.paints.push(Paint { range, role });
+        }
+    }
+
+    fn run(&mut self, range: Range<usize>, depth: usize) {
+        let bytes = self.line.as_bytes();
+        let mut at = range.start;
+        // A mark that found no partner once finds none further on either.
+        let mut alone = [false; PAIRS.len()];
+        while at < range.end {
+            at = match bytes[at] {
+                b'\\' => at + 2,
+                b'`' => self.code(at, range.end),
+                b'<' => self.angle(at, range.end),
+                b'[' => self.link(at, range.end),
+                b'h' => self.address(at, range.end),
+                b'*' | b'_' | b'~' if depth < DEEPEST => {
+                    self.pair(at..range.end, depth, &mut alone)
+                }
+                _ => at + 1,
+            };
+            if self.open == Open::Comment {
+                return;
+            }
+        }
+    }
+
+    fn code(&mut self, at: usize, end: usize) -> usize {
+        let rest = &self.line[at..end];
+        let ticks = rest.bytes().take_while(|b| *b == b'`').count();
+        let mut from = ticks;
+        while let Some(found) = rest[from..].find('`') {
+            let start = from + found;
+            let closing = rest[start..].bytes().take_while(|b| *b == b'`').count();
+            if closing == ticks {
+                self.push(at..at + start + ticks, Role::Code);
+                self.push(at..at + ticks, Role::Marker);
+                self.push(at + start..at + start + ticks, Role::Marker);
+                return at + start + ticks;
+            }
+            from = start + closing;
+        }
+        at + ticks
+    }
+
+    fn angle(&mut self, at: usize, end: usize) -> usize {
+        let rest = &self.line[at..end];
+        if rest.starts_with("<!--") {
+            let close = rest.find("-->").map(|found| at + found + 3);
+            if close.is_none() {
+                self.open = Open::Comment;
+            }
+            let close = close.unwrap_or(end);
+            self.push(at..close, Role::Comment);
+            return close;
+        }
+        if rest.starts_with("<http")
+            && let Some(close) = rest.find('>')
+        {
+            self.push(at..at + close + 1, Role::Link);
+            return at + close + 1;
+        }
+        at + 1
+    }
+
+    fn link(&mut self, at: usize, end: usize) -> usize {
+        let rest = &self.line[at..end];
+        if rest.starts_with("[[") {
+            let Some(close) = rest.find("]]") else {
+                return at + 2;
+            };
+            self.push(at..at + close + 2, Role::Link);
+            self.push(at..at + 2, Role::Marker);
+            self.push(at + close..at + close + 2, Role::Marker);
+            return at + close + 2;
+        }
+        let Some(middle) = rest.find("](") else {
+            return at + 1;
+        };
+        let nested = rest[1..middle].contains('[');
+        let close = rest[middle..].find(')');
+        let (false, Some(close)) = (nested, close) else {
+            return at + 1;
+        };
+        self.push(at..at + 1, Role::Marker);
+        self.push(at + 1..at + middle, Role::Link);
+        self.push(at + middle..at + middle + close + 1, Role::Marker);
+        at + middle + close + 1
+    }
+
+    fn address(&mut self, at: usize, end: usize) -> usize {
+        let rest = &self.line[at..end];
+        let starts = rest.starts_with("https://") || rest.starts_with("http://");
+        let inside = self.line[..at]
+            .chars()
+            .next_back()
+            .is_some_and(char::is_alphanumeric);
+        if !starts || inside {
+            return at + 1;
+        }
+        let length = rest
+            .find(|c: char| c.is_whitespace() || matches!(c, ')' | '>' | '"' | '`' | ']'))
+            .unwrap_or(rest.len());
+        let length = rest[..length].trim_end_matches(['.', ',', ';', ':']).len();
+        self.push(at..at + length, Role::Link);
+        at + length
+    }
+
+    fn pair(&mut self, range: Range<usize>, depth: usize, alone: &mut [bool]) -> usize {
+        let (at, rest) = (range.start, &self.line[range.clone()]);
+        let Some(kind) = PAIRS.iter().position(|(mark, _)| rest.starts_with(mark)) else {
+            return at + 1;
+        };
+        let (mark, role) = PAIRS[kind];
+        let before = self.line[..at].chars().next_back();
+        let opens = rest[mark.len()..]
+            .chars()
+            .next()
+            .is_some_and(|c| !c.is_whitespace())
+            && !(mark.starts_with('_') && before.is_some_and(char::is_alphanumeric));
+        if alone[kind] || !opens {
+            return at + mark.len();
+        }
+        let Some(close) = closing(rest, mark) else {
+            alone[kind] = true;
+            return at + mark.len();
+        };
+        let end = at + close + mark.len();
+        self.push(at..end, role);
+        self.push(at..at + mark.len(), Role::Marker);
+        self.run(at + mark.len()..at + close, depth + 1);
+        self.push(at + close..end, Role::Marker);
+        end
+    }
+}
+
+/// Where `mark` closes what `rest` opens with it.
+fn closing(rest: &str, mark: &str) -> Option<usize> {
+    let bytes = rest.as_bytes();
+    let single = mark.len() == 1;
+    let mut at = mark.len();
+    while at < rest.len() {
+        match bytes[at] {
+            b'\\' => at += 2,
+            b'`' => {
+                let ticks = bytes[at..].iter().take_while(|b| **b == b'`').count();
+                let run = &rest[at..at + ticks];
+                at += ticks;
+                at += rest[at..].find(run).map_or(0, |found| found + ticks);
+            }
+            b if b == mark.as_bytes()[0] => {
+                let run = bytes[at..].iter().take_while(|c| **c == b).count();
+                let fits = if single { run != 2 } else { run >= 2 };
+                let spaced = rest[..at].ends_with(char::is_whitespace);
+                let inside = b == b'_'
+                    && rest[at + run..]
+                        .chars()
+                        .next()
+                        .is_some_and(char::is_alphanumeric);
+                if fits && !spaced && !inside {
+                    return Some(at + run - mark.len());
+                }
+                at += run;
+            }
+            _ => at += 1,
+        }
+    }
+    None
+}

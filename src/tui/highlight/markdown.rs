@@ -1,0 +1,286 @@
+//! One line of Markdown source: which block it is, and what it leaves open for the next line.
+
+use super::code::{Code, Syntaxes};
+use super::inline::{self, Open};
+use super::{Language, Paint};
+use crate::tui::theme::Role;
+
+/// What a line starts in.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum State {
+    /// Before the first line, where frontmatter may start.
+    Start,
+    /// In the frontmatter.
+    Front,
+    /// In the body.
+    Body,
+    /// In a comment that the last line left open.
+    Comment,
+    /// In a fence.
+    Fence(Fence),
+    /// In a file that is code throughout.
+    Code(Code),
+    /// In a file without colours.
+    Plain,
+}
+
+/// An open fence.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Fence {
+    mark: char,
+    length: usize,
+    code: Option<Code>,
+}
+
+impl State {
+    pub(super) fn start(language: &Language, syntaxes: &Syntaxes) -> Self {
+        match language {
+            Language::Markdown => Self::Start,
+            Language::Code(name) => syntaxes.start(name).map_or(Self::Plain, Self::Code),
+            Language::Plain => Self::Plain,
+        }
+    }
+
+    /// Whether lines are parsed by a grammar, which costs more.
+    pub(super) fn is_code(&self) -> bool {
+        matches!(self, Self::Code(_)) || matches!(self, Self::Fence(f) if f.code.is_some())
+    }
+
+    pub(super) fn is_fence(&self) -> bool {
+        matches!(self, Self::Fence(_))
+    }
+}
+
+/// The parts of a line, and what the next line starts in.
+pub(super) fn line(state: &State, line: &str, syntaxes: &Syntaxes) -> (Vec<Paint>, State) {
+    match state {
+        State::Start if line.trim_end() == "---" => (whole(line, Role::Marker), State::Front),
+        State::Front if line.trim_end() == "---" => (whole(line, Role::Marker), State::Body),
+        State::Front => (field(line), State::Front),
+        State::Code(code) => {
+            let (paints, code) = syntaxes.line(code, line);
+            (paints, State::Code(code))
+        }
+        State::Plain => (Vec::new(), State::Plain),
+        State::Comment => match line.find("-->") {
+            Some(end) => {
+                let end = end + 3;
+                let mut paints = whole(&line[..end], Role::Comment);
+                let open = inline::paint(line, end..line.len(), &mut paints);
+                (paints, after(open))
+            }
+            None => (whole(line, Role::Comment), State::Comment),
+        },
+        State::Fence(fence) => in_fence(fence, line, syntaxes),
+        State::Start | State::Body => block(line, syntaxes),
+    }
+}
+
+fn after(open: Open) -> State {
+    match open {
+        Open::Nothing => State::Body,
+        Open::Comment => State::Comment,
+    }
+}
+
+fn whole(line: &str, role: Role) -> Vec<Paint> {
+    if line.is_empty() {
+        return Vec::new();
+    }
+    vec![Paint {
+        range: 0..line.len(),
+        role,
+    }]
+}
+
+/// A line of frontmatter: the headers on disk are lines of `key: value`, not all of them YAML.
+fn field(line: &str) -> Vec<Paint> {
+    let trimmed = line.trim_start();
+    if trimmed.starts_with('#') {
+        return whole(line, Role::Comment);
+    }
+    let indent = line.len() - trimmed.len();
+    let mut paints = Vec::new();
+    let mut from = indent;
+    if trimmed.starts_with("- ") {
+        paints.push(Paint {
+            range: indent..indent + 1,
+            role: Role::Marker,
+        });
+        from += 2;
+    }
+    let rest = &line[from..];
+    let colon = rest
+        .find(':')
+        .filter(|at| rest[at + 1..].is_empty() || rest[at + 1..].starts_with(' '));
+    if let Some(colon) = colon {
+        let colon = from + colon;
+        paints.push(Paint {
+            range: from..colon,
+            role: Role::Key,
+        });
+        paints.push(Paint {
+            range: colon..colon + 1,
+            role: Role::Marker,
+        });
+        from = colon + 1;
+    }
+    let value = line[from..].trim_start();
+    if !value.is_empty() {
+        paints.push(Paint {
+            range: line.len() - value.len()..line.len(),
+            role: Role::String,
+        });
+    }
+    paints
+}
+
+fn in_fence(fence: &Fence, line: &str, syntaxes: &Syntaxes) -> (Vec<Paint>, State) {
+    let bare = line.trim_start_matches([' ', '>']).trim_end();
+    let closes = bare.len() >= fence.length && bare.chars().all(|c| c == fence.mark);
+    if closes {
+        return (whole(line, Role::Marker), State::Body);
+    }
+    match &fence.code {
+        Some(code) => {
+            let (paints, code) = syntaxes.line(code, line);
+            let fence = Fence {
+                code: Some(code),
+                ..fence.clone()
+            };
+            (paints, State::Fence(fence))
+        }
+        None => (whole(line, Role::Code), State::Fence(fence.clone())),
+    }
+}
+
+/// The fence that a line opens, and where its marks start.
+fn opened(line: &str, from: usize, syntaxes: &Syntaxes) -> Option<Fence> {
+    let rest = &line[from..];
+    let mark = rest.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let length = rest.chars().take_while(|c| *c == mark).count();
+    let info = &rest[length..];
+    if length < 3 || (mark == '`' && info.contains('`')) {
+        return None;
+    }
+    let name = info
+        .trim()
+        .split([' ', ',', '{'])
+        .next()
+        .unwrap_or_default();
+    Some(Fence {
+        mark,
+        length,
+        code: syntaxes.start(name),
+    })
+}
+
+fn block(line: &str, syntaxes: &Syntaxes) -> (Vec<Paint>, State) {
+    let mut paints = Vec::new();
+    let mut at = line.len() - line.trim_start().len();
+    while line[at..].starts_with('>') {
+        if paints.is_empty() {
+            paints = whole(line, Role::Quote);
+        }
+        paints.push(Paint {
+            range: at..at + 1,
+            role: Role::Marker,
+        });
+        at += 1;
+        at += line[at..].len() - line[at..].trim_start().len();
+    }
+    at = item(line, at, &mut paints);
+    if let Some(fence) = opened(line, at, syntaxes) {
+        let length = fence.length;
+        paints.push(Paint {
+            range: at..line.len(),
+            role: Role::Marker,
+        });
+        if at + length < line.len() {
+            paints.push(Paint {
+                range: at + length..line.len(),
+                role: Role::Muted,
+            });
+        }
+        return (paints, State::Fence(fence));
+    }
+    if is_rule(&line[at..]) {
+        paints.push(Paint {
+            range: at..line.len(),
+            role: Role::Rule,
+        });
+        return (paints, State::Body);
+    }
+    at = heading(line, at, &mut paints);
+    let open = inline::paint(line, at..line.len(), &mut paints);
+    if line[at..].starts_with('|') {
+        let bars = line[at..].match_indices('|').map(|(bar, _)| Paint {
+            range: at + bar..at + bar + 1,
+            role: Role::Marker,
+        });
+        paints.extend(bars);
+    }
+    (paints, after(open))
+}
+
+/// Paints the marks of a list item and says where its text starts.
+fn item(line: &str, at: usize, paints: &mut Vec<Paint>) -> usize {
+    let rest = &line[at..];
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let marks = match rest.as_bytes().get(digits) {
+        Some(b'-' | b'*' | b'+') if digits == 0 => 1,
+        Some(b'.' | b')') if (1..10).contains(&digits) => digits + 1,
+        _ => return at,
+    };
+    if !rest[marks..].starts_with(' ') || is_rule(rest) {
+        return at;
+    }
+    paints.push(Paint {
+        range: at..at + marks,
+        role: Role::Marker,
+    });
+    let text = at + marks + 1;
+    let task = line.get(text..text + 4);
+    if matches!(task, Some("[ ] " | "[x] " | "[X] ")) {
+        paints.push(Paint {
+            range: text..text + 3,
+            role: if task == Some("[ ] ") {
+                Role::Marker
+            } else {
+                Role::Accent
+            },
+        });
+        return text + 4;
+    }
+    text + line[text..].len() - line[text..].trim_start().len()
+}
+
+fn heading(line: &str, at: usize, paints: &mut Vec<Paint>) -> usize {
+    let rest = &line[at..];
+    let level = rest.bytes().take_while(|b| *b == b'#').count();
+    if !(1..=6).contains(&level) || !(rest[level..].is_empty() || rest[level..].starts_with(' ')) {
+        return at;
+    }
+    let role = if level <= 2 {
+        Role::Heading
+    } else {
+        Role::HeadingMinor
+    };
+    paints.push(Paint {
+        range: at..line.len(),
+        role,
+    });
+    paints.push(Paint {
+        range: at..at + level,
+        role: Role::Marker,
+    });
+    at + level
+}
+
+fn is_rule(text: &str) -> bool {
+    let text = text.trim();
+    let Some(mark) = text.chars().next().filter(|c| matches!(c, '-' | '*' | '_')) else {
+        return false;
+    };
+    text.chars().filter(|c| *c == mark).count() >= 3 && text.chars().all(|c| c == mark || c == ' ')
+}

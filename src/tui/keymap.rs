@@ -1,0 +1,474 @@
+//! Which key does what where: the rows of `assets/keymap.toml` and a user's file over them.
+//!
+//! The rows are also the help, the palette and the bottom line, so that none of these can say
+//! something else than the keys do.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::str::FromStr;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde::Deserialize;
+use serde::de::IntoDeserializer as _;
+use toml::Spanned;
+
+use super::action::Action;
+use crate::core::config::Warning;
+
+/// The rows that come with tome.
+pub(crate) const DOCUMENTED: &str = include_str!("../../assets/keymap.toml");
+
+/// Where keys go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Place {
+    Tree,
+    Preview,
+    Browse,
+    Editor,
+    History,
+    Review,
+    Merge,
+    Prompt,
+    List,
+    Reader,
+    Offer,
+}
+
+impl Place {
+    /// The place whose rows also count here, after its own.
+    fn around(self) -> Option<Self> {
+        match self {
+            Self::Tree | Self::Preview => Some(Self::Browse),
+            _ => None,
+        }
+    }
+
+    /// What people call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Tree => "tree",
+            Self::Preview => "preview",
+            Self::Browse => "browse",
+            Self::Editor => "editor",
+            Self::History => "history",
+            Self::Review => "planned change",
+            Self::Merge => "merge",
+            Self::Prompt => "prompt",
+            Self::List => "list",
+            Self::Reader => "reader",
+            Self::Offer => "unsaved text",
+        }
+    }
+}
+
+/// A key with its modifiers, as keymap files write it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Chord {
+    code: KeyCode,
+    modifiers: KeyModifiers,
+}
+
+impl From<KeyEvent> for Chord {
+    fn from(key: KeyEvent) -> Self {
+        let wanted = KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT;
+        let mut modifiers = key.modifiers & wanted;
+        let code = match key.code {
+            KeyCode::BackTab => {
+                modifiers |= KeyModifiers::SHIFT;
+                KeyCode::Tab
+            }
+            // A letter carries its case; with Ctrl, terminals disagree about it.
+            KeyCode::Char(c) if modifiers.contains(KeyModifiers::CONTROL) => {
+                modifiers -= KeyModifiers::SHIFT;
+                KeyCode::Char(c.to_ascii_lowercase())
+            }
+            KeyCode::Char(c) => {
+                modifiers -= KeyModifiers::SHIFT;
+                KeyCode::Char(c)
+            }
+            code => code,
+        };
+        Self { code, modifiers }
+    }
+}
+
+/// The keys that have names.
+const NAMES: [(&str, KeyCode); 15] = [
+    ("up", KeyCode::Up),
+    ("down", KeyCode::Down),
+    ("left", KeyCode::Left),
+    ("right", KeyCode::Right),
+    ("enter", KeyCode::Enter),
+    ("esc", KeyCode::Esc),
+    ("tab", KeyCode::Tab),
+    ("space", KeyCode::Char(' ')),
+    ("backspace", KeyCode::Backspace),
+    ("delete", KeyCode::Delete),
+    ("insert", KeyCode::Insert),
+    ("home", KeyCode::Home),
+    ("end", KeyCode::End),
+    ("pageup", KeyCode::PageUp),
+    ("pagedown", KeyCode::PageDown),
+];
+
+const MODIFIERS: [(&str, KeyModifiers); 3] = [
+    ("ctrl-", KeyModifiers::CONTROL),
+    ("alt-", KeyModifiers::ALT),
+    ("shift-", KeyModifiers::SHIFT),
+];
+
+impl FromStr for Chord {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut modifiers = KeyModifiers::NONE;
+        let mut rest = text;
+        while let Some((name, modifier)) = MODIFIERS.iter().find(|(name, _)| rest.starts_with(name))
+        {
+            modifiers |= *modifier;
+            rest = &rest[name.len()..];
+        }
+        let mut letters = rest.chars();
+        let code = match (letters.next(), letters.next()) {
+            (Some(c), None) => KeyCode::Char(c),
+            _ => named(rest).ok_or_else(|| format!("no key '{text}'"))?,
+        };
+        Ok(Self { code, modifiers })
+    }
+}
+
+fn named(name: &str) -> Option<KeyCode> {
+    if let Some(number) = name.strip_prefix('f').and_then(|n| n.parse::<u8>().ok()) {
+        return (1..=12).contains(&number).then_some(KeyCode::F(number));
+    }
+    let found = NAMES.iter().find(|(known, _)| *known == name);
+    found.map(|(_, code)| *code)
+}
+
+impl fmt::Display for Chord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, modifier) in MODIFIERS {
+            if self.modifiers.contains(modifier) {
+                let mut letters = name.chars();
+                let first = letters.next().map(|c| c.to_ascii_uppercase());
+                write!(f, "{}{}", first.unwrap_or_default(), letters.as_str())?;
+            }
+        }
+        match self.code {
+            KeyCode::Char(' ') => f.write_str("Space"),
+            KeyCode::Char(c) if self.modifiers.contains(KeyModifiers::CONTROL) => {
+                write!(f, "{}", c.to_ascii_uppercase())
+            }
+            KeyCode::Char(c) => write!(f, "{c}"),
+            KeyCode::F(number) => write!(f, "F{number}"),
+            KeyCode::Up => f.write_str("↑"),
+            KeyCode::Down => f.write_str("↓"),
+            KeyCode::Left => f.write_str("←"),
+            KeyCode::Right => f.write_str("→"),
+            KeyCode::PageUp => f.write_str("PgUp"),
+            KeyCode::PageDown => f.write_str("PgDn"),
+            code => {
+                let name = NAMES.iter().find(|(_, known)| *known == code);
+                let name = name.map_or("?", |(name, _)| name);
+                write!(f, "{}{}", name[..1].to_uppercase(), &name[1..])
+            }
+        }
+    }
+}
+
+/// One row: keys that do something somewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) on: Vec<Chord>,
+    pub(crate) run: Action,
+    pub(crate) desc: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl Row {
+    /// The keys as people read them.
+    pub(crate) fn keys(&self) -> String {
+        let keys: Vec<String> = self.on.iter().map(Chord::to_string).collect();
+        keys.join(" ")
+    }
+}
+
+/// Every binding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Keymap {
+    rows: BTreeMap<Place, Vec<Row>>,
+    bound: HashMap<(Place, Chord), Action>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    on: Keys,
+    run: String,
+    desc: Option<String>,
+    hint: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Keys {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Keys {
+    fn chords(&self) -> Result<Vec<Chord>, String> {
+        match self {
+            Self::One(key) => Ok(vec![key.parse()?]),
+            Self::Several(keys) => keys.iter().map(|key| key.parse()).collect(),
+        }
+    }
+}
+
+type Tables = BTreeMap<Spanned<String>, Spanned<Vec<Spanned<toml::Value>>>>;
+
+impl Keymap {
+    /// The keymap that comes with tome.
+    pub(crate) fn new() -> Self {
+        let mut keymap = Self {
+            rows: BTreeMap::new(),
+            bound: HashMap::new(),
+        };
+        let warnings = keymap.read("keymap.toml", DOCUMENTED);
+        debug_assert_eq!(warnings, [], "the keymap that comes with tome is right");
+        keymap
+    }
+
+    /// Lays a user's file over it; what the file has wrong is told and passed over.
+    pub(crate) fn read(&mut self, path: &str, text: &str) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        let mut warn = |at: usize, message: String| {
+            let before = text.get(..at).unwrap_or(text);
+            let line = before.matches('\n').count() + 1;
+            warnings.push(Warning {
+                place: format!("{path}:{line}"),
+                message,
+            });
+        };
+        let tables: Tables = match toml::from_str(text) {
+            Ok(tables) => tables,
+            Err(error) => {
+                let at = error.span().map_or(0, |span| span.start);
+                let message = error.message().lines().next().unwrap_or("not TOML");
+                warn(at, format!("{message}; the file is not used"));
+                return warnings;
+            }
+        };
+        let mut taken = HashMap::new();
+        for (place, rows) in &tables {
+            let name = place.get_ref().as_str();
+            let named: Result<Place, toml::de::Error> =
+                Place::deserialize(name.into_deserializer());
+            let Ok(named) = named else {
+                warn(place.span().start, format!("no place '{name}'"));
+                continue;
+            };
+            for row in rows.get_ref() {
+                if let Err(message) = self.row(named, row.get_ref(), &mut taken) {
+                    warn(row.span().start, message);
+                }
+            }
+        }
+        warnings
+    }
+
+    /// Takes one row over; `taken` are the keys that this file has bound already.
+    fn row(
+        &mut self,
+        place: Place,
+        row: &toml::Value,
+        taken: &mut HashMap<(Place, Chord), String>,
+    ) -> Result<(), String> {
+        let row: Written = row
+            .clone()
+            .try_into()
+            .map_err(|e: toml::de::Error| e.message().to_owned())?;
+        let chords = row.on.chords()?;
+        for chord in &chords {
+            if let Some(other) = taken.insert((place, *chord), row.run.clone()) {
+                return Err(format!("{chord} runs {other} already"));
+            }
+        }
+        let run: Option<Action> = match row.run.as_str() {
+            "none" => None,
+            name => {
+                let action: Result<Action, toml::de::Error> =
+                    Action::deserialize(name.into_deserializer());
+                Some(action.map_err(|_| format!("no action '{name}'"))?)
+            }
+        };
+        for chord in &chords {
+            self.free(place, *chord);
+        }
+        if let Some(run) = run {
+            self.bind(place, run, &chords, row);
+        }
+        Ok(())
+    }
+
+    fn free(&mut self, place: Place, chord: Chord) {
+        self.bound.remove(&(place, chord));
+        for row in self.rows.entry(place).or_default() {
+            row.on.retain(|on| *on != chord);
+        }
+    }
+
+    fn bind(&mut self, place: Place, run: Action, chords: &[Chord], written: Written) {
+        for chord in chords {
+            self.bound.insert((place, *chord), run);
+        }
+        let rows = self.rows.entry(place).or_default();
+        match rows.iter_mut().find(|row| row.run == run) {
+            Some(row) => {
+                row.on.extend(chords);
+                row.desc = written.desc.unwrap_or_else(|| row.desc.clone());
+                row.hint = written.hint.or_else(|| row.hint.clone());
+            }
+            None => rows.push(Row {
+                on: chords.to_vec(),
+                run,
+                desc: written.desc.unwrap_or_default(),
+                hint: written.hint,
+            }),
+        }
+    }
+
+    /// What a key does at a place.
+    pub(crate) fn action(&self, place: Place, key: KeyEvent) -> Option<Action> {
+        let chord = Chord::from(key);
+        let here = self.bound.get(&(place, chord)).copied();
+        here.or_else(|| self.action(place.around()?, key))
+    }
+
+    /// Every row that counts at a place, its own first.
+    pub(crate) fn rows(&self, place: Place) -> Vec<&Row> {
+        let own = self.rows.get(&place).map_or(&[][..], Vec::as_slice);
+        let around = place.around().and_then(|place| self.rows.get(&place));
+        let around = around.map_or(&[][..], Vec::as_slice);
+        let mut rows: Vec<&Row> = own.iter().collect();
+        rows.extend(around.iter().filter(|row| {
+            // A key that means something closer by does not mean this.
+            own.iter().all(|near| near.run != row.run)
+        }));
+        rows
+    }
+
+    /// The first key that runs an action at a place, for sentences such as "u undoes".
+    pub(crate) fn key(&self, place: Place, action: Action) -> Option<String> {
+        let rows = self.rows(place);
+        let row = rows.iter().find(|row| row.run == action)?;
+        row.on.first().map(Chord::to_string)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(text: &str) -> KeyEvent {
+        let chord: Chord = text.parse().expect("a key");
+        KeyEvent::new(chord.code, chord.modifiers)
+    }
+
+    #[test]
+    fn the_keymap_that_comes_with_tome_has_nothing_wrong() {
+        let mut keymap = Keymap {
+            rows: BTreeMap::new(),
+            bound: HashMap::new(),
+        };
+        assert_eq!(keymap.read("keymap.toml", DOCUMENTED), []);
+        for row in keymap.rows.values().flatten() {
+            assert!(!row.desc.is_empty(), "{:?}", row.run);
+        }
+    }
+
+    #[test]
+    fn a_key_is_looked_up_close_by_first() {
+        let keymap = Keymap::new();
+        assert_eq!(keymap.action(Place::Tree, key("j")), Some(Action::Down));
+        assert_eq!(keymap.action(Place::Tree, key("e")), Some(Action::Edit));
+        assert_eq!(keymap.action(Place::Tree, key("space")), Some(Action::Mark));
+        assert_eq!(
+            keymap.action(Place::Preview, key("space")),
+            Some(Action::HalfDown)
+        );
+        assert_eq!(keymap.action(Place::Prompt, key("e")), None);
+    }
+
+    #[test]
+    fn a_key_bound_twice_is_refused() {
+        let mut keymap = Keymap::new();
+        let warnings = keymap.read(
+            "mine.toml",
+            "tree = [\n  { on = \"x\", run = \"delete\" },\n  { on = \"x\", run = \"edit\" },\n]\n",
+        );
+        let told: Vec<String> = warnings.iter().map(Warning::to_string).collect();
+        assert_eq!(told, ["mine.toml:3: x runs delete already"]);
+        assert_eq!(keymap.action(Place::Tree, key("x")), Some(Action::Delete));
+    }
+
+    #[test]
+    fn a_user_takes_keys_over_and_sets_them_free() {
+        let mut keymap = Keymap::new();
+        let warnings = keymap.read(
+            "mine.toml",
+            "browse = [{ on = \"e\", run = \"none\" }, { on = \"ctrl-x\", run = \"edit\" }]\n",
+        );
+        assert_eq!(warnings, []);
+        assert_eq!(keymap.action(Place::Tree, key("e")), None);
+        assert_eq!(
+            keymap.action(Place::Tree, key("ctrl-x")),
+            Some(Action::Edit)
+        );
+        assert_eq!(
+            keymap.key(Place::Tree, Action::Edit).as_deref(),
+            Some("Ctrl-X")
+        );
+    }
+
+    #[test]
+    fn bad_rows_are_told_with_their_lines_and_the_rest_counts() {
+        let mut keymap = Keymap::new();
+        let warnings = keymap.read(
+            "mine.toml",
+            "tree = [\n  { on = \"hyper-x\", run = \"edit\" },\n  { on = \"x\", run = \"dance\" },\n  { run = \"edit\" },\n  { on = \"X\", run = \"edit\" },\n]\nattic = []\n",
+        );
+        let mut told: Vec<String> = warnings.iter().map(Warning::to_string).collect();
+        told.sort();
+        assert_eq!(
+            told,
+            [
+                "mine.toml:2: no key 'hyper-x'",
+                "mine.toml:3: no action 'dance'",
+                "mine.toml:4: missing field `on`",
+                "mine.toml:7: no place 'attic'",
+            ]
+        );
+        assert_eq!(keymap.action(Place::Tree, key("X")), Some(Action::Edit));
+    }
+
+    #[test]
+    fn keys_read_back_as_people_write_them() {
+        for (written, shown) in [
+            ("ctrl-s", "Ctrl-S"),
+            ("shift-tab", "Shift-Tab"),
+            ("G", "G"),
+            ("pagedown", "PgDn"),
+            ("f5", "F5"),
+            ("space", "Space"),
+        ] {
+            let chord: Chord = written.parse().expect("a key");
+            assert_eq!(chord.to_string(), shown);
+        }
+        let typed = KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT);
+        assert_eq!(Chord::from(typed), "G".parse().expect("a key"));
+        let back = KeyEvent::new(KeyCode::BackTab, KeyModifiers::SHIFT);
+        assert_eq!(Chord::from(back), "shift-tab".parse().expect("a key"));
+    }
+}

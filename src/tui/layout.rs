@@ -1,0 +1,180 @@
+//! Where everything is on the screen, from its size alone.
+//!
+//! Computed when the size or the arrangement changes; drawing and the mouse only read it.
+
+use ratatui::layout::{Constraint, Layout, Margin, Rect};
+
+/// The widest measure that is comfortable to read.
+pub(crate) const MEASURE: u16 = 88;
+
+/// From this width on, the preview is beside the tree.
+const WIDE: u16 = 100;
+
+/// From this height on, there is room for the preview below the tree.
+const TALL: u16 = 22;
+
+/// What the person wants to see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// Whether the preview is shown beside or below the tree.
+    pub(crate) preview: Shown,
+    /// Which of the two has the keys.
+    pub(crate) focus: Focus,
+}
+
+/// Whether something is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    Yes,
+    No,
+}
+
+/// Tree or preview.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Focus {
+    Tree,
+    Preview,
+}
+
+/// The parts of the screen. A part that is not shown has no area.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Areas {
+    /// The whole screen.
+    pub(crate) whole: Rect,
+    /// The first line.
+    pub(crate) title: Rect,
+    /// Between the first and the last line.
+    pub(crate) body: Rect,
+    /// The tree with its border.
+    pub(crate) tree: Rect,
+    /// The preview with its border.
+    pub(crate) preview: Rect,
+    /// The last line.
+    pub(crate) status: Rect,
+}
+
+impl Areas {
+    /// The areas of a screen.
+    pub(crate) fn of(whole: Rect, wanted: Wanted) -> Self {
+        let [title, body, status] = Layout::vertical([
+            Constraint::Length(1),
+            Constraint::Min(1),
+            Constraint::Length(1),
+        ])
+        .areas(whole);
+        let (tree, preview) = split(body, wanted);
+        Self {
+            whole,
+            title,
+            body,
+            tree,
+            preview,
+            status,
+        }
+    }
+
+    /// The rows of the tree.
+    pub(crate) fn tree_rows(&self) -> Rect {
+        inside(self.tree)
+    }
+
+    /// The text of the preview: inside its border, with air at the sides, no wider than reads well.
+    pub(crate) fn preview_text(&self) -> Rect {
+        let mut text = inside(self.preview).inner(Margin::new(1, 0));
+        text.width = text.width.min(MEASURE);
+        text
+    }
+}
+
+fn split(body: Rect, wanted: Wanted) -> (Rect, Rect) {
+    let none = Rect::default();
+    if wanted.preview == Shown::Yes && body.width >= WIDE {
+        let tree = (body.width * 2 / 5).clamp(40, 64);
+        let [tree, preview] =
+            Layout::horizontal([Constraint::Length(tree), Constraint::Min(1)]).areas(body);
+        return (tree, preview);
+    }
+    if wanted.preview == Shown::Yes && body.height + 2 >= TALL {
+        let [tree, preview] =
+            Layout::vertical([Constraint::Percentage(50), Constraint::Min(1)]).areas(body);
+        return (tree, preview);
+    }
+    match wanted.focus {
+        Focus::Tree => (body, none),
+        Focus::Preview => (none, body),
+    }
+}
+
+/// The inside of a bordered area.
+pub(crate) fn inside(area: Rect) -> Rect {
+    area.inner(Margin::new(1, 1))
+}
+
+/// An area in the middle, as large as asked for where there is room.
+pub(crate) fn centred(whole: Rect, width: u16, height: u16) -> Rect {
+    let width = width.min(whole.width.saturating_sub(2));
+    let height = height.min(whole.height.saturating_sub(2));
+    Rect {
+        x: whole.x + (whole.width - width) / 2,
+        y: whole.y + (whole.height - height) / 2,
+        width,
+        height,
+    }
+}
+
+/// A large area for a text to be read.
+pub(crate) fn sheet(whole: Rect) -> Rect {
+    let width = (whole.width * 9 / 10).min(110);
+    let height = whole
+        .height
+        .saturating_sub(if whole.height > 30 { 6 } else { 2 });
+    centred(whole, width, height)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn areas(width: u16, height: u16, focus: Focus) -> Areas {
+        let wanted = Wanted {
+            preview: Shown::Yes,
+            focus,
+        };
+        Areas::of(Rect::new(0, 0, width, height), wanted)
+    }
+
+    #[test]
+    fn the_preview_is_beside_below_or_a_key_away() {
+        let wide = areas(120, 40, Focus::Tree);
+        assert_eq!((wide.tree.width, wide.preview.width), (48, 72));
+        let narrow = areas(80, 24, Focus::Tree);
+        assert_eq!(narrow.tree.height + narrow.preview.height, 22);
+        assert_eq!(narrow.tree.width, 80);
+        let small = areas(60, 16, Focus::Tree);
+        assert_eq!(small.preview, Rect::default());
+        let small = areas(60, 16, Focus::Preview);
+        assert_eq!(small.tree, Rect::default());
+        assert_eq!(small.preview.width, 60);
+    }
+
+    #[test]
+    fn nothing_is_outside_of_the_screen() {
+        for width in [1, 2, 10, 59, 60, 99, 100, 300] {
+            for height in [1, 2, 3, 5, 16, 24, 90] {
+                let areas = areas(width, height, Focus::Preview);
+                for part in [
+                    areas.title,
+                    areas.tree,
+                    areas.preview,
+                    areas.status,
+                    areas.preview_text(),
+                    centred(areas.whole, 60, 10),
+                    sheet(areas.whole),
+                ] {
+                    let inside = part.intersection(areas.whole);
+                    assert!(part.area() == 0 || inside == part, "{width}×{height}");
+                }
+            }
+        }
+    }
+}

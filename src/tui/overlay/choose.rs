@@ -1,0 +1,140 @@
+//! A list to choose from: the store that a memory goes to.
+
+use ratatui::Frame;
+use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+use ratatui::text::Span;
+use ratatui::widgets::Clear;
+
+use crate::tui::action::Action;
+use crate::tui::cells::visible;
+use crate::tui::chrome::{dialog, two_ends};
+use crate::tui::effect::Request;
+use crate::tui::keymap::Place;
+use crate::tui::layout::centred;
+use crate::tui::pane::{Answer, Pane, Scene, Step};
+use crate::tui::theme::Role;
+use crate::tui::widget::list::{Cursor, Step as Move};
+
+/// Asks for a store.
+#[derive(Debug)]
+pub(crate) struct Choose {
+    store: String,
+    path: String,
+    /// Name and layout.
+    options: Vec<(String, String)>,
+    cursor: Cursor,
+}
+
+impl Choose {
+    /// Asks to which store the memory at `path` goes.
+    pub(crate) fn store(store: String, path: String, options: Vec<(String, String)>) -> Self {
+        Self {
+            store,
+            path,
+            options,
+            cursor: Cursor::default(),
+        }
+    }
+
+    fn area(&self, scene: &Scene<'_>) -> Rect {
+        let rows = u16::try_from(self.options.len()).unwrap_or(u16::MAX);
+        centred(scene.areas.whole, 56, rows.saturating_add(2))
+    }
+
+    fn step(&mut self, to: Move, scene: &Scene<'_>) -> Vec<Step> {
+        let height = usize::from(self.area(scene).height.saturating_sub(2));
+        self.cursor.step(to, height, self.options.len());
+        Vec::new()
+    }
+
+    fn chosen(&self) -> Vec<Step> {
+        let Some((to, _)) = self.options.get(self.cursor.selected) else {
+            return Vec::new();
+        };
+        let request = Request::Move {
+            store: self.store.clone(),
+            path: self.path.clone(),
+            to: to.clone(),
+        };
+        vec![Step::Close, Step::Plan(Box::new(request))]
+    }
+}
+
+impl Pane for Choose {
+    fn place(&self) -> Place {
+        Place::List
+    }
+
+    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
+        Answer::Used(match action {
+            Action::Up => self.step(Move::Up, scene),
+            Action::Down => self.step(Move::Down, scene),
+            Action::PageUp => self.step(Move::PageUp, scene),
+            Action::PageDown => self.step(Move::PageDown, scene),
+            Action::Open => self.chosen(),
+            Action::Back => vec![Step::Close],
+            _ => Vec::new(),
+        })
+    }
+
+    fn key(&mut self, key: KeyEvent, scene: &Scene<'_>) -> Vec<Step> {
+        use ratatui::crossterm::event::KeyCode;
+        match key.code {
+            KeyCode::Char('j') => self.step(Move::Down, scene),
+            KeyCode::Char('k') => self.step(Move::Up, scene),
+            _ => Vec::new(),
+        }
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
+        let area = self.area(scene);
+        if mouse.kind != MouseEventKind::Down(MouseButton::Left) {
+            return Vec::new();
+        }
+        if !area.contains(Position::new(mouse.column, mouse.row)) {
+            return vec![Step::Close];
+        }
+        let line = usize::from(mouse.row.saturating_sub(area.y + 1));
+        let height = usize::from(area.height.saturating_sub(2));
+        match self.cursor.row_at(line, height, self.options.len()) {
+            Some(row) => {
+                self.cursor.selected = row;
+                self.chosen()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        let theme = scene.theme;
+        let area = self.area(scene);
+        let title = format!("move {} to", self.path);
+        let block = dialog(scene, &title, Place::List);
+        let inner = block.inner(area);
+        frame.render_widget(Clear, area);
+        frame.render_widget(block, area);
+        let window = self
+            .cursor
+            .window(usize::from(inner.height), self.options.len());
+        for (at, y) in window.zip(inner.top()..inner.bottom()) {
+            let (name, layout) = &self.options[at];
+            let here = at == self.cursor.selected;
+            let (bar, style) = if here {
+                (
+                    Span::styled("▌ ", theme.style(Role::Accent)),
+                    Role::Selected,
+                )
+            } else {
+                (Span::raw("  "), Role::Text)
+            };
+            let line = two_ends(
+                vec![bar, Span::raw(visible(name))],
+                vec![Span::styled(layout.clone(), theme.style(Role::Muted))],
+                usize::from(inner.width),
+                theme.style(style),
+            );
+            frame.render_widget(line, Rect::new(inner.x, y, inner.width, 1));
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The form of a new memory: which store, which kind, which name.
+
+use std::sync::Arc;
+
+use ratatui::Frame;
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Paragraph};
+
+use crate::core::layout::Layout;
+use crate::core::library::{Library, Shelf};
+use crate::core::template;
+use crate::tui::action::Action;
+use crate::tui::cells::visible;
+use crate::tui::chrome::{dialog, fit_end};
+use crate::tui::effect::{Effect, Request};
+use crate::tui::keymap::Place;
+use crate::tui::layout::centred;
+use crate::tui::pane::{Answer, Pane, Scene, Step, Toast};
+use crate::tui::theme::Role;
+use crate::tui::widget::input::Input;
+
+/// The fields, from top to bottom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Store,
+    Kind,
+    Name,
+}
+
+/// A store that takes memories.
+#[derive(Debug)]
+struct Taker {
+    name: String,
+    layout: Layout,
+    kinds: Vec<String>,
+}
+
+/// Asks what the new memory is.
+#[derive(Debug)]
+pub(crate) struct Form {
+    takers: Vec<Taker>,
+    store: usize,
+    kind: usize,
+    name: Input,
+    field: Field,
+}
+
+impl Form {
+    /// A form that starts at the store and the kind that one is at; `None` where no store takes
+    /// a memory.
+    pub(crate) fn new(
+        library: &Arc<Library>,
+        store: Option<&str>,
+        kind: Option<&str>,
+    ) -> Option<Self> {
+        let takers: Vec<Taker> = library
+            .shelves
+            .iter()
+            .filter_map(|shelf| taker(shelf))
+            .collect();
+        if takers.is_empty() {
+            return None;
+        }
+        let at = takers.iter().position(|taker| Some(&*taker.name) == store);
+        let store = at.unwrap_or(0);
+        let kinds = &takers[store].kinds;
+        let is = |own: &String| {
+            kind.is_some_and(|kind| kind == own || kind.starts_with(&format!("{own}/")))
+        };
+        // A new memory is about the project more often than not.
+        let usual = kinds.iter().position(|kind| kind == "project");
+        let kind = kinds.iter().position(is).or(usual).unwrap_or(0);
+        Some(Self {
+            takers,
+            store,
+            kind,
+            name: Input::default(),
+            field: Field::Name,
+        })
+    }
+
+    fn taker(&self) -> &Taker {
+        &self.takers[self.store]
+    }
+
+    fn kind(&self) -> &str {
+        self.taker().kinds.get(self.kind).map_or("", String::as_str)
+    }
+
+    fn path(&self) -> String {
+        template::path(self.taker().layout, self.kind(), self.name.text())
+    }
+
+    fn needs_name(&self) -> bool {
+        self.taker().layout != Layout::Instructions
+    }
+
+    fn turn(&mut self, forward: Forward) {
+        let turned = |at: usize, count: usize| match forward {
+            Forward::Yes => (at + 1) % count.max(1),
+            Forward::No => (at + count.max(1) - 1) % count.max(1),
+        };
+        match self.field {
+            Field::Store => {
+                self.store = turned(self.store, self.takers.len());
+                self.kind = 0;
+            }
+            Field::Kind => self.kind = turned(self.kind, self.taker().kinds.len()),
+            Field::Name => {}
+        }
+    }
+
+    fn go_on(&self) -> Vec<Step> {
+        let name = self.name.text().trim();
+        if name.is_empty() && self.needs_name() {
+            return vec![Step::Say(Toast::done("Give it a name"))];
+        }
+        let request = Request::New {
+            store: self.taker().name.clone(),
+            kind: self.kind().to_owned(),
+            name: name.to_owned(),
+        };
+        vec![Step::Close, Step::Do(Effect::Compose(Box::new(request)))]
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Forward {
+    Yes,
+    No,
+}
+
+fn taker(shelf: &Arc<Shelf>) -> Option<Taker> {
+    let layout = shelf.store.layout();
+    let mut kinds: Vec<String> = template::kinds(layout)
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    if layout == Layout::Instructions {
+        kinds.retain(|name| shelf.memory(name).is_none());
+    }
+    (!kinds.is_empty()).then(|| Taker {
+        name: shelf.store.name().to_owned(),
+        layout,
+        kinds,
+    })
+}
+
+impl Pane for Form {
+    fn place(&self) -> Place {
+        Place::Prompt
+    }
+
+    fn act(&mut self, action: Action, _scene: &Scene<'_>) -> Answer {
+        Answer::Used(match action {
+            Action::Open => self.go_on(),
+            Action::Back => vec![Step::Close],
+            Action::Down => {
+                self.field = match self.field {
+                    Field::Store => Field::Kind,
+                    Field::Kind => Field::Name,
+                    Field::Name => Field::Store,
+                };
+                Vec::new()
+            }
+            Action::Up => {
+                self.field = match self.field {
+                    Field::Store => Field::Name,
+                    Field::Kind => Field::Store,
+                    Field::Name => Field::Kind,
+                };
+                Vec::new()
+            }
+            _ => Vec::new(),
+        })
+    }
+
+    fn key(&mut self, key: KeyEvent, _scene: &Scene<'_>) -> Vec<Step> {
+        match (self.field, key.code) {
+            (Field::Name, _) => {
+                self.name.key(key);
+            }
+            (_, KeyCode::Right | KeyCode::Char(' ' | 'l')) => self.turn(Forward::Yes),
+            (_, KeyCode::Left | KeyCode::Char('h')) => self.turn(Forward::No),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn paste(&mut self, text: &str, _scene: &Scene<'_>) -> Vec<Step> {
+        if self.field == Field::Name {
+            self.name.paste(text);
+        }
+        Vec::new()
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        let theme = scene.theme;
+        let area = centred(scene.areas.whole, 64, 7);
+        let block = dialog(scene, "new memory", Place::Prompt);
+        let inner = block.inner(area);
+        let width = inner.width.saturating_sub(8);
+        let label = |field: Option<Field>, text: &'static str| {
+            let role = if field == Some(self.field) {
+                Role::Accent
+            } else {
+                Role::Muted
+            };
+            Span::styled(text, theme.style(role))
+        };
+        let turning = |field: Field, value: &str, options: usize| {
+            let mut spans = vec![Span::raw(visible(value))];
+            if field == self.field && options > 1 {
+                spans.push(Span::styled("  ← →", theme.style(Role::Muted)));
+            }
+            spans
+        };
+        let (typed, column) = self.name.line(theme, width);
+        let mut store = vec![label(Some(Field::Store), "store   ")];
+        let told = format!("{} · {}", self.taker().name, self.taker().layout);
+        store.extend(turning(Field::Store, &told, self.takers.len()));
+        let mut kind = vec![label(Some(Field::Kind), "kind    ")];
+        kind.extend(turning(Field::Kind, self.kind(), self.taker().kinds.len()));
+        let mut name = vec![label(Some(Field::Name), "name    ")];
+        name.extend(typed.spans);
+        let file = match self.name.is_empty() && self.needs_name() {
+            true => String::new(),
+            false => self.path(),
+        };
+        let text = vec![
+            Line::from(store),
+            Line::from(kind),
+            Line::from(name),
+            Line::from(vec![
+                label(None, "file    "),
+                Span::styled(fit_end(&file, usize::from(width)), theme.style(Role::Muted)),
+            ]),
+        ];
+        frame.render_widget(Clear, area);
+        frame.render_widget(Paragraph::new(text).block(block), area);
+        if self.field == Field::Name {
+            frame.set_cursor_position((inner.x + 8 + column, inner.y + 2));
+        }
+    }
+}

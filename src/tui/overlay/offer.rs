@@ -1,0 +1,74 @@
+//! Unsaved text that a process left behind which died: open it, throw it away, or wait.
+
+use ratatui::Frame;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Paragraph};
+
+use crate::core::unsaved::Unsaved;
+use crate::tui::action::Action;
+use crate::tui::chrome::{dialog, fit_end};
+use crate::tui::effect::Effect;
+use crate::tui::keymap::Place;
+use crate::tui::layout::centred;
+use crate::tui::pane::editor::Editor;
+use crate::tui::pane::{Answer, Pane, Scene, Step, Toast};
+use crate::tui::theme::Role;
+use crate::tui::widget::age::age;
+
+/// Offers one text.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    text: Unsaved,
+}
+
+impl Offer {
+    pub(crate) fn new(text: Unsaved) -> Self {
+        Self { text }
+    }
+}
+
+impl Pane for Offer {
+    fn place(&self) -> Place {
+        Place::Offer
+    }
+
+    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
+        Answer::Used(match action {
+            Action::Open => vec![
+                Step::Close,
+                Step::Push(Box::new(Editor::open(self.text.clone(), 0, scene))),
+            ],
+            Action::Discard => vec![
+                Step::Close,
+                Step::Do(Effect::Forget(self.text.clone())),
+                Step::Say(Toast::done("Thrown away")),
+            ],
+            Action::Back => vec![Step::Close],
+            _ => Vec::new(),
+        })
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        let theme = scene.theme;
+        let area = centred(scene.areas.whole, 64, 6);
+        let block = dialog(scene, "unsaved text", Place::Offer);
+        let width = usize::from(block.inner(area).width);
+        let when = match age(self.text.time, scene.now).as_str() {
+            "" | "now" => "just now".to_owned(),
+            ago => format!("{ago} ago"),
+        };
+        let text = vec![
+            Line::from(format!("Text was typed {when} and never saved:")),
+            Line::from(Span::styled(
+                fit_end(&self.text.path, width),
+                theme.style(Role::Strong),
+            )),
+            Line::from(Span::styled(
+                fit_end(&self.text.root.display().to_string(), width),
+                theme.style(Role::Muted),
+            )),
+        ];
+        frame.render_widget(Clear, area);
+        frame.render_widget(Paragraph::new(text).block(block), area);
+    }
+}

@@ -1,0 +1,210 @@
+//! The command palette: every action of the place it was opened at, with its key.
+
+use ratatui::Frame;
+use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Clear;
+
+use crate::tui::action::Action;
+use crate::tui::chrome::{dialog, two_ends};
+use crate::tui::keymap::{Keymap, Place};
+use crate::tui::layout::centred;
+use crate::tui::pane::{Answer, Pane, Scene, Step};
+use crate::tui::theme::Role;
+use crate::tui::widget::input::{Input, InputOutcome};
+use crate::tui::widget::list::{Cursor, Step as Move};
+
+/// An action that can be chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Choice {
+    action: Action,
+    desc: String,
+    keys: String,
+}
+
+/// The list of actions, narrowed by what is typed.
+#[derive(Debug)]
+pub(crate) struct Palette {
+    all: Vec<Choice>,
+    found: Vec<usize>,
+    input: Input,
+    cursor: Cursor,
+}
+
+/// Actions that a list of actions is not needed for.
+const OBVIOUS: [Action; 8] = [
+    Action::Up,
+    Action::Down,
+    Action::PageUp,
+    Action::PageDown,
+    Action::HalfUp,
+    Action::HalfDown,
+    Action::Palette,
+    Action::Back,
+];
+
+impl Palette {
+    /// The actions of `place`.
+    pub(crate) fn new(keymap: &Keymap, place: Place) -> Self {
+        let all: Vec<Choice> = keymap
+            .rows(place)
+            .into_iter()
+            .filter(|row| !OBVIOUS.contains(&row.run))
+            .map(|row| Choice {
+                action: row.run,
+                desc: row.desc.clone(),
+                keys: row.keys(),
+            })
+            .collect();
+        Self {
+            found: (0..all.len()).collect(),
+            all,
+            input: Input::default(),
+            cursor: Cursor::default(),
+        }
+    }
+
+    fn narrow(&mut self) {
+        let text = self.input.text().to_lowercase();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let has = |option: &Choice| {
+            let desc = option.desc.to_lowercase();
+            words.iter().all(|word| desc.contains(word))
+        };
+        self.found = (0..self.all.len())
+            .filter(|at| has(&self.all[*at]))
+            .collect();
+        self.cursor = Cursor::default();
+    }
+
+    fn area(&self, scene: &Scene<'_>) -> Rect {
+        let rows = u16::try_from(self.all.len()).unwrap_or(u16::MAX);
+        let most = scene.areas.whole.height.saturating_sub(4);
+        centred(scene.areas.whole, 64, rows.saturating_add(4).min(most))
+    }
+
+    fn height(&self, scene: &Scene<'_>) -> usize {
+        usize::from(self.area(scene).height.saturating_sub(4))
+    }
+
+    fn step(&mut self, to: Move, scene: &Scene<'_>) -> Vec<Step> {
+        let height = self.height(scene);
+        self.cursor.step(to, height, self.found.len());
+        Vec::new()
+    }
+
+    fn chosen(&self) -> Vec<Step> {
+        match self.found.get(self.cursor.selected) {
+            Some(at) => vec![Step::Act(self.all[*at].action)],
+            None => Vec::new(),
+        }
+    }
+}
+
+impl Pane for Palette {
+    fn place(&self) -> Place {
+        Place::List
+    }
+
+    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
+        Answer::Used(match action {
+            Action::Up => self.step(Move::Up, scene),
+            Action::Down => self.step(Move::Down, scene),
+            Action::PageUp => self.step(Move::PageUp, scene),
+            Action::PageDown => self.step(Move::PageDown, scene),
+            Action::Open => self.chosen(),
+            Action::Back => vec![Step::Close],
+            _ => Vec::new(),
+        })
+    }
+
+    fn key(&mut self, key: KeyEvent, _scene: &Scene<'_>) -> Vec<Step> {
+        if self.input.key(key) == InputOutcome::Changed {
+            self.narrow();
+        }
+        Vec::new()
+    }
+
+    fn paste(&mut self, text: &str, _scene: &Scene<'_>) -> Vec<Step> {
+        self.input.paste(text);
+        self.narrow();
+        Vec::new()
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
+        let area = self.area(scene);
+        match mouse.kind {
+            MouseEventKind::ScrollDown => self.step(Move::Down, scene),
+            MouseEventKind::ScrollUp => self.step(Move::Up, scene),
+            MouseEventKind::Down(MouseButton::Left) => {
+                if !area.contains(Position::new(mouse.column, mouse.row)) {
+                    return vec![Step::Close];
+                }
+                let line = usize::from(mouse.row).checked_sub(usize::from(area.y) + 3);
+                let (height, count) = (self.height(scene), self.found.len());
+                let row = line.and_then(|line| self.cursor.row_at(line, height, count));
+                match row {
+                    Some(row) => {
+                        self.cursor.selected = row;
+                        self.chosen()
+                    }
+                    None => Vec::new(),
+                }
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        let theme = scene.theme;
+        let area = self.area(scene);
+        let block = dialog(scene, "do", Place::List);
+        let inner = block.inner(area);
+        frame.render_widget(Clear, area);
+        frame.render_widget(block, area);
+        if inner.height < 3 {
+            return;
+        }
+        let (typed, column) = self.input.line(theme, inner.width.saturating_sub(2));
+        let mut line = vec![Span::styled("❯ ", theme.style(Role::Accent))];
+        line.extend(typed.spans);
+        let row = |y: u16| Rect::new(inner.x, y, inner.width, 1);
+        frame.render_widget(Line::from(line), row(inner.y));
+        let rule = "─".repeat(usize::from(inner.width));
+        frame.render_widget(
+            Line::from(Span::styled(rule, theme.style(Role::Border))),
+            row(inner.y + 1),
+        );
+        if self.found.is_empty() {
+            let none = Span::styled("No action has these words", theme.style(Role::Muted));
+            frame.render_widget(Line::from(none), row(inner.y + 2));
+        }
+        let window = self
+            .cursor
+            .window(usize::from(inner.height - 2), self.found.len());
+        for (at, y) in window.zip(inner.top() + 2..inner.bottom()) {
+            let option = &self.all[self.found[at]];
+            let here = at == self.cursor.selected;
+            let (bar, role) = if here {
+                (
+                    Span::styled("▌ ", theme.style(Role::Accent)),
+                    Role::Selected,
+                )
+            } else {
+                (Span::raw("  "), Role::Text)
+            };
+            let line = two_ends(
+                vec![bar, Span::raw(option.desc.clone())],
+                vec![Span::styled(
+                    option.keys.clone(),
+                    theme.style(Role::KeyHint),
+                )],
+                usize::from(inner.width),
+                theme.style(role),
+            );
+            frame.render_widget(line, row(y));
+        }
+        frame.set_cursor_position((inner.x + 2 + column, inner.y));
+    }
+}

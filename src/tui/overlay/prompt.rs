@@ -1,0 +1,132 @@
+//! One line to type: another name for a memory.
+
+use ratatui::Frame;
+use ratatui::crossterm::event::KeyEvent;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Paragraph};
+
+use crate::core::change::Wish;
+use crate::core::unsaved::Unsaved;
+use crate::tui::action::Action;
+use crate::tui::chrome::{dialog, fit_end};
+use crate::tui::effect::Request;
+use crate::tui::keymap::Place;
+use crate::tui::layout::centred;
+use crate::tui::pane::{Answer, Pane, Scene, Step, Toast};
+use crate::tui::theme::Role;
+use crate::tui::widget::input::Input;
+
+/// What the name is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Rename,
+    Duplicate,
+}
+
+/// Asks for a name.
+#[derive(Debug)]
+pub(crate) struct Prompt {
+    purpose: Purpose,
+    store: String,
+    path: String,
+    subject: Unsaved,
+    input: Input,
+}
+
+impl Prompt {
+    /// Asks for another name of the memory at `path`.
+    pub(crate) fn new(purpose: Purpose, store: String, path: String, subject: Unsaved) -> Self {
+        let name = match purpose {
+            Purpose::Rename => path.clone(),
+            Purpose::Duplicate => match path.rsplit_once('.') {
+                Some((stem, ending)) => format!("{stem}-2.{ending}"),
+                None => format!("{path}-2"),
+            },
+        };
+        Self {
+            purpose,
+            store,
+            input: Input::new(&name),
+            path,
+            subject,
+        }
+    }
+
+    fn go_on(&self) -> Vec<Step> {
+        let to = self.input.text().trim().to_owned();
+        if to.is_empty() || to == self.path {
+            return vec![Step::Say(Toast::done("Type another name, or Esc"))];
+        }
+        let request = match self.purpose {
+            Purpose::Rename => Request::Wish {
+                store: self.store.clone(),
+                wish: Wish::Rename {
+                    from: self.path.clone(),
+                    to,
+                },
+            },
+            Purpose::Duplicate => Request::Save(Unsaved {
+                path: to,
+                base: None,
+                ..self.subject.clone()
+            }),
+        };
+        vec![Step::Close, Step::Plan(Box::new(request))]
+    }
+}
+
+impl Pane for Prompt {
+    fn place(&self) -> Place {
+        Place::Prompt
+    }
+
+    fn act(&mut self, action: Action, _scene: &Scene<'_>) -> Answer {
+        match action {
+            Action::Open => Answer::Used(self.go_on()),
+            Action::Back => Answer::Used(vec![Step::Close]),
+            _ => Answer::Used(Vec::new()),
+        }
+    }
+
+    fn key(&mut self, key: KeyEvent, _scene: &Scene<'_>) -> Vec<Step> {
+        self.input.key(key);
+        Vec::new()
+    }
+
+    fn paste(&mut self, text: &str, _scene: &Scene<'_>) -> Vec<Step> {
+        self.input.paste(text);
+        Vec::new()
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        let theme = scene.theme;
+        let title = match self.purpose {
+            Purpose::Rename => "rename",
+            Purpose::Duplicate => "duplicate",
+        };
+        let area = centred(scene.areas.whole, 64, 6);
+        let block = dialog(scene, title, Place::Prompt);
+        let inner = block.inner(area);
+        let width = inner.width.saturating_sub(6);
+        let (typed, column) = self.input.line(theme, width);
+        let label = |text: &'static str| Span::styled(text, theme.style(Role::Muted));
+        let mut line = vec![label("to    ")];
+        line.extend(typed.spans);
+        let note = match self.purpose {
+            Purpose::Rename => "Links and the index follow.",
+            Purpose::Duplicate => "The copy is another memory from then on.",
+        };
+        let text = vec![
+            Line::from(vec![
+                label("from  "),
+                Span::raw(fit_end(&self.path, usize::from(width))),
+            ]),
+            Line::from(line),
+            Line::default(),
+            Line::from(label(note)),
+        ];
+        frame.render_widget(Clear, area);
+        frame.render_widget(Paragraph::new(text).block(block), area);
+        frame.set_cursor_position((inner.x + 6 + column, inner.y + 1));
+    }
+}

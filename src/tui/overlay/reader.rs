@@ -1,0 +1,191 @@
+//! A text to read over everything else: help, and what an agent gets to see.
+
+use ratatui::Frame;
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Clear;
+
+use crate::tui::action::Action;
+use crate::tui::cells::{self, visible};
+use crate::tui::chrome::dialog;
+use crate::tui::keymap::{Keymap, Place};
+use crate::tui::layout::{centred, sheet};
+use crate::tui::pane::{Answer, Pane, Scene, Step};
+use crate::tui::theme::{Role, Theme};
+
+/// A text with a title.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    title: String,
+    body: Body,
+    scroll: usize,
+}
+
+#[derive(Debug)]
+enum Body {
+    /// Keys and what they do.
+    Keys(Vec<(String, String)>),
+    /// Lines as they are, cut to the width.
+    Text(Vec<String>),
+}
+
+impl Reader {
+    /// The keys of a place.
+    pub(crate) fn help(keymap: &Keymap, place: Place) -> Self {
+        let rows = keymap.rows(place).into_iter();
+        let rows = rows
+            .filter(|row| !row.on.is_empty())
+            .map(|row| (row.keys(), row.desc.clone()));
+        Self {
+            title: format!("keys · {}", place.name()),
+            body: Body::Keys(rows.collect()),
+            scroll: 0,
+        }
+    }
+
+    /// A text as it is.
+    pub(crate) fn text(title: String, text: &str) -> Self {
+        let lines = text.lines().map(visible).collect();
+        Self {
+            title,
+            body: Body::Text(lines),
+            scroll: 0,
+        }
+    }
+
+    fn area(&self, scene: &Scene<'_>) -> Rect {
+        match &self.body {
+            Body::Keys(rows) => {
+                let width = rows.iter().map(|(keys, desc)| {
+                    cells::width(keys).max(key_width(rows)) + cells::width(desc)
+                });
+                let width = u16::try_from(width.max().unwrap_or(0) + 8).unwrap_or(u16::MAX);
+                let rows = u16::try_from(rows.len()).unwrap_or(u16::MAX);
+                centred(scene.areas.whole, width.max(50), rows.saturating_add(2))
+            }
+            Body::Text(_) => sheet(scene.areas.whole),
+        }
+    }
+
+    fn lines(&self, theme: &Theme, width: usize) -> Vec<Line<'static>> {
+        match &self.body {
+            Body::Keys(rows) => {
+                let column = key_width(rows);
+                rows.iter()
+                    .map(|(keys, desc)| {
+                        let gap = column.saturating_sub(cells::width(keys)) + 3;
+                        Line::from(vec![
+                            Span::styled(keys.clone(), theme.style(Role::KeyHint)),
+                            Span::raw(" ".repeat(gap)),
+                            Span::raw(desc.clone()),
+                        ])
+                    })
+                    .collect()
+            }
+            Body::Text(lines) => lines
+                .iter()
+                .flat_map(|line| wrapped(line, width))
+                .map(Line::from)
+                .collect(),
+        }
+    }
+
+    fn scroll_by(&mut self, rows: isize, scene: &Scene<'_>) -> Vec<Step> {
+        let area = self.area(scene);
+        let width = usize::from(area.width.saturating_sub(4));
+        let lines = self.lines(scene.theme, width).len();
+        let most = lines.saturating_sub(usize::from(area.height.saturating_sub(2)));
+        self.scroll = self.scroll.saturating_add_signed(rows).min(most);
+        Vec::new()
+    }
+}
+
+fn key_width(rows: &[(String, String)]) -> usize {
+    let widths = rows.iter().map(|(keys, _)| cells::width(keys));
+    widths.max().unwrap_or(0)
+}
+
+/// A line in pieces of at most `width` columns, broken at blanks where there are any.
+fn wrapped(line: &str, width: usize) -> Vec<String> {
+    let width = width.max(8);
+    let mut pieces = Vec::new();
+    let mut piece = String::new();
+    for word in line.split_inclusive(' ') {
+        let fits = cells::width(&piece) + cells::width(word.trim_end()) <= width;
+        if !fits && !piece.is_empty() {
+            pieces.push(std::mem::take(&mut piece));
+        }
+        for c in word.chars() {
+            if cells::width(&piece) + cells::char_width(c) > width {
+                pieces.push(std::mem::take(&mut piece));
+            }
+            piece.push(c);
+        }
+    }
+    pieces.push(piece);
+    pieces
+}
+
+impl Pane for Reader {
+    fn place(&self) -> Place {
+        Place::Reader
+    }
+
+    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
+        let page = isize::try_from(self.area(scene).height.saturating_sub(3)).unwrap_or(1);
+        Answer::Used(match action {
+            Action::Up => self.scroll_by(-1, scene),
+            Action::Down => self.scroll_by(1, scene),
+            Action::PageUp => self.scroll_by(-page, scene),
+            Action::PageDown => self.scroll_by(page, scene),
+            Action::Top => self.scroll_by(isize::MIN, scene),
+            Action::Bottom => self.scroll_by(isize::MAX, scene),
+            Action::Back => vec![Step::Close],
+            _ => Vec::new(),
+        })
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
+        let at = Position::new(mouse.column, mouse.row);
+        match mouse.kind {
+            MouseEventKind::ScrollDown => self.scroll_by(3, scene),
+            MouseEventKind::ScrollUp => self.scroll_by(-3, scene),
+            MouseEventKind::Down(MouseButton::Left) if !self.area(scene).contains(at) => {
+                vec![Step::Close]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        let area = self.area(scene);
+        let mut block = dialog(scene, &self.title, Place::Reader);
+        let inner = block.inner(area);
+        let lines = self.lines(scene.theme, usize::from(inner.width));
+        if lines.len() > usize::from(inner.height) {
+            let last = (self.scroll + usize::from(inner.height)).min(lines.len());
+            let place = format!(" {}–{last}/{} ", self.scroll + 1, lines.len());
+            let place = Span::styled(place, scene.theme.style(Role::Muted));
+            block = block.title(Line::from(place).right_aligned());
+        }
+        frame.render_widget(Clear, area);
+        frame.render_widget(block, area);
+        let shown = lines.into_iter().skip(self.scroll);
+        for (line, y) in shown.zip(inner.top()..inner.bottom()) {
+            frame.render_widget(line, Rect::new(inner.x, y, inner.width, 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_at_blanks_or_anywhere() {
+        assert_eq!(wrapped("one two three", 8), ["one two ", "three"]);
+        assert_eq!(wrapped("abcdefghijkl", 8), ["abcdefgh", "ijkl"]);
+        assert_eq!(wrapped("", 8), [""]);
+    }
+}

@@ -1,0 +1,154 @@
+//! What gets the keys: panes, which fill the screen, and dialogs, which lie over them.
+//!
+//! Each is a [`Pane`]: it turns actions, keys and events into [`Step`]s and draws itself. A new
+//! one is a file here, a place in the keymap, and a step that opens it; the app routes to
+//! whichever is on top and knows none of them.
+
+pub(crate) mod browse;
+pub(crate) mod editor;
+pub(crate) mod history;
+
+use std::sync::Arc;
+
+use ratatui::Frame;
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+
+use super::action::Action;
+use super::effect::{Effect, Request};
+use super::event::Event;
+use super::highlight::Syntaxes;
+use super::keymap::{Keymap, Place};
+use super::layout::{Areas, Wanted};
+use super::theme::Theme;
+use crate::core::library::Library;
+use crate::core::unsaved::Unsaved;
+
+/// What a pane may look at.
+#[derive(Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    pub(crate) library: &'a Arc<Library>,
+    pub(crate) areas: &'a Areas,
+    pub(crate) theme: &'a Theme,
+    pub(crate) keymap: &'a Keymap,
+    pub(crate) syntaxes: &'a Arc<Syntaxes>,
+    /// The time in milliseconds since 1970.
+    pub(crate) now: i64,
+}
+
+/// What comes of an action, a key or an event.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Have the world do something.
+    Do(Effect),
+    /// Plan a change and show it before it is made.
+    Plan(Box<Request>),
+    /// Lay something on top.
+    Push(Box<dyn Pane>),
+    /// Take away what said this.
+    Close,
+    /// Close what said this and act on what is below.
+    Act(Action),
+    /// Tell everybody that something happened.
+    Tell(Box<Event>),
+    /// Say a sentence.
+    Say(Toast),
+}
+
+/// A sentence about what just happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Toast {
+    pub(crate) text: String,
+    pub(crate) tone: Tone,
+}
+
+/// How a toast is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Done,
+    Trouble,
+}
+
+impl Toast {
+    /// Something was done.
+    pub(crate) fn done(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            tone: Tone::Done,
+        }
+    }
+
+    /// Something is not as it should be.
+    pub(crate) fn trouble(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            tone: Tone::Trouble,
+        }
+    }
+}
+
+/// Whether an action was for this pane.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    Used(Vec<Step>),
+    Unused,
+}
+
+/// Something that gets keys and draws itself.
+pub(crate) trait Pane: std::fmt::Debug {
+    /// Where its keys are in the keymap.
+    fn place(&self) -> Place;
+
+    /// Does what the person wants.
+    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer;
+
+    /// Takes a key that the keymap does not bind here.
+    fn key(&mut self, _key: KeyEvent, _scene: &Scene<'_>) -> Vec<Step> {
+        Vec::new()
+    }
+
+    /// Takes a pasted text.
+    fn paste(&mut self, _text: &str, _scene: &Scene<'_>) -> Vec<Step> {
+        Vec::new()
+    }
+
+    /// Takes the mouse.
+    fn mouse(&mut self, _mouse: MouseEvent, _scene: &Scene<'_>) -> Vec<Step> {
+        Vec::new()
+    }
+
+    /// Hears of what happened.
+    fn hear(&mut self, _event: &Event, _scene: &Scene<'_>) -> Vec<Step> {
+        Vec::new()
+    }
+
+    /// Fits itself to the areas, which have just changed.
+    fn resize(&mut self, _scene: &Scene<'_>) {}
+
+    /// How the screen shall be divided, if it matters to it.
+    fn wanted(&self) -> Option<Wanted> {
+        None
+    }
+
+    /// Where the person is, for the first line.
+    fn title(&self, _scene: &Scene<'_>) -> Option<String> {
+        None
+    }
+
+    /// What else is worth knowing, for the end of the first line.
+    fn facts(&self) -> Option<String> {
+        None
+    }
+
+    /// Text in it that is not on the disk.
+    fn unsaved(&self) -> Option<Unsaved> {
+        None
+    }
+
+    /// Whether it hides everything below it.
+    fn fills(&self) -> bool {
+        false
+    }
+
+    /// Draws itself.
+    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>);
+}

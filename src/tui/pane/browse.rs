@@ -1,0 +1,550 @@
+//! Browse: the tree of everything, and beside it the text of the row under the cursor.
+
+mod acts;
+#[cfg(test)]
+pub(crate) mod fixture;
+mod list;
+mod page;
+pub(crate) mod preview;
+pub(crate) mod tree;
+mod view;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use ratatui::Frame;
+use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+
+use super::{Answer, Pane, Scene, Step, Toast};
+use crate::core::citation::Part;
+use crate::core::library::Library;
+use crate::core::unsaved::Unsaved;
+use crate::tui::action::Action;
+use crate::tui::effect::Target;
+use crate::tui::event::Event;
+use crate::tui::keymap::Place;
+use crate::tui::layout::{Focus, Shown, Wanted, inside};
+use crate::tui::widget::input::{Input, InputOutcome};
+use crate::tui::widget::list::{Cursor, Step as Move};
+pub(crate) use acts::subject_of;
+use preview::{Mode, Preview, Sheet};
+use tree::{Fold, Key, Node, Tree, Wish};
+
+/// The tree and the preview.
+#[derive(Debug)]
+pub(crate) struct Browse {
+    library: Arc<Library>,
+    tree: Tree,
+    wish: Wish,
+    cursor: Cursor,
+    marks: BTreeSet<Key>,
+    /// What is typed into the filter, while there is one.
+    filter: Option<Input>,
+    /// Whether the keys go into the filter.
+    typing: bool,
+    focus: Focus,
+    shown: Shown,
+    preview: Preview,
+    /// Texts that were left unsaved, by file.
+    parked: Vec<Unsaved>,
+    /// Where links were followed from.
+    trail: Vec<Key>,
+    /// Whether anything was read yet.
+    loaded: bool,
+}
+
+impl Browse {
+    pub(crate) fn new() -> Self {
+        Self {
+            library: Arc::default(),
+            tree: Tree::default(),
+            wish: Wish::default(),
+            cursor: Cursor::default(),
+            marks: BTreeSet::new(),
+            filter: None,
+            typing: false,
+            focus: Focus::Tree,
+            shown: Shown::Yes,
+            preview: Preview::new(),
+            parked: Vec::new(),
+            trail: Vec::new(),
+            loaded: false,
+        }
+    }
+
+    fn height(scene: &Scene<'_>) -> usize {
+        usize::from(scene.areas.tree_rows().height).max(1)
+    }
+
+    /// A directory in few letters: its last two parts.
+    fn short_path(&self, path: &Path) -> String {
+        let parts: Vec<String> = path
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy().into_owned())
+            .collect();
+        let from = parts.len().saturating_sub(2);
+        parts[from..].join("/")
+    }
+
+    /// Builds the rows anew and keeps the cursor on the same thing, at the same place of the screen.
+    fn rebuild(&mut self, library: &Arc<Library>, scene: &Scene<'_>) -> Vec<Step> {
+        let key = self.selected();
+        let before = std::mem::take(&mut self.tree);
+        let old = std::mem::replace(&mut self.library, Arc::clone(library));
+        self.tree = Tree::of(&self.library, &self.wish);
+        let line = self.cursor.selected.saturating_sub(self.cursor.top);
+        if let Some(key) = key {
+            let found = self.tree.find(&self.library, &key).or_else(|| {
+                // It is gone: the nearest row that is still there.
+                let at = self.cursor.selected.min(before.rows.len());
+                let (above, below) = before.rows.split_at(at);
+                let near = below.iter().skip(1).chain(above.iter().rev());
+                near.take(50)
+                    .map(|row| before.key(&old, row))
+                    .find_map(|key| self.tree.find(&self.library, &key))
+            });
+            self.cursor.selected = found.unwrap_or(0);
+            self.cursor.top = self.cursor.selected.saturating_sub(line);
+        }
+        self.cursor.fit(Self::height(scene), self.tree.rows.len());
+        self.look(scene)
+    }
+
+    /// Builds the rows anew from the same library.
+    fn reshape(&mut self, scene: &Scene<'_>) -> Vec<Step> {
+        let library = Arc::clone(&self.library);
+        self.rebuild(&library, scene)
+    }
+
+    /// Lets the preview follow the cursor.
+    fn look(&mut self, scene: &Scene<'_>) -> Vec<Step> {
+        let Some(row) = self.tree.rows.get(self.cursor.selected) else {
+            self.preview.show(Sheet::default(), scene);
+            return Vec::new();
+        };
+        let part = |key: &Key| match key {
+            Key::Entry(_, _, slug) => Part::Entry(slug.clone()),
+            _ => Part::Whole,
+        };
+        let key = self.tree.key(&self.library, row);
+        let target = match (&key, row.node) {
+            (Key::Memory(store, path) | Key::Entry(store, path, _), _) => Target::File {
+                store: store.clone(),
+                path: path.clone(),
+            },
+            (Key::Store(store), _) => Target::Context {
+                store: store.clone(),
+            },
+            (_, node) => {
+                let sheet = self.contents(node);
+                self.preview.show(sheet, scene);
+                return Vec::new();
+            }
+        };
+        let part = part(&key);
+        let effect = self.preview.want(preview::Wanted { target, part });
+        vec![Step::Do(effect)]
+    }
+
+    fn moved(&mut self, to: Move, scene: &Scene<'_>) -> Vec<Step> {
+        let before = self.cursor.selected;
+        self.cursor
+            .step(to, Self::height(scene), self.tree.rows.len());
+        if self.cursor.selected == before {
+            return Vec::new();
+        }
+        self.look(scene)
+    }
+
+    /// Goes to a row, unfolding what hides it.
+    pub(super) fn go(&mut self, key: &Key, scene: &Scene<'_>) -> Option<Vec<Step>> {
+        if self.tree.find(&self.library, key).is_none() {
+            self.filter = None;
+            self.typing = false;
+            self.wish.filter.clear();
+            for above in acts::above(&self.library, key) {
+                self.wish.folds.insert(above, Fold::Open);
+            }
+            self.tree = Tree::of(&self.library, &self.wish);
+        }
+        let at = self.tree.find(&self.library, key)?;
+        self.cursor
+            .select(at, Self::height(scene), self.tree.rows.len());
+        Some(self.look(scene))
+    }
+
+    fn fold(&mut self, to: Fold, scene: &Scene<'_>) -> Vec<Step> {
+        let Some(key) = self.selected() else {
+            return Vec::new();
+        };
+        self.wish.folds.insert(key, to);
+        self.reshape(scene)
+    }
+
+    /// The row that the one under the cursor is below of.
+    fn parent(&self) -> Option<usize> {
+        let depth = self.tree.rows.get(self.cursor.selected)?.depth;
+        self.tree.rows[..self.cursor.selected]
+            .iter()
+            .rposition(|row| row.depth < depth)
+    }
+
+    fn act_in_tree(&mut self, action: Action, scene: &Scene<'_>) -> Option<Vec<Step>> {
+        let fold = self
+            .tree
+            .rows
+            .get(self.cursor.selected)
+            .and_then(|row| row.fold);
+        Some(match action {
+            Action::Up => self.moved(Move::Up, scene),
+            Action::Down => self.moved(Move::Down, scene),
+            Action::PageUp => self.moved(Move::PageUp, scene),
+            Action::PageDown => self.moved(Move::PageDown, scene),
+            Action::HalfUp => self.moved(Move::HalfUp, scene),
+            Action::HalfDown => self.moved(Move::HalfDown, scene),
+            Action::Top => self.moved(Move::First, scene),
+            Action::Bottom => self.moved(Move::Last, scene),
+            Action::Right => match fold {
+                Some(Fold::Closed) => self.fold(Fold::Open, scene),
+                Some(Fold::Open) => self.moved(Move::Down, scene),
+                None => self.to_preview(),
+            },
+            Action::Left => match (fold, self.parent()) {
+                (Some(Fold::Open), _) => self.fold(Fold::Closed, scene),
+                (_, Some(parent)) => {
+                    let count = self.tree.rows.len();
+                    self.cursor.select(parent, Self::height(scene), count);
+                    self.look(scene)
+                }
+                _ => Vec::new(),
+            },
+            Action::Open => match fold {
+                Some(fold) => self.fold(fold.toggled(), scene),
+                None => self.to_preview(),
+            },
+            Action::FoldAll => self.fold_all(Fold::Closed, scene),
+            Action::UnfoldAll => self.fold_all(Fold::Open, scene),
+            Action::Filter => {
+                self.typing = true;
+                self.filter.get_or_insert_default();
+                Vec::new()
+            }
+            Action::Sort => {
+                self.wish.sort = self.wish.sort.next();
+                let mut steps = self.reshape(scene);
+                let told = format!("Sorted by {}", self.wish.sort.name());
+                steps.push(Step::Say(Toast::done(told)));
+                steps
+            }
+            Action::Mark => self.mark(scene),
+            Action::MarkNone => {
+                self.marks.clear();
+                Vec::new()
+            }
+            _ => return None,
+        })
+    }
+
+    fn to_preview(&mut self) -> Vec<Step> {
+        self.focus = Focus::Preview;
+        Vec::new()
+    }
+
+    fn fold_all(&mut self, to: Fold, scene: &Scene<'_>) -> Vec<Step> {
+        // Rows that show up by unfolding may be folded themselves.
+        for _ in 0..4 {
+            let keys: Vec<Key> = self
+                .tree
+                .rows
+                .iter()
+                .filter(|row| row.fold.is_some_and(|fold| fold != to))
+                .filter(|row| to == Fold::Closed || !matches!(row.node, Node::Bundle(_)))
+                .map(|row| self.tree.key(&self.library, row))
+                .collect();
+            if keys.is_empty() {
+                break;
+            }
+            for key in keys {
+                self.wish.folds.insert(key, to);
+            }
+            if to == Fold::Closed {
+                break;
+            }
+            self.tree = Tree::of(&self.library, &self.wish);
+        }
+        self.reshape(scene)
+    }
+
+    fn act_in_preview(&mut self, action: Action, scene: &Scene<'_>) -> Option<Vec<Step>> {
+        let height = usize::from(scene.areas.preview_text().height);
+        let scroll = self.preview.scroll;
+        let to = match action {
+            Action::Up => scroll.saturating_sub(1),
+            Action::Down => scroll + 1,
+            Action::PageUp => scroll.saturating_sub(height.saturating_sub(1)),
+            Action::PageDown => scroll + height.saturating_sub(1),
+            Action::HalfUp => scroll.saturating_sub(height / 2),
+            Action::HalfDown => scroll + height / 2,
+            Action::Top => 0,
+            Action::Bottom => usize::MAX,
+            Action::NextLink => return Some(self.link(Move::Down, scene)),
+            Action::PreviousLink => return Some(self.link(Move::Up, scene)),
+            Action::Open => return Some(self.follow(scene)),
+            _ => return None,
+        };
+        self.preview.scroll_to(to, height);
+        Some(Vec::new())
+    }
+
+    /// Selects the next or the previous link and brings it into view.
+    fn link(&mut self, way: Move, scene: &Scene<'_>) -> Vec<Step> {
+        let links = self.preview.page.links();
+        if links == 0 {
+            return vec![Step::Say(Toast::done("No links here"))];
+        }
+        let height = usize::from(scene.areas.preview_text().height);
+        let next = match (self.preview.link, way) {
+            (Some(at), Move::Up) => (at + links - 1) % links,
+            (Some(at), _) => (at + 1) % links,
+            (None, Move::Up) => links - 1,
+            (None, _) => 0,
+        };
+        self.preview.link = Some(next);
+        let line = self.preview.page.link_line(next);
+        if line < self.preview.scroll || line >= self.preview.scroll + height {
+            self.preview
+                .scroll_to(line.saturating_sub(height / 3), height);
+        }
+        Vec::new()
+    }
+
+    fn type_filter(&mut self, outcome: InputOutcome, scene: &Scene<'_>) -> Vec<Step> {
+        match outcome {
+            InputOutcome::Cancelled => {
+                self.filter = None;
+                self.typing = false;
+                self.wish.filter.clear();
+                self.reshape(scene)
+            }
+            InputOutcome::Accepted => {
+                self.typing = false;
+                if self.filter.as_ref().is_some_and(Input::is_empty) {
+                    self.filter = None;
+                }
+                Vec::new()
+            }
+            InputOutcome::Changed => {
+                let text = self.filter.as_ref().map_or("", Input::text);
+                let words = text.split_whitespace().map(str::to_lowercase);
+                self.wish.filter = words.collect();
+                self.reshape(scene)
+            }
+            InputOutcome::Moved | InputOutcome::Unused => Vec::new(),
+        }
+    }
+
+    fn back(&mut self, scene: &Scene<'_>) -> Vec<Step> {
+        if self.focus == Focus::Preview {
+            self.focus = Focus::Tree;
+        } else if self.filter.is_some() {
+            return self.type_filter(InputOutcome::Cancelled, scene);
+        } else if !self.marks.is_empty() {
+            self.marks.clear();
+        }
+        Vec::new()
+    }
+
+    fn click(&mut self, at: Position, scene: &Scene<'_>) -> Vec<Step> {
+        let rows = inside(scene.areas.tree);
+        if rows.contains(at) {
+            let line = usize::from(at.y - rows.y);
+            let (height, count) = (Self::height(scene), self.tree.rows.len());
+            let Some(row) = self.cursor.row_at(line, height, count) else {
+                return Vec::new();
+            };
+            self.focus = Focus::Tree;
+            self.typing = false;
+            let again = self.cursor.selected == row;
+            self.cursor.selected = row;
+            let depth = usize::from(self.tree.rows[row].depth);
+            // The fold mark is a button; a second click on a row opens it.
+            let on_mark = usize::from(at.x - rows.x) < 4 + 2 * depth;
+            let fold = self.tree.rows[row].fold;
+            return match fold {
+                Some(fold) if on_mark || again => self.fold(fold.toggled(), scene),
+                None if again => self.to_preview(),
+                _ => self.look(scene),
+            };
+        }
+        let text = scene.areas.preview_text();
+        if scene.areas.preview.contains(at) {
+            self.focus = Focus::Preview;
+            if text.contains(at) {
+                let line = usize::from(at.y - text.y) + self.preview.scroll;
+                if let Some(link) = self.preview.page.link_at(line, at.x - text.x) {
+                    self.preview.link = Some(link);
+                    return self.follow(scene);
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    fn wheel(&mut self, at: Position, rows: isize, scene: &Scene<'_>) -> Vec<Step> {
+        if scene.areas.preview.contains(at) {
+            let to = self.preview.scroll.saturating_add_signed(rows);
+            let height = usize::from(scene.areas.preview_text().height);
+            self.preview.scroll_to(to, height);
+            return Vec::new();
+        }
+        let before = self.cursor.selected;
+        self.cursor
+            .scroll(rows, Self::height(scene), self.tree.rows.len());
+        if before == self.cursor.selected {
+            return Vec::new();
+        }
+        self.look(scene)
+    }
+}
+
+impl Pane for Browse {
+    fn place(&self) -> Place {
+        match self.focus {
+            _ if self.typing => Place::Prompt,
+            Focus::Tree => Place::Tree,
+            Focus::Preview => Place::Preview,
+        }
+    }
+
+    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
+        if self.typing {
+            let outcome = match action {
+                Action::Back => InputOutcome::Cancelled,
+                Action::Open => InputOutcome::Accepted,
+                Action::Down => return Answer::Used(self.moved(Move::Down, scene)),
+                Action::Up => return Answer::Used(self.moved(Move::Up, scene)),
+                _ => return Answer::Unused,
+            };
+            return Answer::Used(self.type_filter(outcome, scene));
+        }
+        let used = match self.focus {
+            Focus::Tree => self.act_in_tree(action, scene),
+            Focus::Preview => self.act_in_preview(action, scene),
+        };
+        used.or_else(|| self.act_on_it(action, scene))
+            .map_or(Answer::Unused, Answer::Used)
+    }
+
+    fn key(&mut self, key: KeyEvent, scene: &Scene<'_>) -> Vec<Step> {
+        let Some(filter) = self.filter.as_mut().filter(|_| self.typing) else {
+            return Vec::new();
+        };
+        let outcome = filter.key(key);
+        self.type_filter(outcome, scene)
+    }
+
+    fn paste(&mut self, text: &str, scene: &Scene<'_>) -> Vec<Step> {
+        let Some(filter) = self.filter.as_mut().filter(|_| self.typing) else {
+            return Vec::new();
+        };
+        let outcome = filter.paste(text);
+        self.type_filter(outcome, scene)
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
+        let at = Position::new(mouse.column, mouse.row);
+        match mouse.kind {
+            MouseEventKind::Down(MouseButton::Left) => self.click(at, scene),
+            MouseEventKind::ScrollDown => self.wheel(at, 3, scene),
+            MouseEventKind::ScrollUp => self.wheel(at, -3, scene),
+            _ => Vec::new(),
+        }
+    }
+
+    fn hear(&mut self, event: &Event, scene: &Scene<'_>) -> Vec<Step> {
+        match event {
+            Event::Indexed(library) => {
+                self.loaded = true;
+                let there = |key: &Key| match key {
+                    Key::Memory(store, path) => library
+                        .shelf(store)
+                        .is_some_and(|shelf| shelf.memory(path).is_some()),
+                    _ => false,
+                };
+                self.marks.retain(there);
+                self.rebuild(library, scene)
+            }
+            Event::Read { generation, result } => {
+                match result {
+                    Ok(document) => self.preview.read(*generation, document.clone(), scene),
+                    Err(error) => self.preview.fail(*generation, &error.to_string(), scene),
+                }
+                Vec::new()
+            }
+            Event::Parked(text) => {
+                self.parked.push(text.clone());
+                Vec::new()
+            }
+            Event::Shown(key) => self.go(key, scene).unwrap_or_default(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn resize(&mut self, scene: &Scene<'_>) {
+        self.cursor.fit(Self::height(scene), self.tree.rows.len());
+        self.preview.lay_out(scene);
+    }
+
+    fn facts(&self) -> Option<String> {
+        match self.parked.len() {
+            0 => None,
+            number => Some(format!("{number} unsaved")),
+        }
+    }
+
+    fn wanted(&self) -> Option<Wanted> {
+        Some(Wanted {
+            preview: self.shown,
+            focus: self.focus,
+        })
+    }
+
+    fn fills(&self) -> bool {
+        true
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        let is_shown = |area: Rect| area.area() > 0;
+        if is_shown(scene.areas.tree) {
+            self.view_tree(frame, scene);
+        }
+        if is_shown(scene.areas.preview) {
+            self.view_preview(frame, scene);
+        }
+    }
+}
+
+impl Browse {
+    fn toggle_mode(&mut self, scene: &Scene<'_>) -> Vec<Step> {
+        self.preview.mode = match self.preview.mode {
+            Mode::Rendered => Mode::Source,
+            Mode::Source => Mode::Rendered,
+        };
+        self.preview.scroll = 0;
+        self.preview.lay_out(scene);
+        Vec::new()
+    }
+
+    fn toggle_preview(&mut self) -> Vec<Step> {
+        self.shown = match self.shown {
+            Shown::Yes => Shown::No,
+            Shown::No => Shown::Yes,
+        };
+        if self.shown == Shown::No {
+            self.focus = Focus::Tree;
+        }
+        Vec::new()
+    }
+}

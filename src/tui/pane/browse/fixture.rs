@@ -1,0 +1,83 @@
+//! A small library for tests of panes.
+
+use std::fs;
+use std::path::Path;
+
+use crate::core::discover::{Discovered, Found};
+use crate::core::layout::Layout;
+use crate::core::library::Library;
+use crate::core::store::Store;
+
+const FILES: &[(&str, &str)] = &[
+    (
+        "claude/MEMORY.md",
+        "# Memory\n\n## User\n- [User Preferences](user_prefs.md) - tea, no coffee\n\n## Project\n- [Auth Refactor](auth.md) - Backend auth migration status\n- [Release Process](release.md) - how a release is made\n",
+    ),
+    (
+        "claude/user_prefs.md",
+        "---\nname: User Preferences\ndescription: tea, no coffee\ntype: user\n---\n\nLikes tea.\n",
+    ),
+    (
+        "claude/auth.md",
+        "---\nname: Auth Refactor\ndescription: Backend auth migration status\ntype: project\nupdated: 2026-02-11\n---\n\n## Decision\nUse JWT with refresh token rotation.\n\n- access token: 15 minutes\n- see [the release](release.md) and [[User Preferences]]\n",
+    ),
+    (
+        "claude/release.md",
+        "---\nname: Release Process\ndescription: how a release is made\ntype: project\n---\n\nTag, build, publish.\n",
+    ),
+    (
+        "session/working-memory/overview.md",
+        "# Working Memory\n\n## Current Task\nThe shop.\n",
+    ),
+    (
+        "session/working-memory/detail/auth-design.md",
+        "# Auth design\n\n<!-- META:\n- created: 2026-01-02T00:00:00Z\n- keywords: [\"jwt\"]\n-->\n\nUse JWT.\n",
+    ),
+    (
+        "facts/facts/user.md",
+        "# User\n\n> Summary: likes tea\n\n- tea\n",
+    ),
+    (
+        "facts/episodes/2026-02.md",
+        "# Episodes 2026-02\n\n> Summary: fix, move\n\n## Logger leak\n- Summary: fix\n- Date: 2026-02-03\n\n## Move\n- Summary: move\n- Date: 2026-02-09\n",
+    ),
+    ("instructions/CLAUDE.md", "# Shop\n\nBe kind.\n"),
+];
+
+/// A directory with a store of several layouts.
+pub(crate) fn home() -> tempfile::TempDir {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    for (path, text) in FILES {
+        let path = home.path().join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(&path, text).expect("a file");
+    }
+    home
+}
+
+/// The library in it, every file as old as the epoch of the tests.
+pub(crate) fn library(home: &Path) -> Library {
+    let stores = [
+        ("claude", Layout::Index),
+        ("session", Layout::Session),
+        ("facts", Layout::Facts),
+        ("instructions", Layout::Instructions),
+    ];
+    let mut library = Library::load(Discovered {
+        stores: stores
+            .into_iter()
+            .map(|(name, layout)| Found {
+                store: Store::open(name, &home.join(name), Some(layout)).expect("opens"),
+                why: "a test".to_owned(),
+            })
+            .collect(),
+        problems: Vec::new(),
+    });
+    for shelf in &mut library.shelves {
+        let shelf = std::sync::Arc::get_mut(shelf).expect("not shared yet");
+        for memory in &mut shelf.memories {
+            memory.modified = 1;
+        }
+    }
+    library
+}

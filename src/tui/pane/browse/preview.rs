@@ -1,0 +1,322 @@
+//! What is beside the tree: the text of the row under the cursor, rendered or as it is written.
+
+use std::sync::Arc;
+
+use super::tree::Key;
+use crate::core::citation::{Citation, Part};
+use crate::core::layout::Layout;
+use crate::core::library::Library;
+use crate::core::memory::{Kind, Memory};
+use crate::core::store::Document;
+use crate::tui::chrome::count;
+use crate::tui::effect::{Effect, Target};
+use crate::tui::pane::Scene;
+use crate::tui::widget::age::{age, size};
+
+/// How the text is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Mode {
+    #[default]
+    Rendered,
+    Source,
+}
+
+/// What the preview is asked to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) target: Target,
+    pub(crate) part: Part,
+}
+
+/// A text with what is said above it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Sheet {
+    /// The title on the border.
+    pub(crate) title: String,
+    /// The type, for the badge.
+    pub(crate) category: Option<String>,
+    /// One line about it.
+    pub(crate) summary: String,
+    /// When, how large, which file.
+    pub(crate) facts: String,
+    /// Something to look at, such as a header that cannot be read.
+    pub(crate) problem: Option<String>,
+    /// The Markdown.
+    pub(crate) text: String,
+    /// The line of the file at which the text starts, from 1.
+    pub(crate) first_line: usize,
+    /// The whole file, for the source view.
+    pub(crate) source: String,
+}
+
+/// The text that is shown and where in it one is.
+#[derive(Debug)]
+pub(crate) struct Preview {
+    generation: u64,
+    wanted: Option<Wanted>,
+    /// What is shown and the file it was made of.
+    pub(crate) shown: Option<(Wanted, Document)>,
+    pub(crate) sheet: Sheet,
+    pub(crate) mode: Mode,
+    pub(crate) scroll: usize,
+    /// The link that Enter would follow.
+    pub(crate) link: Option<usize>,
+    pub(crate) page: super::page::Page,
+}
+
+impl Preview {
+    pub(crate) fn new() -> Self {
+        Self {
+            generation: 0,
+            wanted: None,
+            shown: None,
+            sheet: Sheet::default(),
+            mode: Mode::default(),
+            scroll: 0,
+            link: None,
+            page: super::page::Page::default(),
+        }
+    }
+
+    /// Asks for a text; what is shown stays until it is here.
+    pub(crate) fn want(&mut self, wanted: Wanted) -> Effect {
+        self.generation += 1;
+        let target = wanted.target.clone();
+        self.wanted = Some(wanted);
+        Effect::Read {
+            generation: self.generation,
+            target,
+        }
+    }
+
+    /// Shows a text that needs no reading.
+    pub(crate) fn show(&mut self, sheet: Sheet, scene: &Scene<'_>) {
+        self.generation += 1;
+        self.wanted = None;
+        self.shown = None;
+        if sheet.title != self.sheet.title {
+            self.rewind();
+        }
+        self.sheet = sheet;
+        self.lay_out(scene);
+    }
+
+    fn rewind(&mut self) {
+        self.scroll = 0;
+        self.link = None;
+    }
+
+    /// Takes a text that was asked for, unless something else is wanted by now.
+    pub(crate) fn read(&mut self, generation: u64, document: Document, scene: &Scene<'_>) {
+        if generation != self.generation {
+            return;
+        }
+        let Some(wanted) = self.wanted.clone() else {
+            return;
+        };
+        let same = self.shown.as_ref().is_some_and(|(old, _)| *old == wanted);
+        if !same {
+            self.rewind();
+        }
+        self.sheet = sheet(&wanted, &document, scene);
+        self.shown = Some((wanted, document));
+        self.lay_out(scene);
+    }
+
+    /// Says why a text that was asked for cannot be shown.
+    pub(crate) fn fail(&mut self, generation: u64, problem: &str, scene: &Scene<'_>) {
+        if generation != self.generation {
+            return;
+        }
+        self.shown = None;
+        self.rewind();
+        self.sheet = Sheet {
+            title: "cannot be read".to_owned(),
+            problem: Some(problem.to_owned()),
+            ..Sheet::default()
+        };
+        self.lay_out(scene);
+    }
+
+    /// Lays the text out anew, for another width or mode.
+    pub(crate) fn lay_out(&mut self, scene: &Scene<'_>) {
+        let area = scene.areas.preview_text();
+        self.page = super::page::Page::of(&self.sheet, self.mode, area.width, scene.theme);
+        self.scroll_to(self.scroll, usize::from(area.height));
+        let links = self.page.links();
+        self.link = self.link.filter(|link| *link < links);
+    }
+
+    /// Scrolls as far as there is text.
+    pub(crate) fn scroll_to(&mut self, line: usize, height: usize) {
+        let most = self.page.height().saturating_sub(height.max(1));
+        self.scroll = line.min(most);
+    }
+
+    /// The file that is shown, if it is the one at `key`.
+    pub(crate) fn document(&self, key: &Key) -> Option<&Document> {
+        let (wanted, document) = self.shown.as_ref()?;
+        let (Key::Memory(store, path) | Key::Entry(store, path, _)) = key else {
+            return None;
+        };
+        let is = Target::File {
+            store: store.clone(),
+            path: path.clone(),
+        };
+        (wanted.target == is).then_some(document)
+    }
+}
+
+/// The sheet of a file or of a part of it.
+fn sheet(wanted: &Wanted, document: &Document, scene: &Scene<'_>) -> Sheet {
+    let text = document.lossy().into_owned();
+    match &wanted.target {
+        Target::Context { store } => context(scene.library, store, &text),
+        Target::File { store, path } => {
+            let shelf = scene.library.shelf(store);
+            let layout = shelf.map_or(Layout::Index, |shelf| shelf.store.layout());
+            let rules = layout.rules();
+            let memory = rules.read(&rules.place(path), &text);
+            let listed = shelf.and_then(|shelf| shelf.memory(path));
+            let mut sheet = of_memory(&memory, &text);
+            let modified = listed.map_or(0, |listed| listed.modified);
+            sheet.facts = facts(&memory, modified, document.bytes.len(), scene.now);
+            sheet.problem = listed.and_then(|listed| listed.problem.clone());
+            if let Part::Entry(slug) = &wanted.part {
+                narrow(&mut sheet, &memory, &text, slug);
+            }
+            sheet.source = text;
+            sheet
+        }
+    }
+}
+
+fn of_memory(memory: &Memory, text: &str) -> Sheet {
+    let body = text.get(memory.body.clone()).unwrap_or(text);
+    let body = match memory.kind {
+        // An overview's title is on the border already.
+        Kind::Overview => body.trim_start_matches("# Working Memory\n"),
+        _ => body,
+    };
+    let blank = body.len() - body.trim_start_matches(['\n', '\r']).len();
+    let from = text.len() - body.len() + blank;
+    // A summary that only repeats how the body begins says nothing.
+    let begins = body[blank..].lines().take(6).any(|line| {
+        let line = line.trim_start_matches(['#', '-', ' ', '>']);
+        !memory.summary.is_empty() && line.contains(memory.summary.as_str())
+    });
+    Sheet {
+        title: memory.title.clone(),
+        category: memory.category.clone(),
+        summary: if begins {
+            String::new()
+        } else {
+            memory.summary.clone()
+        },
+        text: body[blank..].to_owned(),
+        first_line: text[..from].matches('\n').count() + 1,
+        ..Sheet::default()
+    }
+}
+
+/// Makes the sheet about one entry of the file.
+fn narrow(sheet: &mut Sheet, memory: &Memory, text: &str, slug: &str) {
+    let Some(entry) = memory.entries.iter().find(|entry| entry.slug() == slug) else {
+        return;
+    };
+    sheet.title.clone_from(&entry.title);
+    sheet.summary = String::new();
+    sheet.first_line = entry.line;
+    sheet.text = text.get(entry.span.clone()).unwrap_or_default().to_owned();
+}
+
+fn facts(memory: &Memory, modified: i64, bytes: usize, now: i64) -> String {
+    let mut facts = Vec::new();
+    match (&memory.updated, modified) {
+        (Some(day), _) => facts.push(format!("updated {day}")),
+        (None, 0) => {}
+        (None, modified) => match age(modified, now).as_str() {
+            "now" => facts.push("changed just now".to_owned()),
+            ago => facts.push(format!("changed {ago} ago")),
+        },
+    }
+    facts.push(size(bytes as u64));
+    facts.push(memory.path.clone());
+    if !memory.tags.is_empty() {
+        let tags: Vec<String> = memory.tags.iter().map(|tag| format!("#{tag}")).collect();
+        facts.push(tags.join(" "));
+    }
+    facts.join(" · ")
+}
+
+fn context(library: &Arc<Library>, store: &str, text: &str) -> Sheet {
+    let shelf = library.shelf(store);
+    let facts = shelf.map(|shelf| {
+        let mut facts = vec![
+            count(shelf.memories.len(), "memory", "memories"),
+            format!("{} layout", shelf.store.layout()),
+            shelf.store.root().path().display().to_string(),
+        ];
+        if shelf.broken() > 0 {
+            facts.push(format!("{} with problems", shelf.broken()));
+        }
+        facts.join(" · ")
+    });
+    Sheet {
+        title: format!("{store} · what the agent sees"),
+        summary: shelf.map(|shelf| shelf.why.clone()).unwrap_or_default(),
+        facts: facts.unwrap_or_default(),
+        problem: shelf.and_then(|shelf| shelf.failure.clone()),
+        text: if text.is_empty() {
+            "*Nothing of this store is put before an agent unasked.*".to_owned()
+        } else {
+            text.to_owned()
+        },
+        first_line: 1,
+        source: text.to_owned(),
+        ..Sheet::default()
+    }
+}
+
+/// The memory that a link in the text at `from` means.
+pub(crate) fn linked(library: &Library, from: &Key, target: &str) -> Option<Key> {
+    let (Key::Memory(here, file) | Key::Entry(here, file, _)) = from else {
+        return linked_from(library, None, target);
+    };
+    linked_from(library, Some((here, file)), target)
+}
+
+fn linked_from(library: &Library, from: Option<(&str, &str)>, target: &str) -> Option<Key> {
+    let Ok(citation) = target.parse::<Citation>();
+    let mut stores: Vec<&str> = citation.store.as_deref().into_iter().collect();
+    stores.extend(from.map(|(store, _)| store));
+    let all = library.shelves.iter().map(|shelf| shelf.store.name());
+    stores.extend(all);
+    let relative = from.and_then(|(_, file)| crate::core::link::resolved(file, &citation.path));
+    let slug = crate::core::memory::slug(&citation.path);
+    for name in stores {
+        let Some(shelf) = library.shelf(name) else {
+            continue;
+        };
+        let found = shelf.memories.iter().find(|memory| {
+            Some(&memory.path) == relative.as_ref()
+                || memory.path == citation.path
+                || memory.title == citation.path
+                || crate::core::memory::stem(&memory.path) == citation.path
+                || (!slug.is_empty()
+                    && crate::core::memory::slug(crate::core::memory::stem(&memory.path)) == slug)
+        });
+        if let Some(memory) = found {
+            let entry = match &citation.part {
+                Part::Entry(slug) if memory.entries.iter().any(|e| e.slug() == *slug) => slug,
+                _ => return Some(Key::Memory(name.to_owned(), memory.path.clone())),
+            };
+            return Some(Key::Entry(
+                name.to_owned(),
+                memory.path.clone(),
+                entry.clone(),
+            ));
+        }
+    }
+    None
+}

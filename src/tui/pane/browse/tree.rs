@@ -1,0 +1,557 @@
+//! The library as the rows of a tree: what is shown, in which order, and what is folded.
+//!
+//! Rows name things by their place in the library, so that ten thousand of them cost little;
+//! what outlives a library (the selection, marks, folds) is kept by [`Key`].
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::core::layout::{Layout, index};
+use crate::core::library::{Library, Shelf};
+use crate::core::memory::{Kind, Memory};
+
+/// What a row is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Node {
+    /// A store.
+    Store(usize),
+    /// A group of a store; the number is the place in [`Tree::groups`].
+    Group(usize, usize),
+    /// A memory: store and place in it.
+    Memory(usize, usize),
+    /// An entry of a memory.
+    Entry(usize, usize, usize),
+    /// All instruction files.
+    Instructions,
+    /// All logs.
+    Sessions,
+    /// The logs of an agent; the number is its first bundle.
+    Agent(usize),
+    /// The logs of an agent in a project.
+    Bundle(usize),
+    /// A log.
+    Log(usize, usize),
+}
+
+/// What a row is about, in words that a newer library understands too.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Key {
+    Store(String),
+    Group(String, String),
+    Memory(String, String),
+    Entry(String, String, String),
+    Instructions,
+    Sessions,
+    Agent(String),
+    Bundle(String, String),
+    Log(String),
+}
+
+/// Whether what is below a row is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fold {
+    Open,
+    Closed,
+}
+
+impl Fold {
+    /// The other one.
+    pub(crate) fn toggled(self) -> Self {
+        match self {
+            Self::Open => Self::Closed,
+            Self::Closed => Self::Open,
+        }
+    }
+}
+
+/// One row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) node: Node,
+    pub(crate) depth: u16,
+    /// Of a row that has others below it.
+    pub(crate) fold: Option<Fold>,
+    /// How many memories or logs are below it.
+    pub(crate) count: usize,
+}
+
+/// The order of memories in their group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Sort {
+    #[default]
+    Name,
+    Age,
+    Size,
+}
+
+impl Sort {
+    /// The next one.
+    pub(crate) fn next(self) -> Self {
+        match self {
+            Self::Name => Self::Age,
+            Self::Age => Self::Size,
+            Self::Size => Self::Name,
+        }
+    }
+
+    /// What people call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Age => "age",
+            Self::Size => "size",
+        }
+    }
+}
+
+/// What a person wants to see of the library.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wish {
+    /// What was folded and unfolded by hand.
+    pub(crate) folds: HashMap<Key, Fold>,
+    /// Words that every shown row must have, lower case.
+    pub(crate) filter: Vec<String>,
+    pub(crate) sort: Sort,
+}
+
+/// The rows, and the groups that they name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Tree {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) groups: Vec<Group>,
+}
+
+/// A group of memories: an index section, a type, a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Group {
+    pub(crate) label: String,
+    /// The whole path of a folder; the label of anything else.
+    pub(crate) path: String,
+    /// The type, where the group is one.
+    pub(crate) category: Option<String>,
+}
+
+/// A store of more memories than this opens with its groups folded.
+const MANY: usize = 60;
+
+impl Tree {
+    /// The tree of a library.
+    pub(crate) fn of(library: &Library, wish: &Wish) -> Self {
+        let mut building = Building {
+            library,
+            wish,
+            tree: Self::default(),
+        };
+        for (at, shelf) in library.shelves.iter().enumerate() {
+            if shelf.store.layout() != Layout::Instructions {
+                building.store(at, shelf);
+            }
+        }
+        building.instructions();
+        building.sessions();
+        building.tree
+    }
+
+    /// What a row is about, for later.
+    pub(crate) fn key(&self, library: &Library, row: &Row) -> Key {
+        let store = |at: usize| library.shelves[at].store.name().to_owned();
+        let memory = |at: usize, of: usize| library.shelves[at].memories[of].path.clone();
+        match row.node {
+            Node::Store(at) => Key::Store(store(at)),
+            Node::Group(at, group) => Key::Group(store(at), self.groups[group].path.clone()),
+            Node::Memory(at, of) => Key::Memory(store(at), memory(at, of)),
+            Node::Entry(at, of, entry) => {
+                let slug = library.shelves[at].memories[of].entries[entry].slug();
+                Key::Entry(store(at), memory(at, of), slug)
+            }
+            Node::Instructions => Key::Instructions,
+            Node::Sessions => Key::Sessions,
+            Node::Agent(first) => Key::Agent(library.logs[first].agent.name().to_owned()),
+            Node::Bundle(at) => Key::Bundle(
+                library.logs[at].agent.name().to_owned(),
+                library.logs[at].project.clone(),
+            ),
+            Node::Log(at, log) => {
+                Key::Log(library.logs[at].logs[log].file.path.display().to_string())
+            }
+        }
+    }
+
+    /// Where the row with this key is.
+    pub(crate) fn find(&self, library: &Library, key: &Key) -> Option<usize> {
+        self.rows.iter().position(|row| self.is(library, row, key))
+    }
+
+    /// Whether a row has this key; compares in place, since a tree has many rows.
+    fn is(&self, library: &Library, row: &Row, key: &Key) -> bool {
+        let store = |at: usize, name: &str| library.shelves[at].store.name() == name;
+        let memory = |at: usize, of: usize| library.shelves[at].memories[of].path.as_str();
+        match (row.node, key) {
+            (Node::Store(at), Key::Store(name)) => store(at, name),
+            (Node::Group(at, group), Key::Group(name, path)) => {
+                store(at, name) && self.groups[group].path == *path
+            }
+            (Node::Memory(at, of), Key::Memory(name, path)) => {
+                memory(at, of) == path && store(at, name)
+            }
+            (Node::Entry(at, of, _), Key::Entry(_, path, _)) if memory(at, of) != path => false,
+            (Node::Memory(..) | Node::Store(_) | Node::Group(..), _) => false,
+            _ => self.key(library, row) == *key,
+        }
+    }
+}
+
+struct Building<'a> {
+    library: &'a Library,
+    wish: &'a Wish,
+    tree: Tree,
+}
+
+impl Building<'_> {
+    fn push(&mut self, node: Node, depth: u16) -> usize {
+        self.tree.rows.push(Row {
+            node,
+            depth,
+            fold: None,
+            count: 0,
+        });
+        self.tree.rows.len() - 1
+    }
+
+    /// Makes a row one that can be folded; answers whether it is open.
+    fn foldable(&mut self, at: usize, count: usize, unless_said: Fold) -> bool {
+        let row = self.tree.rows[at];
+        let fold = if self.wish.filter.is_empty() {
+            let key = self.tree.key(self.library, &row);
+            let said = self.wish.folds.get(&key).copied();
+            said.unwrap_or(unless_said)
+        } else {
+            Fold::Open
+        };
+        let row = &mut self.tree.rows[at];
+        row.fold = Some(fold);
+        row.count = count;
+        fold == Fold::Open
+    }
+
+    fn shows(&self, memory: &Memory, entries: &[&str]) -> bool {
+        let said = |word: &String| {
+            let has = |text: &str| contains(text, word);
+            has(&memory.title)
+                || has(&memory.path)
+                || has(&memory.summary)
+                || memory.category.as_deref().is_some_and(has)
+                || entries.iter().any(|title| has(title))
+        };
+        self.wish.filter.iter().all(said)
+    }
+
+    /// The memories of a store that are shown, sorted.
+    fn members(&self, shelf: &Shelf) -> Vec<usize> {
+        let memories = &shelf.memories;
+        let mut members: Vec<usize> = (0..memories.len())
+            .filter(|at| {
+                let memory = &memories[*at];
+                if self.wish.filter.is_empty() {
+                    return true;
+                }
+                let titles: Vec<&str> = memory.entries.iter().map(|e| e.title.as_str()).collect();
+                self.shows(memory, &titles)
+            })
+            .collect();
+        match self.wish.sort {
+            Sort::Name => members.sort_by_cached_key(|at| memories[*at].title.to_lowercase()),
+            Sort::Age => members.sort_by_key(|at| std::cmp::Reverse(memories[*at].modified)),
+            Sort::Size => members.sort_by_key(|at| std::cmp::Reverse(memories[*at].size)),
+        }
+        members
+    }
+
+    fn store(&mut self, at: usize, shelf: &Shelf) {
+        let members = self.members(shelf);
+        if members.is_empty() && !self.wish.filter.is_empty() {
+            return;
+        }
+        let row = self.push(Node::Store(at), 0);
+        if !self.foldable(row, members.len(), Fold::Open) {
+            return;
+        }
+        let groups = if shelf.memories.len() > MANY {
+            Fold::Closed
+        } else {
+            Fold::Open
+        };
+        let mut grouped: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
+        for of in members {
+            let memory = &shelf.memories[of];
+            match group_of(shelf.store.layout(), memory) {
+                Some(group) => grouped.entry(group).or_default().push(of),
+                None => self.memory((at, of), 1),
+            }
+        }
+        let mut open: Vec<(String, bool)> = Vec::new();
+        for ((_, path), members) in grouped {
+            let depth = self.folder(at, &path, (members.len(), groups), &mut open);
+            if let Some(depth) = depth {
+                for of in members {
+                    self.memory((at, of), depth);
+                }
+            }
+        }
+    }
+
+    /// Rows for a group and for the folders above it that are not there yet; the depth of
+    /// what is in it, if it is open.
+    fn folder(
+        &mut self,
+        at: usize,
+        path: &str,
+        (count, unless_said): (usize, Fold),
+        open: &mut Vec<(String, bool)>,
+    ) -> Option<u16> {
+        let layout = self.library.shelves[at].store.layout();
+        let mut above = String::new();
+        let mut depth = 1;
+        let parts: Vec<&str> = match layout {
+            Layout::Index => vec![path],
+            _ => path.split('/').collect(),
+        };
+        for (number, part) in parts.iter().enumerate() {
+            if !above.is_empty() {
+                above.push('/');
+            }
+            above.push_str(part);
+            let known = open.iter().find(|(known, _)| *known == above);
+            let is_open = match known {
+                Some((_, is_open)) => *is_open,
+                None => {
+                    self.tree.groups.push(Group {
+                        label: (*part).to_owned(),
+                        path: above.clone(),
+                        category: (layout == Layout::Index).then(|| part.to_lowercase()),
+                    });
+                    let group = self.tree.groups.len() - 1;
+                    let row = self.push(Node::Group(at, group), depth);
+                    let count = if number + 1 == parts.len() { count } else { 0 };
+                    let is_open = self.foldable(row, count, unless_said);
+                    open.push((above.clone(), is_open));
+                    is_open
+                }
+            };
+            if !is_open {
+                return None;
+            }
+            depth += 1;
+        }
+        Some(depth)
+    }
+
+    fn memory(&mut self, (at, of): (usize, usize), depth: u16) {
+        let row = self.push(Node::Memory(at, of), depth);
+        let entries = &self.library.shelves[at].memories[of].entries;
+        if entries.len() < 2 {
+            return;
+        }
+        let filtered = !self.wish.filter.is_empty();
+        if self.foldable(row, entries.len(), Fold::Closed) && !filtered {
+            for entry in 0..entries.len() {
+                self.push(Node::Entry(at, of, entry), depth + 1);
+            }
+        } else if filtered {
+            let key = self.tree.key(self.library, &self.tree.rows[row]);
+            let said = self.wish.folds.get(&key).copied();
+            self.tree.rows[row].fold = Some(said.unwrap_or(Fold::Closed));
+        }
+    }
+
+    fn instructions(&mut self) {
+        let mut files: Vec<(usize, usize)> = Vec::new();
+        for (at, shelf) in self.library.shelves.iter().enumerate() {
+            if shelf.store.layout() == Layout::Instructions {
+                files.extend(self.members(shelf).into_iter().map(|of| (at, of)));
+            }
+        }
+        if files.is_empty() {
+            return;
+        }
+        let row = self.push(Node::Instructions, 0);
+        if self.foldable(row, files.len(), Fold::Closed) {
+            for file in files {
+                self.memory(file, 1);
+            }
+        }
+    }
+
+    fn sessions(&mut self) {
+        let shown = |at: usize| -> Vec<usize> {
+            let logs = &self.library.logs[at].logs;
+            let words = &self.wish.filter;
+            (0..logs.len())
+                .filter(|log| words.iter().all(|word| contains(&logs[*log].title, word)))
+                .collect()
+        };
+        let bundles: Vec<(usize, Vec<usize>)> = (0..self.library.logs.len())
+            .map(|at| (at, shown(at)))
+            .filter(|(_, logs)| !logs.is_empty())
+            .collect();
+        let count = |bundles: &[(usize, Vec<usize>)]| -> usize {
+            bundles.iter().map(|(_, logs)| logs.len()).sum()
+        };
+        if bundles.is_empty() {
+            return;
+        }
+        let row = self.push(Node::Sessions, 0);
+        if !self.foldable(row, count(&bundles), Fold::Closed) {
+            return;
+        }
+        let agent = |at: usize| self.library.logs[at].agent;
+        for same in bundles.chunk_by(|a, b| agent(a.0) == agent(b.0)) {
+            let row = self.push(Node::Agent(same[0].0), 1);
+            if !self.foldable(row, count(same), Fold::Closed) {
+                continue;
+            }
+            for (at, logs) in same {
+                let row = self.push(Node::Bundle(*at), 2);
+                if self.foldable(row, logs.len(), Fold::Closed) {
+                    for log in logs {
+                        self.push(Node::Log(*at, *log), 3);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether `text` has `word`, which is lower case, in any case.
+fn contains(text: &str, word: &str) -> bool {
+    if text.is_ascii() && word.is_ascii() {
+        let (text, word) = (text.as_bytes(), word.as_bytes());
+        return word.is_empty()
+            || text
+                .windows(word.len())
+                .any(|window| window.eq_ignore_ascii_case(word));
+    }
+    text.to_lowercase().contains(word)
+}
+
+/// The group of a memory, with its rank among the groups; `None` directly below the store.
+pub(super) fn group_of(layout: Layout, memory: &Memory) -> Option<(usize, String)> {
+    match layout {
+        Layout::Index => {
+            if let Some((folder, _)) = memory.path.rsplit_once('/') {
+                return Some((index::TYPES.len() + 1, format!("{folder}/")));
+            }
+            let category = memory.category.as_deref().unwrap_or_default();
+            let known = index::TYPES.iter().position(|(name, _)| *name == category);
+            Some(match known {
+                Some(at) => (at, capital(index::TYPES[at].0)),
+                None => (index::TYPES.len(), "Other".to_owned()),
+            })
+        }
+        _ if memory.kind != Kind::Memory => None,
+        _ => {
+            let (folder, _) = memory.path.rsplit_once('/')?;
+            let rules = layout.rules();
+            let rank = rules.rank(&rules.place(&memory.path));
+            Some((usize::from(rank), folder.to_owned()))
+        }
+    }
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::pane::browse::fixture;
+
+    fn lines(library: &Library, wish: &Wish) -> Vec<String> {
+        let tree = Tree::of(library, wish);
+        tree.rows
+            .iter()
+            .map(|row| {
+                let fold = match row.fold {
+                    Some(Fold::Open) => "▾",
+                    Some(Fold::Closed) => "▸",
+                    None => "·",
+                };
+                let key = match tree.key(library, row) {
+                    Key::Store(name) | Key::Agent(name) => name,
+                    Key::Group(_, path) | Key::Memory(_, path) => path,
+                    Key::Entry(_, _, slug) => format!("#{slug}"),
+                    other => format!("{other:?}").to_lowercase(),
+                };
+                format!("{}{fold}{key}", "  ".repeat(usize::from(row.depth)))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_layout_has_its_groups() {
+        let home = fixture::home();
+        let library = fixture::library(home.path());
+        assert_eq!(
+            lines(&library, &Wish::default()),
+            [
+                "▾claude",
+                "  ▾User",
+                "    ·user_prefs.md",
+                "  ▾Project",
+                "    ·auth.md",
+                "    ·release.md",
+                "▾session",
+                "  ·overview.md",
+                "  ▾detail",
+                "    ·detail/auth-design.md",
+                "▾facts",
+                "  ▾facts",
+                "    ·facts/user.md",
+                "  ▾episodes",
+                "    ▸episodes/2026-02.md",
+                "▸instructions",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_filter_opens_what_it_finds_and_hides_the_rest() {
+        let home = fixture::home();
+        let library = fixture::library(home.path());
+        let wish = Wish {
+            filter: vec!["auth".to_owned()],
+            ..Wish::default()
+        };
+        assert_eq!(
+            lines(&library, &wish),
+            [
+                "▾claude",
+                "  ▾Project",
+                "    ·auth.md",
+                "▾session",
+                "  ▾detail",
+                "    ·detail/auth-design.md",
+            ]
+        );
+    }
+
+    #[test]
+    fn folds_hold_and_rows_are_found_again() {
+        let home = fixture::home();
+        let library = fixture::library(home.path());
+        let mut wish = Wish::default();
+        let group = Key::Group("claude".to_owned(), "Project".to_owned());
+        wish.folds.insert(group.clone(), Fold::Closed);
+        let month = Key::Memory("facts".to_owned(), "episodes/2026-02.md".to_owned());
+        wish.folds.insert(month, Fold::Open);
+        let tree = Tree::of(&library, &wish);
+        assert!(lines(&library, &wish).contains(&"  ▸Project".to_owned()));
+        assert!(lines(&library, &wish).contains(&"      ·#logger-leak".to_owned()));
+        for (at, row) in tree.rows.iter().enumerate() {
+            let key = tree.key(&library, row);
+            assert_eq!(tree.find(&library, &key), Some(at), "{key:?}");
+        }
+    }
+}

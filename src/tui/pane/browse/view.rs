@@ -1,0 +1,164 @@
+//! How the tree and the preview are drawn.
+
+use ratatui::Frame;
+use ratatui::layout::{Alignment, Rect};
+use ratatui::text::{Line, Span, Text};
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::Browse;
+use super::list::Cursor;
+use super::preview::Mode;
+use crate::tui::action::Action;
+use crate::tui::cells::{cut, visible};
+use crate::tui::chrome::{Keys, bordered};
+use crate::tui::keymap::Place;
+use crate::tui::layout::{Focus, inside};
+use crate::tui::pane::Scene;
+use crate::tui::theme::Role;
+
+impl Browse {
+    fn keys(&self, focus: Focus) -> Keys {
+        if self.focus == focus {
+            Keys::Here
+        } else {
+            Keys::Elsewhere
+        }
+    }
+
+    pub(super) fn view_tree(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        let theme = scene.theme;
+        let area = scene.areas.tree;
+        let mut block = bordered(theme, self.keys(Focus::Tree))
+            .title(Span::styled(" memory ", theme.style(Role::Title)));
+        if !self.marks.is_empty() {
+            block = block.title_bottom(
+                Line::from(Span::styled(
+                    format!(" {} marked ", self.marks.len()),
+                    theme.style(Role::Accent),
+                ))
+                .right_aligned(),
+            );
+        }
+        if let Some(filter) = &self.filter {
+            let room = area.width.saturating_sub(20);
+            let (typed, _) = filter.line(theme, room);
+            let mut title = vec![Span::styled(" filter ❯ ", theme.style(Role::Accent))];
+            title.extend(typed.spans);
+            title.push(Span::raw(" "));
+            block = block.title(Line::from(title).right_aligned());
+        }
+        let rows = inside(area);
+        frame.render_widget(block, area);
+        if self.tree.rows.is_empty() {
+            self.view_nothing(frame, rows, scene);
+            return;
+        }
+        let width = usize::from(rows.width);
+        let window = self
+            .cursor
+            .window(usize::from(rows.height), self.tree.rows.len());
+        for (at, y) in window.zip(rows.top()..rows.bottom()) {
+            let cursor = if at == self.cursor.selected {
+                Cursor::Here
+            } else {
+                Cursor::Elsewhere
+            };
+            let line = self.line(&self.tree.rows[at], cursor, scene, width);
+            frame.render_widget(line, Rect::new(rows.x, y, rows.width, 1));
+        }
+        self.view_filter_cursor(frame, scene);
+    }
+
+    /// The terminal's own cursor stands in the filter while it is typed.
+    fn view_filter_cursor(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        let Some(filter) = self.filter.as_ref().filter(|_| self.typing) else {
+            return;
+        };
+        let area = scene.areas.tree;
+        let room = area.width.saturating_sub(20);
+        let (line, column) = filter.line(scene.theme, room);
+        let width = u16::try_from(line.width()).unwrap_or(room);
+        let x = (area.right().saturating_sub(2 + width)).saturating_add(column);
+        frame.set_cursor_position((x.min(area.right().saturating_sub(1)), area.y));
+    }
+
+    /// An empty tree says what would be here.
+    fn view_nothing(&self, frame: &mut Frame<'_>, area: Rect, scene: &Scene<'_>) {
+        let theme = scene.theme;
+        let key = |action| {
+            let key = scene.keymap.key(Place::Tree, action).unwrap_or_default();
+            Span::styled(key, theme.style(Role::KeyHint))
+        };
+        let text = if !self.loaded {
+            Text::from("reading…")
+        } else if self.filter.is_some() {
+            Text::from(vec![
+                Line::from("Nothing here has these words."),
+                Line::from("Esc shows everything again."),
+            ])
+        } else {
+            Text::from(vec![
+                Line::from("No memory was found here."),
+                Line::default(),
+                Line::from(
+                    "A project's agents keep it in .memory/, in memory/, or in their own directories.",
+                ),
+                Line::default(),
+                Line::from(vec![
+                    Span::raw("`tome --all` shows every store on this machine, "),
+                    key(Action::Reload),
+                    Span::raw(" looks again, "),
+                    key(Action::Help),
+                    Span::raw(" explains the keys."),
+                ]),
+            ])
+        };
+        let text = text.style(theme.style(Role::Muted));
+        let paragraph = Paragraph::new(text)
+            .wrap(Wrap { trim: true })
+            .alignment(Alignment::Center);
+        let top = area.height / 4;
+        let middle = Rect {
+            y: area.y + top,
+            height: area.height - top,
+            ..area
+        };
+        frame.render_widget(paragraph, middle);
+    }
+
+    pub(super) fn view_preview(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        let theme = scene.theme;
+        let area = scene.areas.preview;
+        let sheet = &self.preview.sheet;
+        let mut block = bordered(theme, self.keys(Focus::Preview));
+        if !sheet.title.is_empty() {
+            let room = usize::from(area.width.saturating_sub(20));
+            block = block.title(Span::styled(
+                format!(" {} ", cut(&visible(&sheet.title), room)),
+                theme.style(Role::Title),
+            ));
+        }
+        if let Some(category) = &sheet.category {
+            let badge = Span::styled(
+                format!(" {} ", visible(category)),
+                theme.badge(Some(category)),
+            );
+            block = block.title(Line::from(badge).right_aligned());
+        }
+        let text = scene.areas.preview_text();
+        let height = usize::from(text.height);
+        let lines = self.preview.page.height();
+        if lines > height {
+            let last = (self.preview.scroll + height).min(lines);
+            let place = format!(" {}–{last}/{lines} ", self.preview.scroll + 1);
+            let place = Span::styled(place, theme.style(Role::Muted));
+            block = block.title_bottom(Line::from(place).right_aligned());
+        }
+        if self.preview.mode == Mode::Source {
+            let word = Span::styled(" source ", theme.style(Role::Muted));
+            block = block.title_bottom(Line::from(word));
+        }
+        frame.render_widget(block, area);
+        self.preview.page.view(frame, text, self.preview.scroll);
+    }
+}

@@ -1,0 +1,356 @@
+//! Edit: the text of one memory, its header checked as it is typed, saved through a diff.
+//!
+//! Every change of the text is kept in the data directory until it is saved, so that neither a
+//! crash nor leaving the editor loses it.
+
+use std::time::Duration;
+
+use ratatui::Frame;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::{Answer, Pane, Scene, Step, Toast};
+use crate::core::layout::{Layout, index};
+use crate::core::memory::Memory;
+use crate::core::unsaved::Unsaved;
+use crate::tui::action::Action;
+use crate::tui::cells::{cut, visible};
+use crate::tui::chrome::{count, two_ends};
+use crate::tui::effect::{Effect, Request};
+use crate::tui::event::Event;
+use crate::tui::highlight::Language;
+use crate::tui::keymap::Place;
+use crate::tui::theme::Role;
+use crate::tui::widget::editor::{Caret, Editor as Widget, EditorOutcome, Place as At};
+
+/// How long a description may be before an agent's index suffers.
+const LONG_DESCRIPTION: usize = 160;
+
+/// The editor of one file.
+#[derive(Debug)]
+pub(crate) struct Editor {
+    /// The file, what it held when it was opened, and what was typed last.
+    subject: Unsaved,
+    widget: Widget,
+    check: Check,
+}
+
+/// What the header says, and what is wrong with it.
+#[derive(Debug, Default)]
+struct Check {
+    category: Option<String>,
+    trouble: Option<String>,
+    /// The line that the index will have of it.
+    index_line: Option<String>,
+}
+
+impl Editor {
+    /// Opens a text, with the cursor on `line`, from 0.
+    pub(crate) fn open(subject: Unsaved, line: usize, scene: &Scene<'_>) -> Self {
+        let widget = Self::widget(&subject, scene);
+        let mut editor = Self {
+            check: Check::default(),
+            widget,
+            subject,
+        };
+        let line = match line {
+            0 if editor.subject.base.is_none() => editor.widget.lines().len().saturating_sub(1),
+            0 => first_line_of_body(&editor.subject),
+            line => line,
+        };
+        editor.widget.go_to(At::new(line, 0));
+        editor.look();
+        editor
+    }
+
+    fn widget(subject: &Unsaved, scene: &Scene<'_>) -> Widget {
+        let widget = Widget::open(subject.text.as_bytes()).unwrap_or_else(|_| {
+            // What is not text never becomes a subject; an empty editor harms nobody.
+            Widget::open(b"").expect("no bytes are text")
+        });
+        let language = Language::of(&subject.path);
+        let mut widget = widget.with_colours(scene.syntaxes.clone(), &language);
+        let area = text_area(scene);
+        widget.resize(area.width, area.height);
+        widget
+    }
+
+    fn is_modified(&self) -> bool {
+        self.subject.base.as_ref() != Some(&self.subject.text)
+    }
+
+    /// Takes the text over from the widget and checks its header.
+    fn look(&mut self) {
+        self.subject.text = self.widget.text();
+        let rules = self.subject.layout.rules();
+        let memory = rules.read(&rules.place(&self.subject.path), &self.subject.text);
+        self.check = check(self.subject.layout, &memory);
+    }
+
+    fn changed(&mut self, scene: &Scene<'_>) -> Vec<Step> {
+        self.look();
+        self.subject.time = scene.now;
+        let subject = self.subject.clone();
+        vec![Step::Do(if self.is_modified() {
+            Effect::Keep(subject)
+        } else {
+            Effect::Forget(subject)
+        })]
+    }
+
+    fn after(&mut self, outcome: EditorOutcome, scene: &Scene<'_>) -> Vec<Step> {
+        match outcome {
+            EditorOutcome::None | EditorOutcome::Unused => Vec::new(),
+            EditorOutcome::Changed => self.changed(scene),
+            EditorOutcome::Copied(text) => vec![Step::Do(Effect::Copy(text))],
+            EditorOutcome::Cut(text) => {
+                let mut steps = self.changed(scene);
+                steps.push(Step::Do(Effect::Copy(text)));
+                steps
+            }
+            EditorOutcome::Save | EditorOutcome::SaveAndLeave => self.save(),
+            EditorOutcome::Leave => self.leave(scene),
+            EditorOutcome::Discard => self.discard(),
+            EditorOutcome::Message(text) => vec![Step::Say(Toast::done(text))],
+        }
+    }
+
+    fn save(&self) -> Vec<Step> {
+        if !self.is_modified() {
+            return vec![Step::Say(Toast::done("Nothing was changed"))];
+        }
+        vec![Step::Plan(Box::new(Request::Save(self.subject.clone())))]
+    }
+
+    /// Leaves; text that is not saved waits.
+    fn leave(&self, scene: &Scene<'_>) -> Vec<Step> {
+        if !self.is_modified() {
+            return vec![Step::Close];
+        }
+        let key = scene
+            .keymap
+            .key(Place::Tree, Action::Edit)
+            .unwrap_or_default();
+        vec![
+            Step::Close,
+            Step::Tell(Box::new(Event::Parked(self.subject.clone()))),
+            Step::Say(Toast::trouble(format!(
+                "{} is not saved; {key} goes on with it",
+                self.subject.path
+            ))),
+        ]
+    }
+
+    fn discard(&self) -> Vec<Step> {
+        vec![
+            Step::Close,
+            Step::Do(Effect::Forget(self.subject.clone())),
+            Step::Say(Toast::done("Nothing was saved")),
+        ]
+    }
+
+    fn is_about(&self, other: &Unsaved) -> bool {
+        self.subject.root == other.root && self.subject.path == other.path
+    }
+
+    fn take(&mut self, text: Unsaved, scene: &Scene<'_>) {
+        let at = self.widget.cursor();
+        self.subject = text;
+        self.widget = Self::widget(&self.subject, scene);
+        self.widget.go_to(at);
+        self.look();
+    }
+}
+
+fn time(scene: &Scene<'_>) -> Duration {
+    Duration::from_millis(u64::try_from(scene.now).unwrap_or(0))
+}
+
+/// The text is above the line that tells of the header.
+fn text_area(scene: &Scene<'_>) -> Rect {
+    let body = scene.areas.body;
+    Rect {
+        height: body.height.saturating_sub(1),
+        ..body
+    }
+}
+
+fn first_line_of_body(subject: &Unsaved) -> usize {
+    let rules = subject.layout.rules();
+    let memory = rules.read(&rules.place(&subject.path), &subject.text);
+    let body = memory.body.start.min(subject.text.len());
+    let head = subject.text.get(..body).unwrap_or_default();
+    let rest = subject.text.get(body..).unwrap_or_default();
+    let blank = rest.len() - rest.trim_start_matches(['\n', '\r']).len();
+    head.matches('\n').count() + rest[..blank].matches('\n').count()
+}
+
+fn check(layout: Layout, memory: &Memory) -> Check {
+    if layout != Layout::Index || memory.path == index::INDEX {
+        return Check {
+            category: memory.category.clone(),
+            trouble: memory.problem.clone(),
+            index_line: None,
+        };
+    }
+    let category = memory.category.as_deref().unwrap_or_default();
+    let known = index::TYPES.iter().any(|(name, _)| *name == category);
+    let length = memory.summary.chars().count();
+    let trouble = if let Some(problem) = &memory.problem {
+        Some(problem.clone())
+    } else if !known {
+        let names: Vec<&str> = index::TYPES.iter().map(|(name, _)| *name).collect();
+        Some(match category {
+            "" => format!("no type: {}", names.join(", ")),
+            other => format!("type '{other}' is none of {}", names.join(", ")),
+        })
+    } else if memory.summary.is_empty() {
+        Some("no description: the index shows the file's name instead".to_owned())
+    } else if length > LONG_DESCRIPTION {
+        Some(format!(
+            "the description has {length} letters; over {LONG_DESCRIPTION} it crowds the index"
+        ))
+    } else {
+        None
+    };
+    let listed = index::generated(std::slice::from_ref(memory));
+    Check {
+        category: memory.category.clone(),
+        trouble,
+        index_line: listed
+            .lines()
+            .find(|line| line.starts_with("- ["))
+            .map(str::to_owned),
+    }
+}
+
+impl Pane for Editor {
+    fn place(&self) -> Place {
+        Place::Editor
+    }
+
+    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
+        Answer::Used(match action {
+            Action::Save => self.save(),
+            Action::EditOutside => vec![Step::Do(Effect::Lend(self.subject.clone()))],
+            Action::Discard => self.discard(),
+            // The editor itself knows what Escape leaves: a question, a selection, a mode, or it.
+            Action::Back => {
+                let escape = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);
+                return Answer::Used(self.key(escape, scene));
+            }
+            _ => return Answer::Unused,
+        })
+    }
+
+    fn key(&mut self, key: KeyEvent, scene: &Scene<'_>) -> Vec<Step> {
+        let outcome = self.widget.key(key, time(scene));
+        self.after(outcome, scene)
+    }
+
+    fn paste(&mut self, text: &str, scene: &Scene<'_>) -> Vec<Step> {
+        let outcome = self.widget.paste(text, time(scene));
+        self.after(outcome, scene)
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
+        let outcome = self.widget.mouse(mouse, text_area(scene), time(scene));
+        self.after(outcome, scene)
+    }
+
+    fn hear(&mut self, event: &Event, scene: &Scene<'_>) -> Vec<Step> {
+        match event {
+            Event::Committed {
+                request,
+                result: Ok(_),
+            } => match &**request {
+                Request::Save(saved) if self.is_about(saved) => {
+                    vec![Step::Close, Step::Do(Effect::Forget(self.subject.clone()))]
+                }
+                _ => Vec::new(),
+            },
+            Event::Resolved(text) if self.is_about(text) => {
+                self.take(text.clone(), scene);
+                let mut steps = self.changed(scene);
+                steps.extend(self.save());
+                steps
+            }
+            Event::Lent {
+                subject,
+                result: Ok(text),
+            } if self.is_about(subject) => {
+                let text = Unsaved {
+                    text: text.clone(),
+                    ..self.subject.clone()
+                };
+                self.take(text, scene);
+                let mut steps = self.changed(scene);
+                steps.extend(self.save());
+                steps
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn resize(&mut self, scene: &Scene<'_>) {
+        let area = text_area(scene);
+        self.widget.resize(area.width, area.height);
+    }
+
+    fn title(&self, _scene: &Scene<'_>) -> Option<String> {
+        let dot = if self.is_modified() { " ●" } else { "" };
+        Some(format!("edit · {}{dot}", self.subject.path))
+    }
+
+    fn facts(&self) -> Option<String> {
+        let lines = count(self.widget.lines().len(), "line", "lines");
+        let ending = self.widget.line_ending();
+        Some(match &self.check.category {
+            Some(category) => format!("{category} · {lines} · {ending}"),
+            None => format!("{lines} · {ending}"),
+        })
+    }
+
+    fn unsaved(&self) -> Option<Unsaved> {
+        self.is_modified().then(|| self.subject.clone())
+    }
+
+    fn fills(&self) -> bool {
+        true
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        let theme = scene.theme;
+        let area = text_area(scene);
+        frame.render_widget(self.widget.view(theme, Caret::Terminal), area);
+        if let Some(position) = self.widget.caret(area) {
+            frame.set_cursor_position(position);
+        }
+        let body = scene.areas.body;
+        let line = Rect {
+            y: body.bottom().saturating_sub(1),
+            height: 1.min(body.height),
+            ..body
+        };
+        let width = usize::from(line.width);
+        let left = match &self.check.trouble {
+            Some(trouble) => Span::styled(
+                format!(" ! {}", cut(trouble, width.saturating_sub(4))),
+                theme.style(Role::Warn),
+            ),
+            None => Span::styled(" ✓ header", theme.style(Role::Muted)),
+        };
+        let mut spans = vec![left];
+        if self.check.trouble.is_none()
+            && let Some(index_line) = &self.check.index_line
+        {
+            spans.push(Span::styled(
+                format!("   index  {}", visible(index_line)),
+                theme.style(Role::Muted),
+            ));
+        }
+        let told = two_ends(spans, Vec::new(), width, theme.style(Role::Text));
+        frame.render_widget(Line::from(told), line);
+    }
+}

@@ -1,0 +1,320 @@
+//! History: every change of the stores here, newest first, with what it did.
+
+use std::collections::HashSet;
+
+use ratatui::Frame;
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::text::{Line, Span};
+
+use super::browse::tree::Key;
+use super::{Answer, Pane, Scene, Step, Toast};
+use crate::core::change::{Edit, Verb};
+use crate::core::history::{Record, Touch};
+use crate::tui::action::Action;
+use crate::tui::cells::{fit, visible};
+use crate::tui::chrome::{Keys, bordered, count, two_ends};
+use crate::tui::effect::{Effect, Request};
+use crate::tui::event::Event;
+use crate::tui::keymap::Place;
+use crate::tui::layout::inside;
+use crate::tui::overlay::difference;
+use crate::tui::theme::Role;
+use crate::tui::widget::age::age;
+use crate::tui::widget::list::{Cursor, Step as Move};
+
+/// The journal as a list, and the difference of the selected change.
+#[derive(Debug, Default)]
+pub(crate) struct HistoryPane {
+    records: Option<Vec<Record>>,
+    /// Changes that were taken back.
+    undone: HashSet<String>,
+    cursor: Cursor,
+    shown: Option<(String, Vec<Edit>)>,
+    scroll: usize,
+}
+
+impl HistoryPane {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    fn areas(scene: &Scene<'_>) -> (Rect, Rect) {
+        let body = scene.areas.body;
+        let [list, diff] =
+            Layout::vertical([Constraint::Percentage(45), Constraint::Min(3)]).areas(body);
+        (list, diff)
+    }
+
+    fn records(&self) -> &[Record] {
+        self.records.as_deref().unwrap_or_default()
+    }
+
+    fn record(&self) -> Option<&Record> {
+        self.records().get(self.cursor.selected)
+    }
+
+    fn look(&mut self) -> Vec<Step> {
+        self.scroll = 0;
+        let id = self.record().map(|record| record.id.clone());
+        id.map(|id| Step::Do(Effect::Compare { id }))
+            .into_iter()
+            .collect()
+    }
+
+    fn moved(&mut self, to: Move, scene: &Scene<'_>) -> Vec<Step> {
+        let height = usize::from(inside(Self::areas(scene).0).height);
+        let before = self.cursor.selected;
+        let count = self.records().len();
+        self.cursor.step(to, height, count);
+        if before == self.cursor.selected {
+            return Vec::new();
+        }
+        self.look()
+    }
+
+    fn scroll_by(&mut self, rows: isize, scene: &Scene<'_>) -> Vec<Step> {
+        let area = inside(Self::areas(scene).1);
+        let lines = self.difference(scene, usize::from(area.width)).len();
+        let most = lines.saturating_sub(usize::from(area.height));
+        self.scroll = self.scroll.saturating_add_signed(rows).min(most);
+        Vec::new()
+    }
+
+    fn difference(&self, scene: &Scene<'_>, width: usize) -> Vec<Line<'static>> {
+        match (&self.shown, self.record()) {
+            (Some((id, edits)), Some(record)) if *id == record.id => {
+                difference::lines(edits, scene.theme, width)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn open(&self, scene: &Scene<'_>) -> Vec<Step> {
+        let touch = self
+            .record()
+            .and_then(|record| record.files.iter().find(|touch| !touch.derived));
+        let Some(touch) = touch else {
+            return Vec::new();
+        };
+        let shelf = scene.library.shelves.iter().find(|shelf| {
+            shelf.store.root().path() == touch.root && shelf.memory(&touch.reference()).is_some()
+        });
+        match shelf {
+            Some(shelf) => {
+                let key = Key::Memory(shelf.store.name().to_owned(), touch.reference());
+                vec![Step::Close, Step::Tell(Box::new(Event::Shown(key)))]
+            }
+            None => vec![Step::Say(Toast::done(format!(
+                "{} is not there any more; restore brings it back",
+                touch.reference()
+            )))],
+        }
+    }
+
+    fn line(&self, at: usize, scene: &Scene<'_>, width: usize) -> Line<'static> {
+        let theme = scene.theme;
+        let muted = theme.style(Role::Muted);
+        let record = &self.records()[at];
+        let here = at == self.cursor.selected;
+        let bar = if here {
+            Span::styled("▌ ", theme.style(Role::Accent))
+        } else {
+            Span::raw("  ")
+        };
+        let who = format!("{} · {}", record.author.who, record.author.door);
+        let (added, removed) = record
+            .files
+            .iter()
+            .filter(|touch| !touch.derived)
+            .fold((0, 0), |(a, r), touch| (a + touch.added, r + touch.removed));
+        let undone = if self.undone.contains(&record.id) {
+            "  undone"
+        } else {
+            ""
+        };
+        let left = vec![
+            bar,
+            Span::styled(fit(&age(record.time, scene.now), 5), muted),
+            Span::styled(fit(&visible(&who), 16), muted),
+            Span::styled(fit(record.verb.name(), 9), theme.style(Role::Strong)),
+            Span::raw(visible(&what(record))),
+            Span::styled(undone, muted),
+        ];
+        let right = vec![
+            Span::styled(format!(" +{added}"), theme.style(Role::Added)),
+            Span::styled(format!(" −{removed} "), theme.style(Role::Removed)),
+        ];
+        let role = if here { Role::Selected } else { Role::Text };
+        two_ends(left, right, width, theme.style(role))
+    }
+}
+
+/// What a change was about, in a few words.
+fn what(record: &Record) -> String {
+    let asked: Vec<&Touch> = record.files.iter().filter(|touch| !touch.derived).collect();
+    match asked.as_slice() {
+        [] => "index".to_owned(),
+        [one] => one.reference(),
+        [from, to] if record.verb == Verb::Rename => {
+            format!("{} → {}", from.reference(), to.reference())
+        }
+        several => {
+            let names: Vec<String> = several.iter().map(|touch| touch.reference()).collect();
+            format!(
+                "{}: {}",
+                count(several.len(), "memory", "memories"),
+                names.join(", ")
+            )
+        }
+    }
+}
+
+impl Pane for HistoryPane {
+    fn place(&self) -> Place {
+        Place::History
+    }
+
+    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
+        let page = isize::try_from(Self::areas(scene).1.height.saturating_sub(3)).unwrap_or(1);
+        let id = self.record().map(|record| record.id.clone());
+        let plan = |request: fn(String) -> Request| {
+            let request = id.map(|id| Step::Plan(Box::new(request(id))));
+            request.into_iter().collect()
+        };
+        Answer::Used(match action {
+            Action::Up => self.moved(Move::Up, scene),
+            Action::Down => self.moved(Move::Down, scene),
+            Action::Top => self.moved(Move::First, scene),
+            Action::Bottom => self.moved(Move::Last, scene),
+            Action::PageUp => self.scroll_by(-page, scene),
+            Action::PageDown => self.scroll_by(page, scene),
+            Action::UndoThis => plan(Request::Undo),
+            Action::Restore => plan(Request::Restore),
+            Action::Open => self.open(scene),
+            Action::Back => vec![Step::Close],
+            _ => return Answer::Unused,
+        })
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
+        let (list, diff) = Self::areas(scene);
+        let at = Position::new(mouse.column, mouse.row);
+        match mouse.kind {
+            MouseEventKind::ScrollDown if diff.contains(at) => self.scroll_by(3, scene),
+            MouseEventKind::ScrollUp if diff.contains(at) => self.scroll_by(-3, scene),
+            MouseEventKind::ScrollDown => self.moved(Move::Down, scene),
+            MouseEventKind::ScrollUp => self.moved(Move::Up, scene),
+            MouseEventKind::Down(MouseButton::Left) if inside(list).contains(at) => {
+                let rows = inside(list);
+                let line = usize::from(at.y - rows.y);
+                let (height, count) = (usize::from(rows.height), self.records().len());
+                match self.cursor.row_at(line, height, count) {
+                    Some(row) => {
+                        self.cursor.selected = row;
+                        self.look()
+                    }
+                    None => Vec::new(),
+                }
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn hear(&mut self, event: &Event, scene: &Scene<'_>) -> Vec<Step> {
+        match event {
+            Event::Recorded(records) => {
+                let before: Vec<&str> = self.records().iter().map(|r| r.id.as_str()).collect();
+                let after: Vec<&str> = records.iter().map(|r| r.id.as_str()).collect();
+                let mut cursor = self.cursor;
+                cursor.follow(&before, &after);
+                cursor.fit(
+                    usize::from(inside(Self::areas(scene).0).height),
+                    records.len(),
+                );
+                self.cursor = cursor;
+                self.undone = undone(records);
+                self.records = Some(records.clone());
+                self.look()
+            }
+            Event::Compared { id, result } => {
+                if let Ok(edits) = result {
+                    self.shown = Some((id.clone(), edits.clone()));
+                }
+                Vec::new()
+            }
+            Event::Committed { result: Ok(_), .. } => vec![Step::Do(Effect::Recall)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn title(&self, _scene: &Scene<'_>) -> Option<String> {
+        Some(format!(
+            "history · {}",
+            count(self.records().len(), "change", "changes")
+        ))
+    }
+
+    fn fills(&self) -> bool {
+        true
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        let theme = scene.theme;
+        let (list, diff) = Self::areas(scene);
+        let block =
+            bordered(theme, Keys::Here).title(Span::styled(" history ", theme.style(Role::Title)));
+        frame.render_widget(block, list);
+        let rows = inside(list);
+        if self.records().is_empty() {
+            let text = match self.records {
+                None => "reading…",
+                Some(_) => {
+                    "Nothing was changed here yet. What you change will be listed, and can be undone."
+                }
+            };
+            let line = Line::from(Span::styled(text, theme.style(Role::Muted)));
+            frame.render_widget(
+                line,
+                Rect {
+                    height: 1.min(rows.height),
+                    ..rows
+                },
+            );
+        }
+        let window = self
+            .cursor
+            .window(usize::from(rows.height), self.records().len());
+        for (at, y) in window.zip(rows.top()..rows.bottom()) {
+            let line = self.line(at, scene, usize::from(rows.width));
+            frame.render_widget(line, Rect::new(rows.x, y, rows.width, 1));
+        }
+        let block = bordered(theme, Keys::Elsewhere)
+            .title(Span::styled(" what it did ", theme.style(Role::Title)));
+        frame.render_widget(block, diff);
+        let text = inside(diff);
+        let text = Rect {
+            x: text.x + 1.min(text.width),
+            width: text.width.saturating_sub(2),
+            ..text
+        };
+        let lines = self.difference(scene, usize::from(text.width));
+        let shown = lines.into_iter().skip(self.scroll);
+        for (line, y) in shown.zip(text.top()..text.bottom()) {
+            frame.render_widget(line, Rect::new(text.x, y, text.width, 1));
+        }
+    }
+}
+
+/// The changes that stand no more; `records` are newest first.
+fn undone(records: &[Record]) -> HashSet<String> {
+    let mut undone = HashSet::new();
+    for record in records.iter().rev() {
+        match (record.verb, &record.of) {
+            (Verb::Undo, Some(of)) => drop(undone.insert(of.clone())),
+            (Verb::Redo, Some(of)) => drop(undone.remove(of)),
+            _ => {}
+        }
+    }
+    undone
+}

@@ -1,0 +1,248 @@
+//! The terminal itself: taken, lent, given back whatever happens.
+
+use std::io::{self, Stdout, Write as _, stdout};
+use std::panic;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::sync::mpsc::Sender;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{
+    DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste,
+    EnableFocusChange, EnableMouseCapture,
+};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::layout::Size;
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGTERM, SIGTSTP};
+use signal_hook::iterator::Signals;
+
+use super::app::App;
+use super::event::Event;
+use super::theme::Background;
+
+/// The screen while it is ours; dropped, it is what it was.
+pub(crate) struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+}
+
+impl Screen {
+    /// Takes the screen, and sees to it that a panic gives it back.
+    pub(crate) fn open() -> io::Result<Self> {
+        restore_on_panic();
+        take()?;
+        let terminal = Terminal::new(CrosstermBackend::new(stdout())).inspect_err(|_| {
+            // The error that matters is the one that is about to be told.
+            drop(give_back());
+        })?;
+        Ok(Self { terminal })
+    }
+
+    /// Its size.
+    pub(crate) fn size(&self) -> io::Result<Size> {
+        self.terminal.size()
+    }
+
+    /// Draws the app.
+    pub(crate) fn draw(&mut self, app: &App) -> io::Result<()> {
+        self.terminal.draw(|frame| app.view(frame)).map(drop)
+    }
+
+    /// Gives the screen back for a while.
+    pub(crate) fn leave(&mut self) -> io::Result<()> {
+        give_back()
+    }
+
+    /// Takes it again and forgets what was on it.
+    pub(crate) fn enter(&mut self) -> io::Result<()> {
+        take()?;
+        self.terminal.clear()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // There is nowhere left to tell of a failure.
+        drop(give_back());
+    }
+}
+
+fn take() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(
+        stdout(),
+        EnterAlternateScreen,
+        EnableMouseCapture,
+        EnableBracketedPaste,
+        EnableFocusChange
+    )
+}
+
+fn give_back() -> io::Result<()> {
+    let written = execute!(
+        stdout(),
+        DisableFocusChange,
+        DisableBracketedPaste,
+        DisableMouseCapture,
+        LeaveAlternateScreen,
+        Show
+    );
+    disable_raw_mode().and(written)
+}
+
+/// Before a panic of this thread is told, the screen goes back. One of the other threads is
+/// caught there and told on the screen.
+fn restore_on_panic() {
+    let ours = thread::current().id();
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if thread::current().id() == ours {
+            // The panic is what matters.
+            drop(give_back());
+            before(info);
+        }
+    }));
+}
+
+/// Turns signals into events.
+pub(crate) fn listen(events: Sender<Event>) -> io::Result<()> {
+    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGTSTP, SIGCONT])?;
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            for signal in signals.forever() {
+                let event = match signal {
+                    SIGTSTP => Event::Stopped,
+                    SIGCONT => Event::Resumed,
+                    _ => Event::Terminated,
+                };
+                if events.send(event).is_err() {
+                    return;
+                }
+            }
+        })
+        .map(drop)
+}
+
+/// Stops the program until somebody lets it go on.
+pub(crate) fn stop() -> io::Result<()> {
+    signal_hook::low_level::emulate_default_handler(SIGTSTP)
+}
+
+/// Puts a text on the clipboard by asking the terminal to (OSC 52).
+pub(crate) fn copy(text: &str) -> io::Result<()> {
+    let mut out = stdout();
+    write!(out, "\u{1b}]52;c;{}\u{7}", base64(text.as_bytes()))?;
+    out.flush()
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let part = |at: usize| chunk.get(at).copied().map_or(0, u32::from);
+        let bits = part(0) << 16 | part(1) << 8 | part(2);
+        for at in 0..4 {
+            if at <= chunk.len() {
+                let letter = bits >> (18 - 6 * at) & 63;
+                out.push(char::from(LETTERS[letter as usize]));
+            } else {
+                out.push('=');
+            }
+        }
+    }
+    out
+}
+
+/// Runs an editor's command, which may have arguments, on a file.
+pub(crate) fn edit(command: &str, file: &Path) -> io::Result<ExitStatus> {
+    Command::new("sh")
+        .arg("-c")
+        .arg(format!("{command} \"$1\""))
+        .arg("sh")
+        .arg(file)
+        .status()
+}
+
+/// How long a terminal may take to say what its background is.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Asks the terminal for its background (OSC 11). Every terminal answers the second question
+/// (DA1), so that one which does not know the first costs no wait.
+pub fn background() -> Option<Background> {
+    enable_raw_mode().ok()?;
+    let answer = ask();
+    drop(disable_raw_mode());
+    light_or_dark(&answer?)
+}
+
+fn ask() -> Option<String> {
+    let mut out = stdout();
+    write!(out, "\u{1b}]11;?\u{7}\u{1b}[c").ok()?;
+    out.flush().ok()?;
+    let stdin = io::stdin();
+    let mut answer = Vec::new();
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let left = until.checked_duration_since(Instant::now())?;
+        let left = rustix::event::Timespec::try_from(left).ok()?;
+        let mut waiting = [rustix::event::PollFd::new(
+            &stdin,
+            rustix::event::PollFlags::IN,
+        )];
+        if rustix::event::poll(&mut waiting, Some(&left)).ok()? == 0 {
+            return None;
+        }
+        let mut bytes = [0; 256];
+        let read = rustix::io::read(&stdin, &mut bytes).ok()?;
+        answer.extend_from_slice(bytes.get(..read)?);
+        let text = String::from_utf8_lossy(&answer);
+        if read == 0 || text.contains("\u{1b}[?") && text.ends_with('c') {
+            return Some(text.into_owned());
+        }
+    }
+}
+
+/// Reads `rgb:RRRR/GGGG/BBBB` of an answer.
+fn light_or_dark(answer: &str) -> Option<Background> {
+    let rgb = answer.split("rgb:").nth(1)?;
+    let mut parts = rgb.split(|c: char| !c.is_ascii_hexdigit());
+    let mut part = || {
+        let digits = parts.next()?.get(..2)?;
+        u32::from_str_radix(digits, 16).ok()
+    };
+    let (red, green, blue) = (part()?, part()?, part()?);
+    let brightness = (299 * red + 587 * green + 114 * blue) / 1000;
+    Some(if brightness > 127 {
+        Background::Light
+    } else {
+        Background::Dark
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_says_how_bright_it_is() {
+        let answer = "\u{1b}]11;rgb:ffff/fafa/f0f0\u{7}\u{1b}[?62;c";
+        assert_eq!(light_or_dark(answer), Some(Background::Light));
+        let answer = "\u{1b}]11;rgb:1c1c/1f1f/2828\u{1b}\\\u{1b}[?62;c";
+        assert_eq!(light_or_dark(answer), Some(Background::Dark));
+        assert_eq!(light_or_dark("\u{1b}[?62;c"), None);
+    }
+
+    #[test]
+    fn base64_is_padded() {
+        for (text, expected) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v")] {
+            assert_eq!(base64(text.as_bytes()), expected);
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Parts that panes are made of. Each is a plain value: keys go in, an outcome comes out, and
+//! drawing changes nothing.
+
+pub mod age;
+pub mod editor;
+pub mod input;
+pub mod list;
+pub mod markdown;
+pub mod meter;
+pub mod readline;

@@ -1,0 +1,377 @@
+//! The text of the editor: lines, edits and their inverses, and what the file looked like.
+
+use std::ops::Range;
+use std::time::Duration;
+
+/// A place in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Place {
+    /// The line, from 0.
+    pub row: usize,
+    /// The byte in the line.
+    pub at: usize,
+}
+
+impl Place {
+    /// The place at byte `at` of line `row`.
+    pub fn new(row: usize, at: usize) -> Self {
+        Self { row, at }
+    }
+}
+
+/// A text that is not UTF-8, which an editor could not give back as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the file is not UTF-8 text")]
+pub struct NotText;
+
+/// How edits go together: what one undo takes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Letters typed one after the other; a word or a pause ends it.
+    Typing,
+    /// Letters deleted one after the other; a pause ends it.
+    Deleting,
+    /// Everything since insert mode was entered.
+    Session,
+    /// By itself.
+    Single,
+}
+
+/// When and where an edit is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) kind: Kind,
+    pub(super) time: Duration,
+    pub(super) cursor: Place,
+}
+
+/// One replacement, as it is needed to take it back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Edit {
+    start: Place,
+    /// Where the new text ends.
+    end: Place,
+    removed: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Group {
+    number: u64,
+    kind: Kind,
+    time: Duration,
+    edits: Vec<Edit>,
+    before: Place,
+    after: Place,
+}
+
+/// Lines that gave way to others, for whoever keeps something by line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Splice {
+    pub(super) first: usize,
+    pub(super) removed: usize,
+    pub(super) added: usize,
+}
+
+/// A pause longer than this ends what one undo takes back.
+const PAUSE: Duration = Duration::from_millis(1_000);
+
+/// How many undos there are.
+const UNDOS: usize = 10_000;
+
+#[derive(Debug, Clone)]
+pub(super) struct Buffer {
+    lines: Vec<String>,
+    has_bom: bool,
+    newline: &'static str,
+    ends_with_newline: bool,
+    undo: Vec<Group>,
+    redo: Vec<Group>,
+    numbers: u64,
+    /// The undo at which the text was saved; 0 for the text as it was opened.
+    saved: u64,
+    /// Whether the next edit starts an undo of its own.
+    apart: bool,
+    pub(super) splices: Vec<Splice>,
+}
+
+impl Buffer {
+    pub(super) fn open(bytes: &[u8]) -> Result<Self, NotText> {
+        let text = std::str::from_utf8(bytes).map_err(|_| NotText)?;
+        let (has_bom, text) = match text.strip_prefix('\u{feff}') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let lines: Vec<&str> = text.split('\n').collect();
+        let ended = &lines[..lines.len() - 1];
+        // A text that mixes its line ends keeps its carriage returns as letters: they are seen,
+        // and come back as they were.
+        let crlf = !ended.is_empty() && ended.iter().all(|line| line.ends_with('\r'));
+        let ends_with_newline = lines.len() > 1 && lines.last() == Some(&"");
+        let count = lines.len() - usize::from(ends_with_newline);
+        let lines = lines[..count]
+            .iter()
+            .map(|line| match line.strip_suffix('\r') {
+                Some(bare) if crlf => bare.to_owned(),
+                _ => (*line).to_owned(),
+            })
+            .collect();
+        Ok(Self {
+            lines,
+            has_bom,
+            newline: if crlf { "\r\n" } else { "\n" },
+            ends_with_newline,
+            undo: Vec::new(),
+            redo: Vec::new(),
+            numbers: 0,
+            saved: 0,
+            apart: false,
+            splices: Vec::new(),
+        })
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        if self.has_bom {
+            text.push('\u{feff}');
+        }
+        text.push_str(&self.lines.join(self.newline));
+        if self.ends_with_newline {
+            text.push_str(self.newline);
+        }
+        text
+    }
+
+    pub(super) fn lines(&self) -> &[String] {
+        &self.lines
+    }
+
+    pub(super) fn line(&self, row: usize) -> &str {
+        self.lines.get(row).map_or("", String::as_str)
+    }
+
+    pub(super) fn newline(&self) -> &'static str {
+        self.newline
+    }
+
+    pub(super) fn end(&self) -> Place {
+        let row = self.lines.len() - 1;
+        Place::new(row, self.lines[row].len())
+    }
+
+    /// The text between two places, lines joined by `\n`.
+    pub(super) fn slice(&self, range: &Range<Place>) -> String {
+        let (start, end) = (range.start, range.end);
+        if start.row == end.row {
+            return self.lines[start.row][start.at..end.at].to_owned();
+        }
+        let mut text = self.lines[start.row][start.at..].to_owned();
+        for line in &self.lines[start.row + 1..end.row] {
+            text.push('\n');
+            text.push_str(line);
+        }
+        text.push('\n');
+        text.push_str(&self.lines[end.row][..end.at]);
+        text
+    }
+
+    /// Starts what one undo takes back, or goes on with the last one.
+    pub(super) fn begin(&mut self, stamp: Stamp) {
+        let joins = self.undo.last().is_some_and(|last| {
+            !self.apart
+                && last.kind == stamp.kind
+                && match stamp.kind {
+                    Kind::Session => true,
+                    Kind::Single => false,
+                    Kind::Typing | Kind::Deleting => {
+                        last.after == stamp.cursor && stamp.time.saturating_sub(last.time) < PAUSE
+                    }
+                }
+        });
+        self.apart = false;
+        if joins {
+            return;
+        }
+        self.numbers += 1;
+        self.undo.push(Group {
+            number: self.numbers,
+            kind: stamp.kind,
+            time: stamp.time,
+            edits: Vec::new(),
+            before: stamp.cursor,
+            after: stamp.cursor,
+        });
+        if self.undo.len() > UNDOS {
+            self.undo.remove(0);
+        }
+    }
+
+    /// Ends an edit with the cursor at `cursor`; whether anything was edited.
+    pub(super) fn finish(&mut self, time: Duration, cursor: Place) -> bool {
+        let Some(group) = self.undo.last_mut() else {
+            return false;
+        };
+        if group.edits.is_empty() {
+            self.undo.pop();
+            return false;
+        }
+        group.after = cursor;
+        group.time = time;
+        self.redo.clear();
+        true
+    }
+
+    /// Makes the next edit start an undo of its own.
+    pub(super) fn part(&mut self) {
+        self.apart = true;
+    }
+
+    /// Puts `text` in place of `range` and says where it ends; inside [`Buffer::begin`] and
+    /// [`Buffer::finish`].
+    pub(super) fn replace(&mut self, range: Range<Place>, text: &str) -> Place {
+        let edit = self.apply(range, text);
+        let end = edit.end;
+        if edit.start == edit.end && edit.removed.is_empty() {
+            return end;
+        }
+        if let Some(group) = self.undo.last_mut() {
+            group.edits.push(edit);
+        }
+        end
+    }
+
+    fn apply(&mut self, range: Range<Place>, text: &str) -> Edit {
+        let (start, end) = (range.start, range.end);
+        let removed = self.slice(&range);
+        let added = text.matches('\n').count() + 1;
+        let last = text.rsplit('\n').next().unwrap_or(text);
+        let new_end = if added == 1 {
+            Place::new(start.row, start.at + text.len())
+        } else {
+            Place::new(start.row + added - 1, last.len())
+        };
+        if start.row == end.row && added == 1 {
+            self.lines[start.row].replace_range(start.at..end.at, text);
+        } else {
+            let mut whole = self.lines[start.row][..start.at].to_owned();
+            whole.push_str(text);
+            whole.push_str(&self.lines[end.row][end.at..]);
+            self.lines
+                .splice(start.row..=end.row, whole.split('\n').map(str::to_owned));
+        }
+        self.splices.push(Splice {
+            first: start.row,
+            removed: end.row - start.row + 1,
+            added,
+        });
+        Edit {
+            start,
+            end: new_end,
+            removed,
+        }
+    }
+
+    /// Takes back the last edit and says where the cursor was.
+    pub(super) fn undo(&mut self) -> Option<Place> {
+        let group = self.undo.pop()?;
+        let cursor = group.before;
+        let inverse = self.invert(group);
+        self.redo.push(inverse);
+        Some(cursor)
+    }
+
+    /// Makes an edit again that was taken back, and says where the cursor was after it.
+    pub(super) fn redo(&mut self) -> Option<Place> {
+        let group = self.redo.pop()?;
+        let cursor = group.after;
+        let inverse = self.invert(group);
+        self.undo.push(inverse);
+        self.apart = true;
+        Some(cursor)
+    }
+
+    fn invert(&mut self, group: Group) -> Group {
+        let mut edits = Vec::with_capacity(group.edits.len());
+        for edit in group.edits.iter().rev() {
+            edits.push(self.apply(edit.start..edit.end, &edit.removed));
+        }
+        Group { edits, ..group }
+    }
+
+    pub(super) fn is_modified(&self) -> bool {
+        self.undo.last().map_or(0, |group| group.number) != self.saved
+    }
+
+    pub(super) fn mark_saved(&mut self) {
+        self.saved = self.undo.last().map_or(0, |group| group.number);
+        self.apart = true;
+    }
+}
+
+/// Pasted text with the line ends of a buffer.
+pub(super) fn unified(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_text_comes_back_byte_by_byte() {
+        for text in [
+            "",
+            "\n",
+            "a",
+            "a\n",
+            "a\n\n",
+            "a\r\nb\r\n",
+            "a\r\nb",
+            "a\r\nb\nc\r\n",
+            "\u{feff}a\n",
+            "a\rb\n",
+            "\r\n",
+            "\r",
+            "한\r\n글",
+        ] {
+            let buffer = Buffer::open(text.as_bytes()).expect("text");
+            assert_eq!(buffer.text(), text);
+        }
+        assert_eq!(Buffer::open(b"\xff").map(|_| ()), Err(NotText));
+    }
+
+    fn place(buffer: &Buffer, row: usize, at: usize) -> Place {
+        let row = row % buffer.lines().len();
+        let line = buffer.line(row);
+        let mut at = at % (line.len() + 1);
+        while !line.is_char_boundary(at) {
+            at -= 1;
+        }
+        Place::new(row, at)
+    }
+
+    proptest! {
+        #[test]
+        fn undo_goes_back_to_the_start_and_redo_to_the_end(
+            start in "[a한\\n]{0,20}",
+            edits in prop::collection::vec((0..9usize, 0..9usize, 0..9usize, 0..9usize, "[xy글\\n]{0,4}"), 0..20),
+        ) {
+            let mut buffer = Buffer::open(start.as_bytes()).expect("text");
+            for (row, at, row2, at2, text) in edits {
+                let (a, b) = (place(&buffer, row, at), place(&buffer, row2, at2));
+                let before = buffer.text();
+                buffer.begin(Stamp { kind: Kind::Single, time: Duration::ZERO, cursor: a });
+                buffer.replace(a.min(b)..a.max(b), &text);
+                let edited = buffer.finish(Duration::ZERO, a);
+                prop_assert!(edited || before == buffer.text());
+            }
+            let end = buffer.text();
+            while buffer.undo().is_some() {}
+            prop_assert_eq!(buffer.text(), start);
+            prop_assert!(!buffer.is_modified());
+            while buffer.redo().is_some() {}
+            prop_assert_eq!(buffer.text(), end);
+        }
+    }
+}

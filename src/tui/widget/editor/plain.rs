@@ -1,0 +1,250 @@
+//! The keys of shells and of common editors.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::buffer::{Kind, Place};
+use super::prompt::Question;
+use super::{By, Editor, EditorOutcome, Register, Start, Way, motion};
+use crate::tui::widget::readline::{self, Command, Motion};
+
+/// What Tab puts in.
+pub(super) const INDENT: &str = "  ";
+
+impl Editor {
+    pub(super) fn plain_key(&mut self, key: KeyEvent) -> EditorOutcome {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('s') if control => return EditorOutcome::Save,
+            KeyCode::Char('f') if control => return self.ask(Question::Find(Way::On)),
+            KeyCode::Char('g') if control => return self.ask(Question::Line),
+            KeyCode::F(3) if key.modifiers.contains(KeyModifiers::SHIFT) => {
+                return self.find_next(Way::Back, Start::Next);
+            }
+            KeyCode::F(3) => return self.find_next(Way::On, Start::Next),
+            KeyCode::Esc if self.anchor.is_some() => {
+                self.anchor = None;
+                return EditorOutcome::None;
+            }
+            KeyCode::Esc if self.needle.is_some() => {
+                self.needle = None;
+                return EditorOutcome::None;
+            }
+            KeyCode::Esc => return EditorOutcome::Leave,
+            _ => {}
+        }
+        match readline::command(key) {
+            Some(command) => self.obey(command),
+            None => EditorOutcome::Unused,
+        }
+    }
+
+    pub(super) fn obey(&mut self, command: Command) -> EditorOutcome {
+        match command {
+            Command::Insert(c) => self.type_in(c),
+            Command::Newline => self.newline(Kind::Single),
+            Command::Indent if self.spans_lines() => self.shift(Shift::In),
+            Command::Indent => self.put(Kind::Single, INDENT),
+            Command::Dedent => self.shift(Shift::Out),
+            Command::Move(motion) => {
+                self.anchor = None;
+                self.buffer.part();
+                self.travel(motion);
+                EditorOutcome::None
+            }
+            Command::Select(motion) => {
+                self.anchor = self.anchor.or(Some(self.cursor));
+                self.travel(motion);
+                EditorOutcome::None
+            }
+            Command::SelectAll => {
+                self.anchor = Some(Place::default());
+                self.jump(self.buffer.end());
+                EditorOutcome::None
+            }
+            Command::Delete(motion) => match self.selection() {
+                Some(range) => self.delete(Kind::Single, range),
+                None => {
+                    let there = self.reach(motion);
+                    self.delete(
+                        Kind::Deleting,
+                        there.min(self.cursor)..there.max(self.cursor),
+                    )
+                }
+            },
+            Command::Kill(motion) => self.kill(motion),
+            Command::Copy => self.copy(),
+            Command::Cut => self.cut(),
+            Command::Paste => {
+                let text = self.register.text.clone();
+                self.put(Kind::Single, &text)
+            }
+            Command::Undo => self.undo(),
+            Command::Redo => self.redo(),
+        }
+    }
+
+    /// Puts `text` in place of the selection, or at the cursor.
+    pub(super) fn put(&mut self, kind: Kind, text: &str) -> EditorOutcome {
+        let range = self.selection().unwrap_or(self.cursor..self.cursor);
+        self.anchor = None;
+        self.edit(kind, |editor| {
+            editor.cursor = editor.buffer.replace(range, text);
+        })
+    }
+
+    fn type_in(&mut self, c: char) -> EditorOutcome {
+        let before = self.buffer.line(self.cursor.row)[..self.cursor.at]
+            .chars()
+            .next_back();
+        // A word with the blanks behind it is one undo.
+        if before.is_some_and(char::is_whitespace) && !c.is_whitespace() {
+            self.buffer.part();
+        }
+        let kind = if self.selection().is_some() {
+            Kind::Single
+        } else {
+            Kind::Typing
+        };
+        self.put(kind, c.encode_utf8(&mut [0; 4]))
+    }
+
+    /// A line end, and the indentation of the line that it ends.
+    pub(super) fn newline(&mut self, kind: Kind) -> EditorOutcome {
+        let line = self.buffer.line(self.cursor.row);
+        let indent: String = line[..self.cursor.at]
+            .chars()
+            .take_while(|c| matches!(c, ' ' | '\t'))
+            .collect();
+        self.put(kind, &format!("\n{indent}"))
+    }
+
+    fn spans_lines(&self) -> bool {
+        self.selection()
+            .is_some_and(|range| range.start.row != range.end.row)
+    }
+
+    /// Indents the selected lines, or takes indentation back.
+    fn shift(&mut self, shift: Shift) -> EditorOutcome {
+        let range = self.selection().unwrap_or(self.cursor..self.cursor);
+        let last = if range.end.at == 0 && range.end.row > range.start.row {
+            range.end.row - 1
+        } else {
+            range.end.row
+        };
+        self.shift_rows(range.start.row..last + 1, shift)
+    }
+
+    pub(super) fn shift_rows(
+        &mut self,
+        rows: std::ops::Range<usize>,
+        shift: Shift,
+    ) -> EditorOutcome {
+        self.edit(Kind::Single, |editor| {
+            for row in rows {
+                let line = editor.buffer.line(row);
+                let start = Place::new(row, 0);
+                let change = match shift {
+                    Shift::In if line.is_empty() => continue,
+                    Shift::In => {
+                        editor.buffer.replace(start..start, INDENT);
+                        isize::try_from(INDENT.len()).unwrap_or(0)
+                    }
+                    Shift::Out => {
+                        let blanks = line.bytes().take_while(|b| *b == b' ').count();
+                        let gone = match line.strip_prefix('\t') {
+                            Some(_) => 1,
+                            None => blanks.min(INDENT.len()),
+                        };
+                        editor.buffer.replace(start..Place::new(row, gone), "");
+                        -isize::try_from(gone).unwrap_or(0)
+                    }
+                };
+                for place in [Some(&mut editor.cursor), editor.anchor.as_mut()] {
+                    if let Some(place) = place.filter(|place| place.row == row) {
+                        place.at = place.at.saturating_add_signed(change);
+                    }
+                }
+            }
+        })
+    }
+
+    fn kill(&mut self, motion: Motion) -> EditorOutcome {
+        let range = self.selection().unwrap_or_else(|| {
+            let mut there = self.reach(motion);
+            // At the end of a line, killing to it takes the line end, as in shells' editors.
+            if there == self.cursor && motion == Motion::LineEnd {
+                there = motion::right(self.lines(), there);
+            }
+            there.min(self.cursor)..there.max(self.cursor)
+        });
+        if range.is_empty() {
+            return EditorOutcome::None;
+        }
+        self.register = Register {
+            text: self.buffer.slice(&range),
+            is_lines: false,
+        };
+        self.delete(Kind::Single, range)
+    }
+
+    /// Copies the selection, or the line where there is none.
+    fn copy(&mut self) -> EditorOutcome {
+        let text = match self.selection() {
+            Some(range) => self.buffer.slice(&range),
+            None => format!("{}\n", self.buffer.line(self.cursor.row)),
+        };
+        self.register.text.clone_from(&text);
+        self.register.is_lines = false;
+        EditorOutcome::Copied(text)
+    }
+
+    fn cut(&mut self) -> EditorOutcome {
+        let range = self.selection().unwrap_or_else(|| {
+            let row = self.cursor.row;
+            if row + 1 < self.lines().len() {
+                Place::new(row, 0)..Place::new(row + 1, 0)
+            } else {
+                Place::new(row, 0)..self.line_end(row)
+            }
+        });
+        let text = self.buffer.slice(&range);
+        self.register.text.clone_from(&text);
+        self.register.is_lines = false;
+        match self.delete(Kind::Single, range) {
+            EditorOutcome::Changed => EditorOutcome::Cut(text),
+            other => other,
+        }
+    }
+
+    pub(super) fn travel(&mut self, motion: Motion) {
+        match motion {
+            Motion::Up => self.vertical(-1, By::Rows),
+            Motion::Down => self.vertical(1, By::Rows),
+            Motion::PageUp => self.vertical(-self.page(), By::Rows),
+            Motion::PageDown => self.vertical(self.page(), By::Rows),
+            other => self.jump(self.reach(other)),
+        }
+    }
+
+    fn reach(&self, motion: Motion) -> Place {
+        let (lines, at) = (self.lines(), self.cursor);
+        match motion {
+            Motion::Left => motion::left(lines, at),
+            Motion::Right => motion::right(lines, at),
+            Motion::WordLeft => motion::word_left(lines, at),
+            Motion::WordRight => motion::word_right(lines, at),
+            Motion::LineStart => Place::new(at.row, 0),
+            Motion::LineEnd => self.line_end(at.row),
+            Motion::Start => Place::default(),
+            Motion::End => self.buffer.end(),
+            Motion::Up | Motion::Down | Motion::PageUp | Motion::PageDown => at,
+        }
+    }
+}
+
+/// Which way lines are shifted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shift {
+    In,
+    Out,
+}

@@ -1,0 +1,274 @@
+//! What the editor asks for in its last row: what to find, what to put in its place, a line
+//! number, a command.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::buffer::{Kind, Place};
+use super::search::{Needle, Syntax};
+use super::{Editor, EditorOutcome, Start, Way};
+use crate::tui::widget::input::{Input, InputOutcome};
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Question {
+    /// What to find.
+    Find(Way),
+    /// What to put in place of what was found.
+    Replace,
+    /// A line number.
+    Line,
+    /// A command as in vi.
+    Command,
+}
+
+/// An open question.
+#[derive(Debug, Clone)]
+pub(super) struct Prompt {
+    pub(super) question: Question,
+    pub(super) input: Input,
+    pub(super) syntax: Syntax,
+    /// Where the cursor was, for when nothing comes of it.
+    origin: Place,
+}
+
+impl Prompt {
+    /// What stands before the input, and the keys behind it.
+    pub(super) fn words(&self) -> (&'static str, &'static str) {
+        match (&self.question, self.syntax) {
+            (Question::Find(Way::On), Syntax::Literal) => {
+                ("find ", "Enter go  Tab replace  Alt-R regex  Esc back")
+            }
+            (Question::Find(Way::On), Syntax::Regex) => {
+                ("find regex ", "Enter go  Tab replace  Alt-R text  Esc back")
+            }
+            (Question::Find(Way::Back), _) => ("find back ", "Enter go  Esc back"),
+            (Question::Replace, _) => ("replace by ", "Enter this one  Alt-Enter all  Esc done"),
+            (Question::Line, _) => ("line ", "Enter go  Esc back"),
+            (Question::Command, _) => (":", ""),
+        }
+    }
+}
+
+impl Editor {
+    pub(super) fn ask(&mut self, question: Question) -> EditorOutcome {
+        let selected = self
+            .selection()
+            .filter(|range| range.start.row == range.end.row)
+            .map(|range| self.buffer.slice(&range));
+        let start = match question {
+            Question::Find(_) => selected.unwrap_or_default(),
+            _ => String::new(),
+        };
+        self.anchor = None;
+        let syntax = match &self.needle {
+            Some(needle) => needle.syntax,
+            None => Syntax::Literal,
+        };
+        self.prompt = Some(Prompt {
+            question,
+            input: Input::new(&start),
+            syntax,
+            origin: self.cursor,
+        });
+        EditorOutcome::None
+    }
+
+    pub(super) fn prompt_key(&mut self, key: KeyEvent) -> EditorOutcome {
+        let Some(mut prompt) = self.prompt.take() else {
+            return EditorOutcome::Unused;
+        };
+        let alt = key.modifiers.contains(KeyModifiers::ALT);
+        let finds = matches!(prompt.question, Question::Find(_));
+        match key.code {
+            KeyCode::Tab if finds && self.needle.is_some() => {
+                prompt.question = Question::Replace;
+                prompt.input = Input::default();
+                self.prompt = Some(prompt);
+                return EditorOutcome::None;
+            }
+            KeyCode::Char('r') if alt && finds => {
+                prompt.syntax = match prompt.syntax {
+                    Syntax::Literal => Syntax::Regex,
+                    Syntax::Regex => Syntax::Literal,
+                };
+                self.prompt = Some(prompt);
+                return self.prompt_changed();
+            }
+            KeyCode::Enter if alt && prompt.question == Question::Replace => {
+                return self.replace_every(prompt.input.text());
+            }
+            _ => {}
+        }
+        match prompt.input.key(key) {
+            InputOutcome::Accepted => self.answer(prompt),
+            InputOutcome::Cancelled => {
+                if prompt.question != Question::Replace {
+                    self.jump(prompt.origin);
+                }
+                if finds {
+                    self.needle = None;
+                }
+                EditorOutcome::None
+            }
+            InputOutcome::Changed => {
+                self.prompt = Some(prompt);
+                self.prompt_changed()
+            }
+            // Backspace in an empty command leaves it, as in vi.
+            InputOutcome::Moved
+                if key.code == KeyCode::Backspace && prompt.question == Question::Command =>
+            {
+                EditorOutcome::None
+            }
+            InputOutcome::Moved | InputOutcome::Unused => {
+                self.prompt = Some(prompt);
+                EditorOutcome::None
+            }
+        }
+    }
+
+    /// Follows what is typed while it is typed.
+    pub(super) fn prompt_changed(&mut self) -> EditorOutcome {
+        let Some(prompt) = &self.prompt else {
+            return EditorOutcome::None;
+        };
+        let Question::Find(way) = prompt.question else {
+            return EditorOutcome::None;
+        };
+        let origin = prompt.origin;
+        self.needle = Needle::new(prompt.input.text(), prompt.syntax);
+        self.jump(origin);
+        if self.needle.is_some() {
+            // vi never finds the place at which it already is.
+            let start = match self.vi {
+                Some(_) => Start::Next,
+                None => Start::Here,
+            };
+            self.find_next(way, start);
+        }
+        EditorOutcome::None
+    }
+
+    fn answer(&mut self, prompt: Prompt) -> EditorOutcome {
+        let text = prompt.input.text().to_owned();
+        match prompt.question {
+            Question::Find(way) => {
+                if text.is_empty() {
+                    return EditorOutcome::None;
+                }
+                if let Some(vi) = &mut self.vi {
+                    vi.search_way = way;
+                }
+                match &self.needle {
+                    Some(needle) if self.is_at(needle) => EditorOutcome::None,
+                    Some(_) => EditorOutcome::Message(format!("no match for {text}")),
+                    None => EditorOutcome::Message(format!("{text} is not an expression")),
+                }
+            }
+            Question::Replace => {
+                let outcome = self.replace_here(&text);
+                self.prompt = Some(prompt);
+                outcome
+            }
+            Question::Line => match text.trim().parse::<usize>() {
+                Ok(number) => {
+                    let row = number.clamp(1, self.lines().len()) - 1;
+                    self.jump(Place::new(row, 0));
+                    EditorOutcome::None
+                }
+                Err(_) => EditorOutcome::Message(format!("'{text}' is not a line number")),
+            },
+            Question::Command => self.command(text.trim()),
+        }
+    }
+
+    fn is_at(&self, needle: &Needle) -> bool {
+        needle
+            .matches(self.buffer.line(self.cursor.row))
+            .any(|range| range.start == self.cursor.at)
+    }
+
+    /// Replaces the match at the cursor and goes to the next.
+    fn replace_here(&mut self, with: &str) -> EditorOutcome {
+        let Some(needle) = self.needle.clone() else {
+            return EditorOutcome::None;
+        };
+        let row = self.cursor.row;
+        let line = self.buffer.line(row).to_owned();
+        let found = needle
+            .matches(&line)
+            .find(|range| range.start == self.cursor.at);
+        let Some(found) = found else {
+            return self.find_next(Way::On, Start::Here);
+        };
+        let new = needle.replaced(&line, &found, with);
+        let outcome = self.edit(Kind::Single, |editor| {
+            let range = Place::new(row, found.start)..Place::new(row, found.end);
+            editor.cursor = editor.buffer.replace(range, &new);
+        });
+        self.find_next(Way::On, Start::Here);
+        outcome
+    }
+
+    fn replace_every(&mut self, with: &str) -> EditorOutcome {
+        let Some(needle) = self.needle.clone() else {
+            return EditorOutcome::None;
+        };
+        let count = self.replace_all(&needle, with);
+        EditorOutcome::Message(replaced(count))
+    }
+
+    /// A command after `:`.
+    fn command(&mut self, text: &str) -> EditorOutcome {
+        match text {
+            "" => EditorOutcome::None,
+            "w" | "write" => EditorOutcome::Save,
+            "q" | "quit" => EditorOutcome::Leave,
+            "wq" | "x" => EditorOutcome::SaveAndLeave,
+            "q!" | "quit!" => EditorOutcome::Discard,
+            "noh" | "nohlsearch" => {
+                self.needle = None;
+                EditorOutcome::None
+            }
+            "set wrap" | "set nowrap" => {
+                self.set_wrap(match text {
+                    "set wrap" => super::Wrap::Soft,
+                    _ => super::Wrap::Off,
+                });
+                EditorOutcome::None
+            }
+            _ => {
+                if let Ok(number) = text.parse::<usize>() {
+                    let row = number.clamp(1, self.lines().len()) - 1;
+                    self.jump(Place::new(row, 0));
+                    return EditorOutcome::None;
+                }
+                self.substitute(text)
+                    .unwrap_or_else(|| EditorOutcome::Message(format!("no command :{text}")))
+            }
+        }
+    }
+
+    /// `:s/this/that/` in the line, `:%s/this/that/g` in the text. Every match of a line is
+    /// replaced, with `g` or without.
+    fn substitute(&mut self, text: &str) -> Option<EditorOutcome> {
+        let (rows, rest) = match text.strip_prefix('%') {
+            Some(rest) => (0..self.lines().len(), rest),
+            None => (self.cursor.row..self.cursor.row + 1, text),
+        };
+        let rest = rest.strip_prefix('s')?;
+        let mark = rest.chars().next().filter(|c| !c.is_alphanumeric())?;
+        let mut parts = rest[mark.len_utf8()..].split(mark);
+        let (this, that) = (parts.next()?, parts.next().unwrap_or_default());
+        let needle = Needle::new(this, Syntax::Regex)?;
+        let count = self.replace_rows(&needle, that, rows);
+        Some(EditorOutcome::Message(replaced(count)))
+    }
+}
+
+fn replaced(count: usize) -> String {
+    match count {
+        1 => "1 replaced".to_owned(),
+        count => format!("{count} replaced"),
+    }
+}

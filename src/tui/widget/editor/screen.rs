@@ -1,0 +1,247 @@
+//! Where lines are on the screen: wrapping, scrolling, and the way from a cell to a place.
+
+use std::ops::Range;
+
+use super::buffer::Place;
+use crate::tui::cells;
+
+/// Whether long lines are broken or run out of the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wrap {
+    /// Broken between words.
+    Soft,
+    /// Cut at the edge; the screen moves sideways.
+    Off,
+}
+
+/// The part of a text that is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Screen {
+    /// The first line that is seen.
+    pub(super) top: usize,
+    /// The first of its rows that is seen, where it is broken.
+    pub(super) row: usize,
+    /// The first column that is seen, where lines are not broken.
+    pub(super) left: usize,
+    /// Columns of text.
+    pub(super) width: usize,
+    /// Rows of text.
+    pub(super) height: usize,
+    pub(super) wrap: Wrap,
+}
+
+/// How many rows stay between the cursor and the edge.
+const MARGIN: usize = 3;
+
+/// One row of the screen: a line, which of its rows, and its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) line: usize,
+    pub(super) nth: usize,
+    pub(super) range: Range<usize>,
+}
+
+impl Screen {
+    /// The rows of a line, in bytes; never none.
+    pub(super) fn rows(&self, line: &str) -> Vec<Range<usize>> {
+        match self.wrap {
+            Wrap::Soft if line.len() > self.width => broken(line, self.width),
+            _ => std::iter::once(0..line.len()).collect(),
+        }
+    }
+
+    /// The row of `line` in which byte `at` is.
+    pub(super) fn row_of(&self, line: &str, at: usize) -> (usize, Range<usize>) {
+        let rows = self.rows(line);
+        let nth = rows.iter().rposition(|row| row.start <= at).unwrap_or(0);
+        (nth, rows[nth].clone())
+    }
+
+    /// Every row that is seen.
+    pub(super) fn seen(&self, lines: &[String]) -> Vec<Row> {
+        let mut seen = Vec::with_capacity(self.height);
+        let mut skip = self.row;
+        for (line, text) in lines.iter().enumerate().skip(self.top) {
+            for (nth, range) in self.rows(text).into_iter().enumerate().skip(skip) {
+                if seen.len() == self.height {
+                    return seen;
+                }
+                seen.push(Row { line, nth, range });
+            }
+            skip = 0;
+        }
+        seen
+    }
+
+    /// Moves as little as needed for `cursor` to be seen.
+    pub(super) fn reveal(&mut self, lines: &[String], cursor: Place) {
+        let margin = MARGIN.min(self.height.saturating_sub(1) / 2);
+        let (nth, _) = self.row_of(&lines[cursor.row], cursor.at);
+        let here = (cursor.row, nth);
+        let highest = self.up(lines, here, margin);
+        let lowest = self.up(lines, here, self.height.saturating_sub(1 + margin));
+        let top = (self.top.min(lines.len() - 1), self.row);
+        let bottom = self.last_top(lines);
+        // The end of the text stands at the end of the screen rather than above emptiness.
+        let top = top.clamp(lowest.min(highest), highest).min(bottom);
+        (self.top, self.row) = top;
+        if self.wrap == Wrap::Soft {
+            self.left = 0;
+            return;
+        }
+        let column = cells::column_of(&lines[cursor.row], cursor.at);
+        let edge = (self.width / 8).min(8);
+        if column < self.left + edge {
+            self.left = column.saturating_sub(edge);
+        } else if column + edge >= self.left + self.width {
+            self.left = (column + edge + 1).saturating_sub(self.width);
+        }
+    }
+
+    /// Moves by rows, as a wheel does.
+    pub(super) fn scroll(&mut self, lines: &[String], rows: isize) {
+        let top = (self.top, self.row);
+        (self.top, self.row) = if rows < 0 {
+            self.up(lines, top, rows.unsigned_abs())
+        } else {
+            self.down(lines, top, rows.unsigned_abs())
+                .min(self.last_top(lines))
+        };
+    }
+
+    /// The topmost row when the last line is at the bottom.
+    fn last_top(&self, lines: &[String]) -> (usize, usize) {
+        let last = lines.len() - 1;
+        let end = (last, self.rows(&lines[last]).len() - 1);
+        self.up(lines, end, self.height.saturating_sub(1))
+    }
+
+    /// The row `count` rows above one.
+    pub(super) fn up(
+        &self,
+        lines: &[String],
+        from: (usize, usize),
+        count: usize,
+    ) -> (usize, usize) {
+        let (mut line, mut row) = from;
+        let mut count = count;
+        while count > 0 {
+            if row >= count {
+                return (line, row - count);
+            }
+            count -= row;
+            if line == 0 {
+                return (0, 0);
+            }
+            line -= 1;
+            row = self.rows(&lines[line]).len();
+        }
+        (line, row)
+    }
+
+    /// The row `count` rows below one.
+    pub(super) fn down(
+        &self,
+        lines: &[String],
+        from: (usize, usize),
+        count: usize,
+    ) -> (usize, usize) {
+        let (mut line, mut row) = from;
+        let mut count = count;
+        loop {
+            let rows = self.rows(&lines[line]).len();
+            if row + count < rows {
+                return (line, row + count);
+            }
+            if line + 1 == lines.len() {
+                return (line, rows - 1);
+            }
+            count -= rows - row;
+            line += 1;
+            row = 0;
+        }
+    }
+
+    /// The place nearest to a column of a row.
+    pub(super) fn place(&self, lines: &[String], row: (usize, usize), column: usize) -> Place {
+        let line = &lines[row.0];
+        let rows = self.rows(line);
+        let range = rows[row.1.min(rows.len() - 1)].clone();
+        let start = cells::column_of(line, range.start);
+        let at = cells::byte_at(line, start + column);
+        // The end of a broken row is the start of the next: stay on this one.
+        let last = if range.end == line.len() {
+            range.end
+        } else {
+            super::motion::before(lines, Place::new(row.0, range.end)).at
+        };
+        Place::new(row.0, at.clamp(range.start, last.max(range.start)))
+    }
+
+    /// The place under a cell of the text's area.
+    pub(super) fn under(&self, lines: &[String], x: usize, y: usize) -> Place {
+        let row = self.down(lines, (self.top, self.row), y);
+        self.place(lines, row, self.left + x)
+    }
+}
+
+/// Breaks a line after blanks, or where it must.
+fn broken(line: &str, width: usize) -> Vec<Range<usize>> {
+    let width = width.max(2);
+    let mut rows = Vec::new();
+    let (mut start, mut start_column) = (0, 0);
+    // Behind the last blank: where a row may end.
+    let mut after_blank: Option<(usize, usize)> = None;
+    for cell in cells::cells(line) {
+        let is_blank = cell.text == " " || cell.text == "\t";
+        while cell.column + cell.width > start_column + width && !is_blank && cell.at > start {
+            let (at, column) = after_blank
+                .filter(|(at, _)| *at > start)
+                .unwrap_or((cell.at, cell.column));
+            rows.push(start..at);
+            (start, start_column) = (at, column);
+            after_blank = None;
+        }
+        if is_blank {
+            after_blank = Some((cell.at + cell.text.len(), cell.column + cell.width));
+        }
+    }
+    rows.push(start..line.len());
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pieces(line: &str, width: usize) -> Vec<&str> {
+        broken(line, width)
+            .into_iter()
+            .map(|range| &line[range])
+            .collect()
+    }
+
+    #[test]
+    fn lines_are_broken_behind_blanks() {
+        assert_eq!(pieces("one two three", 8), ["one two ", "three"]);
+        assert_eq!(pieces("abcdefghij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(pieces("a bcdefgh", 4), ["a ", "bcde", "fgh"]);
+        assert_eq!(pieces("한글한글", 5), ["한글", "한글"]);
+        assert_eq!(pieces("", 5), [""]);
+    }
+
+    proptest! {
+        #[test]
+        fn rows_make_up_the_line_and_fit(line in "[a b한👩\\t]{0,60}", width in 5..30usize) {
+            let rows = pieces(&line, width);
+            prop_assert_eq!(rows.concat(), line.clone());
+            for range in broken(&line, width) {
+                let start = cells::column_of(&line, range.start);
+                let end = range.start + line[range].trim_end().len();
+                prop_assert!(cells::column_of(&line, end) <= start + width);
+            }
+        }
+    }
+}

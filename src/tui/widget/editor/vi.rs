@@ -1,0 +1,738 @@
+//! The keys of vi: modes, counts, operators and motions, and the dot.
+
+use std::ops::Range;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::buffer::{Kind, Place};
+use super::motion::{self, Words};
+use super::plain::Shift;
+use super::prompt::Question;
+use super::{By, Editor, EditorOutcome, Mode, Register, Start, Way};
+use crate::tui::widget::readline::{self, Command};
+
+/// What vi remembers between keys.
+#[derive(Debug, Clone)]
+pub(super) struct Vi {
+    mode: Mode,
+    count: Option<usize>,
+    operator: Option<(Operator, usize)>,
+    /// A key that waits for another: `g`, `r`, `f`, `F`, `t`, `T`.
+    pending: Option<char>,
+    last_find: Option<(char, char)>,
+    pub(super) search_way: Way,
+    /// The keys of the command that is being typed, and of the last one that changed the text.
+    typed: Vec<KeyEvent>,
+    last: Vec<KeyEvent>,
+    changed: bool,
+}
+
+impl Default for Vi {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Normal,
+            count: None,
+            operator: None,
+            pending: None,
+            last_find: None,
+            search_way: Way::On,
+            typed: Vec::new(),
+            last: Vec::new(),
+            changed: false,
+        }
+    }
+}
+
+impl Vi {
+    pub(super) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    fn is_idle(&self) -> bool {
+        self.mode == Mode::Normal
+            && self.count.is_none()
+            && self.operator.is_none()
+            && self.pending.is_none()
+    }
+
+    fn clear(&mut self) {
+        self.count = None;
+        self.operator = None;
+        self.pending = None;
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Delete,
+    Change,
+    Yank,
+    In,
+    Out,
+}
+
+impl Operator {
+    fn of(c: char) -> Option<Self> {
+        Some(match c {
+            'd' => Self::Delete,
+            'c' => Self::Change,
+            'y' => Self::Yank,
+            '>' => Self::In,
+            '<' => Self::Out,
+            _ => return None,
+        })
+    }
+}
+
+/// Where a motion leads, and what an operator takes of the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Target {
+    /// Up to the place.
+    Before(Place),
+    /// The letter at the place as well.
+    With(Place),
+    /// Whole lines.
+    Line(usize),
+}
+
+impl Editor {
+    pub(super) fn vi_key(&mut self, key: KeyEvent) -> EditorOutcome {
+        let Some(vi) = &mut self.vi else {
+            return EditorOutcome::Unused;
+        };
+        if vi.is_idle() {
+            vi.typed.clear();
+            vi.changed = false;
+        }
+        vi.typed.push(key);
+        let outcome = match vi.mode {
+            Mode::Insert => self.insert_key(key),
+            _ => self.command_key(key),
+        };
+        let changed = matches!(outcome, EditorOutcome::Changed | EditorOutcome::Cut(_));
+        if let Some(vi) = &mut self.vi {
+            vi.changed |= changed;
+            let is_undo = matches!(vi.typed[0].code, KeyCode::Char('u'))
+                || vi.typed[0].modifiers.contains(KeyModifiers::CONTROL);
+            if vi.is_idle() && vi.changed && !is_undo {
+                vi.last = std::mem::take(&mut vi.typed);
+            }
+        }
+        if self.mode() == Mode::Normal {
+            self.clamp();
+        }
+        outcome
+    }
+
+    /// In normal mode the cursor is on a letter, never behind the last.
+    fn clamp(&mut self) {
+        let end = self.line_end(self.cursor.row);
+        if self.cursor.at >= end.at && end.at > 0 {
+            self.cursor = motion::before(self.lines(), end);
+        }
+    }
+
+    pub(super) fn enter_visual(&mut self) {
+        if let Some(vi) = &mut self.vi {
+            vi.mode = Mode::Visual;
+        }
+    }
+
+    pub(super) fn leave_visual(&mut self) {
+        if let Some(vi) = &mut self.vi
+            && matches!(vi.mode, Mode::Visual | Mode::VisualLine)
+        {
+            vi.mode = Mode::Normal;
+        }
+    }
+
+    fn set_mode(&mut self, mode: Mode) {
+        if let Some(vi) = &mut self.vi {
+            vi.mode = mode;
+            vi.clear();
+        }
+        match mode {
+            Mode::Insert => self.buffer.part(),
+            Mode::Normal => self.anchor = None,
+            _ => {}
+        }
+    }
+
+    fn insert_key(&mut self, key: KeyEvent) -> EditorOutcome {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        if key.code == KeyCode::Esc || (control && matches!(key.code, KeyCode::Char('[' | 'c'))) {
+            self.set_mode(Mode::Normal);
+            self.buffer.part();
+            let back = motion::before(self.lines(), self.cursor);
+            self.jump(back);
+            return EditorOutcome::None;
+        }
+        if control && key.code == KeyCode::Char('s') {
+            return EditorOutcome::Save;
+        }
+        match readline::command(key) {
+            Some(Command::Insert(c)) => self.put(Kind::Session, c.encode_utf8(&mut [0; 4])),
+            Some(Command::Newline) => self.newline(Kind::Session),
+            Some(Command::Move(motion)) => {
+                self.buffer.part();
+                self.travel(motion);
+                EditorOutcome::None
+            }
+            Some(Command::Select(_) | Command::SelectAll) | None => EditorOutcome::Unused,
+            Some(command) => self.obey(command),
+        }
+    }
+
+    fn command_key(&mut self, key: KeyEvent) -> EditorOutcome {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let visual = self.mode() != Mode::Normal;
+        let KeyCode::Char(c) = key.code else {
+            return self.named_key(key);
+        };
+        if let Some(waiting) = self.vi.as_mut().and_then(|vi| vi.pending.take()) {
+            return self.second(waiting, c);
+        }
+        if control {
+            return self.control_key(c);
+        }
+        let Some(vi) = &mut self.vi else {
+            return EditorOutcome::Unused;
+        };
+        match c {
+            '1'..='9' | '0' if c != '0' || vi.count.is_some() => {
+                let digit = c.to_digit(10).unwrap_or(0) as usize;
+                let count = vi.count.unwrap_or(0).saturating_mul(10) + digit;
+                vi.count = Some(count.min(99_999));
+                return EditorOutcome::None;
+            }
+            'g' | 'f' | 'F' | 't' | 'T' | 'r' => {
+                vi.pending = Some(c);
+                return EditorOutcome::None;
+            }
+            _ => {}
+        }
+        if let Some(operator) = Operator::of(c) {
+            return self.operator(operator, c);
+        }
+        if let Some(target) = self.target(c) {
+            return self.aim(target);
+        }
+        if visual {
+            self.visual_verb(c)
+        } else {
+            self.verb(c)
+        }
+    }
+
+    fn named_key(&mut self, key: KeyEvent) -> EditorOutcome {
+        if key.code == KeyCode::Esc {
+            let idle = self.vi.as_ref().is_some_and(Vi::is_idle);
+            self.set_mode(Mode::Normal);
+            if idle && self.needle.take().is_none() {
+                return EditorOutcome::Leave;
+            }
+            return EditorOutcome::None;
+        }
+        match readline::command(key) {
+            Some(Command::Move(motion) | Command::Select(motion)) => {
+                for _ in 0..self.take_count() {
+                    self.travel(motion);
+                }
+                EditorOutcome::None
+            }
+            Some(Command::Newline) => {
+                self.vertical(1, By::Lines);
+                EditorOutcome::None
+            }
+            Some(Command::Delete(readline::Motion::Left)) => {
+                self.jump(motion::left(self.lines(), self.cursor));
+                EditorOutcome::None
+            }
+            _ => EditorOutcome::Unused,
+        }
+    }
+
+    fn control_key(&mut self, c: char) -> EditorOutcome {
+        let half = (self.page() / 2).max(1);
+        match c {
+            'r' => return self.redo(),
+            's' => return EditorOutcome::Save,
+            'd' => self.vertical(half, By::Rows),
+            'u' => self.vertical(-half, By::Rows),
+            'f' => self.vertical(self.page(), By::Rows),
+            'b' => self.vertical(-self.page(), By::Rows),
+            'c' | '[' => self.set_mode(Mode::Normal),
+            _ => return EditorOutcome::Unused,
+        }
+        EditorOutcome::None
+    }
+
+    fn take_count(&mut self) -> usize {
+        let given = self.vi.as_mut().and_then(|vi| vi.count.take());
+        given.unwrap_or(1)
+    }
+
+    /// The second key after `g`, `r`, `f`, `F`, `t`, `T`.
+    fn second(&mut self, waiting: char, c: char) -> EditorOutcome {
+        match (waiting, c) {
+            ('g', 'g') => {
+                let given = self.vi.as_mut().and_then(|vi| vi.count.take());
+                let row = given.unwrap_or(1).clamp(1, self.lines().len()) - 1;
+                self.aim(Target::Line(row))
+            }
+            ('g', _) => {
+                self.set_mode(self.mode());
+                EditorOutcome::None
+            }
+            ('r', c) => {
+                let range = self.cursor..motion::after(self.lines(), self.cursor);
+                self.take_count();
+                if range.is_empty() {
+                    return EditorOutcome::None;
+                }
+                self.edit(Kind::Single, |editor| {
+                    let cursor = range.start;
+                    editor.buffer.replace(range, c.encode_utf8(&mut [0; 4]));
+                    editor.cursor = cursor;
+                })
+            }
+            (way, c) => {
+                if let Some(vi) = &mut self.vi {
+                    vi.last_find = Some((way, c));
+                }
+                self.find_letter(way, c)
+            }
+        }
+    }
+
+    fn find_letter(&mut self, way: char, c: char) -> EditorOutcome {
+        let line = self.buffer.line(self.cursor.row).to_owned();
+        let row = self.cursor.row;
+        let mut at = self.cursor.at;
+        for _ in 0..self.take_count() {
+            let found = if way.is_lowercase() {
+                let from = motion::after(self.lines(), Place::new(row, at)).at;
+                line[from..].find(c).map(|found| from + found)
+            } else {
+                line[..at].rfind(c)
+            };
+            match found {
+                Some(found) => at = found,
+                None => {
+                    self.set_mode(self.mode());
+                    return EditorOutcome::None;
+                }
+            }
+        }
+        let place = Place::new(row, at);
+        self.aim(match way {
+            'f' => Target::With(place),
+            't' => Target::With(motion::before(self.lines(), place)),
+            'F' => Target::Before(place),
+            _ => Target::Before(motion::after(self.lines(), place)),
+        })
+    }
+
+    /// Where the motion `c` leads; `None` if it is none.
+    fn target(&mut self, c: char) -> Option<Target> {
+        let vi = self.vi.as_ref()?;
+        let given = vi.count;
+        let operating = vi.operator.is_some();
+        let times = vi.operator.map_or(1, |(_, count)| count);
+        let count = given.unwrap_or(1).saturating_mul(times);
+        let (lines, at) = (self.buffer.lines(), self.cursor);
+        let repeat = |step: &dyn Fn(Place) -> Place| (0..count).fold(at, |at, _| step(at));
+        let last = lines.len() - 1;
+        Some(match c {
+            'h' => Target::Before(repeat(&|p| motion::before(lines, p))),
+            'l' | ' ' => Target::Before(repeat(&|p| motion::after(lines, p))),
+            'j' if operating => Target::Line((at.row + count).min(last)),
+            'k' if operating => Target::Line(at.row.saturating_sub(count)),
+            'w' | 'W' => {
+                let words = words(c);
+                let mut to = repeat(&|p| motion::next_word(lines, p, words));
+                // An operator on the last word of a line leaves the line end alone.
+                if operating && to.row > at.row && lines[to.row][..to.at].trim().is_empty() {
+                    to = Place::new(to.row - 1, lines[to.row - 1].len());
+                }
+                Target::Before(to)
+            }
+            'b' | 'B' => Target::Before(repeat(&|p| motion::word_start(lines, p, words(c)))),
+            'e' | 'E' => Target::With(repeat(&|p| motion::word_end(lines, p, words(c)))),
+            '0' => Target::Before(Place::new(at.row, 0)),
+            '^' => Target::Before(motion::first_letter(lines, at.row)),
+            '$' => Target::Before(self.line_end((at.row + count - 1).min(last))),
+            'G' => Target::Line(given.map_or(last, |row| row.clamp(1, last + 1) - 1)),
+            '}' => Target::Before(repeat(&|p| motion::paragraph(lines, p.row, Way::On))),
+            '{' => Target::Before(repeat(&|p| motion::paragraph(lines, p.row, Way::Back))),
+            _ => return None,
+        })
+    }
+
+    /// Goes to a target, or does to the way there what an operator waits for.
+    fn aim(&mut self, target: Target) -> EditorOutcome {
+        let Some(vi) = &mut self.vi else {
+            return EditorOutcome::Unused;
+        };
+        vi.count = None;
+        let Some((operator, _)) = vi.operator.take() else {
+            match target {
+                Target::Before(place) | Target::With(place) => self.jump(place),
+                Target::Line(row) => self.jump(motion::first_letter(self.lines(), row)),
+            }
+            return EditorOutcome::None;
+        };
+        let here = self.cursor;
+        match target {
+            Target::Line(row) => {
+                self.operate_lines(operator, here.row.min(row)..here.row.max(row) + 1)
+            }
+            Target::Before(place) => self.operate(operator, here.min(place)..here.max(place)),
+            Target::With(place) => {
+                let end = motion::after(self.lines(), here.max(place));
+                self.operate(operator, here.min(place)..end)
+            }
+        }
+    }
+
+    /// An operator: twice for lines, at once on a selection, else it waits for a motion.
+    fn operator(&mut self, operator: Operator, c: char) -> EditorOutcome {
+        let mode = self.mode();
+        if let Some(range) = self.selection().filter(|_| mode != Mode::Normal) {
+            self.set_mode(Mode::Normal);
+            return match mode {
+                Mode::VisualLine => {
+                    self.operate_lines(operator, range.start.row..range.end.row + 1)
+                }
+                _ => self.operate(operator, range),
+            };
+        }
+        let Some(vi) = &mut self.vi else {
+            return EditorOutcome::Unused;
+        };
+        match vi.operator.take() {
+            Some((same, before)) if Operator::of(c) == Some(same) => {
+                let count = before.saturating_mul(vi.count.take().unwrap_or(1));
+                let first = self.cursor.row;
+                let last = (first + count).min(self.lines().len());
+                self.operate_lines(operator, first..last)
+            }
+            Some(_) => {
+                vi.clear();
+                EditorOutcome::None
+            }
+            None => {
+                vi.operator = Some((operator, vi.count.take().unwrap_or(1)));
+                EditorOutcome::None
+            }
+        }
+    }
+
+    fn operate(&mut self, operator: Operator, range: Range<Place>) -> EditorOutcome {
+        let rows = range.start.row..range.end.row + 1;
+        match operator {
+            Operator::In => return self.shift_rows(rows, Shift::In),
+            Operator::Out => return self.shift_rows(rows, Shift::Out),
+            _ => {}
+        }
+        let mut range = range;
+        // `c w` leaves the blanks behind the word, as `c e` does.
+        if operator == Operator::Change {
+            let kept = self.buffer.slice(&range);
+            let trimmed = kept.trim_end_matches([' ', '\t']);
+            let word = self.vi.as_ref().is_some_and(|vi| {
+                matches!(
+                    vi.typed.last().map(|k| k.code),
+                    Some(KeyCode::Char('w' | 'W'))
+                )
+            });
+            if word && !trimmed.is_empty() && range.start.row == range.end.row {
+                range.end.at -= kept.len() - trimmed.len();
+            }
+        }
+        self.register = Register {
+            text: self.buffer.slice(&range),
+            is_lines: false,
+        };
+        let text = self.register.text.clone();
+        match operator {
+            Operator::Yank => {
+                self.jump(range.start);
+                EditorOutcome::Copied(text)
+            }
+            Operator::Change => {
+                self.set_mode(Mode::Insert);
+                self.delete(Kind::Session, range);
+                EditorOutcome::Cut(text)
+            }
+            _ if range.is_empty() => EditorOutcome::None,
+            _ => {
+                self.delete(Kind::Single, range);
+                EditorOutcome::Cut(text)
+            }
+        }
+    }
+
+    fn operate_lines(&mut self, operator: Operator, rows: Range<usize>) -> EditorOutcome {
+        let text = self.buffer.lines()[rows.clone()].join("\n") + "\n";
+        match operator {
+            Operator::In => return self.shift_rows(rows, Shift::In),
+            Operator::Out => return self.shift_rows(rows, Shift::Out),
+            _ => {}
+        }
+        self.register = Register {
+            text: text.clone(),
+            is_lines: true,
+        };
+        match operator {
+            Operator::Yank => {
+                self.jump(Place::new(
+                    rows.start,
+                    self.cursor.at.min(self.buffer.line(rows.start).len()),
+                ));
+                self.cursor.at = self.whole(rows.start, self.cursor.at);
+                return EditorOutcome::Copied(text);
+            }
+            Operator::Change => {
+                let start = motion::first_letter(self.lines(), rows.start);
+                self.set_mode(Mode::Insert);
+                self.delete(Kind::Session, start..self.line_end(rows.end - 1));
+            }
+            _ => {
+                let count = self.lines().len();
+                let range = if rows.end < count {
+                    Place::new(rows.start, 0)..Place::new(rows.end, 0)
+                } else if rows.start > 0 {
+                    self.line_end(rows.start - 1)..self.line_end(rows.end - 1)
+                } else {
+                    Place::default()..self.buffer.end()
+                };
+                self.edit(Kind::Single, |editor| {
+                    editor.buffer.replace(range, "");
+                    let row = rows.start.min(editor.lines().len() - 1);
+                    editor.cursor = motion::first_letter(editor.lines(), row);
+                });
+            }
+        }
+        EditorOutcome::Cut(text)
+    }
+
+    fn visual_verb(&mut self, c: char) -> EditorOutcome {
+        let other = match c {
+            'v' => Mode::Visual,
+            'V' => Mode::VisualLine,
+            'x' => return self.operator(Operator::Delete, 'd'),
+            's' => return self.operator(Operator::Change, 'c'),
+            'o' => {
+                if let Some(anchor) = self.anchor {
+                    self.anchor = Some(self.cursor);
+                    self.jump(anchor);
+                }
+                return EditorOutcome::None;
+            }
+            'p' | 'P' => {
+                let Some(range) = self.selection() else {
+                    return EditorOutcome::None;
+                };
+                let text = self.register.text.trim_end_matches('\n').to_owned();
+                self.set_mode(Mode::Normal);
+                return self.edit(Kind::Single, |editor| {
+                    editor.cursor = editor.buffer.replace(range, &text);
+                });
+            }
+            _ => return self.shared_verb(c),
+        };
+        self.set_mode(if self.mode() == other {
+            Mode::Normal
+        } else {
+            other
+        });
+        EditorOutcome::None
+    }
+
+    /// Verbs that work with and without a selection.
+    fn shared_verb(&mut self, c: char) -> EditorOutcome {
+        let count = self.take_count();
+        let rows = isize::try_from(count).unwrap_or(1);
+        match c {
+            'j' => self.vertical(rows, By::Lines),
+            'k' => self.vertical(-rows, By::Lines),
+            '/' => return self.ask(Question::Find(Way::On)),
+            '?' => return self.ask(Question::Find(Way::Back)),
+            ':' => return self.ask(Question::Command),
+            'n' | 'N' => {
+                let way = self.vi.as_ref().map_or(Way::On, |vi| vi.search_way);
+                let way = if c == 'n' { way } else { way.turned() };
+                return self.find_next(way, Start::Next);
+            }
+            ';' | ',' => {
+                if let Some((way, letter)) = self.vi.as_ref().and_then(|vi| vi.last_find) {
+                    let way = match c {
+                        ';' => way,
+                        _ if way.is_lowercase() => way.to_ascii_uppercase(),
+                        _ => way.to_ascii_lowercase(),
+                    };
+                    return self.find_letter(way, letter);
+                }
+            }
+            _ => return EditorOutcome::Unused,
+        }
+        EditorOutcome::None
+    }
+
+    fn verb(&mut self, c: char) -> EditorOutcome {
+        if self.vi.as_ref().is_some_and(|vi| vi.operator.is_some()) && !matches!(c, 'j' | 'k') {
+            self.set_mode(Mode::Normal);
+            return EditorOutcome::None;
+        }
+        let (at, row) = (self.cursor, self.cursor.row);
+        let end = self.line_end(row);
+        match c {
+            'i' => self.insert_at(at),
+            'a' => self.insert_at(motion::after(self.lines(), at)),
+            'I' => self.insert_at(motion::first_letter(self.lines(), row)),
+            'A' => self.insert_at(end),
+            'o' => {
+                self.insert_at(end);
+                self.newline(Kind::Session)
+            }
+            'O' => {
+                let indent = motion::first_letter(self.lines(), row).at;
+                let indent = self.buffer.line(row)[..indent].to_owned();
+                self.insert_at(Place::new(row, 0));
+                self.edit(Kind::Session, |editor| {
+                    editor
+                        .buffer
+                        .replace(editor.cursor..editor.cursor, &format!("{indent}\n"));
+                    editor.cursor = Place::new(row, indent.len());
+                })
+            }
+            'x' => {
+                let count = self.take_count();
+                let to = (0..count).fold(at, |p, _| motion::after(self.lines(), p));
+                self.operate(Operator::Delete, at..to)
+            }
+            'X' => self.operate(Operator::Delete, motion::before(self.lines(), at)..at),
+            's' => self.operate(Operator::Change, at..motion::after(self.lines(), at)),
+            'D' => self.operate(Operator::Delete, at..end),
+            'C' => self.operate(Operator::Change, at..end),
+            'S' => self.operate_lines(Operator::Change, row..row + 1),
+            'Y' => self.operate_lines(Operator::Yank, row..row + 1),
+            'J' => self.join(),
+            '~' => self.turn_case(),
+            'p' => self.put_register(Way::On),
+            'P' => self.put_register(Way::Back),
+            'u' => self.undo(),
+            'v' | 'V' => {
+                self.anchor = Some(at);
+                self.set_mode(if c == 'v' {
+                    Mode::Visual
+                } else {
+                    Mode::VisualLine
+                });
+                EditorOutcome::None
+            }
+            '.' => self.again(),
+            _ => self.shared_verb(c),
+        }
+    }
+
+    fn insert_at(&mut self, place: Place) -> EditorOutcome {
+        self.jump(place);
+        self.set_mode(Mode::Insert);
+        EditorOutcome::None
+    }
+
+    fn join(&mut self) -> EditorOutcome {
+        let row = self.cursor.row;
+        if row + 1 == self.lines().len() {
+            return EditorOutcome::None;
+        }
+        let next = motion::first_letter(self.lines(), row + 1);
+        let end = self.line_end(row);
+        let blank = if self.buffer.line(row).ends_with(' ') || self.buffer.line(row + 1).is_empty()
+        {
+            ""
+        } else {
+            " "
+        };
+        self.edit(Kind::Single, |editor| {
+            editor.buffer.replace(end..next, blank);
+            editor.cursor = end;
+        })
+    }
+
+    fn turn_case(&mut self) -> EditorOutcome {
+        let range = self.cursor..motion::after(self.lines(), self.cursor);
+        let turned: String = self
+            .buffer
+            .slice(&range)
+            .chars()
+            .flat_map(|c| {
+                let turned: Vec<char> = if c.is_uppercase() {
+                    c.to_lowercase().collect()
+                } else {
+                    c.to_uppercase().collect()
+                };
+                turned
+            })
+            .collect();
+        self.edit(Kind::Single, |editor| {
+            editor.cursor = editor.buffer.replace(range, &turned);
+        })
+    }
+
+    fn put_register(&mut self, way: Way) -> EditorOutcome {
+        let count = self.take_count();
+        let Register { text, is_lines } = self.register.clone();
+        let row = self.cursor.row;
+        let text = text.repeat(count);
+        let (place, text) = match (is_lines, way) {
+            (false, Way::On) => (motion::after(self.lines(), self.cursor), text),
+            (false, Way::Back) => (self.cursor, text),
+            (true, Way::Back) => (Place::new(row, 0), text),
+            (true, Way::On) => (
+                self.line_end(row),
+                format!("\n{}", text.trim_end_matches('\n')),
+            ),
+        };
+        if text.is_empty() {
+            return EditorOutcome::None;
+        }
+        self.edit(Kind::Single, |editor| {
+            let end = editor.buffer.replace(place..place, &text);
+            editor.cursor = match (is_lines, way) {
+                (true, Way::On) => motion::first_letter(editor.lines(), row + 1),
+                (true, Way::Back) => motion::first_letter(editor.lines(), row),
+                (false, _) => motion::before(editor.lines(), end),
+            };
+        })
+    }
+
+    /// Types the last change again.
+    fn again(&mut self) -> EditorOutcome {
+        let keys = self.vi.as_ref().map_or_else(Vec::new, |vi| vi.last.clone());
+        let mut changed = EditorOutcome::None;
+        for key in &keys {
+            if self.vi_key(*key) == EditorOutcome::Changed {
+                changed = EditorOutcome::Changed;
+            }
+        }
+        if let Some(vi) = &mut self.vi {
+            // Else the dot itself would be what is repeated next.
+            vi.typed.clear();
+            vi.typed
+                .push(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::NONE));
+            vi.last = keys;
+        }
+        changed
+    }
+}
+
+fn words(c: char) -> Words {
+    if c.is_uppercase() {
+        Words::Big
+    } else {
+        Words::Small
+    }
+}

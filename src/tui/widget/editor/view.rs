@@ -1,0 +1,239 @@
+//! What the editor looks like: line numbers, coloured text, selection, matches, cursor, prompt.
+
+use ratatui::buffer::Buffer as Cells;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+
+use super::screen::Row;
+use super::{Editor, Place};
+use crate::tui::cells;
+use crate::tui::theme::{Role, Theme};
+
+/// Who shows the cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caret {
+    /// The editor draws it as a cell.
+    Drawn,
+    /// The terminal's own, put where [`Editor::caret`] says.
+    Terminal,
+    /// Nobody: another pane has the keys.
+    Hidden,
+}
+
+/// The editor as a widget.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    editor: &'a Editor,
+    theme: &'a Theme,
+    caret: Caret,
+}
+
+impl Editor {
+    /// The editor as a widget; give it the area that [`Editor::resize`] was told.
+    pub fn view<'a>(&'a self, theme: &'a Theme, caret: Caret) -> View<'a> {
+        View {
+            editor: self,
+            theme,
+            caret,
+        }
+    }
+
+    /// The columns of the line numbers, with the blanks around them.
+    pub fn gutter(&self) -> u16 {
+        let digits = self.lines().len().to_string().len().max(3);
+        u16::try_from(digits + 2).unwrap_or(u16::MAX)
+    }
+
+    /// Where the cursor is when the editor is drawn in `area`; `None` if it is scrolled away.
+    pub fn caret(&self, area: Rect) -> Option<Position> {
+        if let Some(prompt) = &self.prompt {
+            let label = u16::try_from(cells::width(prompt.words().0)).ok()?;
+            let (_, column) = prompt
+                .input
+                .line(&Theme::default(), area.width.saturating_sub(label + 1));
+            return Some(Position::new(
+                area.x + 1 + label + column,
+                area.bottom().saturating_sub(1),
+            ));
+        }
+        let seen = self.screen.seen(self.lines());
+        let y = seen
+            .iter()
+            .rposition(|row| row.line == self.cursor.row && row.range.start <= self.cursor.at)?;
+        let row = &seen[y];
+        let line = &self.lines()[row.line];
+        let start = cells::column_of(line, row.range.start) + self.screen.left;
+        let column = cells::column_of(line, self.cursor.at).checked_sub(start)?;
+        // Blanks behind a broken row run out of the screen; the cursor waits at its edge.
+        let x = u16::try_from(column).ok()?.saturating_add(self.gutter());
+        let x = area.x + x.min(area.width.saturating_sub(1));
+        Some(Position::new(x, area.y + u16::try_from(y).ok()?))
+    }
+}
+
+impl Widget for View<'_> {
+    fn render(self, area: Rect, cells: &mut Cells) {
+        if area.is_empty() {
+            return;
+        }
+        for (y, row) in
+            (area.top()..area.bottom()).zip(self.editor.screen.seen(self.editor.lines()))
+        {
+            let line = Rect::new(area.x, y, area.width, 1);
+            self.row(&row, line, cells);
+        }
+        self.prompt(area, cells);
+        if self.caret == Caret::Drawn
+            && let Some(position) = self.editor.caret(area)
+            && let Some(cell) = cells.cell_mut(position)
+        {
+            cell.set_style(self.theme.style(Role::Cursor));
+        }
+    }
+}
+
+impl View<'_> {
+    fn row(&self, row: &Row, area: Rect, cells: &mut Cells) {
+        let editor = self.editor;
+        let is_current = row.line == editor.cursor.row && self.caret != Caret::Hidden;
+        if is_current {
+            cells.set_style(area, self.theme.style(Role::CursorLine));
+        } else if editor
+            .highlighter
+            .as_ref()
+            .is_some_and(|h| h.is_code(row.line))
+        {
+            cells.set_style(area, self.theme.style(Role::CodeBlock));
+        }
+        let gutter = editor.gutter();
+        let number = match row.nth {
+            0 => (row.line + 1).to_string(),
+            _ => "·".to_owned(),
+        };
+        let role = if is_current {
+            Role::GutterCurrent
+        } else {
+            Role::Gutter
+        };
+        let width = usize::from(gutter) - 2;
+        let number = Span::styled(format!("{number:>width$}"), self.theme.style(role));
+        cells.set_span(area.x, area.y, &number, gutter);
+        let text = Rect {
+            x: area.x + gutter.min(area.width),
+            width: area.width.saturating_sub(gutter),
+            ..area
+        };
+        self.text(row, text, cells);
+    }
+
+    fn text(&self, row: &Row, area: Rect, cells: &mut Cells) {
+        let line = &self.editor.lines()[row.line];
+        let start = cells::column_of(line, row.range.start);
+        let left = start + self.editor.screen.left;
+        let right = left + usize::from(area.width);
+        let layers = self.layers(row.line, line);
+        for cell in cells::cells(line) {
+            if cell.at < row.range.start || cell.column < left {
+                continue;
+            }
+            if cell.at >= row.range.end || cell.column + cell.width > right {
+                break;
+            }
+            let style = layers
+                .iter()
+                .filter(|(from, to, _)| (*from..*to).contains(&cell.at))
+                .fold(Style::new(), |style, (_, _, layer)| style.patch(*layer));
+            let x = area.x + u16::try_from(cell.column - left).unwrap_or(0);
+            cells.set_stringn(x, area.y, cell.symbol(), cell.width, style);
+        }
+        // A selected line end is shown as a cell, so that an empty line is seen to be selected.
+        let ends = row.range.end == line.len();
+        let selected = self.editor.selection().is_some_and(|range| {
+            (range.start..range.end).contains(&Place::new(row.line, line.len()))
+        });
+        let column = cells::column_of(line, line.len());
+        if ends && selected && (left..right).contains(&column) {
+            let x = area.x + u16::try_from(column - left).unwrap_or(0);
+            cells.set_style(
+                Rect::new(x, area.y, 1, 1),
+                self.theme.style(Role::Selection),
+            );
+        }
+    }
+
+    /// Styles of a line by bytes, later ones over earlier ones.
+    fn layers(&self, row: usize, line: &str) -> Vec<(usize, usize, Style)> {
+        let editor = self.editor;
+        let mut layers = Vec::new();
+        if let Some(highlighter) = &editor.highlighter {
+            layers.extend(highlighter.paints(row).iter().map(|paint| {
+                (
+                    paint.range.start,
+                    paint.range.end,
+                    self.theme.style(paint.role),
+                )
+            }));
+        }
+        if let Some(needle) = &editor.needle {
+            layers.extend(needle.matches(line).map(|range| {
+                let here = row == editor.cursor.row && range.start == editor.cursor.at;
+                let role = if here {
+                    Role::MatchCurrent
+                } else {
+                    Role::MatchLine
+                };
+                (range.start, range.end, self.theme.style(role))
+            }));
+        }
+        if let Some(range) = editor.selection()
+            && (range.start.row..=range.end.row).contains(&row)
+        {
+            let from = if range.start.row == row {
+                range.start.at
+            } else {
+                0
+            };
+            let to = if range.end.row == row {
+                range.end.at
+            } else {
+                line.len()
+            };
+            layers.push((from, to, self.theme.style(Role::Selection)));
+        }
+        layers
+    }
+
+    fn prompt(&self, area: Rect, cells: &mut Cells) {
+        let Some(prompt) = &self.editor.prompt else {
+            return;
+        };
+        let row = Rect {
+            y: area.bottom() - 1,
+            height: 1,
+            ..area
+        };
+        for x in row.left()..row.right() {
+            cells[(x, row.y)].reset();
+        }
+        let (label, keys) = prompt.words();
+        let mut line = Line::from(vec![
+            Span::raw(" "),
+            Span::styled(label, self.theme.style(Role::Accent)),
+        ]);
+        let width = u16::try_from(line.width()).unwrap_or(0);
+        let (input, _) = prompt
+            .input
+            .line(self.theme, row.width.saturating_sub(width));
+        line.extend(input);
+        let taken = line.width();
+        (&line).render(row, cells);
+        let room = usize::from(row.width).saturating_sub(taken + 3);
+        if keys.len() <= room {
+            let x = row.right() - u16::try_from(keys.len() + 1).unwrap_or(0);
+            let keys = Span::styled(keys, self.theme.style(Role::Muted));
+            cells.set_span(x, row.y, &keys, row.width);
+        }
+    }
+}

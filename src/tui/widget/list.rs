@@ -1,0 +1,202 @@
+//! Which row of a long list is selected, and which rows are on the screen: arithmetic only.
+
+use std::ops::Range;
+
+/// How many rows stay between the selection and the edge of the list, where there are that many.
+const MARGIN: usize = 2;
+
+/// How far a move goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// One row up.
+    Up,
+    /// One row down.
+    Down,
+    /// Half of what is seen, up.
+    HalfUp,
+    /// Half of what is seen, down.
+    HalfDown,
+    /// What is seen less a row, up.
+    PageUp,
+    /// What is seen less a row, down.
+    PageDown,
+    /// To the first row.
+    First,
+    /// To the last row.
+    Last,
+}
+
+/// The place in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cursor {
+    /// The selected row; 0 in an empty list.
+    pub selected: usize,
+    /// The first row on the screen.
+    pub top: usize,
+}
+
+impl Cursor {
+    /// The rows that are on the screen.
+    pub fn window(&self, height: usize, count: usize) -> Range<usize> {
+        let top = self.top.min(count);
+        top..count.min(top + height)
+    }
+
+    /// Moves the selection and takes the screen along.
+    pub fn step(&mut self, step: Step, height: usize, count: usize) {
+        let (half, page) = ((height / 2).max(1), height.saturating_sub(1).max(1));
+        let target = match step {
+            Step::Up => self.selected.saturating_sub(1),
+            Step::Down => self.selected + 1,
+            Step::HalfUp => self.selected.saturating_sub(half),
+            Step::HalfDown => self.selected + half,
+            Step::PageUp => self.selected.saturating_sub(page),
+            Step::PageDown => self.selected + page,
+            Step::First => 0,
+            Step::Last => count,
+        };
+        // A page moves what is seen as well, so that the eye finds the selection where it was.
+        match step {
+            Step::HalfUp | Step::PageUp => {
+                self.top = self.top.saturating_sub(self.selected - target);
+            }
+            Step::HalfDown | Step::PageDown => self.top += target - self.selected,
+            _ => {}
+        }
+        self.select(target, height, count);
+    }
+
+    /// Selects row `row`, or the last one, and shows it.
+    pub fn select(&mut self, row: usize, height: usize, count: usize) {
+        self.selected = row.min(count.saturating_sub(1));
+        self.fit(height, count);
+    }
+
+    /// Scrolls by rows, as a wheel does; the selection is taken along at the edge.
+    pub fn scroll(&mut self, rows: isize, height: usize, count: usize) {
+        let last = count.saturating_sub(height);
+        self.top = self.top.saturating_add_signed(rows).min(last);
+        let margin = margin(height);
+        let low = if self.top == 0 { 0 } else { self.top + margin };
+        let bottom = (self.top + height).min(count);
+        let high = if bottom == count {
+            bottom.saturating_sub(1)
+        } else {
+            bottom.saturating_sub(1 + margin)
+        };
+        self.selected = self.selected.clamp(low.min(high), high);
+    }
+
+    /// The row at `line` of the screen, where there is one.
+    pub fn row_at(&self, line: usize, height: usize, count: usize) -> Option<usize> {
+        let row = self.top + line;
+        (line < height && row < count).then_some(row)
+    }
+
+    /// Brings the selection into the list and onto the screen, moving as little as possible.
+    pub fn fit(&mut self, height: usize, count: usize) {
+        self.selected = self.selected.min(count.saturating_sub(1));
+        let margin = margin(height);
+        let highest = self.selected.saturating_sub(margin);
+        let lowest = (self.selected + margin + 1).saturating_sub(height);
+        self.top = self
+            .top
+            .clamp(lowest.min(highest), highest)
+            .min(count.saturating_sub(height));
+    }
+
+    /// Follows the selected row into a list that came in place of `before`: the same key at the same
+    /// place of the screen, or, if it is gone, the next row that is still there, or the one before.
+    pub fn follow<K: PartialEq>(&mut self, before: &[K], after: &[K]) {
+        let Some(key) = before.get(self.selected) else {
+            return self.selected = self.selected.min(after.len().saturating_sub(1));
+        };
+        let place = |key: &K| {
+            // Most refreshes change little: look where the row was first.
+            match after.get(self.selected) {
+                Some(same) if same == key => Some(self.selected),
+                _ => after.iter().position(|other| other == key),
+            }
+        };
+        let found = place(key)
+            .or_else(|| before[self.selected + 1..].iter().find_map(place))
+            .or_else(|| before[..self.selected].iter().rev().find_map(place))
+            .unwrap_or(0);
+        let line = self.selected.saturating_sub(self.top);
+        self.selected = found;
+        self.top = found.saturating_sub(line);
+    }
+}
+
+fn margin(height: usize) -> usize {
+    MARGIN.min(height.saturating_sub(1) / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(selected: usize, top: usize) -> Cursor {
+        Cursor { selected, top }
+    }
+
+    #[test]
+    fn a_step_scrolls_only_when_it_must() {
+        for (from, step, to) in [
+            (at(0, 0), Step::Up, at(0, 0)),
+            (at(0, 0), Step::Down, at(1, 0)),
+            (at(7, 0), Step::Down, at(8, 1)),
+            (at(3, 1), Step::Up, at(2, 0)),
+            (at(5, 0), Step::PageDown, at(14, 9)),
+            (at(14, 9), Step::PageUp, at(5, 0)),
+            (at(5, 3), Step::HalfDown, at(10, 8)),
+            (at(5, 3), Step::Last, at(99, 90)),
+            (at(50, 45), Step::First, at(0, 0)),
+            (at(98, 90), Step::PageDown, at(99, 90)),
+        ] {
+            let mut cursor = from;
+            cursor.step(step, 10, 100);
+            assert_eq!(cursor, to, "{from:?} {step:?}");
+        }
+    }
+
+    #[test]
+    fn a_refresh_keeps_the_row_or_the_nearest_that_is_left() {
+        let before = ["a", "b", "c", "d", "e"];
+        for (selected, after, expected) in [
+            (2, &["x", "y", "a", "b", "c", "d", "e"][..], 4),
+            (2, &["a", "b", "d", "e"], 2),
+            (4, &["a", "b", "c"], 2),
+            (1, &["x", "y"], 0),
+            (1, &[], 0),
+        ] {
+            let mut cursor = at(selected, 1);
+            cursor.follow(&before, after);
+            assert_eq!(cursor.selected, expected, "{selected} in {after:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_selection_is_always_in_the_list_and_on_the_screen(
+            moves in proptest::collection::vec((0..9usize, -9isize..9), 1..40),
+            height in 1..30usize,
+            count in 0..60usize,
+        ) {
+            let steps = [Step::Up, Step::Down, Step::HalfUp, Step::HalfDown, Step::PageUp,
+                Step::PageDown, Step::First, Step::Last];
+            let mut cursor = Cursor::default();
+            for (kind, rows) in moves {
+                match steps.get(kind) {
+                    Some(step) => cursor.step(*step, height, count),
+                    None => cursor.scroll(rows, height, count),
+                }
+                let window = cursor.window(height, count);
+                prop_assert!(count == 0 || window.contains(&cursor.selected), "{:?}", cursor);
+                prop_assert_eq!(window.len(), height.min(count), "no empty rows: {:?}", cursor);
+            }
+        }
+    }
+}

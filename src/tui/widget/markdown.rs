@@ -1,0 +1,563 @@
+//! Markdown as it reads: a memory's text for the preview.
+//!
+//! The result is lines, with the links that are in them and the source line of each, so that
+//! the app can scroll, follow and click. The header of a file is not text: [`fields`] shows what
+//! it says.
+
+mod fields;
+mod flow;
+mod table;
+
+use std::ops::Range;
+
+use pulldown_cmark::{
+    Alignment, CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd,
+};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+pub use fields::{Head, fields};
+
+use self::flow::{Piece, wrap};
+use self::table::Table;
+use crate::core::link::Form;
+use crate::tui::cells;
+use crate::tui::highlight::{LONGEST, Syntaxes};
+use crate::tui::theme::{Role, Theme};
+
+/// Text is never wider than this, however wide the pane: longer lines are hard to read.
+pub const MEASURE: usize = 88;
+
+/// A place that a link shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkSpot {
+    /// The rendered line.
+    pub line: usize,
+    /// The columns in it.
+    pub columns: Range<usize>,
+    /// What it leads to, as it is written.
+    pub target: String,
+    /// How it is written.
+    pub form: Form,
+}
+
+/// A text that can be drawn.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rendered {
+    /// What to draw.
+    pub lines: Vec<Line<'static>>,
+    /// The links, in order.
+    pub links: Vec<LinkSpot>,
+    /// The line of the source, from 0, of each line.
+    pub source: Vec<usize>,
+}
+
+impl Rendered {
+    /// The rendered line that shows line `source` of the text.
+    pub fn line_of(&self, source: usize) -> usize {
+        self.source
+            .partition_point(|at| *at <= source)
+            .saturating_sub(1)
+    }
+
+    /// The link at a cell.
+    pub fn link_at(&self, line: usize, column: usize) -> Option<&LinkSpot> {
+        self.links
+            .iter()
+            .find(|spot| spot.line == line && spot.columns.contains(&column))
+    }
+
+    /// Puts `below` under it.
+    pub fn append(&mut self, below: Self) {
+        let shift = self.lines.len();
+        self.lines.extend(below.lines);
+        self.source.extend(below.source);
+        self.links
+            .extend(below.links.into_iter().map(|spot| LinkSpot {
+                line: spot.line + shift,
+                ..spot
+            }));
+    }
+}
+
+/// What the looks depend on.
+#[derive(Debug, Clone, Copy)]
+pub struct Look<'a> {
+    /// The styles.
+    pub theme: &'a Theme,
+    /// The languages of code.
+    pub syntaxes: &'a Syntaxes,
+    /// The columns of the pane.
+    pub width: usize,
+}
+
+impl Look<'_> {
+    fn measure(&self) -> usize {
+        self.width.clamp(8, MEASURE)
+    }
+}
+
+/// Renders the part `body` of `text`, which is Markdown.
+pub fn render(text: &str, body: Range<usize>, look: Look<'_>) -> Rendered {
+    let Some(markdown) = text.get(body.clone()) else {
+        return Rendered::default();
+    };
+    let starts: Vec<usize> = std::iter::once(0)
+        .chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1))
+        .collect();
+    let mut writer = Writer {
+        look,
+        starts,
+        out: Rendered::default(),
+        prefixes: Vec::new(),
+        pieces: Vec::new(),
+        styles: Vec::new(),
+        targets: Vec::new(),
+        link: None,
+        lists: Vec::new(),
+        gap: false,
+        at: body.start,
+        block: Block::Flow,
+        table: None,
+    };
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_WIKILINKS;
+    for (event, range) in Parser::new_ext(markdown, options).into_offset_iter() {
+        writer.at = body.start + range.start;
+        writer.event(event);
+    }
+    writer.flush();
+    writer.out
+}
+
+/// What stands before the lines of a block.
+#[derive(Debug, Clone)]
+struct Prefix {
+    first: Option<Span<'static>>,
+    rest: Span<'static>,
+}
+
+/// What text goes into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Block {
+    Flow,
+    Code {
+        language: String,
+        text: String,
+        first: usize,
+    },
+    Html(String),
+}
+
+struct Writer<'a> {
+    look: Look<'a>,
+    /// Where every line of the source starts.
+    starts: Vec<usize>,
+    out: Rendered,
+    prefixes: Vec<Prefix>,
+    pieces: Vec<Piece>,
+    styles: Vec<Style>,
+    targets: Vec<(String, Form)>,
+    link: Option<usize>,
+    lists: Vec<Option<u64>>,
+    /// Whether an empty line is due before the next block.
+    gap: bool,
+    /// Where the parser is in the source.
+    at: usize,
+    block: Block,
+    table: Option<Table>,
+}
+
+impl Writer<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => match &mut self.block {
+                Block::Code { text: code, .. } => code.push_str(&text),
+                Block::Html(html) => html.push_str(&text),
+                Block::Flow => self.push(&text, Style::new()),
+            },
+            Event::Code(code) => {
+                let style = self.look.theme.style(Role::Code);
+                self.piece(cells::visible(&code), style);
+            }
+            Event::Html(html) => match &mut self.block {
+                Block::Html(all) => all.push_str(&html),
+                _ => self.push(&html, self.look.theme.style(Role::Muted)),
+            },
+            Event::InlineHtml(html) if html.starts_with("<!--") => {}
+            Event::InlineHtml(html) if matches!(&*html, "<br>" | "<br/>" | "<br />") => {
+                self.pieces.push(Piece::line_break());
+            }
+            Event::InlineHtml(html) => self.push(&html, self.look.theme.style(Role::Muted)),
+            Event::SoftBreak => self.push(" ", Style::new()),
+            Event::HardBreak => self.pieces.push(Piece::line_break()),
+            Event::Rule => self.rule(),
+            Event::TaskListMarker(done) => self.task(done),
+            Event::FootnoteReference(name) => {
+                let style = self.look.theme.style(Role::Muted);
+                self.push(&format!("[{name}]"), style);
+            }
+            Event::InlineMath(text) | Event::DisplayMath(text) => {
+                self.push(&text, self.look.theme.style(Role::Code));
+            }
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        let theme = self.look.theme;
+        match tag {
+            Tag::Paragraph | Tag::TableHead | Tag::TableRow | Tag::TableCell => {}
+            Tag::Heading { level, .. } => {
+                self.gap |= !self.out.lines.is_empty();
+                self.styles.push(heading(theme, level));
+            }
+            Tag::BlockQuote(_) => {
+                self.flush();
+                let bar = Span::styled("▏ ", theme.style(Role::Rule));
+                self.prefixes.push(Prefix {
+                    first: None,
+                    rest: bar,
+                });
+                self.styles.push(theme.style(Role::Quote));
+            }
+            Tag::CodeBlock(kind) => {
+                self.flush();
+                let is_fenced = kind.is_fenced();
+                let language = match kind {
+                    CodeBlockKind::Fenced(info) => info
+                        .split([' ', ',', '{'])
+                        .next()
+                        .unwrap_or_default()
+                        .to_owned(),
+                    CodeBlockKind::Indented => String::new(),
+                };
+                self.block = Block::Code {
+                    // The line of a fence's mark is not a line of code.
+                    first: usize::from(is_fenced),
+                    language,
+                    text: String::new(),
+                };
+            }
+            Tag::HtmlBlock => {
+                self.flush();
+                self.block = Block::Html(String::new());
+            }
+            Tag::List(first) => {
+                self.flush();
+                self.lists.push(first);
+            }
+            Tag::Item => self.item(),
+            Tag::FootnoteDefinition(name) => {
+                self.flush();
+                self.indent(format!("[{name}] "), Role::Muted);
+            }
+            Tag::Table(alignments) => {
+                self.flush();
+                self.table = Some(Table::new(alignments, self.at));
+            }
+            Tag::Emphasis => self.styles.push(theme.style(Role::Emphasis)),
+            Tag::Strong => self.styles.push(theme.style(Role::Strong)),
+            Tag::Strikethrough => self.styles.push(theme.style(Role::Strike)),
+            Tag::Link {
+                link_type,
+                dest_url,
+                ..
+            } => self.link(&dest_url, link_type),
+            Tag::Image { dest_url, .. } => {
+                self.link(&dest_url, LinkType::Inline);
+                self.push("▣ ", Style::new());
+            }
+            _ => self.styles.push(Style::new()),
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph => {
+                self.flush();
+                self.gap = true;
+            }
+            TagEnd::Heading(level) => {
+                self.flush();
+                self.styles.pop();
+                // A heading belongs to what follows; only the title stands by itself.
+                self.gap = level == HeadingLevel::H1;
+            }
+            TagEnd::BlockQuote(_) => {
+                self.flush();
+                self.prefixes.pop();
+                self.styles.pop();
+                self.gap = true;
+            }
+            TagEnd::CodeBlock => self.code(),
+            TagEnd::HtmlBlock => self.html(),
+            TagEnd::List(_) => {
+                self.flush();
+                self.lists.pop();
+                self.gap |= self.lists.is_empty();
+            }
+            TagEnd::Item | TagEnd::FootnoteDefinition => {
+                self.flush();
+                self.prefixes.pop();
+            }
+            TagEnd::TableCell => {
+                let pieces = std::mem::take(&mut self.pieces);
+                if let Some(table) = &mut self.table {
+                    table.cell(pieces);
+                }
+            }
+            TagEnd::TableHead | TagEnd::TableRow => {
+                let at = self.at;
+                if let Some(table) = &mut self.table {
+                    table.row(at);
+                }
+            }
+            TagEnd::Table => self.table(),
+            TagEnd::Link | TagEnd::Image => {
+                self.link = None;
+                self.styles.pop();
+            }
+            _ => {
+                self.styles.pop();
+            }
+        }
+    }
+
+    fn push(&mut self, text: &str, style: Style) {
+        self.piece(cells::visible(text), style);
+    }
+
+    fn piece(&mut self, text: String, style: Style) {
+        let base = self.styles.iter().fold(Style::new(), |a, b| a.patch(*b));
+        self.pieces.push(Piece {
+            text,
+            style: base.patch(style),
+            link: self.link,
+            at: self.at,
+        });
+    }
+
+    fn link(&mut self, target: &str, kind: LinkType) {
+        let form = match kind {
+            LinkType::WikiLink { .. } => Form::Wiki,
+            _ => Form::Inline,
+        };
+        self.link = Some(self.targets.len());
+        self.targets.push((cells::visible(target), form));
+        self.styles.push(self.look.theme.style(Role::Link));
+    }
+
+    fn item(&mut self) {
+        self.flush();
+        let depth = self.lists.len();
+        let label = match self.lists.last_mut() {
+            Some(Some(number)) => {
+                let label = format!("{number:>2}. ");
+                *number += 1;
+                label
+            }
+            _ => format!(" {} ", ["•", "◦", "▪"][(depth.max(1) - 1) % 3]),
+        };
+        self.indent(label, Role::Marker);
+    }
+
+    fn indent(&mut self, label: String, role: Role) {
+        let blanks = " ".repeat(cells::width(&label));
+        self.prefixes.push(Prefix {
+            first: Some(Span::styled(label, self.look.theme.style(role))),
+            rest: Span::raw(blanks),
+        });
+    }
+
+    /// A task's box takes the place of its bullet.
+    fn task(&mut self, done: bool) {
+        let (mark, role) = if done {
+            (" ✓ ", Role::Accent)
+        } else {
+            (" ☐ ", Role::Marker)
+        };
+        let style = self.look.theme.style(role);
+        match self.prefixes.last_mut() {
+            Some(prefix) if prefix.first.is_some() => {
+                let blanks = " ".repeat(cells::width(&prefix.rest.content).saturating_sub(3));
+                prefix.first = Some(Span::styled(format!("{blanks}{mark}"), style));
+            }
+            _ => self.push(mark, style),
+        }
+    }
+
+    fn room(&self) -> usize {
+        let taken: usize = self.prefixes.iter().map(|prefix| prefix.rest.width()).sum();
+        self.look.measure().saturating_sub(taken).max(8)
+    }
+
+    /// Writes a line with what stands before it.
+    fn line(&mut self, spans: Vec<Span<'static>>, at: usize) {
+        let source = self.starts.partition_point(|start| *start <= at).max(1) - 1;
+        if std::mem::take(&mut self.gap) && !self.out.lines.is_empty() {
+            let before = self.prefixes.iter().filter(|prefix| prefix.first.is_none());
+            let spans: Vec<Span<'static>> = before.map(|prefix| prefix.rest.clone()).collect();
+            let empty = spans.iter().all(|span| span.content.trim().is_empty());
+            self.out.lines.push(if empty {
+                Line::default()
+            } else {
+                Line::from(spans)
+            });
+            self.out.source.push(source);
+        }
+        let mut line: Vec<Span<'static>> = Vec::with_capacity(spans.len() + self.prefixes.len());
+        for prefix in &mut self.prefixes {
+            line.push(prefix.first.take().unwrap_or_else(|| prefix.rest.clone()));
+        }
+        line.extend(spans);
+        self.out.lines.push(Line::from(line));
+        self.out.source.push(source);
+    }
+
+    /// Writes what was collected as a paragraph.
+    fn flush(&mut self) {
+        let pieces = std::mem::take(&mut self.pieces);
+        if pieces.iter().all(|piece| piece.text.trim().is_empty()) {
+            return;
+        }
+        let indent: usize = self.prefixes.iter().map(|prefix| prefix.rest.width()).sum();
+        for row in wrap(&pieces, self.room()) {
+            let at = row.first().map_or(self.at, |part| pieces[part.piece].at);
+            self.line(row.iter().map(|part| part.span(&pieces)).collect(), at);
+            let line = self.out.lines.len() - 1;
+            let spots = flow::spots(&row, &pieces, indent);
+            self.spots(spots, line);
+        }
+    }
+
+    fn spots(&mut self, spots: Vec<(usize, Range<usize>)>, line: usize) {
+        for (link, columns) in spots {
+            let (target, form) = self.targets[link].clone();
+            self.out.links.push(LinkSpot {
+                line,
+                columns,
+                target,
+                form,
+            });
+        }
+    }
+
+    fn rule(&mut self) {
+        self.flush();
+        let style = self.look.theme.style(Role::Rule);
+        let rule = Span::styled("─".repeat(self.room()), style);
+        self.gap = true;
+        self.line(vec![rule], self.at);
+        self.gap = true;
+    }
+
+    fn code(&mut self) {
+        let block = std::mem::replace(&mut self.block, Block::Flow);
+        let Block::Code {
+            language,
+            text,
+            first,
+        } = block
+        else {
+            return;
+        };
+        let theme = self.look.theme;
+        let base = theme.style(Role::CodeBlock);
+        let room = self.room();
+        let mut state = self.look.syntaxes.start(&language);
+        let start = self
+            .starts
+            .partition_point(|start| *start <= self.at)
+            .max(1)
+            - 1;
+        for (n, line) in text.lines().enumerate() {
+            let mut paints = Vec::new();
+            if let Some(code) = state.take_if(|_| line.len() <= LONGEST) {
+                let (found, after) = self.look.syntaxes.line(&code, line);
+                paints = found;
+                state = Some(after);
+            }
+            let style_at = |at: usize| {
+                paints
+                    .iter()
+                    .find(|paint| paint.range.contains(&at))
+                    .map_or(base, |paint| base.patch(theme.style(paint.role)))
+            };
+            let at = self
+                .starts
+                .get(start + first + n)
+                .copied()
+                .unwrap_or(self.at);
+            for row in flow::code_rows(line, room.saturating_sub(4), style_at) {
+                let taken: usize = row.iter().map(Span::width).sum();
+                let mut spans = vec![Span::styled("  ", base)];
+                spans.extend(row);
+                let fill = room.saturating_sub(taken + 2);
+                spans.push(Span::styled(" ".repeat(fill), base));
+                self.line(spans, at);
+            }
+        }
+        self.gap = true;
+    }
+
+    fn html(&mut self) {
+        let block = std::mem::replace(&mut self.block, Block::Flow);
+        let Block::Html(html) = block else {
+            return;
+        };
+        let trimmed = html.trim();
+        if trimmed.starts_with("<!--") && trimmed.ends_with("-->") {
+            return;
+        }
+        let style = self.look.theme.style(Role::Muted);
+        for line in trimmed.lines() {
+            let text = cells::cut(line, self.room());
+            self.line(vec![Span::styled(text, style)], self.at);
+        }
+        self.gap = true;
+    }
+
+    fn table(&mut self) {
+        let Some(table) = self.table.take() else {
+            return;
+        };
+        let indent: usize = self.prefixes.iter().map(|prefix| prefix.rest.width()).sum();
+        // A table may be wider than prose, as wide as the pane.
+        let room = self.look.width.max(8).saturating_sub(indent);
+        for row in table.render(self.look.theme, room) {
+            self.line(row.spans, row.at);
+            let line = self.out.lines.len() - 1;
+            let spots = row
+                .spots
+                .into_iter()
+                .map(|(link, columns)| (link, columns.start + indent..columns.end + indent))
+                .collect();
+            self.spots(spots, line);
+        }
+        self.gap = true;
+    }
+}
+
+fn heading(theme: &Theme, level: HeadingLevel) -> Style {
+    theme.style(match level {
+        HeadingLevel::H1 | HeadingLevel::H2 => Role::Heading,
+        _ => Role::HeadingMinor,
+    })
+}
+
+/// Where a cell's text stands in its column.
+fn pad(alignment: Alignment, missing: usize) -> (usize, usize) {
+    match alignment {
+        Alignment::Right => (missing, 0),
+        Alignment::Center => (missing / 2, missing - missing / 2),
+        Alignment::Left | Alignment::None => (0, missing),
+    }
+}
+
+#[cfg(test)]
+mod tests;

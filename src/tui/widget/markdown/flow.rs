@@ -1,0 +1,198 @@
+//! Filling lines with styled text, by display width.
+
+use std::ops::Range;
+
+use ratatui::style::Style;
+use ratatui::text::Span;
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::tui::cells;
+
+/// A run of text in one style.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) text: String,
+    pub(super) style: Style,
+    /// Which link it belongs to.
+    pub(super) link: Option<usize>,
+    /// Where it is in the source.
+    pub(super) at: usize,
+}
+
+impl Piece {
+    /// The end of a line that the text asks for.
+    pub(super) fn line_break() -> Self {
+        Self {
+            text: "\n".to_owned(),
+            style: Style::new(),
+            link: None,
+            at: 0,
+        }
+    }
+}
+
+/// A part of a piece, on one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) piece: usize,
+    range: Range<usize>,
+    width: usize,
+}
+
+impl Part {
+    pub(super) fn span(&self, pieces: &[Piece]) -> Span<'static> {
+        let piece = &pieces[self.piece];
+        Span::styled(piece.text[self.range.clone()].to_owned(), piece.style)
+    }
+}
+
+/// A letter: its piece, its bytes, its columns.
+struct Glyph {
+    piece: usize,
+    range: Range<usize>,
+    width: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Blank,
+    /// A letter of a script that is broken anywhere.
+    Wide,
+    Letter,
+    Break,
+}
+
+fn glyphs(pieces: &[Piece]) -> Vec<Glyph> {
+    let mut glyphs: Vec<Glyph> = Vec::new();
+    for (piece, Piece { text, .. }) in pieces.iter().enumerate() {
+        for (at, letter) in text.grapheme_indices(true) {
+            let width = cells::width(letter);
+            let kind = match letter {
+                "\n" => Kind::Break,
+                " " => Kind::Blank,
+                _ if width > 1 => Kind::Wide,
+                _ => Kind::Letter,
+            };
+            // Blanks in a row are one, as everywhere in Markdown; none starts a line.
+            let before = glyphs.last().map_or(Kind::Break, |glyph| glyph.kind);
+            if kind == Kind::Blank && matches!(before, Kind::Blank | Kind::Break) {
+                continue;
+            }
+            glyphs.push(Glyph {
+                piece,
+                range: at..at + letter.len(),
+                width,
+                kind,
+            });
+        }
+    }
+    glyphs
+}
+
+/// The lines of a paragraph in `width` columns.
+pub(super) fn wrap(pieces: &[Piece], width: usize) -> Vec<Vec<Part>> {
+    let glyphs = glyphs(pieces);
+    let mut rows = Vec::new();
+    let (mut start, mut taken) = (0, 0);
+    // Where the row may end and where the next then starts.
+    let mut opportunity: Option<(usize, usize)> = None;
+    for (n, glyph) in glyphs.iter().enumerate() {
+        if glyph.kind == Kind::Break {
+            rows.push(start..n);
+            (start, taken, opportunity) = (n + 1, 0, None);
+            continue;
+        }
+        let after_wide = n > start && glyphs[n - 1].kind == Kind::Wide;
+        match glyph.kind {
+            Kind::Blank => opportunity = Some((n, n + 1)),
+            Kind::Wide if n > start && glyphs[n - 1].kind != Kind::Blank => {
+                opportunity = Some((n, n));
+            }
+            Kind::Letter if after_wide => opportunity = Some((n, n)),
+            _ => {}
+        }
+        while taken + glyph.width > width && n > start && glyph.kind != Kind::Blank {
+            let (end, next) = opportunity.take().unwrap_or((n, n));
+            rows.push(start..end);
+            start = next;
+            taken = glyphs[start..n].iter().map(|glyph| glyph.width).sum();
+        }
+        taken += glyph.width;
+    }
+    rows.push(start..glyphs.len());
+    rows.into_iter().map(|row| parts(&glyphs[row])).collect()
+}
+
+fn parts(glyphs: &[Glyph]) -> Vec<Part> {
+    let end = glyphs
+        .iter()
+        .rposition(|glyph| glyph.kind != Kind::Blank)
+        .map_or(0, |last| last + 1);
+    let mut parts: Vec<Part> = Vec::new();
+    for glyph in &glyphs[..end] {
+        match parts.last_mut() {
+            Some(part) if part.piece == glyph.piece && part.range.end == glyph.range.start => {
+                part.range.end = glyph.range.end;
+                part.width += glyph.width;
+            }
+            _ => parts.push(Part {
+                piece: glyph.piece,
+                range: glyph.range.clone(),
+                width: glyph.width,
+            }),
+        }
+    }
+    parts
+}
+
+/// How many columns a row takes.
+pub(super) fn width(row: &[Part]) -> usize {
+    row.iter().map(|part| part.width).sum()
+}
+
+/// The links of a row with their columns, which start at `column`.
+pub(super) fn spots(row: &[Part], pieces: &[Piece], column: usize) -> Vec<(usize, Range<usize>)> {
+    let mut spots: Vec<(usize, Range<usize>)> = Vec::new();
+    let mut column = column;
+    for part in row {
+        let columns = column..column + part.width;
+        column = columns.end;
+        let Some(link) = pieces[part.piece].link else {
+            continue;
+        };
+        match spots.last_mut() {
+            Some((last, before)) if *last == link && before.end == columns.start => {
+                before.end = columns.end;
+            }
+            _ => spots.push((link, columns)),
+        }
+    }
+    spots
+}
+
+/// A line of code in rows of `width` columns, broken where it must.
+pub(super) fn code_rows(
+    line: &str,
+    width: usize,
+    style_at: impl Fn(usize) -> Style,
+) -> Vec<Vec<Span<'static>>> {
+    let mut rows: Vec<Vec<Span<'static>>> = vec![Vec::new()];
+    let mut taken = 0;
+    for cell in cells::cells(line) {
+        if taken + cell.width > width.max(4) {
+            rows.push(Vec::new());
+            taken = 0;
+        }
+        taken += cell.width;
+        let style = style_at(cell.at);
+        let Some(row) = rows.last_mut() else {
+            continue;
+        };
+        match row.last_mut() {
+            Some(span) if span.style == style => span.content.to_mut().push_str(&cell.symbol()),
+            _ => row.push(Span::styled(cell.symbol(), style)),
+        }
+    }
+    rows
+}

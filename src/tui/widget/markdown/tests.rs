@@ -1,0 +1,184 @@
+//! What Markdown looks like, and what can never happen to it.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::core::memory::Memory;
+use crate::tui::dump;
+use crate::tui::theme::{Background, Depth, Terminal};
+
+fn shown(text: &str, width: usize) -> Rendered {
+    let theme = Theme::default();
+    let syntaxes = Syntaxes::load();
+    let look = Look {
+        theme: &theme,
+        syntaxes: &syntaxes,
+        width,
+    };
+    render(text, 0..text.len(), look)
+}
+
+fn picture(text: &str, width: usize) -> String {
+    dump::styled_lines(&shown(text, width).lines, &Theme::default())
+}
+
+const PROSE: &str = "# Auth *Refactor*\n\nUse **JWT** with `refresh` tokens,\nrotated ~~daily~~ on use. See [Testing](testing.md) and [[key-decisions|decisions]].\n\n## Points\n- access token: 15 minutes and a text that is wrapped\n  - nested\n    1. deep\n- [x] done\n- [ ] open\n\n> quoted text that is long enough to wrap\n> twice\n\n<!-- META: hidden -->\n![diagram](a.png)\n\n---\nEnd.\n";
+
+#[test]
+fn prose() {
+    insta::assert_snapshot!(picture(PROSE, 34), @r##"
+    ⟨title⟩Auth ⟨/⟩⟨title+emphasis⟩Refactor⟨/⟩
+
+    Use ⟨title⟩JWT⟨/⟩ with ⟨code⟩refresh⟨/⟩ tokens,
+    rotated ⟨strike⟩daily⟨/⟩ on use. See ⟨link⟩Testing⟨/⟩
+    and ⟨link⟩decisions⟨/⟩.
+
+    ⟨title⟩Points⟨/⟩
+    ⟨muted⟩ • ⟨/⟩access token: 15 minutes and a
+       text that is wrapped
+       ⟨muted⟩ ◦ ⟨/⟩nested
+          ⟨muted⟩ 1. ⟨/⟩deep
+    ⟨accent⟩ ✓ ⟨/⟩done
+    ⟨muted⟩ ☐ ⟨/⟩open
+    ⟨muted⟩▏ ⟨/⟩
+    ⟨muted⟩▏ ⟨/⟩⟨emphasis⟩quoted text that is long enough⟨/⟩
+    ⟨muted⟩▏ ⟨/⟩⟨emphasis⟩to wrap twice⟨/⟩
+
+    ⟨link⟩▣ diagram⟨/⟩
+
+    ⟨muted⟩──────────────────────────────────⟨/⟩
+
+    End.
+    "##);
+}
+
+#[test]
+fn code_has_the_colours_of_its_language() {
+    let text = "Before\n```rust\nfn rotate(t: &Refresh) -> Pair {\n\tx\n}\n```\nAfter\n";
+    insta::assert_snapshot!(picture(text, 40), @r##"
+    Before
+
+      ⟨badge-user⟩fn⟨/⟩ ⟨syntax-function⟩rotate⟨/⟩⟨muted⟩(⟨/⟩t⟨muted⟩:⟨/⟩ ⟨muted⟩&⟨/⟩Refresh⟨muted⟩)⟨/⟩ ⟨muted⟩->⟨/⟩ Pair ⟨muted⟩{⟨/⟩
+          x
+      ⟨muted⟩}⟨/⟩
+
+    After
+    "##);
+    assert_eq!(shown(text, 40).source, [0, 2, 2, 3, 4, 6, 6]);
+}
+
+#[test]
+fn tables_fit() {
+    let text = "| 이름 | what it is | n |\n|---|:---:|--:|\n| 한글 | short | 1 |\n| b | a longer [text](t.md) that must be wrapped | 22 |\n";
+    insta::assert_snapshot!(picture(text, 34), @r##"
+    ⟨muted⟩╭──────┬───────────────────┬─────╮⟨/⟩
+    ⟨muted⟩│ ⟨/⟩⟨title⟩이름⟨/⟩⟨muted⟩ │ ⟨/⟩   ⟨title⟩what it is⟨/⟩    ⟨muted⟩ │ ⟨/⟩  ⟨title⟩n⟨/⟩⟨muted⟩ │⟨/⟩
+    ⟨muted⟩├──────┼───────────────────┼─────┤⟨/⟩
+    ⟨muted⟩│ ⟨/⟩한글⟨muted⟩ │ ⟨/⟩      short      ⟨muted⟩ │ ⟨/⟩  1⟨muted⟩ │⟨/⟩
+    ⟨muted⟩│ ⟨/⟩b   ⟨muted⟩ │ ⟨/⟩  a longer ⟨link⟩text⟨/⟩  ⟨muted⟩ │ ⟨/⟩ 22⟨muted⟩ │⟨/⟩
+    ⟨muted⟩│ ⟨/⟩    ⟨muted⟩ │ ⟨/⟩  that must be   ⟨muted⟩ │ ⟨/⟩   ⟨muted⟩ │⟨/⟩
+    ⟨muted⟩│ ⟨/⟩    ⟨muted⟩ │ ⟨/⟩     wrapped     ⟨muted⟩ │ ⟨/⟩   ⟨muted⟩ │⟨/⟩
+    ⟨muted⟩╰──────┴───────────────────┴─────╯⟨/⟩
+    "##);
+    let wide = shown(text, 100);
+    let spot = &wide.links[0];
+    assert_eq!(spot.target, "t.md");
+    let line: String = wide.lines[spot.line].to_string();
+    assert_eq!(
+        cells::byte_at(&line, spot.columns.start),
+        line.find("text").expect("the link is drawn")
+    );
+}
+
+#[test]
+fn links_know_their_cells() {
+    let rendered = shown(PROSE, 34);
+    let spots: Vec<(&str, Form, String)> = rendered
+        .links
+        .iter()
+        .map(|spot| {
+            let line = rendered.lines[spot.line].to_string();
+            let from = cells::byte_at(&line, spot.columns.start);
+            let to = cells::byte_at(&line, spot.columns.end);
+            (spot.target.as_str(), spot.form, line[from..to].to_owned())
+        })
+        .collect();
+    assert_eq!(
+        spots,
+        [
+            ("testing.md", Form::Inline, "Testing".to_owned()),
+            ("key-decisions", Form::Wiki, "decisions".to_owned()),
+            ("a.png", Form::Inline, "▣ diagram".to_owned()),
+        ]
+    );
+    let spot = &rendered.links[0];
+    assert_eq!(rendered.link_at(spot.line, spot.columns.start), Some(spot));
+}
+
+#[test]
+fn the_header_is_shown_and_not_its_source() {
+    let mut memory = Memory::bare("auth_refactor.md", 1_240);
+    memory.title = "Auth Refactor".to_owned();
+    memory.summary = "Backend auth migration status".to_owned();
+    memory.category = Some("project".to_owned());
+    memory.updated = Some("2026-02-11".to_owned());
+    memory.tags = vec!["auth".to_owned()];
+    memory.problem = Some("no closing ---".to_owned());
+    let syntaxes = Syntaxes::load();
+    let mut out = String::new();
+    for background in [Background::Dark, Background::Light] {
+        let depth = Depth::True;
+        let theme = Theme::new(Terminal { background, depth });
+        let look = Look {
+            theme: &theme,
+            syntaxes: &syntaxes,
+            width: 50,
+        };
+        let drawn = fields(&memory, 0, Head::Full, look);
+        out += &dump::styled_lines(&drawn.lines, &theme);
+    }
+    insta::assert_snapshot!(out, @r##"
+    ⟨heading⟩Auth Refactor⟨/⟩                              ⟨badge-project⟩project⟨/⟩
+    Backend auth migration status
+    ⟨muted⟩updated 2026-02-11 · 1.2 KB · auth_refactor.md ·⟨/⟩
+    ⟨muted⟩#auth⟨/⟩
+    ⟨warn⟩▲ no closing ---⟨/⟩
+
+    ⟨heading⟩Auth Refactor⟨/⟩                              ⟨badge-project⟩project⟨/⟩
+    Backend auth migration status
+    ⟨muted⟩updated 2026-02-11 · 1.2 KB · auth_refactor.md ·⟨/⟩
+    ⟨muted⟩#auth⟨/⟩
+    ⟨warn⟩▲ no closing ---⟨/⟩
+    "##);
+}
+
+#[test]
+fn nothing_that_a_terminal_obeys_comes_through() {
+    let text =
+        "a\u{1b}[31m \u{9b}x `\u{7}` [l\u{202e}](t\u{1b})\n```\n\u{1b}]0;x\u{7}\n```\n<b\u{1b}>\n";
+    for line in shown(text, 40).lines {
+        for c in line.to_string().chars() {
+            assert_eq!(cells::stand_in(c), None, "{line}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn any_text_fits_and_knows_its_source(
+        text in "([#>|*_`~\\[\\]()<!\\- \\n1.a한👩\\t]|\\n\\n|\\[\\[|```|\\|-\\|){0,80}",
+        width in 8..60usize,
+    ) {
+        let rendered = shown(&text, width);
+        prop_assert_eq!(rendered.lines.len(), rendered.source.len());
+        let count = text.lines().count().max(1);
+        for source in &rendered.source {
+            prop_assert!(*source < count, "{} of {}", source, count);
+        }
+        for spot in &rendered.links {
+            let drawn = rendered.lines[spot.line].width();
+            prop_assert!(spot.columns.end <= drawn);
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! The thread that does what takes time: reading, planning, writing, watching.
+//!
+//! It owns the library, the history and the drawer of unsaved texts; the app gets values. What
+//! panics here is told and does not end the program.
+
+mod plan;
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::JoinHandle;
+
+use super::effect::{Effect, Request, Target};
+use super::event::{Event, Fresh};
+use super::{Clock, Source};
+use crate::core::change::{Author, Change, commit};
+use crate::core::discover::{Discovered, Found, Problem, discover};
+use crate::core::history::{History, Record};
+use crate::core::library::Library;
+use crate::core::memory::Revision;
+use crate::core::store::{Document, Store};
+use crate::core::unsaved::{Drawer, Unsaved};
+use crate::core::watch::Watch;
+use crate::core::{Error, Result};
+
+/// What the worker works with.
+pub(crate) struct Worker {
+    pub(crate) source: Source,
+    pub(crate) history: History,
+    pub(crate) drawer: Drawer,
+    pub(crate) author: Author,
+    pub(crate) clock: Clock,
+    pub(crate) library: Arc<Library>,
+    pub(crate) watch: Option<Watch>,
+    pub(crate) events: Sender<Event>,
+}
+
+/// The thread and the way to it.
+pub(crate) struct Running {
+    jobs: Sender<Effect>,
+    thread: JoinHandle<()>,
+}
+
+impl Running {
+    /// Hands a job over.
+    pub(crate) fn hand(&self, job: Effect) {
+        // A worker that is gone has told why.
+        drop(self.jobs.send(job));
+    }
+
+    /// Waits until everything that was handed over is done.
+    pub(crate) fn finish(self) {
+        drop(self.jobs);
+        // What went wrong was told when it happened.
+        drop(self.thread.join());
+    }
+}
+
+impl Worker {
+    /// Starts the thread.
+    pub(crate) fn start(mut self) -> std::io::Result<Running> {
+        let (jobs, queue) = mpsc::channel();
+        let thread = std::thread::Builder::new()
+            .name("worker".to_owned())
+            .spawn(move || self.work(&queue))?;
+        Ok(Running { jobs, thread })
+    }
+
+    fn work(&mut self, queue: &Receiver<Effect>) {
+        let mut waiting = VecDeque::new();
+        loop {
+            if waiting.is_empty() {
+                match queue.recv() {
+                    Ok(job) => waiting.push_back(job),
+                    Err(_) => return,
+                }
+            }
+            waiting.extend(queue.try_iter());
+            let Some(job) = waiting.pop_front() else {
+                continue;
+            };
+            if waiting.iter().any(|newer| outdates(newer, &job)) {
+                continue;
+            }
+            if catch_unwind(AssertUnwindSafe(|| self.perform(job))).is_err() {
+                self.tell(Event::Failed(
+                    "something went wrong inside tome; nothing was lost".to_owned(),
+                ));
+            }
+        }
+    }
+
+    fn tell(&self, event: Event) {
+        // Nobody listens any more when the program is about to end.
+        drop(self.events.send(event));
+    }
+
+    fn perform(&mut self, job: Effect) {
+        match job {
+            Effect::Load => self.load(),
+            Effect::Refresh(paths) => self.refresh(&paths),
+            Effect::Read { generation, target } => {
+                let result = self.read(&target);
+                self.tell(Event::Read { generation, result });
+            }
+            Effect::Fetch(target) => {
+                let result = self.read(&target);
+                self.tell(Event::Fetched { target, result });
+            }
+            Effect::Plan {
+                generation,
+                request,
+            } => {
+                let result = self.plan(&request);
+                self.tell(Event::Planned {
+                    generation,
+                    request,
+                    result,
+                });
+            }
+            Effect::Commit { request, change } => {
+                let result = self.commit(&change);
+                self.tell(Event::Committed { request, result });
+            }
+            Effect::Do(request) => {
+                let result = self.plan(&request).and_then(|change| self.commit(&change));
+                self.tell(Event::Committed { request, result });
+            }
+            Effect::Compose(request) => {
+                let result = self.compose(&request);
+                self.tell(Event::Composed(result));
+            }
+            Effect::Recall => match self.records() {
+                Ok(records) => self.tell(Event::Recorded(records)),
+                Err(error) => self.tell(Event::Failed(error.to_string())),
+            },
+            Effect::Compare { id } => {
+                let record = self.history.find(&id);
+                let result = record.and_then(|record| self.history.edits(&record));
+                self.tell(Event::Compared { id, result });
+            }
+            Effect::Keep(text) => self.told(|worker| worker.drawer.keep(&text)),
+            Effect::Forget(text) => self.told(|worker| worker.drawer.forget(&text)),
+            // These are the loop's own.
+            Effect::Copy(_) | Effect::Lend(_) | Effect::Suspend | Effect::Quit => {}
+        }
+    }
+
+    fn told(&mut self, act: impl FnOnce(&mut Self) -> Result<()>) {
+        if let Err(error) = act(self) {
+            self.tell(Event::Failed(error.to_string()));
+        }
+    }
+
+    fn load(&mut self) {
+        let found = self.source.discover();
+        let roots: Vec<&Path> = found.stores.iter().map(|f| f.store.root().path()).collect();
+        if let Err(error) = self.history.settle(&roots) {
+            self.tell(Event::Failed(error.to_string()));
+        }
+        let first = self.library.shelves.is_empty();
+        self.library = Arc::new(Library {
+            logs: Arc::clone(&self.library.logs),
+            ..Library::load(found)
+        });
+        self.aim();
+        self.tell(Event::Indexed(Arc::clone(&self.library)));
+        if first {
+            let texts = self.drawer.left_behind();
+            if !texts.is_empty() {
+                self.tell(Event::LeftBehind(texts));
+            }
+        }
+    }
+
+    fn aim(&mut self) {
+        let Some(watch) = &mut self.watch else { return };
+        let failed = watch.aim(&self.library.watched());
+        if let Some(error) = failed.first() {
+            let message = format!("changes outside are not seen: {error}");
+            self.tell(Event::Failed(message));
+        }
+    }
+
+    fn refresh(&mut self, paths: &[PathBuf]) {
+        let library = self.library.refresh(paths);
+        if library != *self.library {
+            self.library = Arc::new(library);
+            self.tell(Event::Indexed(Arc::clone(&self.library)));
+        }
+    }
+
+    fn store(&self, name: &str) -> Result<&Store> {
+        let shelf = self.library.shelf(name);
+        shelf
+            .map(|shelf| &*shelf.store)
+            .ok_or_else(|| Error::not_found(format!("store {name}")))
+    }
+
+    fn read(&self, target: &Target) -> Result<Document> {
+        match target {
+            Target::File { store, path } => self.store(store)?.read(path),
+            Target::Context { store } => {
+                let store = self.store(store)?;
+                let bytes = store.rules().context(store)?.into_bytes();
+                Ok(Document {
+                    path: store.name().to_owned(),
+                    revision: Revision::of(&bytes),
+                    bytes,
+                })
+            }
+        }
+    }
+
+    fn commit(&mut self, change: &Change) -> Result<Option<Record>> {
+        if change.is_empty() {
+            return Ok(None);
+        }
+        let record = commit(&self.history, change, &self.author, &(self.clock)())?;
+        if let Some(watch) = &self.watch {
+            watch.expect(&record);
+        }
+        let paths: Vec<PathBuf> = record
+            .files
+            .iter()
+            .map(|touch| touch.root.join(&touch.path))
+            .collect();
+        self.refresh(&paths);
+        // A store's first file may have made its directory.
+        self.aim();
+        Ok(Some(record))
+    }
+
+    fn records(&self) -> Result<Vec<Record>> {
+        let roots = self.roots();
+        let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
+        let mut records = self.history.records()?;
+        records.retain(|record| record.touches(&roots));
+        records.reverse();
+        Ok(records)
+    }
+
+    fn roots(&self) -> Vec<PathBuf> {
+        let shelves = self.library.shelves.iter();
+        shelves
+            .map(|shelf| shelf.store.root().path().to_owned())
+            .collect()
+    }
+
+    fn compose(&self, request: &Request) -> Result<Fresh> {
+        let Request::New { store, .. } = request else {
+            return Err(Error::refused("", "nothing to compose"));
+        };
+        let change = self.plan(request)?;
+        let written = change.edits.iter().find(|edit| !edit.derived);
+        let text = written.and_then(|edit| Some((edit.reference(), edit.after.clone()?)));
+        let (path, bytes) = text.ok_or_else(|| Error::refused(store, "nothing to write"))?;
+        Ok(Fresh {
+            store: store.clone(),
+            path,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        })
+    }
+}
+
+/// Whether a job makes an older one pointless.
+fn outdates(newer: &Effect, older: &Effect) -> bool {
+    let same = |a: &Unsaved, b: &Unsaved| a.root == b.root && a.path == b.path;
+    match (newer, older) {
+        (Effect::Read { .. }, Effect::Read { .. })
+        | (Effect::Compare { .. }, Effect::Compare { .. })
+        | (Effect::Load, Effect::Load) => true,
+        (Effect::Keep(new) | Effect::Forget(new), Effect::Keep(old)) => same(new, old),
+        _ => false,
+    }
+}
+
+impl Source {
+    /// The stores, found anew.
+    fn discover(&self) -> Discovered {
+        match self {
+            Self::Around {
+                around,
+                settings,
+                reach,
+            } => discover(around, settings, *reach),
+            Self::Named(stores) => {
+                let mut found = Discovered::default();
+                for named in stores {
+                    match Store::open(&named.name, &named.root, named.layout) {
+                        Ok(store) => found.stores.push(Found {
+                            store,
+                            why: "asked for".to_owned(),
+                        }),
+                        Err(error) => found.problems.push(Problem {
+                            root: named.root.clone(),
+                            error,
+                        }),
+                    }
+                }
+                found
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! From a request of the app to a planned change.
+
+use std::path::Path;
+
+use super::Worker;
+use crate::core::change::{self, Asking, Change, Direction, Verb, Wish, plan, plan_move, replay};
+use crate::core::error::Conflict;
+use crate::core::memory::Revision;
+use crate::core::store::Store;
+use crate::core::template::template;
+use crate::core::unsaved::Unsaved;
+use crate::core::{Error, Result};
+use crate::tui::effect::{Request, Which};
+
+impl Worker {
+    /// The change that a request asks for; nothing is written.
+    pub(super) fn plan(&self, request: &Request) -> Result<Change> {
+        let asking = Asking {
+            moment: (self.clock)(),
+            expected: None,
+        };
+        match request {
+            Request::Wish { store, wish } => plan(self.store(store)?, wish, &asking),
+            Request::Save(text) => self.saved(text, asking),
+            Request::Delete(stores) => self.deleted(stores, &asking),
+            Request::Move { store, path, to } => {
+                let from = (self.store(store)?, path.as_str());
+                let target = self.store(to)?;
+                let place = moved_to(from.0, target, path);
+                plan_move(from, (target, &place), &asking)
+            }
+            Request::Undo(id) => {
+                let record = self.history.find(id)?;
+                replay(&self.history, &record, Direction::Back, &asking.moment)
+            }
+            Request::Restore(id) => {
+                let record = self.history.find(id)?;
+                change::restore(&self.history, &record, None, &asking.moment)
+            }
+            Request::Again(which) => self.again(*which, &asking),
+            Request::New { store, kind, name } => {
+                let store = self.store(store)?;
+                let new = template(store, kind, name, asking.moment.today);
+                if store
+                    .locate(&new.path)
+                    .is_ok_and(|file| store.root().has(&file))
+                {
+                    return Err(taken(&new.path));
+                }
+                let wish = Wish::Write {
+                    path: new.path,
+                    content: new.content,
+                    fields: new.fields,
+                };
+                plan(store, &wish, &asking)
+            }
+        }
+    }
+
+    fn saved(&self, text: &Unsaved, mut asking: Asking) -> Result<Change> {
+        let opened;
+        let here = self.library.shelves.iter().find(|shelf| {
+            shelf.store.root().path() == text.root && shelf.store.layout() == text.layout
+        });
+        let store = match here {
+            Some(shelf) => &*shelf.store,
+            None => {
+                opened = Store::open("", &text.root, Some(text.layout))?;
+                &opened
+            }
+        };
+        let base = text.base.as_ref();
+        asking.expected = base.map(|base| Revision::of(base.as_bytes()));
+        let wish = Wish::Edit {
+            path: text.path.clone(),
+            text: text.text.clone(),
+        };
+        let conflict = |theirs: Option<Vec<u8>>| {
+            Error::Conflict(Box::new(Conflict {
+                path: text.path.clone(),
+                base: base.map(|base| base.clone().into_bytes()),
+                mine: Some(text.text.clone().into_bytes()),
+                theirs,
+            }))
+        };
+        let change = plan(store, &wish, &asking).map_err(|error| match error {
+            // The planner has only seen the hash of what was opened.
+            Error::Conflict(met) => conflict(met.theirs),
+            other => other,
+        })?;
+        let main = change.edits.iter().find(|edit| !edit.derived);
+        match main.and_then(|edit| edit.before.clone()) {
+            Some(theirs) if base.is_none() => Err(conflict(Some(theirs))),
+            _ => Ok(change),
+        }
+    }
+
+    /// One change that removes memories of several stores: their files do not meet.
+    fn deleted(&self, stores: &[(String, Vec<String>)], asking: &Asking) -> Result<Change> {
+        let mut all = Change {
+            verb: Verb::Delete,
+            message: String::new(),
+            edits: Vec::new(),
+            of: None,
+        };
+        for (store, paths) in stores {
+            let wish = Wish::Delete {
+                paths: paths.clone(),
+            };
+            all.edits
+                .extend(plan(self.store(store)?, &wish, asking)?.edits);
+        }
+        all.edits.sort_by_key(|edit| edit.derived);
+        let paths: Vec<&str> = stores
+            .iter()
+            .flat_map(|(_, paths)| paths.iter().map(String::as_str))
+            .collect();
+        all.message = match paths.as_slice() {
+            [one] => format!("Memory deleted: {one}"),
+            several => format!("{} memories deleted: {}", several.len(), several.join(", ")),
+        };
+        Ok(all)
+    }
+
+    fn again(&self, which: Which, asking: &Asking) -> Result<Change> {
+        let roots = self.roots();
+        let roots: Vec<&Path> = roots.iter().map(|root| root.as_path()).collect();
+        let (record, way, nothing) = match which {
+            Which::Undo => (
+                self.history.undoable(&roots)?,
+                Direction::Back,
+                "nothing to undo here",
+            ),
+            Which::Redo => (
+                self.history.redoable(&roots)?,
+                Direction::Forward,
+                "nothing to redo here",
+            ),
+        };
+        match record {
+            Some(record) => replay(&self.history, &record, way, &asking.moment),
+            None => Err(Error::refused("history", nothing)),
+        }
+    }
+}
+
+fn taken(path: &str) -> Error {
+    Error::refused(path, "there is a memory of that name already")
+}
+
+/// The path that a memory gets in another store: its own where the layout is the same.
+fn moved_to(from: &Store, to: &Store, path: &str) -> String {
+    use crate::core::memory::stem;
+    use crate::core::template;
+    if from.layout() == to.layout() {
+        return path.to_owned();
+    }
+    let kinds = template::kinds(to.layout());
+    let kind = kinds.first().copied().unwrap_or_default();
+    template::path(to.layout(), kind, stem(path))
+}
