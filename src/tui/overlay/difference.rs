@@ -7,6 +7,9 @@ use crate::tui::cells::cut;
 use crate::tui::chrome::two_ends;
 use crate::tui::theme::{Role, Theme};
 
+/// How many lines are shown of a file that goes: enough to know it again.
+const MOST_OF_GONE: usize = 6;
+
 /// The difference of every file, each under its name.
 pub(crate) fn lines(edits: &[Edit], theme: &Theme, width: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
@@ -15,8 +18,16 @@ pub(crate) fn lines(edits: &[Edit], theme: &Theme, width: usize) -> Vec<Line<'st
             lines.push(Line::default());
         }
         lines.push(head(edit, theme, width));
-        // The first two lines of a unified diff name the files.
-        for line in diff::unified(edit).lines().skip(2) {
+        let unified = diff::unified(edit);
+        // The first two lines of a unified diff name the files; of a file that goes, the third
+        // says nothing either.
+        let (skip, most) = match edit.after {
+            None => (3, MOST_OF_GONE),
+            Some(_) => (2, usize::MAX),
+        };
+        let shown = unified.lines().skip(skip);
+        let more = shown.clone().count().saturating_sub(most);
+        for line in shown.take(most) {
             let role = match line.as_bytes().first() {
                 Some(b'+') => Role::Added,
                 Some(b'-') => Role::Removed,
@@ -25,6 +36,10 @@ pub(crate) fn lines(edits: &[Edit], theme: &Theme, width: usize) -> Vec<Line<'st
             };
             let text = cut(line, width);
             lines.push(Line::from(Span::styled(text, theme.style(role))));
+        }
+        if more > 0 {
+            let told = format!(" … {more} more lines");
+            lines.push(Line::from(Span::styled(told, theme.style(Role::Muted))));
         }
     }
     if edits.is_empty() {

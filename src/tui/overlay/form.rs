@@ -57,7 +57,7 @@ impl Form {
         let takers: Vec<Taker> = library
             .shelves
             .iter()
-            .filter_map(|shelf| taker(shelf))
+            .filter_map(taker)
             .collect();
         if takers.is_empty() {
             return None;

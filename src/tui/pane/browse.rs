@@ -209,7 +209,7 @@ impl Browse {
             Action::Right => match fold {
                 Some(Fold::Closed) => self.fold(Fold::Open, scene),
                 Some(Fold::Open) => self.moved(Move::Down, scene),
-                None => self.to_preview(),
+                None => self.enter_preview(),
             },
             Action::Left => match (fold, self.parent()) {
                 (Some(Fold::Open), _) => self.fold(Fold::Closed, scene),
@@ -222,14 +222,15 @@ impl Browse {
             },
             Action::Open => match fold {
                 Some(fold) => self.fold(fold.toggled(), scene),
-                None => self.to_preview(),
+                None => self.enter_preview(),
             },
             Action::FoldAll => self.fold_all(Fold::Closed, scene),
             Action::UnfoldAll => self.fold_all(Fold::Open, scene),
             Action::Filter => {
                 self.typing = true;
-                self.filter.get_or_insert_default();
-                Vec::new()
+                self.filter = Some(Input::default());
+                self.wish.filter.clear();
+                self.reshape(scene)
             }
             Action::Sort => {
                 self.wish.sort = self.wish.sort.next();
@@ -247,7 +248,7 @@ impl Browse {
         })
     }
 
-    fn to_preview(&mut self) -> Vec<Step> {
+    fn enter_preview(&mut self) -> Vec<Step> {
         self.focus = Focus::Preview;
         Vec::new()
     }
@@ -374,7 +375,7 @@ impl Browse {
             let fold = self.tree.rows[row].fold;
             return match fold {
                 Some(fold) if on_mark || again => self.fold(fold.toggled(), scene),
-                None if again => self.to_preview(),
+                None if again => self.enter_preview(),
                 _ => self.look(scene),
             };
         }
