@@ -218,6 +218,7 @@ impl Writer<'_> {
             }
             Tag::BlockQuote(_) => {
                 self.flush();
+                self.close_gap(self.source(self.at));
                 let bar = Span::styled("▏ ", theme.style(Role::Rule));
                 self.prefixes.push(Prefix {
                     first: None,
@@ -396,20 +397,28 @@ impl Writer<'_> {
         self.look.measure().saturating_sub(taken).max(8)
     }
 
+    /// The line of the source in which byte `at` is.
+    fn source(&self, at: usize) -> usize {
+        self.starts.partition_point(|start| *start <= at).max(1) - 1
+    }
+
+    /// Writes the empty line that is due, if one is.
+    fn close_gap(&mut self, source: usize) {
+        if !std::mem::take(&mut self.gap) || self.out.lines.is_empty() {
+            return;
+        }
+        let before = self.prefixes.iter().filter(|prefix| prefix.first.is_none());
+        let spans: Vec<Span<'static>> = before.map(|prefix| prefix.rest.clone()).collect();
+        let is_empty = spans.iter().all(|span| span.content.trim().is_empty());
+        let spans = if is_empty { Vec::new() } else { spans };
+        self.out.lines.push(Line::from(spans));
+        self.out.source.push(source);
+    }
+
     /// Writes a line with what stands before it.
     fn line(&mut self, spans: Vec<Span<'static>>, at: usize) {
-        let source = self.starts.partition_point(|start| *start <= at).max(1) - 1;
-        if std::mem::take(&mut self.gap) && !self.out.lines.is_empty() {
-            let before = self.prefixes.iter().filter(|prefix| prefix.first.is_none());
-            let spans: Vec<Span<'static>> = before.map(|prefix| prefix.rest.clone()).collect();
-            let empty = spans.iter().all(|span| span.content.trim().is_empty());
-            self.out.lines.push(if empty {
-                Line::default()
-            } else {
-                Line::from(spans)
-            });
-            self.out.source.push(source);
-        }
+        let source = self.source(at);
+        self.close_gap(source);
         let mut line: Vec<Span<'static>> = Vec::with_capacity(spans.len() + self.prefixes.len());
         for prefix in &mut self.prefixes {
             line.push(prefix.first.take().unwrap_or_else(|| prefix.rest.clone()));
@@ -470,11 +479,7 @@ impl Writer<'_> {
         let base = theme.style(Role::CodeBlock);
         let room = self.room();
         let mut state = self.look.syntaxes.start(&language);
-        let start = self
-            .starts
-            .partition_point(|start| *start <= self.at)
-            .max(1)
-            - 1;
+        let start = self.source(self.at);
         for (n, line) in text.lines().enumerate() {
             let mut paints = Vec::new();
             if let Some(code) = state.take_if(|_| line.len() <= LONGEST) {
@@ -493,7 +498,7 @@ impl Writer<'_> {
                 .get(start + first + n)
                 .copied()
                 .unwrap_or(self.at);
-            for row in flow::code_rows(line, room.saturating_sub(4), style_at) {
+            for row in cells::styled_rows(line, room.saturating_sub(4), style_at) {
                 let taken: usize = row.iter().map(Span::width).sum();
                 let mut spans = vec![Span::styled("  ", base)];
                 spans.extend(row);
