@@ -283,11 +283,9 @@ impl Browse {
         self.link(crate::tui::widget::list::Step::Down, scene)
     }
 
-    /// What a group holds, as a text.
-    pub(super) fn contents(&self, node: Node) -> Sheet {
-        let from = self.cursor.selected + 1;
-        let depth = self.tree.rows[self.cursor.selected].depth;
-        let (title, facts) = match node {
+    /// What a group is called, and a word about it.
+    fn naming(&self, node: Node) -> Option<(String, String)> {
+        Some(match node {
             Node::Group(at, group) => {
                 let group = &self.tree.groups[group];
                 let store = self.library.shelves[at].store.name();
@@ -307,7 +305,16 @@ impl Browse {
                 let log = &self.library.logs[at].logs[log];
                 (log.title.clone(), log.file.path.display().to_string())
             }
-            Node::Store(_) | Node::Memory(..) | Node::Entry(..) => return Sheet::default(),
+            Node::Store(_) | Node::Memory(..) | Node::Entry(..) => return None,
+        })
+    }
+
+    /// What a group holds, as a text.
+    pub(super) fn contents(&self, node: Node) -> Sheet {
+        let from = self.cursor.selected + 1;
+        let depth = self.tree.rows[self.cursor.selected].depth;
+        let Some((title, facts)) = self.naming(node) else {
+            return Sheet::default();
         };
         let below = self.tree.rows[from..]
             .iter()
