@@ -58,6 +58,13 @@ fn the_core_knows_no_door_and_no_outside_world() {
     }
 }
 
+/// Whether the whole file is for tests.
+fn is_test(path: &Path) -> bool {
+    path.ends_with("fixture.rs")
+        || path.ends_with("tests.rs")
+        || path.components().any(|part| part.as_os_str() == "tests")
+}
+
 #[test]
 fn the_terminal_door_knows_no_other_door_and_writes_no_file() {
     let tui = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tui");
@@ -75,10 +82,7 @@ fn the_terminal_door_knows_no_other_door_and_writes_no_file() {
     ];
     let own = |path: &Path| path.starts_with(&tui) || path == tui.with_extension("rs");
     for (path, text) in sources().iter().filter(|(path, _)| own(path)) {
-        let tests = ["fixture.rs", "tests.rs"]
-            .iter()
-            .any(|name| path.ends_with(name));
-        for word in forbidden.iter().filter(|_| !tests) {
+        for word in forbidden.iter().filter(|_| !is_test(path)) {
             assert!(!body(text).contains(word), "{} uses {word}", path.display());
         }
     }
@@ -91,10 +95,7 @@ fn update_and_view_do_no_work_of_the_worker() {
     let places = [tui.join("app"), tui.join("pane"), tui.join("overlay")];
     for (path, text) in sources() {
         let here = places.iter().any(|place| path.starts_with(place));
-        let tests = ["fixture.rs", "tests.rs"]
-            .iter()
-            .any(|name| path.ends_with(name));
-        if here && !tests {
+        if here && !is_test(&path) {
             for word in [
                 "std::fs",
                 "Instant::now",

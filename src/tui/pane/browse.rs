@@ -48,6 +48,8 @@ pub(crate) struct Browse {
     focus: Focus,
     shown: Shown,
     preview: Preview,
+    /// What to do once the text under the cursor is here.
+    waiting: Option<Action>,
     /// Texts that were left unsaved, by file.
     parked: Vec<Unsaved>,
     /// Where links were followed from.
@@ -69,6 +71,7 @@ impl Browse {
             focus: Focus::Tree,
             shown: Shown::Yes,
             preview: Preview::new(),
+            waiting: None,
             parked: Vec::new(),
             trail: Vec::new(),
             loaded: false,
@@ -150,6 +153,7 @@ impl Browse {
     }
 
     fn moved(&mut self, to: Move, scene: &Scene<'_>) -> Vec<Step> {
+        self.waiting = None;
         let before = self.cursor.selected;
         self.cursor
             .step(to, Self::height(scene), self.tree.rows.len());
@@ -425,7 +429,7 @@ impl Pane for Browse {
                     Ok(document) => self.preview.read(*generation, document.clone(), scene),
                     Err(error) => self.preview.fail(*generation, &error.to_string(), scene),
                 }
-                Vec::new()
+                self.catch_up(scene)
             }
             Event::Parked(text) => {
                 self.parked.push(text.clone());

@@ -25,6 +25,10 @@ impl Browse {
     /// Actions that are the same in the tree and in the preview.
     pub(super) fn act_on_it(&mut self, action: Action, scene: &Scene<'_>) -> Option<Vec<Step>> {
         Some(match action {
+            Action::Edit | Action::Rename | Action::Duplicate if self.is_reading() => {
+                self.waiting = Some(action);
+                Vec::new()
+            }
             Action::Edit => self.edit(scene),
             Action::EditOutside => match self.subject() {
                 Ok(subject) => vec![Step::Do(Effect::Lend(subject))],
@@ -63,6 +67,24 @@ impl Browse {
             Action::Back => self.back(scene),
             _ => return None,
         })
+    }
+
+    /// Whether the text under the cursor is still on its way.
+    fn is_reading(&self) -> bool {
+        let key = self.selected();
+        let is_file = matches!(key, Some(Key::Memory(..) | Key::Entry(..)));
+        is_file && key.is_some_and(|key| self.preview.document(&key).is_none())
+    }
+
+    /// Does what waited for the text, now that it is here.
+    pub(super) fn catch_up(&mut self, scene: &Scene<'_>) -> Vec<Step> {
+        if self.is_reading() {
+            return Vec::new();
+        }
+        let action = self.waiting.take();
+        action
+            .and_then(|action| self.act_on_it(action, scene))
+            .unwrap_or_default()
     }
 
     /// The store and memory under the cursor.
