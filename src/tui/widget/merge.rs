@@ -359,12 +359,7 @@ mod tests {
         insta::assert_snapshot!(narrow + &wide, @r##"
         ⟨muted⟩  a⟨/⟩
         ⟨accent⟩  ⟨/⟩⟨muted⟩1/3  only mine changed → mine ────────⟨/⟩
-          ⟨match⟩✓ mine⟨/⟩
         ⟨muted⟩    │ ⟨/⟩B
-          ⟨muted⟩  base⟨/⟩
-        ⟨muted⟩    │ b⟨/⟩
-          ⟨badge-user⟩  theirs⟨/⟩
-        ⟨muted⟩    │ b⟨/⟩
         ⟨muted⟩  c⟨/⟩
         ⟨muted⟩  d⟨/⟩
         ⟨muted⟩  e⟨/⟩
@@ -379,18 +374,23 @@ mod tests {
         ⟨muted⟩    │ ⟨/⟩h theirs
         ⟨muted⟩  i⟨/⟩
         ⟨accent⟩  ⟨/⟩⟨muted⟩3/3  only theirs changed → theirs ────⟨/⟩
-          ⟨match⟩  mine⟨/⟩
-        ⟨muted⟩    │ (nothing)⟨/⟩
+        ⟨muted⟩    │ ⟨/⟩j
+
+
+
+
+
+
         ⟨muted⟩  a⟨/⟩
         ⟨accent⟩  ⟨/⟩⟨muted⟩1/3  only mine changed → mine ⟨/⟩⟨border⟩────────────────────────────────────────────────────────────⟨/⟩
-          ⟨match⟩✓ mine⟨/⟩                      ⟨border⟩ │ ⟨/⟩⟨muted⟩  base⟨/⟩                      ⟨border⟩ │ ⟨/⟩⟨badge-feedback⟩  theirs⟨/⟩
-          B                           ⟨border⟩ │ ⟨/⟩⟨muted⟩b⟨/⟩                           ⟨border⟩ │ ⟨/⟩⟨muted⟩b⟨/⟩
+        ⟨border⟩    │ ⟨/⟩B
         ⟨muted⟩  c⟨/⟩
         ⟨muted⟩  d⟨/⟩
         ⟨muted⟩  e⟨/⟩
         ⟨muted⟩  f⟨/⟩
         ⟨muted⟩  g⟨/⟩
         ⟨accent⟩▌ 2/3  → theirs ⟨/⟩⟨border⟩────────────────────────────────────────────────────────────────────────────⟨/⟩
+          ⟨match⟩  mine⟨/⟩                      ⟨border⟩ │ ⟨/⟩⟨muted⟩  base⟨/⟩                      ⟨border⟩ │ ⟨/⟩⟨badge-feedback⟩✓ theirs⟨/⟩
         "##);
     }
 
