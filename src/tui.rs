@@ -78,6 +78,8 @@ pub struct Setup {
     pub title: String,
     /// What was wrong in the settings and the theme.
     pub warnings: Vec<Warning>,
+    /// Whether to panic after the first frame: tests look at what is left of the terminal.
+    pub panics: bool,
 }
 
 /// Where the stores come from.
@@ -140,6 +142,7 @@ pub fn run(setup: Setup) -> io::Result<()> {
         loans: setup.unsaved,
         editor: setup.editor,
         toast: None,
+        panics: setup.panics,
     };
     running.app.warn(&warnings);
     let ended = running.run(&inbox);
@@ -159,6 +162,7 @@ struct Loop {
     editor: Option<String>,
     /// The toast that is up, and until when.
     toast: Option<(u64, Instant)>,
+    panics: bool,
 }
 
 /// Whether to go on.
@@ -173,6 +177,7 @@ impl Loop {
         self.app.update(Event::Woke(self.now()));
         self.app.resize(self.screen.size()?);
         self.screen.draw(&self.app)?;
+        assert!(!self.panics, "a panic was asked for");
         self.worker.hand(Effect::Load);
         loop {
             self.reader.turn();

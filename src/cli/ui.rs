@@ -52,6 +52,7 @@ pub(super) fn run(path: Option<&Path>, world: &World) -> Ended {
         }),
         title,
         warnings,
+        panics: cfg!(debug_assertions) && env::var_os(super::world::PANIC).is_some(),
     })?;
     Ok(Outcome::Done)
 }

@@ -41,11 +41,14 @@ pub(super) struct World {
 }
 
 /// Variables that are not settings.
-const OTHER_VARIABLES: [&str; 2] = ["TOME_CONFIG", PAUSE];
+const OTHER_VARIABLES: [&str; 3] = ["TOME_CONFIG", PAUSE, PANIC];
 
 /// In debug builds: the number of the step of a commit at which to wait for a line on standard
 /// input. Tests kill or disturb the process there.
 const PAUSE: &str = "TOME_PAUSE_AT";
+
+/// In debug builds: panics in the terminal UI. Tests look at what is left of the terminal.
+pub(super) const PANIC: &str = "TOME_PANIC";
 
 impl World {
     pub(super) fn of_process(common: &Common) -> Result<Self, Failure> {

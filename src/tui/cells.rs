@@ -1,7 +1,9 @@
 //! Text as the cells of a terminal: widths, cutting, and what must never be printed raw.
 
+use ratatui::style::Style;
+use ratatui::text::Span;
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 /// How far apart tab stops are.
 pub const TAB: usize = 4;
@@ -140,9 +142,30 @@ pub fn fit(text: &str, width: usize) -> String {
     out
 }
 
-/// The columns of one character, as a terminal counts them.
-pub fn char_width(c: char) -> usize {
-    c.width().unwrap_or(0)
+/// A line in rows of at most `width` columns, each letter in the style of its byte.
+pub fn styled_rows(
+    line: &str,
+    width: usize,
+    style_at: impl Fn(usize) -> Style,
+) -> Vec<Vec<Span<'static>>> {
+    let mut rows: Vec<Vec<Span<'static>>> = vec![Vec::new()];
+    let mut taken = 0;
+    for cell in cells(line) {
+        if taken + cell.width > width.max(TAB) {
+            rows.push(Vec::new());
+            taken = 0;
+        }
+        taken += cell.width;
+        let style = style_at(cell.at);
+        let Some(row) = rows.last_mut() else {
+            continue;
+        };
+        match row.last_mut() {
+            Some(span) if span.style == style => span.content.to_mut().push_str(&cell.symbol()),
+            _ => row.push(Span::styled(cell.symbol(), style)),
+        }
+    }
+    rows
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Padding};
+use unicode_width::UnicodeWidthChar as _;
 
-use super::cells::{self, char_width, visible};
+use super::cells::{self, visible};
 use super::keymap::{Keymap, Place};
 use super::pane::Scene;
 use super::theme::{Role, Theme};
@@ -50,7 +51,7 @@ pub(crate) fn fit_end(text: &str, width: usize) -> String {
     let mut kept: Vec<char> = Vec::new();
     let mut used = 0;
     for c in text.chars().rev() {
-        let wide = char_width(c);
+        let wide = c.width().unwrap_or(0);
         if used + wide + 1 > width {
             break;
         }

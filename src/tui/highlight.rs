@@ -10,6 +10,7 @@ mod inline;
 mod markdown;
 
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 pub use code::{Code, Syntaxes};
@@ -61,7 +62,7 @@ impl Language {
 #[derive(Debug, Clone)]
 pub struct Highlighter {
     syntaxes: Arc<Syntaxes>,
-    start: Arc<State>,
+    start: Rc<State>,
     /// One a line; `None` for a line that is new or was edited.
     rows: Vec<Option<Row>>,
     /// Lines before this one are right; later ones may be of an older text.
@@ -70,9 +71,9 @@ pub struct Highlighter {
 
 #[derive(Debug, Clone)]
 struct Row {
-    before: Arc<State>,
-    after: Arc<State>,
-    paints: Arc<[Paint]>,
+    before: Rc<State>,
+    after: Rc<State>,
+    paints: Rc<[Paint]>,
 }
 
 impl Highlighter {
@@ -81,7 +82,7 @@ impl Highlighter {
         let start = State::start(language, &syntaxes);
         Self {
             syntaxes,
-            start: Arc::new(start),
+            start: Rc::new(start),
             rows: vec![None; count],
             valid: 0,
         }
@@ -107,14 +108,14 @@ impl Highlighter {
         while self.valid < until {
             let before = match self.valid.checked_sub(1) {
                 Some(above) => match &self.rows[above] {
-                    Some(row) => Arc::clone(&row.after),
+                    Some(row) => Rc::clone(&row.after),
                     None => return false,
                 },
-                None => Arc::clone(&self.start),
+                None => Rc::clone(&self.start),
             };
             let agrees = self.rows[self.valid]
                 .as_ref()
-                .is_some_and(|row| Arc::ptr_eq(&row.before, &before) || row.before == before);
+                .is_some_and(|row| Rc::ptr_eq(&row.before, &before) || row.before == before);
             if !agrees {
                 if budget == 0 {
                     return false;
@@ -141,19 +142,19 @@ impl Highlighter {
         matches!(self.rows.get(row), Some(Some(row)) if row.before.is_fence() && row.after.is_fence())
     }
 
-    fn row(&self, before: Arc<State>, line: &str) -> Row {
+    fn row(&self, before: Rc<State>, line: &str) -> Row {
         if line.len() > LONGEST {
             return Row {
-                after: Arc::clone(&before),
+                after: Rc::clone(&before),
                 before,
-                paints: Arc::new([]),
+                paints: Rc::new([]),
             };
         }
         let (paints, after) = markdown::line(&before, line, &self.syntaxes);
         let after = if after == *before {
-            Arc::clone(&before)
+            Rc::clone(&before)
         } else {
-            Arc::new(after)
+            Rc::new(after)
         };
         Row {
             before,
@@ -262,14 +263,14 @@ mod tests {
         assert!(highlighter.parse(&lines, 1000));
         let kept = highlighter.rows[11]
             .as_ref()
-            .map(|row| Arc::as_ptr(&row.paints));
+            .map(|row| Rc::as_ptr(&row.paints));
         lines[10] = "# now a heading".to_owned();
         highlighter.splice(10, 1, 1);
         assert!(highlighter.parse(&lines, 60));
         assert_eq!(highlighter.paints(10)[0].role, Role::Heading);
         let now = highlighter.rows[11]
             .as_ref()
-            .map(|row| Arc::as_ptr(&row.paints));
+            .map(|row| Rc::as_ptr(&row.paints));
         assert_eq!(kept, now, "the next line was not parsed again");
     }
 

@@ -1,7 +1,6 @@
 //! Dialogs: panes that lie over the others until they are answered.
 
 pub(crate) mod choose;
-pub(crate) mod difference;
 pub(crate) mod form;
 pub(crate) mod merge;
 pub(crate) mod offer;

@@ -2,9 +2,11 @@
 //! drawing changes nothing.
 
 pub mod age;
+pub mod diff;
 pub mod editor;
 pub mod input;
 pub mod list;
 pub mod markdown;
+pub mod merge;
 pub mod meter;
 pub mod readline;

@@ -35,6 +35,8 @@ fn the_core_knows_no_door_and_no_outside_world() {
     let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/core");
     let forbidden = [
         "crate::cli",
+        "crate::tui",
+        "ratatui",
         "clap",
         "std::env",
         "env::var",
@@ -52,6 +54,62 @@ fn the_core_knows_no_door_and_no_outside_world() {
     for (path, text) in sources().iter().filter(|(path, _)| path.starts_with(&core)) {
         for word in forbidden {
             assert!(!body(text).contains(word), "{} uses {word}", path.display());
+        }
+    }
+}
+
+/// Whether the whole file is for tests.
+fn is_test(path: &Path) -> bool {
+    path.ends_with("fixture.rs")
+        || path.ends_with("tests.rs")
+        || path.components().any(|part| part.as_os_str() == "tests")
+}
+
+#[test]
+fn the_terminal_door_knows_no_other_door_and_writes_no_file() {
+    let tui = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tui");
+    let forbidden = [
+        "crate::cli",
+        "crate::mcp",
+        "clap",
+        "env::var",
+        "Timestamp::now",
+        "Zoned::now",
+        "SystemTime::now",
+        "fs::write",
+        "File::create",
+        "println!",
+    ];
+    let own = |path: &Path| path.starts_with(&tui) || path == tui.with_extension("rs");
+    for (path, text) in sources().iter().filter(|(path, _)| own(path)) {
+        for word in forbidden.iter().filter(|_| !is_test(path)) {
+            assert!(!body(text).contains(word), "{} uses {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn update_and_view_do_no_work_of_the_worker() {
+    // Panes and dialogs see values; what takes time or touches the world is an effect.
+    let tui = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tui");
+    let places = [tui.join("app"), tui.join("pane"), tui.join("overlay")];
+    for (path, text) in sources() {
+        let here = places.iter().any(|place| path.starts_with(place));
+        if here && !is_test(&path) {
+            for word in [
+                "std::fs",
+                "Instant::now",
+                "mpsc",
+                "thread::",
+                "commit(",
+                "History::",
+            ] {
+                assert!(
+                    !body(&text).contains(word),
+                    "{} uses {word}",
+                    path.display()
+                );
+            }
         }
     }
 }

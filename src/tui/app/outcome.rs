@@ -185,10 +185,7 @@ fn conflicting(text: Unsaved, conflict: Conflict) -> Vec<Step> {
                 ))),
             ]
         }
-        Merged::Clashing(marked) => {
-            let merge = Merge::new(text, their_text, &String::from_utf8_lossy(&marked));
-            vec![Step::Push(Box::new(merge))]
-        }
+        Merged::Clashing(_) => vec![Step::Push(Box::new(Merge::new(text, their_text)))],
     }
 }
 

@@ -1,1 +1,441 @@
 //! What keys come to: actions in, effects and looks out.
+
+mod looks;
+
+use std::sync::Arc;
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::Event as Input;
+use ratatui::layout::Size;
+
+use super::App;
+use crate::core::change::{Asking, Author, Moment, Wish, commit, plan};
+use crate::core::history::History;
+use crate::core::library::Library;
+use crate::core::memory::Revision;
+use crate::core::store::Document;
+use crate::tui::dump;
+use crate::tui::effect::{Effect, Request, Target, Which};
+use crate::tui::event::Event;
+use crate::tui::keymap::{Keymap, Place};
+use crate::tui::keys::keys;
+use crate::tui::pane::browse::fixture;
+use crate::tui::theme::{Background, Depth, Terminal as Facts, Theme};
+
+/// An app over a library on the disk; reading is done at once, nothing is written.
+struct Bench {
+    home: tempfile::TempDir,
+    library: Arc<Library>,
+    app: App,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self::sized(100, 28, Background::Dark)
+    }
+
+    fn sized(width: u16, height: u16, background: Background) -> Self {
+        let home = fixture::home();
+        let library = Arc::new(fixture::library(home.path()));
+        let theme = Theme::new(Facts {
+            background,
+            depth: Depth::Ansi,
+        });
+        let mut app = App::new(theme, Keymap::new(), "shop".to_owned());
+        app.resize(Size::new(width, height));
+        let mut bench = Self { home, library, app };
+        let library = Arc::clone(&bench.library);
+        bench.tell(Event::Woke(3_600_001));
+        bench.tell(Event::Indexed(library));
+        bench
+    }
+
+    /// Tells the app of an event; answers effects other than readings, which are done.
+    fn tell(&mut self, event: Event) -> Vec<Effect> {
+        let mut left = Vec::new();
+        for effect in self.app.update(event) {
+            match effect {
+                Effect::Read { generation, target } => {
+                    let result = Ok(self.read(&target));
+                    left.extend(self.tell(Event::Read { generation, result }));
+                }
+                Effect::Fetch(target) => {
+                    let result = Ok(self.read(&target));
+                    left.extend(self.tell(Event::Fetched { target, result }));
+                }
+                other => left.push(other),
+            }
+        }
+        left
+    }
+
+    fn read(&self, target: &Target) -> Document {
+        match target {
+            Target::File { store, path } => {
+                let shelf = self.library.shelf(store).expect("a store");
+                shelf.store.read(path).expect("reads")
+            }
+            Target::Context { store } => {
+                let store = &self.library.shelf(store).expect("a store").store;
+                let text = store.rules().context(store).expect("reads");
+                Document {
+                    path: store.name().to_owned(),
+                    revision: Revision::of(text.as_bytes()),
+                    bytes: text.into_bytes(),
+                }
+            }
+        }
+    }
+
+    fn press(&mut self, text: &str) -> Vec<Effect> {
+        let mut left = Vec::new();
+        for key in keys(text) {
+            left.extend(self.tell(Event::Input(vec![Input::Key(key)])));
+        }
+        left
+    }
+
+    /// Plans what was asked for, as the worker would.
+    fn planned(&mut self, effects: &[Effect]) {
+        let Some(Effect::Plan {
+            generation,
+            request,
+        }) = effects.last()
+        else {
+            panic!("no plan in {effects:?}");
+        };
+        let (store, wish) = match &**request {
+            Request::Wish { store, wish } => (store.clone(), wish.clone()),
+            Request::Delete(stores) => (
+                stores[0].0.clone(),
+                Wish::Delete {
+                    paths: stores[0].1.clone(),
+                },
+            ),
+            Request::Save(text) => (
+                "claude".to_owned(),
+                Wish::Edit {
+                    path: text.path.clone(),
+                    text: text.text.clone(),
+                },
+            ),
+            other => panic!("{other:?}"),
+        };
+        let asking = Asking {
+            moment: moment(),
+            expected: None,
+        };
+        let shelf = self.library.shelf(&store).expect("a store");
+        let result = plan(&shelf.store, &wish, &asking);
+        let event = Event::Planned {
+            generation: *generation,
+            request: request.clone(),
+            result,
+        };
+        assert_eq!(self.tell(event), []);
+    }
+
+    fn place(&self) -> Place {
+        self.app.panes.last().expect("a pane").place()
+    }
+
+    fn buffer(&self) -> ratatui::buffer::Buffer {
+        let whole = self.app.areas.whole;
+        let mut terminal =
+            Terminal::new(TestBackend::new(whole.width, whole.height)).expect("a terminal");
+        terminal.draw(|frame| self.app.view(frame)).expect("draws");
+        terminal.backend().buffer().clone()
+    }
+
+    fn text(&self) -> String {
+        dump::text(&self.buffer())
+    }
+
+    fn styled(&self) -> String {
+        dump::styled(&self.buffer(), &self.app.theme)
+    }
+
+    fn row(&self, text: &str) -> String {
+        let all = self.text();
+        let row = all.lines().find(|line| line.contains(text));
+        row.unwrap_or_else(|| panic!("no {text} in\n{all}"))
+            .to_owned()
+    }
+}
+
+fn moment() -> Moment {
+    Moment {
+        time: jiff::Timestamp::UNIX_EPOCH,
+        today: jiff::civil::date(2026, 2, 12),
+    }
+}
+
+/// To the memory "Auth Refactor": store, User, prefs, Project, it.
+const AUTH: &str = "jjjj";
+
+#[test]
+fn the_tree_and_the_preview() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.press(AUTH), []);
+    let text = bench.text();
+    assert!(bench.row("▌").contains("Auth Refactor"), "{text}");
+    assert!(text.contains("Backend auth migration status"), "{text}");
+    assert!(text.contains("updated 2026-02-11"), "{text}");
+    bench.press("v");
+    assert!(bench.text().contains("description: Backend"));
+    bench.press("v h");
+    assert!(bench.row("▌").contains("Project"));
+    bench.press("h");
+    assert!(!bench.text().contains("Release Process   "));
+}
+
+#[test]
+fn a_link_is_followed_and_the_way_back_is_kept() {
+    let mut bench = Bench::new();
+    bench.press(AUTH);
+    bench.press("<tab> ] <cr>");
+    assert!(bench.row("▌").contains("Release Process"));
+    assert_eq!(bench.place(), Place::Preview);
+    bench.press("<bs>");
+    assert!(bench.row("▌").contains("Auth Refactor"));
+    bench.press("] ] <cr>");
+    assert!(bench.row("▌").contains("User Preferences"));
+}
+
+#[test]
+fn a_filter_narrows_and_escape_widens_again() {
+    let mut bench = Bench::new();
+    bench.press("f");
+    bench.press("release");
+    let text = bench.text();
+    assert!(
+        text.contains("Release Process") && !text.contains("session"),
+        "{text}"
+    );
+    bench.press("<cr> G");
+    assert!(bench.row("▌").contains("Release Process"));
+    bench.press("<esc>");
+    assert!(bench.text().contains("User Preferences"));
+    assert!(
+        bench.row("▌").contains("Release Process"),
+        "the cursor stays"
+    );
+}
+
+#[test]
+fn the_selection_survives_a_refresh() {
+    let mut bench = Bench::new();
+    bench.press(AUTH);
+    let home = bench.home.path().join("claude");
+    std::fs::write(home.join("aaa.md"), "---\nname: Aaa\ntype: user\n---\n").expect("writes");
+    std::fs::remove_file(home.join("user_prefs.md")).expect("removes");
+    let library = Arc::new(
+        bench.library.refresh(&[
+            home.canonicalize().expect("canonical").join("aaa.md"),
+            home.canonicalize()
+                .expect("canonical")
+                .join("user_prefs.md"),
+        ]),
+    );
+    bench.library = Arc::clone(&library);
+    bench.tell(Event::Indexed(library));
+    assert!(bench.text().contains("Aaa"));
+    assert!(bench.row("▌").contains("Auth Refactor"));
+}
+
+#[test]
+fn every_action_gives_its_effect() {
+    let again = |which| Effect::Do(Box::new(Request::Again(which)));
+    let citation = "claude:auth.md".to_owned();
+    for (pressed, expected) in [
+        ("u", vec![again(Which::Undo)]),
+        ("<c-r>", vec![again(Which::Redo)]),
+        ("y", vec![Effect::Copy(citation)]),
+        ("H", vec![Effect::Recall]),
+        ("<c-l>", vec![Effect::Load]),
+        ("<c-z>", vec![Effect::Suspend]),
+        ("q", vec![Effect::Quit]),
+        ("<c-c>", vec![Effect::Quit]),
+    ] {
+        let mut bench = Bench::new();
+        bench.press(AUTH);
+        assert_eq!(bench.press(pressed), expected, "{pressed}");
+    }
+}
+
+#[test]
+fn delete_is_planned_shown_and_then_made() {
+    let mut bench = Bench::new();
+    bench.press(AUTH);
+    let effects = bench.press("<space> <space> d");
+    let paths = vec!["auth.md".to_owned(), "release.md".to_owned()];
+    let request = Request::Delete(vec![("claude".to_owned(), paths)]);
+    assert_eq!(
+        effects,
+        [Effect::Plan {
+            generation: 1,
+            request: Box::new(request.clone()),
+        }]
+    );
+    bench.planned(&effects);
+    assert_eq!(bench.place(), Place::Review);
+    let text = bench.text();
+    assert!(
+        text.contains("delete 2 memories") && text.contains("MEMORY.md"),
+        "{text}"
+    );
+    assert_eq!(bench.press("<esc>"), []);
+    let effects = bench.press("d");
+    bench.planned(&effects);
+    let effects = bench.press("<cr>");
+    assert!(
+        matches!(effects.as_slice(), [Effect::Commit { request: made, .. }] if **made == request)
+    );
+}
+
+#[test]
+fn an_edit_is_kept_saved_and_forgotten() {
+    let mut bench = Bench::new();
+    bench.press(AUTH);
+    assert_eq!(bench.press("e"), []);
+    assert_eq!(bench.place(), Place::Editor);
+    let kept = bench.press("X");
+    let [Effect::Keep(text)] = kept.as_slice() else {
+        panic!("{kept:?}");
+    };
+    assert!(text.text.contains("X## Decision"), "{}", text.text);
+    assert!(bench.text().contains("edit · auth.md ●"));
+    let effects = bench.press("<c-s>");
+    bench.planned(&effects);
+    assert!(bench.text().contains("save 1 file"));
+    let effects = bench.press("<cr>");
+    let [Effect::Commit { request, change }] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    let history = History::open(&bench.home.path().join("history"));
+    let author = Author {
+        who: "you".to_owned(),
+        door: "tui".to_owned(),
+    };
+    let record = commit(&history, change, &author, &moment()).expect("commits");
+    let effects = bench.tell(Event::Committed {
+        request: request.clone(),
+        result: Ok(Some(record)),
+    });
+    assert!(
+        matches!(effects.as_slice(), [Effect::Forget(_)]),
+        "{effects:?}"
+    );
+    assert_eq!(bench.place(), Place::Tree);
+    assert!(bench.text().contains("Memory saved: auth.md · u undoes it"));
+}
+
+#[test]
+fn leaving_the_editor_loses_nothing() {
+    let mut bench = Bench::new();
+    bench.press(AUTH);
+    bench.press("e X <esc>");
+    assert_eq!(bench.place(), Place::Tree);
+    assert!(bench.text().contains("1 unsaved"));
+    bench.press("e");
+    assert!(bench.text().contains("X## Decision"), "{}", bench.text());
+}
+
+#[test]
+fn rename_new_move_and_duplicate_ask_first() {
+    let mut bench = Bench::new();
+    bench.press(AUTH);
+    bench.press("r");
+    let effects = bench.press("<c-u>token.md <cr>");
+    let wish = Wish::Rename {
+        from: "auth.md".to_owned(),
+        to: "token.md".to_owned(),
+    };
+    let [Effect::Plan { request, .. }] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    assert!(matches!(&**request, Request::Wish { wish: asked, .. } if *asked == wish));
+    let effects = bench.press("D<cr>");
+    assert!(
+        matches!(effects.as_slice(), [Effect::Plan { request, .. }] if matches!(&**request, Request::Save(text) if text.path == "auth-2.md" && text.base.is_none()))
+    );
+    let effects = bench.press("M<cr>");
+    assert!(
+        matches!(effects.as_slice(), [Effect::Plan { request, .. }] if matches!(&**request, Request::Move { to, .. } if to == "session"))
+    );
+    let effects = bench.press("n Tokens <cr>");
+    let request = Request::New {
+        store: "claude".to_owned(),
+        kind: "project".to_owned(),
+        name: "Tokens".to_owned(),
+    };
+    assert_eq!(effects, [Effect::Compose(Box::new(request))]);
+}
+
+#[test]
+fn the_palette_finds_an_action_and_runs_it() {
+    let mut bench = Bench::new();
+    bench.press(AUTH);
+    bench.press(":");
+    assert_eq!(bench.place(), Place::List);
+    bench.press("citation");
+    let effects = bench.press("<cr>");
+    assert_eq!(effects, [Effect::Copy("claude:auth.md".to_owned())]);
+}
+
+#[test]
+fn unsaved_text_is_offered() {
+    let mut bench = Bench::new();
+    bench.press(AUTH);
+    let kept = bench.press("e X");
+    let Some(Effect::Keep(text)) = kept.last() else {
+        panic!("{kept:?}");
+    };
+    let text = text.clone();
+    let mut bench = Bench::new();
+    bench.tell(Event::LeftBehind(vec![text.clone()]));
+    assert_eq!(bench.place(), Place::Offer);
+    assert_eq!(bench.press("d"), [Effect::Forget(text.clone())]);
+    bench.tell(Event::LeftBehind(vec![text]));
+    bench.press("<cr>");
+    assert!(bench.text().contains("X## Decision"));
+}
+
+#[test]
+fn what_is_stale_is_dropped() {
+    let mut bench = Bench::new();
+    bench.press(AUTH);
+    let first = bench.press("d");
+    bench.press("d");
+    let [
+        Effect::Plan {
+            generation,
+            request,
+        },
+    ] = first.as_slice()
+    else {
+        panic!("{first:?}");
+    };
+    bench.tell(Event::Planned {
+        generation: *generation,
+        request: request.clone(),
+        result: Err(crate::core::Error::not_found("x")),
+    });
+    assert_eq!(bench.place(), Place::Tree);
+    assert!(bench.app.toast().is_none());
+}
+
+#[test]
+fn small_screens_keep_their_grace() {
+    for (width, height) in [(60, 16), (20, 5), (1, 1), (80, 24), (300, 90)] {
+        let mut bench = Bench::sized(width, height, Background::Dark);
+        bench.text();
+        for pressed in [
+            "?", "<esc>", ":", "<esc>", "n", "<esc>", "H", "<esc>", "e", "<esc>", "a", "<esc>",
+        ] {
+            bench.press(pressed);
+            bench.text();
+        }
+    }
+}

@@ -54,11 +54,7 @@ impl Form {
         store: Option<&str>,
         kind: Option<&str>,
     ) -> Option<Self> {
-        let takers: Vec<Taker> = library
-            .shelves
-            .iter()
-            .filter_map(|shelf| taker(shelf))
-            .collect();
+        let takers: Vec<Taker> = library.shelves.iter().filter_map(taker).collect();
         if takers.is_empty() {
             return None;
         }

@@ -5,6 +5,7 @@ use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
+use unicode_width::UnicodeWidthChar as _;
 
 use crate::tui::action::Action;
 use crate::tui::cells::{self, visible};
@@ -117,7 +118,7 @@ fn wrapped(line: &str, width: usize) -> Vec<String> {
             pieces.push(std::mem::take(&mut piece));
         }
         for c in word.chars() {
-            if cells::width(&piece) + cells::char_width(c) > width {
+            if cells::width(&piece) + c.width().unwrap_or(0) > width {
                 pieces.push(std::mem::take(&mut piece));
             }
             piece.push(c);

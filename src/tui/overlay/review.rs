@@ -1,12 +1,11 @@
 //! A planned change, shown before it is made: which files, which lines.
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{MouseEvent, MouseEventKind};
-use ratatui::layout::Rect;
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
-use super::difference;
 use crate::core::change::{Change, Verb};
 use crate::tui::action::Action;
 use crate::tui::chrome::{count, dialog};
@@ -15,21 +14,23 @@ use crate::tui::keymap::Place;
 use crate::tui::layout::centred;
 use crate::tui::pane::{Answer, Pane, Scene, Step};
 use crate::tui::theme::Role;
+use crate::tui::widget::diff::Diff;
 
 /// Shows a change and asks whether to make it.
 #[derive(Debug)]
 pub(crate) struct Review {
     request: Box<Request>,
     change: Change,
-    scroll: usize,
+    diff: Diff,
 }
 
 impl Review {
     pub(crate) fn new(request: Box<Request>, change: Change) -> Self {
+        let diff = unfolded(&change);
         Self {
             request,
             change,
-            scroll: 0,
+            diff,
         }
     }
 
@@ -48,19 +49,40 @@ impl Review {
     fn area(&self, scene: &Scene<'_>) -> Rect {
         let whole = scene.areas.whole;
         let width = (whole.width * 9 / 10).min(104);
-        let lines = difference::lines(&self.change.edits, scene.theme, usize::from(width) - 4);
+        let lines = self.diff.lines(scene.theme, width.saturating_sub(4));
         let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
         centred(whole, width, rows.saturating_add(2))
     }
 
-    fn scroll_by(&mut self, rows: isize, scene: &Scene<'_>) -> Vec<Step> {
+    fn scroll(&mut self, rows: isize, scene: &Scene<'_>) -> Vec<Step> {
         let area = self.area(scene);
-        let width = usize::from(area.width.saturating_sub(4));
-        let lines = difference::lines(&self.change.edits, scene.theme, width).len();
-        let most = lines.saturating_sub(usize::from(area.height.saturating_sub(2)));
-        self.scroll = self.scroll.saturating_add_signed(rows).min(most);
+        let (width, height) = (area.width.saturating_sub(4), area.height.saturating_sub(2));
+        self.diff.scroll(rows, width, height);
         Vec::new()
     }
+
+    fn click(&mut self, at: Position, scene: &Scene<'_>) {
+        let area = self.area(scene);
+        if area.contains(at) && at.y > area.y {
+            let line = usize::from(at.y - area.y - 1) + self.diff.top();
+            if let Some(file) = self.diff.head_at(line, area.width.saturating_sub(4)) {
+                self.diff.toggle(file);
+            }
+        }
+    }
+}
+
+/// The diff with the index open, and, where several files go, those folded.
+fn unfolded(change: &Change) -> Diff {
+    let mut diff = Diff::new(change);
+    let gone = change.edits.iter().filter(|edit| edit.after.is_none());
+    let many = gone.count() > 1;
+    for (at, edit) in change.edits.iter().enumerate() {
+        if edit.derived || (many && edit.after.is_none()) {
+            diff.toggle(at);
+        }
+    }
+    diff
 }
 
 impl Pane for Review {
@@ -78,10 +100,10 @@ impl Pane for Review {
                     change: Box::new(self.change.clone()),
                 }),
             ],
-            Action::Up => self.scroll_by(-1, scene),
-            Action::Down => self.scroll_by(1, scene),
-            Action::PageUp => self.scroll_by(-page, scene),
-            Action::PageDown => self.scroll_by(page, scene),
+            Action::Up => self.scroll(-1, scene),
+            Action::Down => self.scroll(1, scene),
+            Action::PageUp => self.scroll(-page, scene),
+            Action::PageDown => self.scroll(page, scene),
             Action::Back => vec![Step::Close],
             _ => Vec::new(),
         })
@@ -89,8 +111,12 @@ impl Pane for Review {
 
     fn mouse(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
         match mouse.kind {
-            MouseEventKind::ScrollDown => self.scroll_by(3, scene),
-            MouseEventKind::ScrollUp => self.scroll_by(-3, scene),
+            MouseEventKind::ScrollDown => self.scroll(3, scene),
+            MouseEventKind::ScrollUp => self.scroll(-3, scene),
+            MouseEventKind::Down(MouseButton::Left) => {
+                self.click(Position::new(mouse.column, mouse.row), scene);
+                Vec::new()
+            }
             _ => Vec::new(),
         }
     }
@@ -99,18 +125,16 @@ impl Pane for Review {
         let area = self.area(scene);
         let mut block = dialog(scene, &self.title(), Place::Review);
         let inner = block.inner(area);
-        let lines = difference::lines(&self.change.edits, scene.theme, usize::from(inner.width));
-        if lines.len() > usize::from(inner.height) {
-            let last = (self.scroll + usize::from(inner.height)).min(lines.len());
-            let place = format!(" {}–{last}/{} ", self.scroll + 1, lines.len());
+        let lines = self.diff.lines(scene.theme, inner.width).len();
+        if lines > usize::from(inner.height) {
+            let top = self.diff.top();
+            let last = (top + usize::from(inner.height)).min(lines);
+            let place = format!(" {}–{last}/{lines} ", top + 1);
             let place = Span::styled(place, scene.theme.style(Role::Muted));
             block = block.title(Line::from(place).right_aligned());
         }
         frame.render_widget(Clear, area);
         frame.render_widget(block, area);
-        let shown = lines.into_iter().skip(self.scroll);
-        for (line, y) in shown.zip(inner.top()..inner.bottom()) {
-            frame.render_widget(line, Rect::new(inner.x, y, inner.width, 1));
-        }
+        frame.render_widget(self.diff.view(scene.theme), inner);
     }
 }

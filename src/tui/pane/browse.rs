@@ -4,6 +4,7 @@ mod acts;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod list;
+mod mouse;
 mod page;
 pub(crate) mod preview;
 pub(crate) mod tree;
@@ -14,8 +15,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::{Position, Rect};
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::layout::Rect;
 
 use super::{Answer, Pane, Scene, Step, Toast};
 use crate::core::citation::Part;
@@ -25,7 +26,7 @@ use crate::tui::action::Action;
 use crate::tui::effect::Target;
 use crate::tui::event::Event;
 use crate::tui::keymap::Place;
-use crate::tui::layout::{Focus, Shown, Wanted, inside};
+use crate::tui::layout::{Focus, Shown, Wanted};
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{Cursor, Step as Move};
 pub(crate) use acts::subject_of;
@@ -47,6 +48,8 @@ pub(crate) struct Browse {
     focus: Focus,
     shown: Shown,
     preview: Preview,
+    /// What to do once the text under the cursor is here.
+    waiting: Option<Action>,
     /// Texts that were left unsaved, by file.
     parked: Vec<Unsaved>,
     /// Where links were followed from.
@@ -68,6 +71,7 @@ impl Browse {
             focus: Focus::Tree,
             shown: Shown::Yes,
             preview: Preview::new(),
+            waiting: None,
             parked: Vec::new(),
             trail: Vec::new(),
             loaded: false,
@@ -149,6 +153,7 @@ impl Browse {
     }
 
     fn moved(&mut self, to: Move, scene: &Scene<'_>) -> Vec<Step> {
+        self.waiting = None;
         let before = self.cursor.selected;
         self.cursor
             .step(to, Self::height(scene), self.tree.rows.len());
@@ -209,7 +214,7 @@ impl Browse {
             Action::Right => match fold {
                 Some(Fold::Closed) => self.fold(Fold::Open, scene),
                 Some(Fold::Open) => self.moved(Move::Down, scene),
-                None => self.to_preview(),
+                None => self.enter_preview(),
             },
             Action::Left => match (fold, self.parent()) {
                 (Some(Fold::Open), _) => self.fold(Fold::Closed, scene),
@@ -222,14 +227,15 @@ impl Browse {
             },
             Action::Open => match fold {
                 Some(fold) => self.fold(fold.toggled(), scene),
-                None => self.to_preview(),
+                None => self.enter_preview(),
             },
             Action::FoldAll => self.fold_all(Fold::Closed, scene),
             Action::UnfoldAll => self.fold_all(Fold::Open, scene),
             Action::Filter => {
                 self.typing = true;
-                self.filter.get_or_insert_default();
-                Vec::new()
+                self.filter = Some(Input::default());
+                self.wish.filter.clear();
+                self.reshape(scene)
             }
             Action::Sort => {
                 self.wish.sort = self.wish.sort.next();
@@ -247,7 +253,7 @@ impl Browse {
         })
     }
 
-    fn to_preview(&mut self) -> Vec<Step> {
+    fn enter_preview(&mut self) -> Vec<Step> {
         self.focus = Focus::Preview;
         Vec::new()
     }
@@ -355,58 +361,6 @@ impl Browse {
         }
         Vec::new()
     }
-
-    fn click(&mut self, at: Position, scene: &Scene<'_>) -> Vec<Step> {
-        let rows = inside(scene.areas.tree);
-        if rows.contains(at) {
-            let line = usize::from(at.y - rows.y);
-            let (height, count) = (Self::height(scene), self.tree.rows.len());
-            let Some(row) = self.cursor.row_at(line, height, count) else {
-                return Vec::new();
-            };
-            self.focus = Focus::Tree;
-            self.typing = false;
-            let again = self.cursor.selected == row;
-            self.cursor.selected = row;
-            let depth = usize::from(self.tree.rows[row].depth);
-            // The fold mark is a button; a second click on a row opens it.
-            let on_mark = usize::from(at.x - rows.x) < 4 + 2 * depth;
-            let fold = self.tree.rows[row].fold;
-            return match fold {
-                Some(fold) if on_mark || again => self.fold(fold.toggled(), scene),
-                None if again => self.to_preview(),
-                _ => self.look(scene),
-            };
-        }
-        let text = scene.areas.preview_text();
-        if scene.areas.preview.contains(at) {
-            self.focus = Focus::Preview;
-            if text.contains(at) {
-                let line = usize::from(at.y - text.y) + self.preview.scroll;
-                if let Some(link) = self.preview.page.link_at(line, at.x - text.x) {
-                    self.preview.link = Some(link);
-                    return self.follow(scene);
-                }
-            }
-        }
-        Vec::new()
-    }
-
-    fn wheel(&mut self, at: Position, rows: isize, scene: &Scene<'_>) -> Vec<Step> {
-        if scene.areas.preview.contains(at) {
-            let to = self.preview.scroll.saturating_add_signed(rows);
-            let height = usize::from(scene.areas.preview_text().height);
-            self.preview.scroll_to(to, height);
-            return Vec::new();
-        }
-        let before = self.cursor.selected;
-        self.cursor
-            .scroll(rows, Self::height(scene), self.tree.rows.len());
-        if before == self.cursor.selected {
-            return Vec::new();
-        }
-        self.look(scene)
-    }
 }
 
 impl Pane for Browse {
@@ -454,13 +408,7 @@ impl Pane for Browse {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
-        let at = Position::new(mouse.column, mouse.row);
-        match mouse.kind {
-            MouseEventKind::Down(MouseButton::Left) => self.click(at, scene),
-            MouseEventKind::ScrollDown => self.wheel(at, 3, scene),
-            MouseEventKind::ScrollUp => self.wheel(at, -3, scene),
-            _ => Vec::new(),
-        }
+        self.pointed(mouse, scene)
     }
 
     fn hear(&mut self, event: &Event, scene: &Scene<'_>) -> Vec<Step> {
@@ -481,7 +429,7 @@ impl Pane for Browse {
                     Ok(document) => self.preview.read(*generation, document.clone(), scene),
                     Err(error) => self.preview.fail(*generation, &error.to_string(), scene),
                 }
-                Vec::new()
+                self.catch_up(scene)
             }
             Event::Parked(text) => {
                 self.parked.push(text.clone());

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::Span;
 
 use super::{Answer, Pane, Scene, Step, Toast};
 use crate::core::layout::{Layout, index};
@@ -150,6 +150,16 @@ impl Editor {
         ]
     }
 
+    /// The text is in the file; what was typed meanwhile is not.
+    fn saved(&mut self, saved: &Unsaved, scene: &Scene<'_>) -> Vec<Step> {
+        if saved.text == self.subject.text {
+            let forget = Effect::Forget(self.subject.clone());
+            return vec![Step::Close, Step::Do(forget)];
+        }
+        self.subject.base = Some(saved.text.clone());
+        self.changed(scene)
+    }
+
     fn is_about(&self, other: &Unsaved) -> bool {
         self.subject.root == other.root && self.subject.path == other.path
     }
@@ -265,9 +275,7 @@ impl Pane for Editor {
                 request,
                 result: Ok(_),
             } => match &**request {
-                Request::Save(saved) if self.is_about(saved) => {
-                    vec![Step::Close, Step::Do(Effect::Forget(self.subject.clone()))]
-                }
+                Request::Save(saved) if self.is_about(saved) => self.saved(saved, scene),
                 _ => Vec::new(),
             },
             Event::Resolved(text) if self.is_about(text) => {
@@ -351,6 +359,6 @@ impl Pane for Editor {
             ));
         }
         let told = two_ends(spans, Vec::new(), width, theme.style(Role::Text));
-        frame.render_widget(Line::from(told), line);
+        frame.render_widget(told, line);
     }
 }

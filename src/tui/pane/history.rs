@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 
 use super::browse::tree::Key;
 use super::{Answer, Pane, Scene, Step, Toast};
-use crate::core::change::{Edit, Verb};
+use crate::core::change::{Change, Verb};
 use crate::core::history::{Record, Touch};
 use crate::tui::action::Action;
 use crate::tui::cells::{fit, visible};
@@ -18,9 +18,9 @@ use crate::tui::effect::{Effect, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::Place;
 use crate::tui::layout::inside;
-use crate::tui::overlay::difference;
 use crate::tui::theme::Role;
 use crate::tui::widget::age::age;
+use crate::tui::widget::diff::Diff;
 use crate::tui::widget::list::{Cursor, Step as Move};
 
 /// The journal as a list, and the difference of the selected change.
@@ -30,8 +30,8 @@ pub(crate) struct HistoryPane {
     /// Changes that were taken back.
     undone: HashSet<String>,
     cursor: Cursor,
-    shown: Option<(String, Vec<Edit>)>,
-    scroll: usize,
+    /// The change whose difference is shown.
+    shown: Option<(String, Diff)>,
 }
 
 impl HistoryPane {
@@ -55,7 +55,6 @@ impl HistoryPane {
     }
 
     fn look(&mut self) -> Vec<Step> {
-        self.scroll = 0;
         let id = self.record().map(|record| record.id.clone());
         id.map(|id| Step::Do(Effect::Compare { id }))
             .into_iter()
@@ -74,19 +73,20 @@ impl HistoryPane {
     }
 
     fn scroll_by(&mut self, rows: isize, scene: &Scene<'_>) -> Vec<Step> {
-        let area = inside(Self::areas(scene).1);
-        let lines = self.difference(scene, usize::from(area.width)).len();
-        let most = lines.saturating_sub(usize::from(area.height));
-        self.scroll = self.scroll.saturating_add_signed(rows).min(most);
+        let area = Self::text(scene);
+        if let Some((_, diff)) = &mut self.shown {
+            diff.scroll(rows, area.width, area.height);
+        }
         Vec::new()
     }
 
-    fn difference(&self, scene: &Scene<'_>, width: usize) -> Vec<Line<'static>> {
-        match (&self.shown, self.record()) {
-            (Some((id, edits)), Some(record)) if *id == record.id => {
-                difference::lines(edits, scene.theme, width)
-            }
-            _ => Vec::new(),
+    /// Where the difference is drawn: inside its border, with air at the sides.
+    fn text(scene: &Scene<'_>) -> Rect {
+        let text = inside(Self::areas(scene).1);
+        Rect {
+            x: text.x + 1.min(text.width),
+            width: text.width.saturating_sub(2),
+            ..text
         }
     }
 
@@ -237,12 +237,19 @@ impl Pane for HistoryPane {
                 self.records = Some(records.clone());
                 self.look()
             }
-            Event::Compared { id, result } => {
-                if let Ok(edits) = result {
-                    self.shown = Some((id.clone(), edits.clone()));
+            Event::Compared { id, result } => match result {
+                Ok(edits) => {
+                    let change = Change {
+                        verb: Verb::Edit,
+                        message: String::new(),
+                        edits: edits.clone(),
+                        of: None,
+                    };
+                    self.shown = Some((id.clone(), Diff::new(&change)));
+                    Vec::new()
                 }
-                Vec::new()
-            }
+                Err(error) => vec![Step::Say(Toast::trouble(error.to_string()))],
+            },
             Event::Committed { result: Ok(_), .. } => vec![Step::Do(Effect::Recall)],
             _ => Vec::new(),
         }
@@ -292,16 +299,11 @@ impl Pane for HistoryPane {
         let block = bordered(theme, Keys::Elsewhere)
             .title(Span::styled(" what it did ", theme.style(Role::Title)));
         frame.render_widget(block, diff);
-        let text = inside(diff);
-        let text = Rect {
-            x: text.x + 1.min(text.width),
-            width: text.width.saturating_sub(2),
-            ..text
-        };
-        let lines = self.difference(scene, usize::from(text.width));
-        let shown = lines.into_iter().skip(self.scroll);
-        for (line, y) in shown.zip(text.top()..text.bottom()) {
-            frame.render_widget(line, Rect::new(text.x, y, text.width, 1));
+        let record = self.record().map(|record| record.id.as_str());
+        if let Some((id, shown)) = &self.shown
+            && record == Some(id)
+        {
+            frame.render_widget(shown.view(theme), Self::text(scene));
         }
     }
 }

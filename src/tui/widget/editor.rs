@@ -29,6 +29,7 @@ pub use view::{Caret, View};
 use self::buffer::{Buffer, Kind, Stamp};
 use self::prompt::Prompt;
 use self::screen::Screen;
+use self::search::Start;
 use crate::tui::cells;
 use crate::tui::highlight::{Highlighter, Language, Syntaxes};
 
@@ -325,69 +326,6 @@ impl Editor {
             .min(100)
     }
 
-    /// Looks for `text` from the cursor on and goes there.
-    pub fn find(&mut self, text: &str, syntax: Syntax) -> EditorOutcome {
-        self.needle = Needle::new(text, syntax);
-        let outcome = self.find_next(Way::On, Start::Here);
-        self.settle();
-        outcome
-    }
-
-    /// Replaces every match of `needle` as one edit, and says how many there were.
-    pub fn replace_all(&mut self, needle: &Needle, with: &str) -> usize {
-        let rows = 0..self.lines().len();
-        self.replace_rows(needle, with, rows)
-    }
-
-    fn replace_rows(&mut self, needle: &Needle, with: &str, rows: Range<usize>) -> usize {
-        let mut count = 0;
-        self.edit(Kind::Single, |editor| {
-            // From the end, so that places before stay where they are.
-            for row in rows.rev() {
-                let line = editor.buffer.line(row).to_owned();
-                let found: Vec<Range<usize>> = needle.matches(&line).collect();
-                for range in found.into_iter().rev() {
-                    let new = needle.replaced(&line, &range, with);
-                    let place = Place::new(row, range.start)..Place::new(row, range.end);
-                    editor.buffer.replace(place, &new);
-                    count += 1;
-                }
-            }
-            let row = editor.cursor.row.min(editor.lines().len() - 1);
-            let at = editor.cursor.at.min(editor.buffer.line(row).len());
-            editor.cursor = Place::new(row, editor.whole(row, at));
-        });
-        self.settle();
-        count
-    }
-
-    /// The start of the letter in which byte `at` of a line is.
-    fn whole(&self, row: usize, at: usize) -> usize {
-        let line = self.buffer.line(row);
-        let ends = cells::cells(line).take_while(|cell| cell.at <= at).last();
-        match ends {
-            Some(cell) if at < cell.at + cell.text.len() => cell.at,
-            _ => at.min(line.len()),
-        }
-    }
-
-    fn find_next(&mut self, way: Way, start: Start) -> EditorOutcome {
-        let Some(needle) = self.needle.clone() else {
-            return EditorOutcome::Message("nothing to look for yet".to_owned());
-        };
-        let from = match (way, start) {
-            (Way::On, Start::Next) => motion::right(self.lines(), self.cursor),
-            _ => self.cursor,
-        };
-        match needle.find(self.lines(), from, way) {
-            Some(range) => {
-                self.jump(range.start);
-                EditorOutcome::None
-            }
-            None => EditorOutcome::Message(format!("no match for {}", needle.text)),
-        }
-    }
-
     /// Makes an edit that one undo takes back.
     fn edit(&mut self, kind: Kind, edit: impl FnOnce(&mut Self)) -> EditorOutcome {
         self.buffer.begin(Stamp {
@@ -507,15 +445,6 @@ impl Editor {
             highlighter.parse(self.buffer.lines(), bottom);
         }
     }
-}
-
-/// Where a search starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Start {
-    /// At the cursor, a match there included.
-    Here,
-    /// Behind it.
-    Next,
 }
 
 /// What a vertical move counts.

@@ -4,15 +4,14 @@
 //! the app can scroll, follow and click. The header of a file is not text: [`fields`] shows what
 //! it says.
 
+mod block;
 mod fields;
 mod flow;
 mod table;
 
 use std::ops::Range;
 
-use pulldown_cmark::{
-    Alignment, CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd,
-};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -22,7 +21,7 @@ use self::flow::{Piece, wrap};
 use self::table::Table;
 use crate::core::link::Form;
 use crate::tui::cells;
-use crate::tui::highlight::{LONGEST, Syntaxes};
+use crate::tui::highlight::Syntaxes;
 use crate::tui::theme::{Role, Theme};
 
 /// Text is never wider than this, however wide the pane: longer lines are hard to read.
@@ -218,6 +217,7 @@ impl Writer<'_> {
             }
             Tag::BlockQuote(_) => {
                 self.flush();
+                self.close_gap(self.source(self.at));
                 let bar = Span::styled("▏ ", theme.style(Role::Rule));
                 self.prefixes.push(Prefix {
                     first: None,
@@ -352,64 +352,33 @@ impl Writer<'_> {
         self.styles.push(self.look.theme.style(Role::Link));
     }
 
-    fn item(&mut self) {
-        self.flush();
-        let depth = self.lists.len();
-        let label = match self.lists.last_mut() {
-            Some(Some(number)) => {
-                let label = format!("{number:>2}. ");
-                *number += 1;
-                label
-            }
-            _ => format!(" {} ", ["•", "◦", "▪"][(depth.max(1) - 1) % 3]),
-        };
-        self.indent(label, Role::Marker);
-    }
-
-    fn indent(&mut self, label: String, role: Role) {
-        let blanks = " ".repeat(cells::width(&label));
-        self.prefixes.push(Prefix {
-            first: Some(Span::styled(label, self.look.theme.style(role))),
-            rest: Span::raw(blanks),
-        });
-    }
-
-    /// A task's box takes the place of its bullet.
-    fn task(&mut self, done: bool) {
-        let (mark, role) = if done {
-            (" ✓ ", Role::Accent)
-        } else {
-            (" ☐ ", Role::Marker)
-        };
-        let style = self.look.theme.style(role);
-        match self.prefixes.last_mut() {
-            Some(prefix) if prefix.first.is_some() => {
-                let blanks = " ".repeat(cells::width(&prefix.rest.content).saturating_sub(3));
-                prefix.first = Some(Span::styled(format!("{blanks}{mark}"), style));
-            }
-            _ => self.push(mark, style),
-        }
-    }
-
     fn room(&self) -> usize {
         let taken: usize = self.prefixes.iter().map(|prefix| prefix.rest.width()).sum();
         self.look.measure().saturating_sub(taken).max(8)
     }
 
+    /// The line of the source in which byte `at` is.
+    fn source(&self, at: usize) -> usize {
+        self.starts.partition_point(|start| *start <= at).max(1) - 1
+    }
+
+    /// Writes the empty line that is due, if one is.
+    fn close_gap(&mut self, source: usize) {
+        if !std::mem::take(&mut self.gap) || self.out.lines.is_empty() {
+            return;
+        }
+        let before = self.prefixes.iter().filter(|prefix| prefix.first.is_none());
+        let spans: Vec<Span<'static>> = before.map(|prefix| prefix.rest.clone()).collect();
+        let is_empty = spans.iter().all(|span| span.content.trim().is_empty());
+        let spans = if is_empty { Vec::new() } else { spans };
+        self.out.lines.push(Line::from(spans));
+        self.out.source.push(source);
+    }
+
     /// Writes a line with what stands before it.
     fn line(&mut self, spans: Vec<Span<'static>>, at: usize) {
-        let source = self.starts.partition_point(|start| *start <= at).max(1) - 1;
-        if std::mem::take(&mut self.gap) && !self.out.lines.is_empty() {
-            let before = self.prefixes.iter().filter(|prefix| prefix.first.is_none());
-            let spans: Vec<Span<'static>> = before.map(|prefix| prefix.rest.clone()).collect();
-            let empty = spans.iter().all(|span| span.content.trim().is_empty());
-            self.out.lines.push(if empty {
-                Line::default()
-            } else {
-                Line::from(spans)
-            });
-            self.out.source.push(source);
-        }
+        let source = self.source(at);
+        self.close_gap(source);
         let mut line: Vec<Span<'static>> = Vec::with_capacity(spans.len() + self.prefixes.len());
         for prefix in &mut self.prefixes {
             line.push(prefix.first.take().unwrap_or_else(|| prefix.rest.clone()));
@@ -446,101 +415,6 @@ impl Writer<'_> {
             });
         }
     }
-
-    fn rule(&mut self) {
-        self.flush();
-        let style = self.look.theme.style(Role::Rule);
-        let rule = Span::styled("─".repeat(self.room()), style);
-        self.gap = true;
-        self.line(vec![rule], self.at);
-        self.gap = true;
-    }
-
-    fn code(&mut self) {
-        let block = std::mem::replace(&mut self.block, Block::Flow);
-        let Block::Code {
-            language,
-            text,
-            first,
-        } = block
-        else {
-            return;
-        };
-        let theme = self.look.theme;
-        let base = theme.style(Role::CodeBlock);
-        let room = self.room();
-        let mut state = self.look.syntaxes.start(&language);
-        let start = self
-            .starts
-            .partition_point(|start| *start <= self.at)
-            .max(1)
-            - 1;
-        for (n, line) in text.lines().enumerate() {
-            let mut paints = Vec::new();
-            if let Some(code) = state.take_if(|_| line.len() <= LONGEST) {
-                let (found, after) = self.look.syntaxes.line(&code, line);
-                paints = found;
-                state = Some(after);
-            }
-            let style_at = |at: usize| {
-                paints
-                    .iter()
-                    .find(|paint| paint.range.contains(&at))
-                    .map_or(base, |paint| base.patch(theme.style(paint.role)))
-            };
-            let at = self
-                .starts
-                .get(start + first + n)
-                .copied()
-                .unwrap_or(self.at);
-            for row in flow::code_rows(line, room.saturating_sub(4), style_at) {
-                let taken: usize = row.iter().map(Span::width).sum();
-                let mut spans = vec![Span::styled("  ", base)];
-                spans.extend(row);
-                let fill = room.saturating_sub(taken + 2);
-                spans.push(Span::styled(" ".repeat(fill), base));
-                self.line(spans, at);
-            }
-        }
-        self.gap = true;
-    }
-
-    fn html(&mut self) {
-        let block = std::mem::replace(&mut self.block, Block::Flow);
-        let Block::Html(html) = block else {
-            return;
-        };
-        let trimmed = html.trim();
-        if trimmed.starts_with("<!--") && trimmed.ends_with("-->") {
-            return;
-        }
-        let style = self.look.theme.style(Role::Muted);
-        for line in trimmed.lines() {
-            let text = cells::cut(line, self.room());
-            self.line(vec![Span::styled(text, style)], self.at);
-        }
-        self.gap = true;
-    }
-
-    fn table(&mut self) {
-        let Some(table) = self.table.take() else {
-            return;
-        };
-        let indent: usize = self.prefixes.iter().map(|prefix| prefix.rest.width()).sum();
-        // A table may be wider than prose, as wide as the pane.
-        let room = self.look.width.max(8).saturating_sub(indent);
-        for row in table.render(self.look.theme, room) {
-            self.line(row.spans, row.at);
-            let line = self.out.lines.len() - 1;
-            let spots = row
-                .spots
-                .into_iter()
-                .map(|(link, columns)| (link, columns.start + indent..columns.end + indent))
-                .collect();
-            self.spots(spots, line);
-        }
-        self.gap = true;
-    }
 }
 
 fn heading(theme: &Theme, level: HeadingLevel) -> Style {
@@ -548,15 +422,6 @@ fn heading(theme: &Theme, level: HeadingLevel) -> Style {
         HeadingLevel::H1 | HeadingLevel::H2 => Role::Heading,
         _ => Role::HeadingMinor,
     })
-}
-
-/// Where a cell's text stands in its column.
-fn pad(alignment: Alignment, missing: usize) -> (usize, usize) {
-    match alignment {
-        Alignment::Right => (missing, 0),
-        Alignment::Center => (missing / 2, missing - missing / 2),
-        Alignment::Left | Alignment::None => (0, missing),
-    }
 }
 
 #[cfg(test)]

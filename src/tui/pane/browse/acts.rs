@@ -25,6 +25,10 @@ impl Browse {
     /// Actions that are the same in the tree and in the preview.
     pub(super) fn act_on_it(&mut self, action: Action, scene: &Scene<'_>) -> Option<Vec<Step>> {
         Some(match action {
+            Action::Edit | Action::Rename | Action::Duplicate if self.is_reading() => {
+                self.waiting = Some(action);
+                Vec::new()
+            }
             Action::Edit => self.edit(scene),
             Action::EditOutside => match self.subject() {
                 Ok(subject) => vec![Step::Do(Effect::Lend(subject))],
@@ -63,6 +67,24 @@ impl Browse {
             Action::Back => self.back(scene),
             _ => return None,
         })
+    }
+
+    /// Whether the text under the cursor is still on its way.
+    fn is_reading(&self) -> bool {
+        let key = self.selected();
+        let is_file = matches!(key, Some(Key::Memory(..) | Key::Entry(..)));
+        is_file && key.is_some_and(|key| self.preview.document(&key).is_none())
+    }
+
+    /// Does what waited for the text, now that it is here.
+    pub(super) fn catch_up(&mut self, scene: &Scene<'_>) -> Vec<Step> {
+        if self.is_reading() {
+            return Vec::new();
+        }
+        let action = self.waiting.take();
+        action
+            .and_then(|action| self.act_on_it(action, scene))
+            .unwrap_or_default()
     }
 
     /// The store and memory under the cursor.
@@ -283,11 +305,9 @@ impl Browse {
         self.link(crate::tui::widget::list::Step::Down, scene)
     }
 
-    /// What a group holds, as a text.
-    pub(super) fn contents(&self, node: Node) -> Sheet {
-        let from = self.cursor.selected + 1;
-        let depth = self.tree.rows[self.cursor.selected].depth;
-        let (title, facts) = match node {
+    /// What a group is called, and a word about it.
+    fn naming(&self, node: Node) -> Option<(String, String)> {
+        Some(match node {
             Node::Group(at, group) => {
                 let group = &self.tree.groups[group];
                 let store = self.library.shelves[at].store.name();
@@ -307,7 +327,16 @@ impl Browse {
                 let log = &self.library.logs[at].logs[log];
                 (log.title.clone(), log.file.path.display().to_string())
             }
-            Node::Store(_) | Node::Memory(..) | Node::Entry(..) => return Sheet::default(),
+            Node::Store(_) | Node::Memory(..) | Node::Entry(..) => return None,
+        })
+    }
+
+    /// What a group holds, as a text.
+    pub(super) fn contents(&self, node: Node) -> Sheet {
+        let from = self.cursor.selected + 1;
+        let depth = self.tree.rows[self.cursor.selected].depth;
+        let Some((title, facts)) = self.naming(node) else {
+            return Sheet::default();
         };
         let below = self.tree.rows[from..]
             .iter()

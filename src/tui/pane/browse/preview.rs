@@ -141,7 +141,7 @@ impl Preview {
     /// Lays the text out anew, for another width or mode.
     pub(crate) fn lay_out(&mut self, scene: &Scene<'_>) {
         let area = scene.areas.preview_text();
-        self.page = super::page::Page::of(&self.sheet, self.mode, area.width, scene.theme);
+        self.page = super::page::Page::of(&self.sheet, self.mode, scene);
         self.scroll_to(self.scroll, usize::from(area.height));
         let links = self.page.links();
         self.link = self.link.filter(|link| *link < links);

@@ -159,6 +159,11 @@ impl Browse {
             block = block.title_bottom(Line::from(word));
         }
         frame.render_widget(block, area);
-        self.preview.page.view(frame, text, self.preview.scroll);
+        let link = match self.focus {
+            Focus::Preview => self.preview.link,
+            Focus::Tree => None,
+        };
+        let place = (text, self.preview.scroll);
+        self.preview.page.view(frame, place, link, scene);
     }
 }

@@ -170,29 +170,3 @@ pub(super) fn spots(row: &[Part], pieces: &[Piece], column: usize) -> Vec<(usize
     }
     spots
 }
-
-/// A line of code in rows of `width` columns, broken where it must.
-pub(super) fn code_rows(
-    line: &str,
-    width: usize,
-    style_at: impl Fn(usize) -> Style,
-) -> Vec<Vec<Span<'static>>> {
-    let mut rows: Vec<Vec<Span<'static>>> = vec![Vec::new()];
-    let mut taken = 0;
-    for cell in cells::cells(line) {
-        if taken + cell.width > width.max(4) {
-            rows.push(Vec::new());
-            taken = 0;
-        }
-        taken += cell.width;
-        let style = style_at(cell.at);
-        let Some(row) = rows.last_mut() else {
-            continue;
-        };
-        match row.last_mut() {
-            Some(span) if span.style == style => span.content.to_mut().push_str(&cell.symbol()),
-            _ => row.push(Span::styled(cell.symbol(), style)),
-        }
-    }
-    rows
-}

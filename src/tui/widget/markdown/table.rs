@@ -6,7 +6,6 @@ use pulldown_cmark::Alignment;
 use ratatui::text::Span;
 
 use super::flow::{self, Part, Piece, wrap};
-use super::pad;
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
 
@@ -143,5 +142,14 @@ impl Table {
             *widest -= 1;
         }
         widths
+    }
+}
+
+/// Where a cell's text stands in its column.
+fn pad(alignment: Alignment, missing: usize) -> (usize, usize) {
+    match alignment {
+        Alignment::Right => (missing, 0),
+        Alignment::Center => (missing / 2, missing - missing / 2),
+        Alignment::Left | Alignment::None => (0, missing),
     }
 }

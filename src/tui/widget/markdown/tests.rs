@@ -40,7 +40,7 @@ fn prose() {
           ⟨muted⟩ 1. ⟨/⟩deep
     ⟨accent⟩ ✓ ⟨/⟩done
     ⟨muted⟩ ☐ ⟨/⟩open
-    ⟨muted⟩▏ ⟨/⟩
+
     ⟨muted⟩▏ ⟨/⟩⟨emphasis⟩quoted text that is long enough⟨/⟩
     ⟨muted⟩▏ ⟨/⟩⟨emphasis⟩to wrap twice⟨/⟩
 

@@ -1,0 +1,432 @@
+//! What a change would do to files: a unified diff to look at.
+
+mod words;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+
+use crate::core::change::{Change, Edit, diff};
+use crate::tui::cells;
+use crate::tui::theme::{Role, Theme};
+
+/// What happened to a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Same,
+    Added,
+    Removed,
+}
+
+/// A row of a file's diff.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Row {
+    /// Lines between two parts that are left out.
+    Gap,
+    Line {
+        sign: Sign,
+        /// The line's number, in the new text unless it was removed.
+        number: usize,
+        text: String,
+        /// The bytes that are different from the line that this one replaces.
+        changed: Vec<std::ops::Range<usize>>,
+    },
+}
+
+/// One file of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct File {
+    name: String,
+    note: &'static str,
+    added: usize,
+    removed: usize,
+    rows: Vec<Row>,
+    is_folded: bool,
+}
+
+/// A change as a diff that can be scrolled and folded.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Diff {
+    files: Vec<File>,
+    top: usize,
+}
+
+impl Diff {
+    /// The diff of a change; files that follow from others come folded.
+    pub fn new(change: &Change) -> Self {
+        Self {
+            files: change.edits.iter().map(file).collect(),
+            top: 0,
+        }
+    }
+
+    /// How many files there are.
+    pub fn files(&self) -> usize {
+        self.files.len()
+    }
+
+    /// How many lines are added and removed in all.
+    pub fn counts(&self) -> (usize, usize) {
+        self.files.iter().fold((0, 0), |(added, removed), file| {
+            (added + file.added, removed + file.removed)
+        })
+    }
+
+    /// Folds or unfolds a file.
+    pub fn toggle(&mut self, file: usize) {
+        if let Some(file) = self.files.get_mut(file) {
+            file.is_folded = !file.is_folded;
+        }
+    }
+
+    /// The file whose head is at `line` of the whole, where there is one.
+    pub fn head_at(&self, line: usize, width: u16) -> Option<usize> {
+        let theme = Theme::default();
+        let mut at = 0;
+        for (n, file) in self.files.iter().enumerate() {
+            if at == line {
+                return Some(n);
+            }
+            at += file.lines(&theme, width).len();
+        }
+        None
+    }
+
+    /// The first line that is seen.
+    pub fn top(&self) -> usize {
+        self.top
+    }
+
+    /// Scrolls by lines in an area of that size.
+    pub fn scroll(&mut self, lines: isize, width: u16, height: u16) {
+        let count = self.lines(&Theme::default(), width).len();
+        let last = count.saturating_sub(usize::from(height));
+        self.top = self.top.saturating_add_signed(lines).min(last);
+    }
+
+    /// The whole diff.
+    pub fn lines(&self, theme: &Theme, width: u16) -> Vec<Line<'static>> {
+        self.files
+            .iter()
+            .flat_map(|file| file.lines(theme, width))
+            .collect()
+    }
+
+    /// The diff as a widget.
+    pub fn view<'a>(&'a self, theme: &'a Theme) -> DiffView<'a> {
+        DiffView { diff: self, theme }
+    }
+}
+
+/// A diff as a widget.
+#[derive(Debug, Clone, Copy)]
+pub struct DiffView<'a> {
+    diff: &'a Diff,
+    theme: &'a Theme,
+}
+
+impl Widget for DiffView<'_> {
+    fn render(self, area: Rect, buffer: &mut Buffer) {
+        let lines = self.diff.lines(self.theme, area.width);
+        for (line, row) in lines.iter().skip(self.diff.top).zip(area.rows()) {
+            line.render(row, buffer);
+        }
+    }
+}
+
+fn file(edit: &Edit) -> File {
+    let before = edit.before.as_deref().unwrap_or_default();
+    let after = edit.after.as_deref().unwrap_or_default();
+    let (added, removed) = diff::counts(before, after);
+    let note = match (&edit.before, &edit.after) {
+        (None, Some(_)) => "new",
+        (Some(_), None) => "deleted",
+        _ if before == after => "unchanged",
+        _ => "",
+    };
+    File {
+        name: edit.reference(),
+        note,
+        added,
+        removed,
+        rows: rows(before, after),
+        is_folded: edit.derived,
+    }
+}
+
+fn rows(before: &[u8], after: &[u8]) -> Vec<Row> {
+    let patch = diffy::DiffOptions::new().create_patch_bytes(before, after);
+    let mut rows = Vec::new();
+    for hunk in patch.hunks() {
+        if !rows.is_empty() {
+            rows.push(Row::Gap);
+        }
+        let mut old = hunk.old_range().start();
+        let mut new = hunk.new_range().start();
+        for line in hunk.lines() {
+            let (sign, bytes, number) = match line {
+                diffy::Line::Context(bytes) => (Sign::Same, bytes, new),
+                diffy::Line::Delete(bytes) => (Sign::Removed, bytes, old),
+                diffy::Line::Insert(bytes) => (Sign::Added, bytes, new),
+            };
+            old += usize::from(sign != Sign::Added);
+            new += usize::from(sign != Sign::Removed);
+            let text = String::from_utf8_lossy(bytes);
+            let text = text.strip_suffix('\n').unwrap_or(&text);
+            rows.push(Row::Line {
+                sign,
+                number,
+                text: text.strip_suffix('\r').unwrap_or(text).to_owned(),
+                changed: Vec::new(),
+            });
+        }
+    }
+    emphasise(&mut rows);
+    rows
+}
+
+/// Marks the words that differ where lines stand for each other: as many removed as added.
+fn emphasise(rows: &mut [Row]) {
+    let sign = |row: &Row| match row {
+        Row::Line { sign, .. } => *sign,
+        Row::Gap => Sign::Same,
+    };
+    let mut at = 0;
+    while at < rows.len() {
+        let run = |from: usize, wanted: Sign| {
+            rows[from..]
+                .iter()
+                .take_while(|row| sign(row) == wanted)
+                .count()
+        };
+        let removed = run(at, Sign::Removed);
+        let added = run(at + removed, Sign::Added);
+        for n in 0..removed.min(added) {
+            let (head, tail) = rows.split_at_mut(at + removed);
+            if let (
+                Row::Line {
+                    text: old,
+                    changed: gone,
+                    ..
+                },
+                Row::Line {
+                    text: new,
+                    changed: come,
+                    ..
+                },
+            ) = (&mut head[at + n], &mut tail[n])
+            {
+                (*gone, *come) = words::changed(old, new);
+            }
+        }
+        at += (removed + added).max(1);
+    }
+}
+
+impl File {
+    fn lines(&self, theme: &Theme, width: u16) -> Vec<Line<'static>> {
+        let width = usize::from(width);
+        let mut lines = vec![self.head(theme, width)];
+        if self.is_folded {
+            return lines;
+        }
+        let digits = self
+            .rows
+            .iter()
+            .filter_map(|row| match row {
+                Row::Line { number, .. } => Some(number.to_string().len()),
+                Row::Gap => None,
+            })
+            .max()
+            .unwrap_or(1)
+            .max(3);
+        for row in &self.rows {
+            lines.extend(row.lines(theme, width, digits));
+        }
+        lines.push(Line::default());
+        lines
+    }
+
+    fn head(&self, theme: &Theme, width: usize) -> Line<'static> {
+        let mut right = Vec::new();
+        if !self.note.is_empty() {
+            right.push(Span::styled(self.note, theme.style(Role::Muted)));
+        }
+        for (count, sign, role) in [
+            (self.added, '+', Role::Added),
+            (self.removed, '−', Role::Removed),
+        ] {
+            if count > 0 {
+                let gap = if right.is_empty() { "" } else { " " };
+                right.push(Span::raw(gap));
+                right.push(Span::styled(format!("{sign}{count}"), theme.style(role)));
+            }
+        }
+        let taken: usize = right.iter().map(Span::width).sum();
+        let arrow = match (self.rows.is_empty(), self.is_folded) {
+            (true, _) => "  ",
+            (false, true) => "▸ ",
+            (false, false) => "▾ ",
+        };
+        let name = cells::cut(&self.name, width.saturating_sub(taken + 3));
+        let gap = width.saturating_sub(cells::width(&name) + taken + 2);
+        let mut spans = vec![
+            Span::styled(arrow, theme.style(Role::Muted)),
+            Span::styled(name, theme.style(Role::Title)),
+            Span::raw(" ".repeat(gap)),
+        ];
+        spans.extend(right);
+        Line::from(spans)
+    }
+}
+
+impl Row {
+    fn lines(&self, theme: &Theme, width: usize, digits: usize) -> Vec<Line<'static>> {
+        let Self::Line {
+            sign,
+            number,
+            text,
+            changed,
+        } = self
+        else {
+            let gap = format!("{:>digits$}", "⋯");
+            return vec![Line::from(Span::styled(gap, theme.style(Role::Hunk)))];
+        };
+        let (mark, role, word) = match sign {
+            Sign::Same => (" ", Role::Muted, Role::Muted),
+            Sign::Added => ("+", Role::Added, Role::AddedWord),
+            Sign::Removed => ("-", Role::Removed, Role::RemovedWord),
+        };
+        let style_at = |at: usize| -> Style {
+            if changed.iter().any(|range| range.contains(&at)) {
+                theme.style(word)
+            } else {
+                theme.style(role)
+            }
+        };
+        cells::styled_rows(text, width.saturating_sub(digits + 3), style_at)
+            .into_iter()
+            .enumerate()
+            .map(|(n, row)| {
+                let number = if n == 0 {
+                    number.to_string()
+                } else {
+                    String::new()
+                };
+                let mark = if n == 0 { mark } else { " " };
+                let mut spans = vec![
+                    Span::styled(format!("{number:>digits$} "), theme.style(Role::Gutter)),
+                    Span::styled(format!("{mark} "), theme.style(role)),
+                ];
+                spans.extend(row);
+                Line::from(spans)
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::core::change::Verb;
+    use crate::core::layout::Layout;
+    use crate::tui::dump;
+    use crate::tui::theme::{Background, Depth, Terminal};
+
+    fn edit(path: &str, before: Option<&str>, after: Option<&str>) -> Edit {
+        Edit {
+            root: PathBuf::from("/r"),
+            layout: Layout::Index,
+            path: path.to_owned(),
+            before: before.map(|text| text.as_bytes().to_vec()),
+            after: after.map(|text| text.as_bytes().to_vec()),
+            derived: path == "MEMORY.md",
+            emptied: Vec::new(),
+            mode: None,
+        }
+    }
+
+    fn change() -> Diff {
+        let long: String = (1..20).map(|n| format!("line {n}\n")).collect();
+        let edited = long
+            .replace("line 2\n", "line two, really\n")
+            .replace("line 18\n", "");
+        Diff::new(&Change {
+            verb: Verb::Edit,
+            message: String::new(),
+            edits: vec![
+                edit("auth.md", Some(&long), Some(&edited)),
+                edit("new.md", None, Some("hello\u{1b}[31m\n")),
+                edit("MEMORY.md", Some("a\n"), Some("b\n")),
+            ],
+            of: None,
+        })
+    }
+
+    #[test]
+    fn looks_on_either_background() {
+        let mut out = String::new();
+        for background in [Background::Dark, Background::Light] {
+            let depth = Depth::True;
+            let theme = Theme::new(Terminal { background, depth });
+            let drawn = dump::draw(change().view(&theme), 40, 18);
+            out += &dump::styled(&drawn, &theme);
+        }
+        insta::assert_snapshot!(out, @r##"
+        ⟨muted⟩▾ ⟨/⟩⟨title⟩auth.md⟨/⟩                          ⟨added⟩+1⟨/⟩ ⟨removed⟩−2⟨/⟩
+        ⟨gutter⟩  1 ⟨/⟩⟨muted⟩  line 1⟨/⟩
+        ⟨gutter⟩  2 ⟨/⟩⟨removed⟩- line 2⟨/⟩
+        ⟨gutter⟩  2 ⟨/⟩⟨added⟩+ line two, really⟨/⟩
+        ⟨gutter⟩  3 ⟨/⟩⟨muted⟩  line 3⟨/⟩
+        ⟨gutter⟩  4 ⟨/⟩⟨muted⟩  line 4⟨/⟩
+        ⟨gutter⟩  5 ⟨/⟩⟨muted⟩  line 5⟨/⟩
+        ⟨marker⟩  ⋯⟨/⟩
+        ⟨gutter⟩ 15 ⟨/⟩⟨muted⟩  line 15⟨/⟩
+        ⟨gutter⟩ 16 ⟨/⟩⟨muted⟩  line 16⟨/⟩
+        ⟨gutter⟩ 17 ⟨/⟩⟨muted⟩  line 17⟨/⟩
+        ⟨gutter⟩ 18 ⟨/⟩⟨removed⟩- line 18⟨/⟩
+        ⟨gutter⟩ 18 ⟨/⟩⟨muted⟩  line 19⟨/⟩
+
+        ⟨muted⟩▾ ⟨/⟩⟨title⟩new.md⟨/⟩                          ⟨muted⟩new⟨/⟩ ⟨added⟩+1⟨/⟩
+        ⟨gutter⟩  1 ⟨/⟩⟨added⟩+ hello␛[31m⟨/⟩
+
+        ⟨muted⟩▸ ⟨/⟩⟨title⟩MEMORY.md⟨/⟩                        ⟨added⟩+1⟨/⟩ ⟨removed⟩−1⟨/⟩
+        ⟨muted⟩▾ ⟨/⟩⟨title⟩auth.md⟨/⟩                          ⟨added⟩+1⟨/⟩ ⟨removed⟩−2⟨/⟩
+        ⟨gutter⟩  1 ⟨/⟩⟨muted⟩  line 1⟨/⟩
+        ⟨gutter⟩  2 ⟨/⟩⟨removed⟩- line 2⟨/⟩
+        ⟨gutter⟩  2 ⟨/⟩⟨added⟩+ line two, really⟨/⟩
+        ⟨gutter⟩  3 ⟨/⟩⟨muted⟩  line 3⟨/⟩
+        ⟨gutter⟩  4 ⟨/⟩⟨muted⟩  line 4⟨/⟩
+        ⟨gutter⟩  5 ⟨/⟩⟨muted⟩  line 5⟨/⟩
+        ⟨marker⟩  ⋯⟨/⟩
+        ⟨gutter⟩ 15 ⟨/⟩⟨muted⟩  line 15⟨/⟩
+        ⟨gutter⟩ 16 ⟨/⟩⟨muted⟩  line 16⟨/⟩
+        ⟨gutter⟩ 17 ⟨/⟩⟨muted⟩  line 17⟨/⟩
+        ⟨gutter⟩ 18 ⟨/⟩⟨removed⟩- line 18⟨/⟩
+        ⟨gutter⟩ 18 ⟨/⟩⟨muted⟩  line 19⟨/⟩
+
+        ⟨muted⟩▾ ⟨/⟩⟨title⟩new.md⟨/⟩                          ⟨muted⟩new⟨/⟩ ⟨added⟩+1⟨/⟩
+        ⟨gutter⟩  1 ⟨/⟩⟨added⟩+ hello␛[31m⟨/⟩
+
+        ⟨muted⟩▸ ⟨/⟩⟨title⟩MEMORY.md⟨/⟩                        ⟨added⟩+1⟨/⟩ ⟨removed⟩−1⟨/⟩
+        "##);
+    }
+
+    #[test]
+    fn files_fold_and_the_rest_scrolls() {
+        let mut diff = change();
+        assert_eq!(diff.counts(), (3, 3));
+        assert_eq!(diff.head_at(0, 40), Some(0));
+        assert_eq!(diff.head_at(1, 40), None);
+        diff.toggle(0);
+        assert_eq!(diff.head_at(1, 40), Some(1));
+        diff.scroll(99, 40, 3);
+        assert_eq!(diff.top(), 2);
+        diff.scroll(-99, 40, 3);
+        assert_eq!(diff.top(), 0);
+    }
+}

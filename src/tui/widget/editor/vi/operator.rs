@@ -1,0 +1,160 @@
+//! Operators: delete, change, yank, shift, on the way of a motion, on lines or on a selection.
+
+use std::ops::Range;
+
+use ratatui::crossterm::event::KeyCode;
+
+use crate::tui::widget::editor::buffer::{Kind, Place};
+use crate::tui::widget::editor::plain::Shift;
+use crate::tui::widget::editor::{Editor, EditorOutcome, Mode, Register, motion};
+
+/// What is done to a part of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operator {
+    Delete,
+    Change,
+    Yank,
+    In,
+    Out,
+}
+
+impl Operator {
+    pub(super) fn of(c: char) -> Option<Self> {
+        Some(match c {
+            'd' => Self::Delete,
+            'c' => Self::Change,
+            'y' => Self::Yank,
+            '>' => Self::In,
+            '<' => Self::Out,
+            _ => return None,
+        })
+    }
+}
+
+impl Editor {
+    /// An operator: twice for lines, at once on a selection, else it waits for a motion.
+    pub(super) fn operator(&mut self, operator: Operator, c: char) -> EditorOutcome {
+        let mode = self.mode();
+        if let Some(range) = self.selection().filter(|_| mode != Mode::Normal) {
+            self.set_mode(Mode::Normal);
+            return match mode {
+                Mode::VisualLine => {
+                    self.operate_lines(operator, range.start.row..range.end.row + 1)
+                }
+                _ => self.operate(operator, range),
+            };
+        }
+        let Some(vi) = &mut self.vi else {
+            return EditorOutcome::Unused;
+        };
+        match vi.operator.take() {
+            Some((same, before)) if Operator::of(c) == Some(same) => {
+                let count = before.saturating_mul(vi.count.take().unwrap_or(1));
+                let first = self.cursor.row;
+                let last = (first + count).min(self.lines().len());
+                self.operate_lines(operator, first..last)
+            }
+            Some(_) => {
+                vi.clear();
+                EditorOutcome::None
+            }
+            None => {
+                vi.operator = Some((operator, vi.count.take().unwrap_or(1)));
+                EditorOutcome::None
+            }
+        }
+    }
+
+    pub(super) fn operate(&mut self, operator: Operator, range: Range<Place>) -> EditorOutcome {
+        let rows = range.start.row..range.end.row + 1;
+        match operator {
+            Operator::In => return self.shift_rows(rows, Shift::In),
+            Operator::Out => return self.shift_rows(rows, Shift::Out),
+            _ => {}
+        }
+        let mut range = range;
+        // `c w` leaves the blanks behind the word, as `c e` does.
+        if operator == Operator::Change {
+            let kept = self.buffer.slice(&range);
+            let trimmed = kept.trim_end_matches([' ', '\t']);
+            let word = self.vi.as_ref().is_some_and(|vi| {
+                matches!(
+                    vi.typed.last().map(|k| k.code),
+                    Some(KeyCode::Char('w' | 'W'))
+                )
+            });
+            if word && !trimmed.is_empty() && range.start.row == range.end.row {
+                range.end.at -= kept.len() - trimmed.len();
+            }
+        }
+        self.register = Register {
+            text: self.buffer.slice(&range),
+            is_lines: false,
+        };
+        let text = self.register.text.clone();
+        match operator {
+            Operator::Yank => {
+                self.jump(range.start);
+                EditorOutcome::Copied(text)
+            }
+            Operator::Change => {
+                self.set_mode(Mode::Insert);
+                self.delete(Kind::Session, range);
+                EditorOutcome::Cut(text)
+            }
+            _ if range.is_empty() => EditorOutcome::None,
+            _ => {
+                self.delete(Kind::Single, range);
+                EditorOutcome::Cut(text)
+            }
+        }
+    }
+
+    pub(super) fn operate_lines(
+        &mut self,
+        operator: Operator,
+        rows: Range<usize>,
+    ) -> EditorOutcome {
+        let text = self.buffer.lines()[rows.clone()].join("\n") + "\n";
+        match operator {
+            Operator::In => return self.shift_rows(rows, Shift::In),
+            Operator::Out => return self.shift_rows(rows, Shift::Out),
+            _ => {}
+        }
+        self.register = Register {
+            text: text.clone(),
+            is_lines: true,
+        };
+        match operator {
+            Operator::Yank => {
+                self.jump(Place::new(
+                    rows.start,
+                    self.cursor.at.min(self.buffer.line(rows.start).len()),
+                ));
+                self.cursor.at = self.whole(rows.start, self.cursor.at);
+                return EditorOutcome::Copied(text);
+            }
+            Operator::Change => {
+                let start = motion::first_letter(self.lines(), rows.start);
+                self.set_mode(Mode::Insert);
+                self.delete(Kind::Session, start..self.line_end(rows.end - 1));
+            }
+            _ => {
+                let count = self.lines().len();
+                let range = if rows.end < count {
+                    Place::new(rows.start, 0)..Place::new(rows.end, 0)
+                } else if rows.start > 0 {
+                    self.line_end(rows.start - 1)..self.line_end(rows.end - 1)
+                } else {
+                    Place::default()..self.buffer.end()
+                };
+                self.edit(Kind::Single, |editor| {
+                    editor.buffer.replace(range, "");
+                    let row = rows.start.min(editor.lines().len() - 1);
+                    editor.cursor = motion::first_letter(editor.lines(), row);
+                });
+            }
+        }
+        EditorOutcome::Cut(text)
+    }
+}

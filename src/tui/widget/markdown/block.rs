@@ -1,0 +1,140 @@
+//! Blocks that are more than a paragraph: items, tasks, rules, code, HTML, tables.
+
+use ratatui::text::Span;
+
+use super::{Block, Prefix, Writer};
+use crate::tui::cells;
+use crate::tui::highlight::LONGEST;
+use crate::tui::theme::Role;
+
+impl Writer<'_> {
+    pub(super) fn item(&mut self) {
+        self.flush();
+        let depth = self.lists.len();
+        let label = match self.lists.last_mut() {
+            Some(Some(number)) => {
+                let label = format!("{number:>2}. ");
+                *number += 1;
+                label
+            }
+            _ => format!(" {} ", ["•", "◦", "▪"][(depth.max(1) - 1) % 3]),
+        };
+        self.indent(label, Role::Marker);
+    }
+
+    pub(super) fn indent(&mut self, label: String, role: Role) {
+        let blanks = " ".repeat(cells::width(&label));
+        self.prefixes.push(Prefix {
+            first: Some(Span::styled(label, self.look.theme.style(role))),
+            rest: Span::raw(blanks),
+        });
+    }
+
+    /// A task's box takes the place of its bullet.
+    pub(super) fn task(&mut self, done: bool) {
+        let (mark, role) = if done {
+            (" ✓ ", Role::Accent)
+        } else {
+            (" ☐ ", Role::Marker)
+        };
+        let style = self.look.theme.style(role);
+        match self.prefixes.last_mut() {
+            Some(prefix) if prefix.first.is_some() => {
+                let blanks = " ".repeat(cells::width(&prefix.rest.content).saturating_sub(3));
+                prefix.first = Some(Span::styled(format!("{blanks}{mark}"), style));
+            }
+            _ => self.push(mark, style),
+        }
+    }
+
+    pub(super) fn rule(&mut self) {
+        self.flush();
+        let style = self.look.theme.style(Role::Rule);
+        let rule = Span::styled("─".repeat(self.room()), style);
+        self.gap = true;
+        self.line(vec![rule], self.at);
+        self.gap = true;
+    }
+
+    pub(super) fn code(&mut self) {
+        let block = std::mem::replace(&mut self.block, Block::Flow);
+        let Block::Code {
+            language,
+            text,
+            first,
+        } = block
+        else {
+            return;
+        };
+        let theme = self.look.theme;
+        let base = theme.style(Role::CodeBlock);
+        let room = self.room();
+        let mut state = self.look.syntaxes.start(&language);
+        let start = self.source(self.at);
+        for (n, line) in text.lines().enumerate() {
+            let mut paints = Vec::new();
+            if let Some(code) = state.take_if(|_| line.len() <= LONGEST) {
+                let (found, after) = self.look.syntaxes.line(&code, line);
+                paints = found;
+                state = Some(after);
+            }
+            let style_at = |at: usize| {
+                paints
+                    .iter()
+                    .find(|paint| paint.range.contains(&at))
+                    .map_or(base, |paint| base.patch(theme.style(paint.role)))
+            };
+            let at = self
+                .starts
+                .get(start + first + n)
+                .copied()
+                .unwrap_or(self.at);
+            for row in cells::styled_rows(line, room.saturating_sub(4), style_at) {
+                let taken: usize = row.iter().map(Span::width).sum();
+                let mut spans = vec![Span::styled("  ", base)];
+                spans.extend(row);
+                let fill = room.saturating_sub(taken + 2);
+                spans.push(Span::styled(" ".repeat(fill), base));
+                self.line(spans, at);
+            }
+        }
+        self.gap = true;
+    }
+
+    pub(super) fn html(&mut self) {
+        let block = std::mem::replace(&mut self.block, Block::Flow);
+        let Block::Html(html) = block else {
+            return;
+        };
+        let trimmed = html.trim();
+        if trimmed.starts_with("<!--") && trimmed.ends_with("-->") {
+            return;
+        }
+        let style = self.look.theme.style(Role::Muted);
+        for line in trimmed.lines() {
+            let text = cells::cut(line, self.room());
+            self.line(vec![Span::styled(text, style)], self.at);
+        }
+        self.gap = true;
+    }
+
+    pub(super) fn table(&mut self) {
+        let Some(table) = self.table.take() else {
+            return;
+        };
+        let indent: usize = self.prefixes.iter().map(|prefix| prefix.rest.width()).sum();
+        // A table may be wider than prose, as wide as the pane.
+        let room = self.look.width.max(8).saturating_sub(indent);
+        for row in table.render(self.look.theme, room) {
+            self.line(row.spans, row.at);
+            let line = self.out.lines.len() - 1;
+            let spots = row
+                .spots
+                .into_iter()
+                .map(|(link, columns)| (link, columns.start + indent..columns.end + indent))
+                .collect();
+            self.spots(spots, line);
+        }
+        self.gap = true;
+    }
+}

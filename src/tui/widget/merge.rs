@@ -1,0 +1,409 @@
+//! Three texts side by side: mine, theirs, and what both came from, with a choice for each place
+//! at which they differ.
+
+mod hunks;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+
+pub use hunks::{Choice, Hunk, Part, Who, parts};
+
+use crate::tui::cells;
+use crate::tui::theme::{Role, Theme};
+
+/// From this width on the three texts stand side by side.
+const SIDE_BY_SIDE: usize = 90;
+
+/// How many lines around a hunk are shown.
+const CONTEXT: usize = 2;
+
+/// A merge that a person is deciding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merge {
+    parts: Vec<Part>,
+    /// The hunk at which the person is.
+    at: usize,
+    top: usize,
+}
+
+impl Merge {
+    /// The merge of what two sides made of `base`; what only one of them changed is decided.
+    pub fn new(base: &str, mine: &str, theirs: &str) -> Self {
+        let mut merge = Self {
+            parts: parts(base, mine, theirs),
+            at: 0,
+            top: 0,
+        };
+        let open = merge.hunks().position(|hunk| hunk.choice.is_none());
+        merge.at = open.unwrap_or(0);
+        merge
+    }
+
+    /// The places at which the texts differ.
+    pub fn hunks(&self) -> impl Iterator<Item = &Hunk> {
+        self.parts.iter().filter_map(Part::hunk)
+    }
+
+    /// The hunk at which the person is, from 0.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// How many hunks wait for a choice.
+    pub fn open(&self) -> usize {
+        self.hunks().filter(|hunk| hunk.choice.is_none()).count()
+    }
+
+    /// Goes to the next hunk.
+    pub fn next(&mut self) {
+        self.at = (self.at + 1).min(self.hunks().count().saturating_sub(1));
+    }
+
+    /// Goes to the hunk before.
+    pub fn previous(&mut self) {
+        self.at = self.at.saturating_sub(1);
+    }
+
+    /// Decides the hunk at which the person is and goes to the next one that is open.
+    pub fn choose(&mut self, choice: Choice) {
+        let at = self.at;
+        let mut hunks = self.parts.iter_mut().filter_map(Part::hunk_mut);
+        if let Some(hunk) = hunks.nth(at) {
+            hunk.choice = Some(choice);
+        }
+        let open = |from: usize, to: usize| {
+            self.hunks()
+                .enumerate()
+                .skip(from)
+                .take(to - from)
+                .find(|(_, hunk)| hunk.choice.is_none())
+                .map(|(n, _)| n)
+        };
+        let count = self.hunks().count();
+        self.at = open(at, count).or_else(|| open(0, at)).unwrap_or(at);
+    }
+
+    /// Decides every hunk that is open.
+    pub fn choose_rest(&mut self, choice: Choice) {
+        for hunk in self.parts.iter_mut().filter_map(Part::hunk_mut) {
+            hunk.choice = hunk.choice.or(Some(choice));
+        }
+    }
+
+    /// The merged text; `None` while a hunk is open.
+    pub fn result(&self) -> Option<String> {
+        hunks::result(&self.parts)
+    }
+
+    /// Scrolls so that the hunk at which the person is can be seen.
+    pub fn reveal(&mut self, width: u16, height: u16) {
+        let (lines, at) = self.lines(&Theme::default(), width);
+        let height = usize::from(height);
+        self.top = at
+            .saturating_sub(CONTEXT + 1)
+            .min(lines.len().saturating_sub(height));
+    }
+
+    /// The merge as a widget.
+    pub fn view<'a>(&'a self, theme: &'a Theme) -> MergeView<'a> {
+        MergeView { merge: self, theme }
+    }
+
+    /// Every line, and at which the current hunk starts.
+    fn lines(&self, theme: &Theme, width: u16) -> (Vec<Line<'static>>, usize) {
+        let width = usize::from(width);
+        let mut lines = Vec::new();
+        let (mut nth, mut current) = (0, 0);
+        let count = self.hunks().count();
+        for (n, part) in self.parts.iter().enumerate() {
+            match part {
+                Part::Same(text) => {
+                    let edges = (n > 0, n + 1 < self.parts.len());
+                    lines.extend(same(text, edges, theme, width));
+                }
+                Part::Hunk(hunk) => {
+                    if nth == self.at {
+                        current = lines.len();
+                    }
+                    let place = format!("{}/{count}", nth + 1);
+                    let drawn = Drawn {
+                        hunk,
+                        theme,
+                        width,
+                        is_current: nth == self.at,
+                    };
+                    lines.push(drawn.head(&place));
+                    lines.extend(drawn.body());
+                    nth += 1;
+                }
+            }
+        }
+        (lines, current)
+    }
+}
+
+/// A merge as a widget.
+#[derive(Debug, Clone, Copy)]
+pub struct MergeView<'a> {
+    merge: &'a Merge,
+    theme: &'a Theme,
+}
+
+impl Widget for MergeView<'_> {
+    fn render(self, area: Rect, buffer: &mut Buffer) {
+        let (lines, _) = self.merge.lines(self.theme, area.width);
+        for (line, row) in lines.iter().skip(self.merge.top).zip(area.rows()) {
+            line.render(row, buffer);
+        }
+    }
+}
+
+/// Lines that all three share: those next to a hunk, and how many lie between.
+fn same(
+    text: &[String],
+    (above, below): (bool, bool),
+    theme: &Theme,
+    width: usize,
+) -> Vec<Line<'static>> {
+    let muted = theme.style(Role::Muted);
+    let line = |text: &String| {
+        let shown = cells::cut(text.trim_end_matches(['\n', '\r']), width.saturating_sub(2));
+        Line::from(Span::styled(format!("  {shown}"), muted))
+    };
+    let head = if above { CONTEXT.min(text.len()) } else { 0 };
+    let rest = text.len() - head;
+    let tail = if below { CONTEXT.min(rest) } else { 0 };
+    let between = rest - tail;
+    let mut lines: Vec<Line<'static>> = text[..head].iter().map(line).collect();
+    match between {
+        0 => {}
+        1 => lines.push(line(&text[head])),
+        count => lines.push(Line::from(Span::styled(
+            format!("  ⋯ {count} lines"),
+            theme.style(Role::Hunk),
+        ))),
+    }
+    lines.extend(text[text.len() - tail..].iter().map(line));
+    lines
+}
+
+struct Drawn<'a> {
+    hunk: &'a Hunk,
+    theme: &'a Theme,
+    width: usize,
+    is_current: bool,
+}
+
+impl Drawn<'_> {
+    fn head(&self, place: &str) -> Line<'static> {
+        let theme = self.theme;
+        let (what, role) = match (self.hunk.choice, self.hunk.who) {
+            (None, _) => ("both changed this: choose".to_owned(), Role::Warn),
+            (Some(choice), Who::Mine) => (
+                format!("only mine changed → {}", choice.name()),
+                Role::Muted,
+            ),
+            (Some(choice), Who::Theirs) => (
+                format!("only theirs changed → {}", choice.name()),
+                Role::Muted,
+            ),
+            (Some(choice), Who::Alike) => (
+                format!("both changed it alike → {}", choice.name()),
+                Role::Muted,
+            ),
+            (Some(choice), Who::Both) => (format!("→ {}", choice.name()), Role::Accent),
+        };
+        let bar = if self.is_current { "▌ " } else { "  " };
+        let text = format!("{place}  {what} ");
+        let fill = self.width.saturating_sub(cells::width(&text) + 2);
+        Line::from(vec![
+            Span::styled(bar, theme.style(Role::Accent)),
+            Span::styled(text, theme.style(role)),
+            Span::styled("─".repeat(fill), theme.style(Role::Border)),
+        ])
+    }
+
+    /// Each side with its name, whether it is chosen, and its lines.
+    fn sides(&self) -> [(&'static str, bool, &[String], Role); 3] {
+        let chosen = |side: Choice| match self.hunk.choice {
+            Some(Choice::Both) => side != Choice::Base,
+            choice => choice == Some(side),
+        };
+        let hunk = self.hunk;
+        [
+            ("mine", chosen(Choice::Mine), &hunk.mine, Role::You),
+            ("base", chosen(Choice::Base), &hunk.base, Role::Muted),
+            ("theirs", chosen(Choice::Theirs), &hunk.theirs, Role::Agent),
+        ]
+    }
+
+    fn body(&self) -> Vec<Line<'static>> {
+        if self.hunk.who != Who::Both && !self.is_current {
+            return self.settled();
+        }
+        if self.width >= SIDE_BY_SIDE {
+            self.beside()
+        } else {
+            self.stacked()
+        }
+    }
+
+    /// A hunk that decided itself shows only what came of it.
+    fn settled(&self) -> Vec<Line<'static>> {
+        let sides = self.sides();
+        let chosen = sides.iter().filter(|(_, chosen, ..)| *chosen);
+        chosen
+            .flat_map(|(_, _, text, _)| self.barred(text, true))
+            .collect()
+    }
+
+    fn barred(&self, text: &[String], chosen: bool) -> Vec<Line<'static>> {
+        let border = self.theme.style(Role::Border);
+        if text.is_empty() {
+            return vec![Line::from(Span::styled("    │ (nothing)", border))];
+        }
+        let mut lines = Vec::new();
+        for line in text {
+            let (line, role) = self.text(line, chosen);
+            let style = self.theme.style(role);
+            for row in cells::styled_rows(&line, self.width.saturating_sub(6), |_| style) {
+                let bar = Span::styled("    │ ", border);
+                lines.push(Line::from_iter(std::iter::once(bar).chain(row)));
+            }
+        }
+        lines
+    }
+
+    fn label(&self, name: &str, chosen: bool, role: Role) -> Span<'static> {
+        let mark = if chosen { "✓ " } else { "  " };
+        Span::styled(format!("{mark}{name}"), self.theme.style(role))
+    }
+
+    fn text(&self, line: &str, chosen: bool) -> (String, Role) {
+        let role = if chosen || self.hunk.choice.is_none() {
+            Role::Text
+        } else {
+            Role::Muted
+        };
+        (line.trim_end_matches(['\n', '\r']).to_owned(), role)
+    }
+
+    fn stacked(&self) -> Vec<Line<'static>> {
+        let mut lines = Vec::new();
+        for (name, chosen, text, role) in self.sides() {
+            lines.push(Line::from(vec![
+                Span::raw("  "),
+                self.label(name, chosen, role),
+            ]));
+            lines.extend(self.barred(text, chosen));
+        }
+        lines
+    }
+
+    fn beside(&self) -> Vec<Line<'static>> {
+        let column = (self.width.saturating_sub(2 + 2 * 3)) / 3;
+        let bar = Span::styled(" │ ", self.theme.style(Role::Border));
+        let mut columns: Vec<Vec<Vec<Span<'static>>>> = Vec::new();
+        for (name, chosen, text, role) in self.sides() {
+            let mut rows = vec![vec![self.label(name, chosen, role)]];
+            for line in text {
+                let (line, role) = self.text(line, chosen);
+                let style = self.theme.style(role);
+                rows.extend(cells::styled_rows(&line, column, |_| style));
+            }
+            columns.push(rows);
+        }
+        let height = columns.iter().map(Vec::len).max().unwrap_or(0);
+        (0..height)
+            .map(|n| {
+                let mut spans = vec![Span::raw("  ")];
+                for (at, rows) in columns.iter().enumerate() {
+                    if at > 0 {
+                        spans.push(bar.clone());
+                    }
+                    let row = rows.get(n).cloned().unwrap_or_default();
+                    let taken: usize = row.iter().map(Span::width).sum();
+                    spans.extend(row);
+                    spans.push(Span::raw(" ".repeat(column.saturating_sub(taken))));
+                }
+                Line::from(spans)
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::dump;
+    use crate::tui::theme::{Background, Depth, Terminal};
+
+    const BASE: &str = "a\nb\nc\nd\ne\nf\ng\nh\ni\n";
+    const MINE: &str = "a\nB\nc\nd\ne\nf\ng\nh mine\ni\n";
+    const THEIRS: &str = "a\nb\nc\nd\ne\nf\ng\nh theirs\ni\nj\n";
+
+    #[test]
+    fn looks_in_both_widths() {
+        let mut merge = Merge::new(BASE, MINE, THEIRS);
+        assert_eq!((merge.open(), merge.at()), (1, 1));
+        let dark = Theme::default();
+        let narrow = dump::styled(&dump::draw(merge.view(&dark), 40, 24), &dark);
+        merge.choose(Choice::Theirs);
+        let light = Theme::new(Terminal {
+            background: Background::Light,
+            depth: Depth::True,
+        });
+        let wide = dump::styled(&dump::draw(merge.view(&light), 92, 10), &light);
+        insta::assert_snapshot!(narrow + &wide, @r##"
+        ⟨muted⟩  a⟨/⟩
+        ⟨accent⟩  ⟨/⟩⟨muted⟩1/3  only mine changed → mine ────────⟨/⟩
+        ⟨muted⟩    │ ⟨/⟩B
+        ⟨muted⟩  c⟨/⟩
+        ⟨muted⟩  d⟨/⟩
+        ⟨muted⟩  e⟨/⟩
+        ⟨muted⟩  f⟨/⟩
+        ⟨muted⟩  g⟨/⟩
+        ⟨accent⟩▌ ⟨/⟩⟨warn⟩2/3  both changed this: choose ⟨/⟩⟨muted⟩───────⟨/⟩
+          ⟨match⟩  mine⟨/⟩
+        ⟨muted⟩    │ ⟨/⟩h mine
+          ⟨muted⟩  base⟨/⟩
+        ⟨muted⟩    │ ⟨/⟩h
+          ⟨badge-user⟩  theirs⟨/⟩
+        ⟨muted⟩    │ ⟨/⟩h theirs
+        ⟨muted⟩  i⟨/⟩
+        ⟨accent⟩  ⟨/⟩⟨muted⟩3/3  only theirs changed → theirs ────⟨/⟩
+        ⟨muted⟩    │ ⟨/⟩j
+
+
+
+
+
+
+        ⟨muted⟩  a⟨/⟩
+        ⟨accent⟩  ⟨/⟩⟨muted⟩1/3  only mine changed → mine ⟨/⟩⟨border⟩────────────────────────────────────────────────────────────⟨/⟩
+        ⟨border⟩    │ ⟨/⟩B
+        ⟨muted⟩  c⟨/⟩
+        ⟨muted⟩  d⟨/⟩
+        ⟨muted⟩  e⟨/⟩
+        ⟨muted⟩  f⟨/⟩
+        ⟨muted⟩  g⟨/⟩
+        ⟨accent⟩▌ 2/3  → theirs ⟨/⟩⟨border⟩────────────────────────────────────────────────────────────────────────────⟨/⟩
+          ⟨match⟩  mine⟨/⟩                      ⟨border⟩ │ ⟨/⟩⟨muted⟩  base⟨/⟩                      ⟨border⟩ │ ⟨/⟩⟨badge-feedback⟩✓ theirs⟨/⟩
+        "##);
+    }
+
+    #[test]
+    fn a_choice_leads_to_the_next_open_hunk_and_to_a_text() {
+        let mut merge = Merge::new("a\nb\nc\nd\ne\n", "A\nb\nc\nd\nE\n", "x\nb\nc\nd\ny\n");
+        assert_eq!((merge.open(), merge.at(), merge.result()), (2, 0, None));
+        merge.choose(Choice::Both);
+        assert_eq!((merge.open(), merge.at()), (1, 1));
+        merge.choose(Choice::Base);
+        assert_eq!(merge.result().as_deref(), Some("A\nx\nb\nc\nd\ne\n"));
+        merge.previous();
+        merge.choose(Choice::Mine);
+        assert_eq!(merge.result().as_deref(), Some("A\nb\nc\nd\ne\n"));
+    }
+}

@@ -1,0 +1,311 @@
+//! Where two texts that come from a third differ: pure, and exact to the byte.
+
+use std::ops::Range;
+
+/// What a place of the merged text shall be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// What I made of it.
+    Mine,
+    /// What they made of it.
+    Theirs,
+    /// Mine, then theirs.
+    Both,
+    /// What it was.
+    Base,
+}
+
+impl Choice {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mine => "mine",
+            Self::Theirs => "theirs",
+            Self::Both => "mine, then theirs",
+            Self::Base => "base",
+        }
+    }
+}
+
+/// Who changed a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    /// Only I.
+    Mine,
+    /// Only they.
+    Theirs,
+    /// Both, in the same way.
+    Alike,
+    /// Both, differently.
+    Both,
+}
+
+/// A place at which the texts differ; lines keep their ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hunk {
+    /// What it was.
+    pub base: Vec<String>,
+    /// What I made of it.
+    pub mine: Vec<String>,
+    /// What they made of it.
+    pub theirs: Vec<String>,
+    /// Who changed it.
+    pub who: Who,
+    /// What it shall be; `None` until somebody says.
+    pub choice: Option<Choice>,
+}
+
+/// A part of the three texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Lines that all three share.
+    Same(Vec<String>),
+    /// Lines in which they differ.
+    Hunk(Hunk),
+}
+
+impl Part {
+    pub(super) fn hunk(&self) -> Option<&Hunk> {
+        match self {
+            Self::Hunk(hunk) => Some(hunk),
+            Self::Same(_) => None,
+        }
+    }
+
+    pub(super) fn hunk_mut(&mut self) -> Option<&mut Hunk> {
+        match self {
+            Self::Hunk(hunk) => Some(hunk),
+            Self::Same(_) => None,
+        }
+    }
+}
+
+/// Lines of the base that gave way to lines of a side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Edit {
+    base: Range<usize>,
+    side: Range<usize>,
+}
+
+/// The parts of three texts in order; hunks that only one side changed are decided.
+pub fn parts(base: &str, mine: &str, theirs: &str) -> Vec<Part> {
+    let lines =
+        |text: &str| -> Vec<String> { text.split_inclusive('\n').map(str::to_owned).collect() };
+    let (mine_edits, their_edits) = (edits(base, mine), edits(base, theirs));
+    let (base, mine, theirs) = (lines(base), lines(mine), lines(theirs));
+    let mut parts = Vec::new();
+    let mut walks = [Walk::new(&mine_edits), Walk::new(&their_edits)];
+    let mut at = 0;
+    loop {
+        let start = walks.iter().filter_map(Walk::start).min();
+        let Some(start) = start else {
+            break;
+        };
+        // Edits that touch belong together: between them nothing is common to all three.
+        let mut end = start;
+        while walks.iter_mut().any(|walk| walk.take(&mut end)) {}
+        same(&base[at..start], &mut parts);
+        let [mine_range, their_range] = walks.each_mut().map(|walk| walk.close(start, end));
+        parts.push(Part::Hunk(hunk(
+            &base[start..end],
+            &mine[mine_range],
+            &theirs[their_range],
+        )));
+        at = end;
+    }
+    same(&base[at..], &mut parts);
+    parts
+}
+
+fn same(lines: &[String], parts: &mut Vec<Part>) {
+    if !lines.is_empty() {
+        parts.push(Part::Same(lines.to_vec()));
+    }
+}
+
+fn hunk(base: &[String], mine: &[String], theirs: &[String]) -> Hunk {
+    let who = match (base == mine, base == theirs) {
+        (_, true) => Who::Mine,
+        (true, _) => Who::Theirs,
+        _ if mine == theirs => Who::Alike,
+        _ => Who::Both,
+    };
+    Hunk {
+        base: base.to_vec(),
+        mine: mine.to_vec(),
+        theirs: theirs.to_vec(),
+        who,
+        choice: match who {
+            Who::Mine | Who::Alike => Some(Choice::Mine),
+            Who::Theirs => Some(Choice::Theirs),
+            Who::Both => None,
+        },
+    }
+}
+
+/// The merged text, once every hunk is decided.
+pub(super) fn result(parts: &[Part]) -> Option<String> {
+    let mut text = String::new();
+    for part in parts {
+        match part {
+            Part::Same(lines) => text.extend(lines.iter().map(String::as_str)),
+            Part::Hunk(hunk) => match hunk.choice? {
+                Choice::Mine => append(&mut text, &hunk.mine),
+                Choice::Theirs => append(&mut text, &hunk.theirs),
+                Choice::Base => append(&mut text, &hunk.base),
+                Choice::Both => {
+                    append(&mut text, &hunk.mine);
+                    append(&mut text, &hunk.theirs);
+                }
+            },
+        }
+    }
+    Some(text)
+}
+
+/// Adds lines; a last line that had no end gets one when something follows it.
+fn append(text: &mut String, lines: &[String]) {
+    for line in lines {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(line);
+    }
+}
+
+/// One side's edits, walked along the base.
+struct Walk<'a> {
+    edits: &'a [Edit],
+    /// Edits before this one are done.
+    next: usize,
+    /// The first edit of the hunk that is being collected.
+    first: usize,
+    /// How far the side runs ahead of the base.
+    ahead: isize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(edits: &'a [Edit]) -> Self {
+        Self {
+            edits,
+            next: 0,
+            first: 0,
+            ahead: 0,
+        }
+    }
+
+    fn start(&self) -> Option<usize> {
+        self.edits.get(self.next).map(|edit| edit.base.start)
+    }
+
+    /// Takes the next edit into the hunk if it touches it.
+    fn take(&mut self, end: &mut usize) -> bool {
+        match self.edits.get(self.next) {
+            Some(edit) if edit.base.start <= *end => {
+                *end = (*end).max(edit.base.end);
+                self.next += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The side's lines for the hunk `start..end` of the base.
+    fn close(&mut self, start: usize, end: usize) -> Range<usize> {
+        let from = start.saturating_add_signed(self.ahead);
+        for edit in &self.edits[self.first..self.next] {
+            let grown = edit.side.len().cast_signed() - edit.base.len().cast_signed();
+            self.ahead += grown;
+        }
+        self.first = self.next;
+        from..end.saturating_add_signed(self.ahead)
+    }
+}
+
+/// What a side changed, by lines.
+fn edits(base: &str, side: &str) -> Vec<Edit> {
+    let context = base.len() + side.len() + 1;
+    let patch = diffy::DiffOptions::new()
+        .set_context_len(context)
+        .create_patch(base, side);
+    let mut edits: Vec<Edit> = Vec::new();
+    let (mut old, mut new) = (0, 0);
+    let mut open = false;
+    for line in patch.hunks().iter().flat_map(|hunk| hunk.lines()) {
+        let (removed, added) = match line {
+            diffy::Line::Context(_) => {
+                (old, new, open) = (old + 1, new + 1, false);
+                continue;
+            }
+            diffy::Line::Delete(_) => (1, 0),
+            diffy::Line::Insert(_) => (0, 1),
+        };
+        match edits.last_mut() {
+            Some(edit) if open => {
+                edit.base.end += removed;
+                edit.side.end += added;
+            }
+            _ => edits.push(Edit {
+                base: old..old + removed,
+                side: new..new + added,
+            }),
+        }
+        (old, new, open) = (old + removed, new + added, true);
+    }
+    edits
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn all(parts: &[Part], choice: Choice) -> String {
+        let parts: Vec<Part> = parts
+            .iter()
+            .cloned()
+            .map(|part| match part {
+                Part::Hunk(hunk) => Part::Hunk(Hunk {
+                    choice: Some(choice),
+                    ..hunk
+                }),
+                same => same,
+            })
+            .collect();
+        result(&parts).expect("all is decided")
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        prop::collection::vec(
+            prop::sample::select(vec!["a\n", "b\n", "c\n", "d\n", "\n"]),
+            0..12,
+        )
+        .prop_map(|lines| lines.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn each_side_is_in_the_parts_whole(base in text(), mine in text(), theirs in text()) {
+            let parts = parts(&base, &mine, &theirs);
+            prop_assert_eq!(all(&parts, Choice::Mine), mine);
+            prop_assert_eq!(all(&parts, Choice::Theirs), theirs);
+            prop_assert_eq!(all(&parts, Choice::Base), base);
+        }
+
+        #[test]
+        fn a_side_that_changed_nothing_has_no_say(base in text(), mine in text()) {
+            prop_assert_eq!(result(&parts(&base, &mine, &base)), Some(mine.clone()));
+            prop_assert_eq!(result(&parts(&base, &base, &mine)), Some(mine.clone()));
+            prop_assert_eq!(result(&parts(&base, &mine, &mine)), Some(mine));
+        }
+    }
+
+    #[test]
+    fn a_missing_last_line_end_is_kept_and_never_joins_lines() {
+        let decided = parts("a\nb", "a\nB", "a\nb");
+        assert_eq!(result(&decided).as_deref(), Some("a\nB"));
+        let both = parts("a", "b", "c");
+        assert_eq!(all(&both, Choice::Both), "b\nc");
+    }
+}
