@@ -6,6 +6,7 @@
 pub mod change;
 pub mod citation;
 pub mod config;
+pub mod corpus;
 pub mod discover;
 pub mod error;
 pub mod header;
@@ -16,5 +17,6 @@ pub mod log;
 pub mod memory;
 pub mod sandbox;
 pub mod store;
+pub mod text;
 
 pub use error::{Error, Result};

@@ -1,0 +1,334 @@
+//! How fast the corpus is built, opened and gone through, beside ripgrep on the same logs.
+//!
+//! `cargo bench --bench logs -- [100MB|1GB]`. The logs are made once, in the temporary
+//! directory, and are the same everywhere. Each figure is of a process of its own; CPU
+//! and resident memory come from `/proc` and are absent where there is none.
+
+#[path = "support/synthetic.rs"]
+mod synthetic;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+use std::{env, fs, io};
+
+use memchr::memmem;
+use tome::core::corpus::{Busy, Corpus, Effort, Part};
+use tome::core::log::{self, LogFile, Places};
+use tome::core::text::{Term, stem};
+
+/// The word that is looked for: one that some messages hold and most do not.
+const WORD: &str = "certificate";
+/// How often a figure is taken; the middle one counts.
+const RUNS: usize = 7;
+const EFFORT: Effort = Effort {
+    threads: 2,
+    busy: Busy::Wait,
+};
+
+/// One figure: how long it took and what it used.
+#[derive(Debug, Clone, Default)]
+struct Figure {
+    name: String,
+    wall: Duration,
+    cpu: Option<Duration>,
+    /// Peak resident memory, and the part of it that is not files, in KB.
+    peak: Option<u64>,
+    anonymous: Option<u64>,
+    note: String,
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let result = match args.first().map(String::as_str) {
+        Some("--child") => child(&args[1..]),
+        size => match bytes(size.unwrap_or("100MB")) {
+            Some(bytes) => parent(bytes),
+            None => Err(io::Error::other("a size is like 100MB or 1GB")),
+        },
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("bench: {error}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn parent(bytes: u64) -> io::Result<()> {
+    let home = synthetic::home(&env::temp_dir(), bytes)?;
+    let logs = log::locate(&Places::of_home(&home));
+    let total: u64 = logs.iter().map(|log| log.size).sum();
+    say(&format!(
+        "{} logs, {} MB, in {}",
+        logs.len(),
+        total / 1_000_000,
+        home.display()
+    ));
+    let mut figures = Vec::new();
+    for task in ["cold", "open", "warm", "grown", "filter", "words", "tools"] {
+        figures.push(middle(|| ask(task, &home))?);
+    }
+    let insensitive = match ripgrep(&home, &["-c", WORD])? {
+        None => {
+            say("rg is not installed: no comparison");
+            None
+        }
+        Some(sensitive) => {
+            figures.push(sensitive);
+            let figure = ripgrep(&home, &["-i", "-c", WORD])?.unwrap_or_default();
+            figures.push(figure.clone());
+            Some(figure.wall)
+        }
+    };
+    table(&figures, insensitive, total);
+    fs::remove_dir_all(cache(&home))
+}
+
+/// Runs one task in a process of its own and reads its figure.
+fn ask(task: &str, home: &Path) -> io::Result<Figure> {
+    let out = Command::new(env::current_exe()?)
+        .args(["--child", task])
+        .arg(home)
+        .output()?;
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    let mut fields = text.trim_end().split('\t');
+    let mut number = || fields.next().and_then(|field| field.parse::<u64>().ok());
+    let wall = number().ok_or_else(|| io::Error::other(format!("{task}: {text}")))?;
+    Ok(Figure {
+        wall: Duration::from_nanos(wall),
+        cpu: number().map(Duration::from_nanos),
+        peak: number(),
+        anonymous: number(),
+        name: fields.next().unwrap_or_default().to_owned(),
+        note: fields.next().unwrap_or_default().to_owned(),
+    })
+}
+
+/// Does one task and tells its figure.
+fn child(args: &[String]) -> io::Result<()> {
+    let [task, home] = args else {
+        return Err(io::Error::other("a task and a home are needed"));
+    };
+    let home = PathBuf::from(home);
+    let cache = cache(&home);
+    let places = Places::of_home(&home);
+    if task == "cold" && cache.exists() {
+        fs::remove_dir_all(&cache)?;
+    }
+    let mut logs = log::locate(&places);
+    let grown = match task.as_str() {
+        "grown" => Some(grow(&cache, &mut logs)?),
+        _ => None,
+    };
+    let started = Instant::now();
+    let cpu = used();
+    let (name, note) = match task.as_str() {
+        "cold" => ("cold build, 2 threads", build(&cache, &logs)?),
+        "open" => ("open, logs listed before", build(&cache, &logs)?),
+        "warm" => (
+            "list the logs and open",
+            build(&cache, &log::locate(&places))?,
+        ),
+        "grown" => ("open, one log grown by a line", build(&cache, &logs)?),
+        "filter" => ("open, ask every filter for a word", filter(&cache)?),
+        "words" => ("open, scan all words", scan(&cache, Part::Words)?),
+        _ => ("open, scan all tool text", scan(&cache, Part::Tools)?),
+    };
+    let wall = started.elapsed().as_nanos();
+    let cpu = used().zip(cpu).map_or(String::new(), |(after, before)| {
+        (after - before).as_nanos().to_string()
+    });
+    if let Some(grown) = grown {
+        fs::remove_file(grown)?;
+    }
+    let peak = status("VmHWM").map_or(String::new(), |kb| kb.to_string());
+    let anonymous = status("RssAnon").map_or(String::new(), |kb| kb.to_string());
+    say(&format!(
+        "{wall}\t{cpu}\t{peak}\t{anonymous}\t{name}\t{note}"
+    ));
+    Ok(())
+}
+
+fn build(cache: &Path, logs: &[LogFile]) -> io::Result<String> {
+    let corpus = Corpus::refresh(cache, logs, EFFORT, &()).map_err(io::Error::other)?;
+    let text = |part| corpus.logs().map(|log| log.text_bytes(part)).sum::<u64>() / 1_000_000;
+    Ok(format!(
+        "{} MB words, {} MB tools",
+        text(Part::Words),
+        text(Part::Tools)
+    ))
+}
+
+/// Lets a log grow by a line since the corpus was built, on a copy; returns the copy.
+fn grow(cache: &Path, logs: &mut Vec<LogFile>) -> io::Result<PathBuf> {
+    let mut log = logs[logs.len() / 2].clone();
+    let bytes = fs::read(&log.path)?;
+    log.path = cache.join("grown.jsonl");
+    let cut = bytes[..bytes.len() - 1]
+        .iter()
+        .rposition(|byte| *byte == b'\n');
+    fs::write(&log.path, &bytes[..cut.map_or(0, |cut| cut + 1)])?;
+    log.size = cut.map_or(0, |cut| cut as u64 + 1);
+    logs.push(log.clone());
+    Corpus::refresh(cache, logs, EFFORT, &()).map_err(io::Error::other)?;
+    let mut file = fs::OpenOptions::new().append(true).open(&log.path)?;
+    io::Write::write_all(&mut file, &bytes[cut.map_or(0, |cut| cut + 1)..])?;
+    if let Some(last) = logs.last_mut() {
+        last.size = bytes.len() as u64;
+    }
+    Ok(log.path)
+}
+
+fn open(cache: &Path) -> io::Result<Corpus> {
+    Corpus::open(cache).ok_or_else(|| io::Error::other("there is no corpus"))
+}
+
+fn filter(cache: &Path) -> io::Result<String> {
+    let corpus = open(cache)?;
+    let stem = Term::of(&stem(WORD));
+    let count = |part, term: Term| {
+        let all = corpus.blocks(part);
+        let length = all.len();
+        format!(
+            "{} of {length}",
+            all.filter(|block| block.may_contain(term)).count()
+        )
+    };
+    let words = count(Part::Words, stem);
+    Ok(format!(
+        "{words} words, {} tools",
+        count(Part::Tools, Term::folding(WORD))
+    ))
+}
+
+fn scan(cache: &Path, part: Part) -> io::Result<String> {
+    let corpus = open(cache)?;
+    let finder = memmem::Finder::new(WORD);
+    let mut messages = 0;
+    for block in corpus.blocks(part) {
+        let Some(content) = block.read() else {
+            continue;
+        };
+        let mut last = None;
+        for at in finder.find_iter(content.text().as_bytes()) {
+            let number = content.at(at);
+            if last != Some(number) && content.message(number).is_some() {
+                messages += 1;
+            }
+            last = Some(number);
+        }
+    }
+    Ok(format!("{messages} messages hold it"))
+}
+
+/// Runs ripgrep over the logs; `None` where it is not installed.
+fn ripgrep(home: &Path, args: &[&str]) -> io::Result<Option<Figure>> {
+    if Command::new("rg").arg("--version").output().is_err() {
+        return Ok(None);
+    }
+    let mut figure = middle(|| {
+        let before = used_by_children();
+        let started = Instant::now();
+        let out = Command::new("rg")
+            .arg("-uu")
+            .args(args)
+            .arg(home)
+            .output()?;
+        let files = out.stdout.iter().filter(|byte| **byte == b'\n').count();
+        Ok(Figure {
+            wall: started.elapsed(),
+            cpu: used_by_children()
+                .zip(before)
+                .map(|(after, before)| after - before),
+            note: format!("{files} logs hold it"),
+            ..Figure::default()
+        })
+    })?;
+    figure.name = format!("rg {}", args.join(" "));
+    Ok(Some(figure))
+}
+
+fn middle(mut run: impl FnMut() -> io::Result<Figure>) -> io::Result<Figure> {
+    let mut figures = (0..RUNS)
+        .map(|_| run())
+        .collect::<io::Result<Vec<Figure>>>()?;
+    figures.sort_by_key(|figure| figure.wall);
+    Ok(figures.swap_remove(RUNS / 2))
+}
+
+fn table(figures: &[Figure], insensitive: Option<Duration>, total: u64) {
+    say(&format!(
+        "{:<36}{:>10}{:>10}{:>9}{:>9}{:>9}{:>9}  note",
+        "", "wall ms", "CPU s", "MB/s", "peak MB", "anon MB", "of rg -i"
+    ));
+    for figure in figures {
+        let absent = || "-".to_owned();
+        let wall = figure.wall.as_secs_f64();
+        let cpu = figure
+            .cpu
+            .map_or_else(absent, |cpu| format!("{:.2}", cpu.as_secs_f64()));
+        let megabytes = |kb: Option<u64>| kb.map_or_else(absent, |kb| format!("{}", kb / 1024));
+        let ratio = insensitive.map_or_else(absent, |rg| format!("{:.3}", wall / rg.as_secs_f64()));
+        say(&format!(
+            "{:<36}{:>10.2}{:>10}{:>9.0}{:>9}{:>9}{:>9}  {}",
+            figure.name,
+            wall * 1e3,
+            cpu,
+            total as f64 / 1e6 / wall,
+            megabytes(figure.peak),
+            megabytes(figure.anonymous),
+            ratio,
+            figure.note
+        ));
+    }
+}
+
+fn cache(home: &Path) -> PathBuf {
+    home.join("cache")
+}
+
+/// Reads a size like `100MB` or `1GB`.
+fn bytes(size: &str) -> Option<u64> {
+    let at = size.find(|char: char| !char.is_ascii_digit())?;
+    let number: u64 = size[..at].parse().ok()?;
+    match &size[at..] {
+        "MB" => Some(number * 1_000_000),
+        "GB" => Some(number * 1_000_000_000),
+        _ => None,
+    }
+}
+
+/// Returns the CPU time of this process so far.
+fn used() -> Option<Duration> {
+    ticks(13)
+}
+
+/// Returns the CPU time of the processes that this one started and waited for.
+fn used_by_children() -> Option<Duration> {
+    ticks(15)
+}
+
+/// Adds two neighbouring fields of `/proc/self/stat`, which are in hundredths of a second.
+fn ticks(field: usize) -> Option<Duration> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the process, the second field, may have blanks in it.
+    let fields: Vec<&str> = stat[stat.rfind(')')? + 2..].split(' ').collect();
+    let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    Some(Duration::from_millis(
+        10 * (number(field - 2)? + number(field - 1)?),
+    ))
+}
+
+/// Returns a field of `/proc/self/status`, in KB.
+fn status(field: &str) -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with(field))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[allow(clippy::print_stdout)] // A benchmark's words are its output.
+fn say(words: &str) {
+    println!("{words}");
+}

@@ -1,0 +1,350 @@
+//! A block: the text of consecutive messages and a table that says which is whose.
+//!
+//! The text of each message is followed by a newline that belongs to none, so that a
+//! match found in a block's text cannot reach over two messages. Behind the text comes
+//! a row of fixed length for each message, then the names that rows refer to.
+
+use super::bytes::{In, Out, checksum, clip};
+use super::filter::Filter;
+use super::{Message, Part};
+use crate::core::log::{self, Kind, Origin, Role};
+use crate::core::text::{self, Stems};
+
+/// How much text a block takes before it is closed.
+pub(super) const BLOCK: usize = 64 * 1024;
+/// How many messages a block takes before it is closed.
+const MESSAGES: usize = 4096;
+/// The most that is kept of one message's text; see [`Message::length`].
+pub const LONGEST: usize = 1024 * 1024;
+/// The most that is kept of a tool's or a session's name.
+const NAME: usize = 200;
+/// The bytes of a row.
+pub(super) const ROW: usize = 48;
+
+/// A block that is being filled.
+#[derive(Debug)]
+pub(super) struct Draft {
+    part: Part,
+    text: String,
+    rows: Out,
+    names: Vec<String>,
+    owners: Vec<u32>,
+}
+
+/// A block ready to be written.
+#[derive(Debug)]
+pub(super) struct Sealed {
+    pub(super) part: Part,
+    /// Text, rows and names.
+    pub(super) bytes: Vec<u8>,
+    pub(super) filter: Vec<u8>,
+    pub(super) shape: Shape,
+    /// Whose messages are in it, each once.
+    pub(super) owners: Vec<u32>,
+}
+
+/// How a block's bytes divide, and how they are known to be whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) text: u32,
+    pub(super) rows: u32,
+    pub(super) names: u32,
+    pub(super) filter: u32,
+    pub(super) checksum: u64,
+    pub(super) filter_checksum: u64,
+}
+
+/// A message as its row has it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    pub(super) end: u32,
+    pub(super) owner: u32,
+    line: u32,
+    length: u32,
+    flags: u16,
+    tool: u16,
+    session: u16,
+    time: Option<i64>,
+    id: u64,
+    reply: u64,
+}
+
+impl Part {
+    /// Returns where a message of this kind is kept.
+    pub fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::ToolCall | Kind::ToolResult => Self::Tools,
+            Kind::Text | Kind::Thinking | Kind::Notice => Self::Words,
+        }
+    }
+}
+
+impl Draft {
+    pub(super) fn new(part: Part) -> Self {
+        Self {
+            part,
+            text: String::with_capacity(BLOCK + BLOCK / 2),
+            rows: Out::default(),
+            names: Vec::new(),
+            owners: Vec::new(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.0.is_empty()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.text.len() >= BLOCK || self.rows.0.len() >= MESSAGES * ROW
+    }
+
+    /// Takes in a message of the log that `owner` stands for; returns the bytes of text.
+    pub(super) fn push(&mut self, owner: u32, message: &Message<'_>) -> u64 {
+        let before = self.text.len();
+        self.text.push_str(clip(message.text, LONGEST));
+        let end = self.text.len() as u32;
+        self.text.push('\n');
+        if self.owners.last() != Some(&owner) && !self.owners.contains(&owner) {
+            self.owners.push(owner);
+        }
+        let tool = self.name(message.tool);
+        let session = self.name(message.session);
+        let rows = &mut self.rows;
+        rows.u32(end);
+        rows.u32(owner);
+        rows.u32(u32::try_from(message.line).unwrap_or(u32::MAX));
+        rows.u32(u32::try_from(message.length).unwrap_or(u32::MAX));
+        rows.u16(flags(message.role, message.kind, message.origin));
+        rows.u16(tool);
+        rows.u16(session);
+        rows.u16(0);
+        rows.time(message.time);
+        rows.u64(message.id.unwrap_or_default());
+        rows.u64(message.reply.unwrap_or_default());
+        (self.text.len() - before) as u64
+    }
+
+    /// Returns the number of a name, from 1; 0 is none.
+    fn name(&mut self, name: Option<&str>) -> u16 {
+        let Some(name) = name.map(|name| clip(name, NAME)) else {
+            return 0;
+        };
+        // Rows are fewer than names can be numbered: each brings at most two.
+        let known = self.names.iter().rposition(|known| known == name);
+        let at = known.unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        });
+        at as u16 + 1
+    }
+
+    /// Closes the block and makes its filter; the draft is empty again.
+    pub(super) fn seal(&mut self, stems: &mut Stems) -> Sealed {
+        let filter = self.filter(stems);
+        let mut out = Out(Vec::with_capacity(
+            self.text.len() + self.rows.0.len() + 1024,
+        ));
+        out.0.extend_from_slice(self.text.as_bytes());
+        out.0.extend_from_slice(&self.rows.0);
+        let before_names = out.0.len();
+        for name in &self.names {
+            out.u16(name.len() as u16);
+            out.0.extend_from_slice(name.as_bytes());
+        }
+        let shape = Shape {
+            text: self.text.len() as u32,
+            rows: (self.rows.0.len() / ROW) as u32,
+            names: (out.0.len() - before_names) as u32,
+            filter: filter.len() as u32,
+            checksum: checksum(&out.0),
+            filter_checksum: checksum(&filter),
+        };
+        self.text.clear();
+        self.rows.0.clear();
+        self.names.clear();
+        Sealed {
+            part: self.part,
+            bytes: out.0,
+            filter,
+            shape,
+            owners: std::mem::take(&mut self.owners),
+        }
+    }
+
+    /// Returns the filter of the text: of stems for words, of words for tool text.
+    fn filter(&self, stems: &mut Stems) -> Vec<u8> {
+        let mut filter = Filter::for_text(self.text.len());
+        for word in text::words(&self.text) {
+            filter.insert(match self.part {
+                Part::Words => stems.term(&word),
+                Part::Tools => word.term(),
+            });
+        }
+        filter.into_bytes()
+    }
+}
+
+impl Shape {
+    /// Returns how many bytes text, rows and names take.
+    pub(super) fn bytes(&self) -> u64 {
+        u64::from(self.text) + u64::from(self.rows) * ROW as u64 + u64::from(self.names)
+    }
+
+    /// Divides a block's bytes; `None` where they are not what was written.
+    pub(super) fn divide<'a>(&self, bytes: &'a [u8]) -> Option<(&'a str, &'a [u8], &'a [u8])> {
+        let (text, rest) = bytes.split_at_checked(self.text as usize)?;
+        let (rows, names) = rest.split_at_checked(self.rows as usize * ROW)?;
+        Some((std::str::from_utf8(text).ok()?, rows, names))
+    }
+}
+
+impl Row {
+    /// Reads one row.
+    pub(super) fn read(row: &[u8]) -> Option<Self> {
+        let mut row = In(row);
+        let (end, owner, line, length) = (row.u32()?, row.u32()?, row.u32()?, row.u32()?);
+        let (flags, tool, session, _) = (row.u16()?, row.u16()?, row.u16()?, row.u16()?);
+        Some(Self {
+            end,
+            owner,
+            line,
+            length,
+            flags,
+            tool,
+            session,
+            time: row.time()?,
+            id: row.u64()?,
+            reply: row.u64()?,
+        })
+    }
+
+    /// Returns the message whose text this is.
+    pub(super) fn message<'a>(&self, text: &'a str, names: &'a [u8]) -> Option<Message<'a>> {
+        let (role, kind, origin) = unflag(self.flags)?;
+        Some(Message {
+            log: 0,
+            line: u64::from(self.line),
+            role,
+            kind,
+            origin,
+            time: self.time,
+            text,
+            length: u64::from(self.length),
+            id: (self.id != 0).then_some(self.id),
+            reply: (self.reply != 0).then_some(self.reply),
+            tool: name(names, self.tool),
+            session: name(names, self.session),
+        })
+    }
+}
+
+fn name(names: &[u8], number: u16) -> Option<&str> {
+    let mut names = In(names);
+    let mut name = None;
+    for _ in 0..number {
+        let length = names.u16()?;
+        name = Some(names.bytes(usize::from(length))?);
+    }
+    std::str::from_utf8(name?).ok()
+}
+
+impl<'a> Message<'a> {
+    /// Returns the message as a block keeps it.
+    pub(super) fn of(message: &'a log::Message) -> Self {
+        Self {
+            log: 0,
+            line: message.line,
+            role: message.role,
+            kind: message.kind,
+            origin: message.origin,
+            time: message.time,
+            text: &message.text,
+            length: message.text.len() as u64,
+            id: message.id.as_deref().map(key),
+            reply: message.reply.as_deref().map(key),
+            tool: message.tool.as_deref(),
+            session: message.session.as_deref(),
+        }
+    }
+}
+
+/// Returns what stands for a record's or a reply's id in the corpus; never 0.
+pub fn key(id: &str) -> u64 {
+    checksum(id.as_bytes()).max(1)
+}
+
+const ROLES: [Role; 4] = [Role::User, Role::Assistant, Role::System, Role::Tool];
+const KINDS: [Kind; 5] = [
+    Kind::Text,
+    Kind::Thinking,
+    Kind::ToolCall,
+    Kind::ToolResult,
+    Kind::Notice,
+];
+const ORIGINS: [Origin; 2] = [Origin::Written, Origin::Injected];
+
+fn flags(role: Role, kind: Kind, origin: Origin) -> u16 {
+    fn of<T: PartialEq>(all: &[T], one: &T) -> u16 {
+        all.iter().position(|other| other == one).unwrap_or(0) as u16
+    }
+    of(&ROLES, &role) | of(&KINDS, &kind) << 4 | of(&ORIGINS, &origin) << 8
+}
+
+fn unflag(flags: u16) -> Option<(Role, Kind, Origin)> {
+    Some((
+        *ROLES.get(usize::from(flags & 15))?,
+        *KINDS.get(usize::from(flags >> 4 & 15))?,
+        *ORIGINS.get(usize::from(flags >> 8))?,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_role_kind_and_origin_comes_back() {
+        for role in ROLES {
+            for kind in KINDS {
+                for origin in ORIGINS {
+                    assert_eq!(
+                        unflag(flags(role, kind, origin)),
+                        Some((role, kind, origin))
+                    );
+                }
+            }
+        }
+        assert_eq!(unflag(u16::MAX), None);
+    }
+
+    #[test]
+    fn an_absurd_message_is_cut_at_a_character_and_says_so() {
+        let message = log::Message {
+            line: 3,
+            role: Role::Tool,
+            kind: Kind::ToolResult,
+            origin: Origin::Written,
+            time: None,
+            text: "é".repeat(LONGEST),
+            id: None,
+            reply: None,
+            tool: Some("Bash".to_owned()),
+            session: None,
+        };
+        let mut draft = Draft::new(Part::Tools);
+        draft.push(7, &Message::of(&message));
+        assert!(draft.is_full());
+        let sealed = draft.seal(&mut Stems::default());
+        let (text, rows, names) = sealed.shape.divide(&sealed.bytes).expect("it is whole");
+        let row = Row::read(rows).expect("there is one row");
+        let message = row
+            .message(&text[..row.end as usize], names)
+            .expect("it is sound");
+        assert_eq!(message.text.len(), LONGEST);
+        assert_eq!(message.length, 2 * LONGEST as u64);
+        assert!(message.is_cut());
+        assert_eq!(message.tool, Some("Bash"));
+        assert_eq!(sealed.owners, [7]);
+        assert!(draft.is_empty());
+    }
+}

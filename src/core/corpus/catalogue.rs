@@ -1,0 +1,383 @@
+//! The catalogue: which logs are in the packs, how far they were read, where blocks lie.
+//!
+//! One small file, replaced whole. Its numbers are decoded when it is opened, its
+//! strings are left where they are; what only a build needs lies in the states pack.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::Part;
+use super::block::Shape;
+use super::bytes::{In, Out, checksum};
+use super::pack::{Generation, HEADER};
+use crate::core::log::Agent;
+use crate::core::{Error, Result};
+
+/// Raised when what is kept, or what readers make of a log, changes.
+const VERSION: u64 = 1;
+const MAGIC: &[u8; 8] = b"tomecat\0";
+const NAME: &str = "catalogue";
+/// The bytes of a log's and of a block's row.
+const LOG: usize = 176;
+const BLOCK: usize = 56;
+
+/// A stretch of the catalogue's strings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Span {
+    at: u32,
+    length: u32,
+}
+
+/// One log: how it was found, how far it was read, what is known of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct LogRow {
+    pub(super) agent: u32,
+    /// What stands for the log in the packs.
+    pub(super) owner: u32,
+    /// What stands for its last line while that has no end; 0 for none.
+    pub(super) tail_owner: u32,
+    pub(super) turns: u32,
+    pub(super) path: Span,
+    pub(super) id: Span,
+    pub(super) cwd: Span,
+    pub(super) title: Span,
+    pub(super) size: u64,
+    pub(super) modified: Option<i64>,
+    pub(super) inode: u64,
+    pub(super) progress: Progress,
+    /// Where its state is, and how long.
+    pub(super) state: (u64, u64),
+    pub(super) first: Option<i64>,
+    pub(super) last: Option<i64>,
+    /// Bytes of text in words and in tools, the last line's included.
+    pub(super) text: [u64; 2],
+    /// Those of the last line alone.
+    pub(super) tail_text: [u64; 2],
+}
+
+/// How far a log was read, and what proves that it is still the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Progress {
+    /// How many bytes; 0 for a log that is read whole.
+    pub(super) bytes: u64,
+    pub(super) lines: u64,
+    pub(super) head_length: u64,
+    pub(super) head_hash: u64,
+    pub(super) tail_hash: u64,
+}
+
+/// One block: where it lies and whose messages it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BlockRow {
+    pub(super) at: u64,
+    pub(super) filter_at: u64,
+    pub(super) shape: Shape,
+    owners: (u32, u32),
+}
+
+/// The whole catalogue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Catalogue {
+    pub(super) generation: Generation,
+    pub(super) lengths: [u64; 5],
+    pub(super) next_owner: u32,
+    /// Bytes of text that were ever written to words and to tools.
+    pub(super) written: [u64; 2],
+    pub(super) logs: Vec<LogRow>,
+    pub(super) blocks: [Vec<BlockRow>; 2],
+    owners: Vec<u32>,
+    strings: Vec<u8>,
+}
+
+impl Catalogue {
+    /// Returns an empty one.
+    pub(super) fn new(generation: Generation) -> Self {
+        Self {
+            generation,
+            lengths: [HEADER; 5],
+            next_owner: 1,
+            written: [0; 2],
+            logs: Vec::new(),
+            blocks: [Vec::new(), Vec::new()],
+            owners: Vec::new(),
+            strings: Vec::new(),
+        }
+    }
+
+    /// Returns the one that goes on from this with its blocks, but no logs yet.
+    pub(super) fn successor(&self) -> Self {
+        Self {
+            logs: Vec::with_capacity(self.logs.len()),
+            strings: Vec::with_capacity(self.strings.len()),
+            ..self.clone()
+        }
+    }
+
+    /// Returns a string.
+    pub(super) fn string(&self, span: Span) -> &[u8] {
+        let from = span.at as usize;
+        self.strings
+            .get(from..from + span.length as usize)
+            .unwrap_or_default()
+    }
+
+    /// Keeps a string.
+    pub(super) fn keep(&mut self, string: &[u8]) -> Span {
+        let at = self.strings.len();
+        self.strings.extend_from_slice(string);
+        Span {
+            at: u32::try_from(at).unwrap_or(u32::MAX),
+            length: u32::try_from(string.len()).unwrap_or(0),
+        }
+    }
+
+    /// Takes over a log of another catalogue with its strings.
+    pub(super) fn adopt(&mut self, other: &Self, row: &LogRow) -> LogRow {
+        LogRow {
+            path: self.keep(other.string(row.path)),
+            id: self.keep(other.string(row.id)),
+            cwd: self.keep(other.string(row.cwd)),
+            title: self.keep(other.string(row.title)),
+            ..*row
+        }
+    }
+
+    /// Adds a block.
+    pub(super) fn add(&mut self, part: Part, at: (u64, u64), shape: Shape, owners: &[u32]) {
+        let from = self.owners.len() as u32;
+        self.owners.extend_from_slice(owners);
+        self.written[part.number()] += u64::from(shape.text);
+        self.blocks[part.number()].push(BlockRow {
+            at: at.0,
+            filter_at: at.1,
+            shape,
+            owners: (from, owners.len() as u32),
+        });
+    }
+
+    /// Returns whose messages are in a block.
+    pub(super) fn owners(&self, block: &BlockRow) -> &[u32] {
+        let (from, count) = block.owners;
+        self.owners
+            .get(from as usize..from as usize + count as usize)
+            .unwrap_or_default()
+    }
+
+    /// Returns how much of the text belongs to a log that is still there.
+    pub(super) fn live(&self) -> [u64; 2] {
+        [0, 1].map(|part| self.logs.iter().map(|log| log.text[part]).sum())
+    }
+
+    /// Puts the catalogue in the place of the last one.
+    pub(super) fn save(&self, cache: &Path) -> Result<()> {
+        let path = cache.join(NAME);
+        let new = cache.join(format!("{NAME}.new"));
+        let write = || -> io::Result<()> {
+            let mut file = File::create(&new)?;
+            file.write_all(&self.encode())?;
+            drop(file);
+            fs::rename(&new, &path)
+        };
+        write().map_err(|error| Error::io(path.clone(), error))
+    }
+
+    /// Reads the catalogue; `None` where there is none of this version, or it is damaged.
+    pub(super) fn load(cache: &Path) -> Option<Self> {
+        Self::decode(&fs::read(cache.join(NAME)).ok()?)
+    }
+
+    /// Takes the catalogue away, so that the next build begins anew.
+    pub(super) fn discard(cache: &Path) {
+        // What cannot be removed was not ours to write either.
+        let _ = fs::remove_file(cache.join(NAME));
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut out = Out(Vec::with_capacity(
+            self.logs.len() * (LOG + 200) + self.blocks[1].len() * 2 * BLOCK,
+        ));
+        out.u64(fingerprint());
+        out.u64(self.generation.number);
+        out.u64(self.generation.mark);
+        self.lengths.iter().for_each(|length| out.u64(*length));
+        self.written.iter().for_each(|bytes| out.u64(*bytes));
+        out.u32(self.next_owner);
+        out.u32(self.logs.len() as u32);
+        out.u32(self.blocks[0].len() as u32);
+        out.u32(self.blocks[1].len() as u32);
+        out.u32(self.owners.len() as u32);
+        out.u32(self.strings.len() as u32);
+        self.logs.iter().for_each(|log| log.write(&mut out));
+        self.blocks
+            .iter()
+            .flatten()
+            .for_each(|block| block.write(&mut out));
+        self.owners.iter().for_each(|owner| out.u32(*owner));
+        out.0.extend_from_slice(&self.strings);
+        let mut whole = Out(Vec::with_capacity(out.0.len() + 16));
+        whole.0.extend_from_slice(MAGIC);
+        whole.u64(checksum(&out.0));
+        whole.0.extend_from_slice(&out.0);
+        whole.0
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut input = In(bytes);
+        if input.bytes(8)? != MAGIC || input.u64()? != checksum(input.0) {
+            return None;
+        }
+        if input.u64()? != fingerprint() {
+            return None;
+        }
+        let mut new = Self::new(Generation {
+            number: input.u64()?,
+            mark: input.u64()?,
+        });
+        for length in &mut new.lengths {
+            *length = input.u64()?;
+        }
+        for bytes in &mut new.written {
+            *bytes = input.u64()?;
+        }
+        new.next_owner = input.u32()?;
+        let logs = input.u32()? as usize;
+        let blocks = [input.u32()? as usize, input.u32()? as usize];
+        let (owners, strings) = (input.u32()? as usize, input.u32()? as usize);
+        let mut rows = In(input.bytes(logs.checked_mul(LOG)?)?);
+        new.logs = (0..logs)
+            .map(|_| LogRow::read(&mut rows))
+            .collect::<Option<_>>()?;
+        for (part, count) in blocks.into_iter().enumerate() {
+            let mut rows = In(input.bytes(count.checked_mul(BLOCK)?)?);
+            new.blocks[part] = (0..count)
+                .map(|_| BlockRow::read(&mut rows))
+                .collect::<Option<_>>()?;
+        }
+        let mut rows = In(input.bytes(owners.checked_mul(4)?)?);
+        new.owners = (0..owners).map(|_| rows.u32()).collect::<Option<_>>()?;
+        new.strings = input.bytes(strings)?.to_vec();
+        Some(new)
+    }
+}
+
+impl LogRow {
+    fn write(&self, out: &mut Out) {
+        [self.agent, self.owner, self.tail_owner, self.turns]
+            .iter()
+            .for_each(|number| out.u32(*number));
+        for span in [self.path, self.id, self.cwd, self.title] {
+            out.u32(span.at);
+            out.u32(span.length);
+        }
+        out.u64(self.size);
+        out.time(self.modified);
+        out.u64(self.inode);
+        let done = &self.progress;
+        for number in [
+            done.bytes,
+            done.lines,
+            done.head_length,
+            done.head_hash,
+            done.tail_hash,
+            self.state.0,
+            self.state.1,
+        ] {
+            out.u64(number);
+        }
+        out.time(self.first);
+        out.time(self.last);
+        for number in self.text.iter().chain(&self.tail_text) {
+            out.u64(*number);
+        }
+    }
+
+    fn read(from: &mut In<'_>) -> Option<Self> {
+        let mut row = In(from.bytes(LOG)?);
+        let row = &mut row;
+        let span = |row: &mut In<'_>| {
+            Some(Span {
+                at: row.u32()?,
+                length: row.u32()?,
+            })
+        };
+        Some(Self {
+            agent: row.u32()?,
+            owner: row.u32()?,
+            tail_owner: row.u32()?,
+            turns: row.u32()?,
+            path: span(row)?,
+            id: span(row)?,
+            cwd: span(row)?,
+            title: span(row)?,
+            size: row.u64()?,
+            modified: row.time()?,
+            inode: row.u64()?,
+            progress: Progress {
+                bytes: row.u64()?,
+                lines: row.u64()?,
+                head_length: row.u64()?,
+                head_hash: row.u64()?,
+                tail_hash: row.u64()?,
+            },
+            state: (row.u64()?, row.u64()?),
+            first: row.time()?,
+            last: row.time()?,
+            text: [row.u64()?, row.u64()?],
+            tail_text: [row.u64()?, row.u64()?],
+        })
+    }
+}
+
+impl BlockRow {
+    fn write(&self, out: &mut Out) {
+        out.u64(self.at);
+        out.u64(self.filter_at);
+        let shape = &self.shape;
+        for number in [
+            shape.text,
+            shape.rows,
+            shape.names,
+            shape.filter,
+            self.owners.0,
+            self.owners.1,
+        ] {
+            out.u32(number);
+        }
+        out.u64(shape.checksum);
+        out.u64(shape.filter_checksum);
+    }
+
+    fn read(from: &mut In<'_>) -> Option<Self> {
+        let mut row = In(from.bytes(BLOCK)?);
+        let (at, filter_at) = (row.u64()?, row.u64()?);
+        let (text, rows, names, filter) = (row.u32()?, row.u32()?, row.u32()?, row.u32()?);
+        Some(Self {
+            at,
+            filter_at,
+            owners: (row.u32()?, row.u32()?),
+            shape: Shape {
+                text,
+                rows,
+                names,
+                filter,
+                checksum: row.u64()?,
+                filter_checksum: row.u64()?,
+            },
+        })
+    }
+}
+
+/// Returns what tells caches of other versions apart.
+fn fingerprint() -> u64 {
+    let mut words = Out::default();
+    words.u64(VERSION);
+    words
+        .0
+        .extend_from_slice(env!("CARGO_PKG_VERSION").as_bytes());
+    for agent in Agent::all() {
+        words.u32(agent as u32);
+        words.0.extend_from_slice(agent.name().as_bytes());
+    }
+    checksum(&words.0)
+}

@@ -1,0 +1,221 @@
+//! Reading one log: from its beginning, or on from where it was left.
+//!
+//! A log that has grown is read on only if it is the same file, and if its first bytes
+//! and those before the place where it was left are what they were.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use memchr::memchr;
+
+use super::catalogue::{LogRow, Progress};
+use crate::core::log::{self, Carry, Decoder, Head, LogFile, Message, Reading, Skipped};
+use crate::core::{Error, Result};
+
+/// How many bytes at the head and before the last offset prove that a log is the same.
+const PROOF: u64 = 4096;
+/// How much is read at once; a longer line makes it grow.
+const CHUNK: usize = 256 * 1024;
+
+/// Whether a message's line has its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Line {
+    /// It has; what follows comes after it.
+    Whole,
+    /// It has not; the line will be read again.
+    Open,
+}
+
+/// Takes messages as they are read.
+pub(super) trait Listener {
+    /// Takes a message of the log.
+    fn hear(&mut self, line: Line, message: &Message);
+}
+
+/// Where a log was left.
+pub(super) struct Left<'a> {
+    pub(super) row: &'a LogRow,
+    pub(super) carry: Carry,
+}
+
+/// What is known of a log that has been read to its end.
+pub(super) struct Outcome {
+    pub(super) progress: Progress,
+    pub(super) inode: u64,
+    pub(super) head: Head,
+    pub(super) skipped: Skipped,
+    /// What the decoder needs in order to go on; `None` for a log that is read whole.
+    pub(super) carry: Option<Carry>,
+}
+
+/// Reads logs one after another with the same buffer.
+#[derive(Default)]
+pub(super) struct Reader {
+    buffer: Vec<u8>,
+    messages: Vec<Message>,
+    /// How many bytes of logs were read, for the curious.
+    pub(super) bytes: u64,
+}
+
+impl Reader {
+    /// Goes on where the log was left; `None` where it is not the log that was left.
+    pub(super) fn resume(
+        &mut self,
+        log: &LogFile,
+        left: Left<'_>,
+        listener: &mut dyn Listener,
+    ) -> Result<Option<Outcome>> {
+        let done = left.row.progress;
+        let Ok(mut file) = File::open(&log.path) else {
+            return Ok(None);
+        };
+        if done.bytes == 0 || inode(&file) != left.row.inode || !proves(&mut file, &done) {
+            return Ok(None);
+        }
+        let decoder = Decoder::resume(log, left.carry);
+        self.lines(log, (file, done), decoder, listener).map(Some)
+    }
+
+    /// Reads the log from its beginning.
+    pub(super) fn read(&mut self, log: &LogFile, listener: &mut dyn Listener) -> Result<Outcome> {
+        match (log.reading(), File::open(&log.path)) {
+            (Reading::Lines(decoder), Ok(file)) => {
+                self.lines(log, (file, Progress::default()), *decoder, listener)
+            }
+            // A log that is not there may have been compressed since it was listed.
+            (Reading::Lines(_), Err(error)) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Error::io(&log.path, error))
+            }
+            _ => self.whole(log, listener),
+        }
+    }
+
+    fn whole(&mut self, log: &LogFile, listener: &mut dyn Listener) -> Result<Outcome> {
+        let transcript = log::read(log)?;
+        self.bytes += log.size;
+        for message in &transcript.messages {
+            listener.hear(Line::Whole, message);
+        }
+        Ok(Outcome {
+            progress: Progress::default(),
+            inode: 0,
+            head: transcript.head,
+            skipped: transcript.skipped,
+            carry: None,
+        })
+    }
+
+    /// Reads lines to the end of the file, which stands after what is `done`.
+    fn lines(
+        &mut self,
+        log: &LogFile,
+        (mut file, mut done): (File, Progress),
+        mut decoder: Decoder,
+        listener: &mut dyn Listener,
+    ) -> Result<Outcome> {
+        let failed = |error| Error::io(&log.path, error);
+        let inode = inode(&file);
+        let mut filled = 0;
+        loop {
+            if self.buffer.len() - filled < CHUNK / 2 {
+                let length = (self.buffer.len() * 2).max(CHUNK);
+                self.buffer.resize(length, 0);
+            }
+            let count = match file.read(&mut self.buffer[filled..]) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(failed(error)),
+            };
+            self.bytes += count as u64;
+            let searched = filled;
+            filled += count;
+            let mut start = 0;
+            let mut from = searched;
+            while let Some(end) = memchr(b'\n', &self.buffer[from..filled]) {
+                let end = from + end + 1;
+                done.lines += 1;
+                decoder.line(done.lines, &self.buffer[start..end], &mut self.messages);
+                self.tell(Line::Whole, listener);
+                (start, from) = (end, end);
+            }
+            done.bytes += start as u64;
+            self.buffer.copy_within(start..filled, 0);
+            filled -= start;
+        }
+        let carry = decoder.carry().clone();
+        if filled > 0 {
+            decoder.tail(done.lines + 1, &self.buffer[..filled], &mut self.messages);
+            self.tell(Line::Open, listener);
+        }
+        self.rest();
+        Ok(Outcome {
+            // A file that was cut meanwhile proves nothing, and is read anew next time.
+            progress: prove(&mut file, done).unwrap_or_default(),
+            inode,
+            head: decoder.carry().head.clone(),
+            skipped: decoder.carry().skipped,
+            carry: Some(carry),
+        })
+    }
+
+    fn tell(&mut self, line: Line, listener: &mut dyn Listener) {
+        for message in self.messages.drain(..) {
+            listener.hear(line, &message);
+        }
+    }
+
+    /// Gives back what one huge line took.
+    fn rest(&mut self) {
+        if self.buffer.len() > 4 * CHUNK {
+            self.buffer = vec![0; CHUNK];
+        }
+    }
+}
+
+/// Notes what proves that the first `done.bytes` of the file are still the same.
+fn prove(file: &mut File, mut done: Progress) -> io::Result<Progress> {
+    if done.head_length == 0 {
+        done.head_length = done.bytes.min(PROOF);
+        done.head_hash = hash(file, 0, done.head_length)?;
+    }
+    done.tail_hash = tail_hash(file, &done)?;
+    Ok(done)
+}
+
+/// Tells whether they are, and leaves the file standing behind them.
+fn proves(file: &mut File, done: &Progress) -> bool {
+    hash(file, 0, done.head_length).is_ok_and(|hash| hash == done.head_hash)
+        && tail_hash(file, done).is_ok_and(|hash| hash == done.tail_hash)
+}
+
+fn tail_hash(file: &mut File, done: &Progress) -> io::Result<u64> {
+    let length = done.bytes.min(PROOF);
+    hash(file, done.bytes - length, length)
+}
+
+fn hash(file: &mut File, at: u64, length: u64) -> io::Result<u64> {
+    let mut bytes = [0; PROOF as usize];
+    let bytes = &mut bytes[..length.min(PROOF) as usize];
+    file.seek(SeekFrom::Start(at))?;
+    file.read_exact(bytes)?;
+    let hash = blake3::hash(bytes);
+    let short = hash
+        .as_bytes()
+        .first_chunk()
+        .map_or(0, |x| u64::from_le_bytes(*x));
+    Ok(short)
+}
+
+/// Returns the number of the open file on its disk; 0 where there are none.
+#[cfg(unix)]
+fn inode(file: &File) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    file.metadata().map_or(0, |metadata| metadata.ino())
+}
+
+/// Returns the number of the open file on its disk; 0 where there are none.
+#[cfg(not(unix))]
+fn inode(_: &File) -> u64 {
+    0
+}

@@ -1,0 +1,56 @@
+//! What is kept of a log beside its messages: what it says of itself, for everyone, and
+//! where its decoder stopped, for the next build only.
+
+use super::Corpus;
+use super::bytes::{In, Out, checksum};
+use super::catalogue::LogRow;
+use super::pack::Pack;
+use crate::core::log::{Carry, Head, Skipped};
+
+/// A log's state as it lies in its pack; parsed only as far as it is asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct State<'a> {
+    facts: &'a [u8],
+    carry: &'a [u8],
+}
+
+impl<'a> State<'a> {
+    /// Returns the state's bytes.
+    pub(super) fn encode(head: &Head, skipped: Skipped, carry: Option<&Carry>) -> Vec<u8> {
+        // Plain values without maps: there is nothing in them that JSON cannot say.
+        let facts = serde_json::to_vec(&(head, skipped)).unwrap_or_default();
+        let carry = carry.and_then(|carry| serde_json::to_vec(carry).ok());
+        let mut body = Out::default();
+        body.u32(facts.len() as u32);
+        body.0.extend_from_slice(&facts);
+        body.0.extend_from_slice(&carry.unwrap_or_default());
+        let mut out = Out::default();
+        out.u64(checksum(&body.0));
+        out.0.extend_from_slice(&body.0);
+        out.0
+    }
+
+    /// Finds the state of a log; `None` where it is damaged.
+    pub(super) fn of(corpus: &'a Corpus, row: &LogRow) -> Option<Self> {
+        let (at, length) = row.state;
+        let mut state = In(corpus.maps.get(Pack::States, at, length)?);
+        if state.u64()? != checksum(state.0) {
+            return None;
+        }
+        let length = state.u32()? as usize;
+        Some(Self {
+            facts: state.bytes(length)?,
+            carry: state.0,
+        })
+    }
+
+    /// Returns what the log says of itself, and what gave no message.
+    pub(super) fn facts(&self) -> Option<(Head, Skipped)> {
+        serde_json::from_slice(self.facts).ok()
+    }
+
+    /// Returns where the decoder stopped.
+    pub(super) fn carry(&self) -> Option<Carry> {
+        serde_json::from_slice(self.carry).ok()
+    }
+}

@@ -1,0 +1,441 @@
+//! Words of a text: where they are, how they are folded, what they stem from.
+//!
+//! Everything that compares words goes through here, so that what the corpus noted when
+//! a log was read is what a search asks for later. A word is a run of letters and
+//! digits; a character of a script without spaces is a word of its own.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use rust_stemmers::{Algorithm, Stemmer};
+
+/// A word where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Word<'a> {
+    /// Where it begins, in bytes.
+    pub at: usize,
+    /// The word as it is written.
+    pub text: &'a str,
+    /// The word and all that comes after it.
+    behind: &'a [u8],
+}
+
+/// The words of a text, in order; see [`words`].
+#[derive(Debug, Clone)]
+pub struct Words<'a> {
+    text: &'a str,
+    base: usize,
+    marks: Marks,
+}
+
+/// A folded word or a stem, as the filters know it: a hash that is the same everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Term(pub(crate) u64);
+
+/// Finds the stems of words, remembering those it has met.
+pub struct Stems {
+    english: Stemmer,
+    known: HashMap<Term, Term, BuildHasherDefault<Same>>,
+}
+
+/// How many words [`Stems`] remembers; text that keeps bringing new ones is no language.
+const KNOWN: usize = 1 << 16;
+
+/// Returns the words of `text`.
+pub fn words(text: &str) -> Words<'_> {
+    Words {
+        text,
+        base: 0,
+        marks: Marks::of(text.as_bytes()),
+    }
+}
+
+/// Returns the word in lower case, as it is compared.
+pub fn fold(word: &str) -> Cow<'_, str> {
+    if word
+        .bytes()
+        .all(|b| b.is_ascii() && !b.is_ascii_uppercase())
+    {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(word.chars().flat_map(char::to_lowercase).collect())
+    }
+}
+
+/// Returns what the folded word stems from; a word that has more than letters is its own.
+pub fn stem(folded: &str) -> Cow<'_, str> {
+    stem_with(&Stemmer::create(Algorithm::English), folded)
+}
+
+fn stem_with<'a>(english: &Stemmer, folded: &'a str) -> Cow<'a, str> {
+    if folded.chars().all(char::is_alphabetic) {
+        english.stem(folded)
+    } else {
+        Cow::Borrowed(folded)
+    }
+}
+
+impl Word<'_> {
+    /// Returns the term of the word, folded.
+    pub fn term(&self) -> Term {
+        match (self.text.len(), self.behind.first_chunk()) {
+            // Most words by far; the bytes behind the word are masked away.
+            (length @ 1..=8, Some(eight)) => {
+                let eight = u64::from_le_bytes(*eight) & (u64::MAX >> (64 - 8 * length));
+                match eight & each(0x80) {
+                    0 => Term(hash_short(length, eight | each(0x20))),
+                    _ => Term::folding(self.text),
+                }
+            }
+            _ => Term::folding(self.text),
+        }
+    }
+}
+
+impl Term {
+    /// Returns the term of a word that is folded already, or of a stem.
+    pub fn of(folded: &str) -> Self {
+        Self(hash(folded.as_bytes()))
+    }
+
+    /// Returns the term of a word as it is written.
+    pub fn folding(word: &str) -> Self {
+        Self::of(&fold(word))
+    }
+}
+
+impl Default for Stems {
+    fn default() -> Self {
+        Self {
+            english: Stemmer::create(Algorithm::English),
+            known: HashMap::default(),
+        }
+    }
+}
+
+impl Stems {
+    /// Returns the term of the stem of a word.
+    pub fn term(&mut self, word: &Word<'_>) -> Term {
+        let folded = word.term();
+        if let Some(known) = self.known.get(&folded) {
+            return *known;
+        }
+        let stem = Term::of(&stem_with(&self.english, &fold(word.text)));
+        if self.known.len() == KNOWN {
+            self.known.clear();
+        }
+        self.known.insert(folded, stem);
+        stem
+    }
+}
+
+impl<'a> Iterator for Words<'a> {
+    type Item = Word<'a>;
+
+    fn next(&mut self) -> Option<Word<'a>> {
+        loop {
+            while self.marks.words == 0 {
+                let next = self.base + Marks::SPAN;
+                if next >= self.text.len() {
+                    return None;
+                }
+                self.turn_to(next);
+            }
+            let from = self.base + self.marks.words.trailing_zeros() as usize;
+            let (to, is_wide) = self.run(from);
+            let to = match is_wide {
+                false => to,
+                true => match self.wide(from, to) {
+                    Ok(to) => to,
+                    Err(to) => {
+                        self.go_on_at(to);
+                        continue;
+                    }
+                },
+            };
+            self.go_on_at(to);
+            return Some(Word {
+                at: from,
+                text: &self.text[from..to],
+                behind: &self.text.as_bytes()[from..],
+            });
+        }
+    }
+}
+
+impl<'a> Words<'a> {
+    /// Finds the end of the marked bytes that begin at `from`, and whether one is wide.
+    fn run(&mut self, from: usize) -> (usize, bool) {
+        let mut is_wide = false;
+        let mut at = from;
+        loop {
+            let skipped = at - self.base;
+            let length = (self.marks.words >> skipped).trailing_ones() as usize;
+            let inside = u64::MAX.checked_shr(64 - length as u32).unwrap_or(0) << skipped;
+            is_wide |= self.marks.wide & inside != 0;
+            at += length;
+            if at < self.base + Marks::SPAN || at >= self.text.len() {
+                return (at.min(self.text.len()), is_wide);
+            }
+            self.turn_to(at);
+        }
+    }
+
+    /// Looks at the characters of a run that are beyond ASCII: the end of the word that
+    /// it begins with, or the end of what is no word.
+    fn wide(&self, from: usize, to: usize) -> Result<usize, usize> {
+        for (at, char) in self.text[from..to].char_indices() {
+            let is_first = at == 0;
+            let end = from + at + char.len_utf8();
+            match (stands_alone(char), char.is_alphanumeric()) {
+                (true, _) if is_first => return Ok(end),
+                (false, false) if is_first => return Err(end),
+                (false, true) => {}
+                _ => return Ok(from + at),
+            }
+        }
+        Ok(to)
+    }
+
+    fn turn_to(&mut self, base: usize) {
+        self.base = base;
+        self.marks = Marks::of(&self.text.as_bytes()[base..]);
+    }
+
+    /// Takes the marks before `at` away.
+    fn go_on_at(&mut self, at: usize) {
+        if at < self.base {
+            self.turn_to(at);
+        } else {
+            let past = (at - self.base) as u32;
+            self.marks.words &= u64::MAX.checked_shl(past).unwrap_or(0);
+        }
+    }
+}
+
+/// What the next 64 bytes are to words, a bit a byte.
+///
+/// Found for eight bytes at a time, since a branch at every byte would mostly be a
+/// wrong guess: tokenising is the larger half of building a filter.
+#[derive(Debug, Clone, Copy, Default)]
+struct Marks {
+    /// Letters, digits and whatever is beyond ASCII.
+    words: u64,
+    /// What is beyond ASCII: part of a character that must be looked at whole.
+    wide: u64,
+}
+
+impl Marks {
+    const SPAN: usize = 64;
+
+    fn of(bytes: &[u8]) -> Self {
+        if let Some(bytes) = bytes.first_chunk() {
+            return Self::of_span(bytes);
+        }
+        let mut span = [0; Self::SPAN];
+        span[..bytes.len()].copy_from_slice(bytes);
+        Self::of_span(&span)
+    }
+
+    fn of_span(span: &[u8; Self::SPAN]) -> Self {
+        let mut marks = Self::default();
+        for (at, eight) in span.chunks_exact(8).enumerate() {
+            let eight = eight.first_chunk().map_or(0, |x| u64::from_le_bytes(*x));
+            let wide = eight & each(0x80);
+            let words = wide | letters_and_digits(eight & each(0x7f));
+            marks.words |= gather(words) << (8 * at);
+            marks.wide |= gather(wide) << (8 * at);
+        }
+        marks
+    }
+}
+
+/// Eight times the same byte.
+const fn each(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
+}
+
+/// Sets the high bit of each of eight ASCII bytes that is a letter or a digit.
+///
+/// A sum has its high bit set if the byte is no less than what 0x80 was reduced by.
+fn letters_and_digits(eight: u64) -> u64 {
+    let lower = eight | each(0x20);
+    let letters = (lower + each(0x80 - b'a')) & !(lower + each(0x80 - b'z' - 1));
+    let digits = (eight + each(0x80 - b'0')) & !(eight + each(0x80 - b'9' - 1));
+    (letters | digits) & each(0x80)
+}
+
+/// Gathers the high bits of eight bytes into the lowest byte.
+fn gather(high: u64) -> u64 {
+    (high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
+/// Tells whether the character is of a script that puts no spaces between words.
+fn stands_alone(char: char) -> bool {
+    matches!(
+        char,
+        '\u{3040}'..='\u{30ff}'
+            | '\u{3400}'..='\u{4dbf}'
+            | '\u{4e00}'..='\u{9fff}'
+            | '\u{ac00}'..='\u{d7af}'
+            | '\u{f900}'..='\u{faff}'
+            | '\u{20000}'..='\u{3ffff}'
+    )
+}
+
+/// Hashes a folded word; a short one takes one step.
+fn hash(bytes: &[u8]) -> u64 {
+    let length = bytes.len();
+    if length <= 8 {
+        let mut eight = [0; 8];
+        eight[..length].copy_from_slice(bytes);
+        let eight = u64::from_le_bytes(eight);
+        return match eight & each(0x80) {
+            0 => hash_short(length, eight | each(0x20)),
+            _ => hash_short(length, eight),
+        };
+    }
+    let mut state = SEED ^ length as u64;
+    for eight in bytes.chunks_exact(8) {
+        state = mix(
+            state,
+            eight.first_chunk().map_or(0, |x| u64::from_le_bytes(*x)),
+        );
+    }
+    mix(
+        state,
+        bytes.last_chunk().map_or(0, |x| u64::from_le_bytes(*x)),
+    )
+}
+
+/// Hashes a word of at most eight bytes. In ASCII, where folding sets a bit, all eight
+/// have that bit set, those behind the word, too.
+fn hash_short(length: usize, eight: u64) -> u64 {
+    mix(SEED ^ length as u64, eight)
+}
+
+const SEED: u64 = 0xa076_1d64_78bd_642f;
+
+/// Folds the product of two numbers: cheap, and every bit counts.
+pub(crate) fn mix(a: u64, b: u64) -> u64 {
+    const ODD: u64 = 0xe703_7ed1_a0b4_28db;
+    let product = u128::from(a) * u128::from(b ^ ODD);
+    product as u64 ^ (product >> 64) as u64
+}
+
+/// A hasher for what is a hash already.
+#[derive(Default)]
+struct Same(u64);
+
+impl Hasher for Same {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0 << 8 | u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn texts(text: &str) -> Vec<&str> {
+        words(text).map(|word| word.text).collect()
+    }
+
+    /// The same words, found without haste.
+    fn walk(text: &str) -> Vec<(usize, &str)> {
+        let mut found = Vec::new();
+        let mut start = None;
+        for (at, char) in text.char_indices().chain([(text.len(), ' ')]) {
+            let goes_on = char.is_alphanumeric() && !stands_alone(char);
+            match start {
+                Some(from) if !goes_on => {
+                    found.push((from, &text[from..at]));
+                    start = None;
+                }
+                None if goes_on => start = Some(at),
+                _ => {}
+            }
+            if stands_alone(char) {
+                found.push((at, &text[at..at + char.len_utf8()]));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn words_are_runs_of_letters_and_digits() {
+        let cases: &[(&str, &[&str])] = &[
+            ("", &[]),
+            ("--- ", &[]),
+            ("don't panic", &["don", "t", "panic"]),
+            ("foo_bar::baz2(x)", &["foo", "bar", "baz2", "x"]),
+            ("über Größe", &["über", "Größe"]),
+            ("a—b", &["a", "b"]),
+            ("数据库db", &["数", "据", "库", "db"]),
+            ("v2数x", &["v2", "数", "x"]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(texts(text), *expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn case_is_folded_beyond_ascii() {
+        assert_eq!(fold("GRÖSSE"), "grösse");
+        assert_eq!(fold("HTTP2"), "http2");
+        assert_eq!(Term::folding("ÜBER"), Term::of("über"));
+    }
+
+    #[test]
+    fn forms_of_a_word_share_their_stem() {
+        let mut stems = Stems::default();
+        let terms: Vec<Term> = words("Connections connecting v2s v2")
+            .map(|word| stems.term(&word))
+            .collect();
+        assert_eq!(terms[0], terms[1]);
+        assert_eq!(terms[0], Term::of(&stem("connected")));
+        assert_ne!(terms[2], terms[3]);
+    }
+
+    #[test]
+    fn words_of_one_prefix_are_different_terms() {
+        let all = "abcdefghijklmnopqrstuvwxyz0123456789";
+        let mut terms: Vec<Term> = (0..all.len()).map(|n| Term::of(&all[..n])).collect();
+        terms.sort();
+        terms.dedup();
+        assert_eq!(terms.len(), all.len());
+    }
+
+    proptest! {
+        #[test]
+        fn a_term_does_not_depend_on_what_follows(
+            word in "[a-zA-Z0-9äÖéİ]{1,40}",
+            after in "[ A-Z,]{0,12}",
+        ) {
+            let text = format!("{word} {after}");
+            let first = words(&text).next().expect("there is a word");
+            prop_assert_eq!(first.term(), Term::of(&fold(&word)));
+        }
+
+        #[test]
+        fn words_are_those_of_a_walk_over_characters(
+            text in "([a-z]{0,70}|[ .,-]{0,70}|[äöü数据— x1]{0,9}|\\PC{0,9}){0,12}",
+        ) {
+            let found: Vec<(usize, &str)> = words(&text).map(|word| (word.at, word.text)).collect();
+            prop_assert_eq!(found, walk(&text));
+        }
+    }
+}
