@@ -4,20 +4,25 @@
 //! logs: tool results are kept twice and more, a fiftieth is what people and agents
 //! said, a session has 1.7 MB in the mean and a few have ten times that.
 
+#[path = "dice.rs"]
+mod dice;
+
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use dice::Dice;
+
 /// Raised when the bytes change, so that an old corpus is not taken for a new one.
-const EDITION: u32 = 2;
+const EDITION: u32 = 3;
 /// How many words the language has.
 const VOCABULARY: usize = 24_000;
 /// The mean size of a session.
 const SESSION: f64 = 1.7e6;
 
 /// Makes a home directory with about `bytes` of logs under `parent`, or finds it there.
-pub fn home(parent: &Path, bytes: u64) -> io::Result<PathBuf> {
+pub(crate) fn home(parent: &Path, bytes: u64) -> io::Result<PathBuf> {
     let home = parent.join(format!("tome-bench-logs-{EDITION}-{bytes}"));
     if home.join("complete").exists() {
         return Ok(home);
@@ -40,37 +45,6 @@ pub fn home(parent: &Path, bytes: u64) -> io::Result<PathBuf> {
     }
     fs::write(home.join("complete"), "")?;
     Ok(home)
-}
-
-/// Numbers that look random and are not (splitmix64).
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-
-    /// A size whose logarithm is normal: most are small, a few are large.
-    fn spread(&mut self, mean: f64, sigma: f64) -> f64 {
-        let normal: f64 = (0..12).map(|_| self.unit()).sum::<f64>() - 6.0;
-        mean * (sigma * normal - sigma * sigma / 2.0).exp()
-    }
 }
 
 /// Makes text and the records around it.
@@ -294,7 +268,7 @@ impl Writer {
 
     /// A prompt, some steps with tools, an answer.
     fn turn(&mut self, session: &mut Session, limit: usize) {
-        let size = self.dice.spread(260.0, 0.9) as usize;
+        let size = self.dice.spread(420.0, 0.9) as usize;
         let prompt = quoted(&self.prose(size));
         let body = format!(r#""type":"user","message":{{"role":"user","content":{prompt}}}"#);
         self.record(
@@ -316,7 +290,7 @@ impl Writer {
             }
             self.step(session);
         }
-        let size = self.dice.spread(1_100.0, 0.9) as usize;
+        let size = self.dice.spread(1_700.0, 0.9) as usize;
         let text = quoted(&self.prose(size));
         let block = format!(r#"{{"type":"text","text":{text}}}"#);
         self.reply(session, &block);
@@ -339,8 +313,8 @@ impl Writer {
                 format!(r#"{{"type":"thinking","thinking":{thought},"signature":"{signature}"}}"#);
             self.reply(session, &block);
         }
-        if self.dice.one_in(6) {
-            let text = quoted(&self.prose(120));
+        if self.dice.one_in(4) {
+            let text = quoted(&self.prose(200));
             let block = format!(r#"{{"type":"text","text":{text}}}"#);
             self.reply(session, &block);
         }

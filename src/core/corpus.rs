@@ -22,8 +22,8 @@
 //! nothing else.
 //!
 //! A corpus shows the logs as they were when it was made, whatever is built meanwhile.
-//! Pages that have been looked at stay resident until it is dropped; opening it again
-//! costs a millisecond.
+//! Text that has been looked at stays resident until it is dropped or told to
+//! [`Corpus::release`] it.
 
 mod block;
 mod bytes;
@@ -35,22 +35,19 @@ mod plan;
 mod refresh;
 mod source;
 mod state;
+mod view;
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use crate::core::log::{Agent, Head, Kind, LogFile, Origin, Role, Skipped};
-use crate::core::text::Term;
+use crate::core::log::LogFile;
 use crate::core::{Error, Result};
 
 pub use block::{LONGEST, key};
+pub use view::{Block, Content, Log, Message};
 
-use block::Row;
-use bytes::checksum;
-use catalogue::{BlockRow, Catalogue, LogRow};
+use catalogue::Catalogue;
 use pack::{Maps, Pack};
-use state::State;
 
 /// The two kinds of text, which are kept apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -121,64 +118,6 @@ pub struct Corpus {
     is_damaged: AtomicBool,
     unread: Vec<Error>,
 }
-
-/// A log of the corpus.
-#[derive(Debug, Clone, Copy)]
-pub struct Log<'a> {
-    corpus: &'a Corpus,
-    row: &'a LogRow,
-}
-
-/// A block of the corpus, not looked into yet.
-#[derive(Debug, Clone, Copy)]
-pub struct Block<'a> {
-    corpus: &'a Corpus,
-    row: &'a BlockRow,
-    part: Part,
-    number: usize,
-}
-
-/// The text of a block and its messages.
-#[derive(Debug, Clone, Copy)]
-pub struct Content<'a> {
-    corpus: &'a Corpus,
-    text: &'a str,
-    rows: &'a [u8],
-    names: &'a [u8],
-}
-
-/// A message of the corpus.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message<'a> {
-    /// The log's place in [`Corpus::logs`].
-    pub log: usize,
-    /// The record's line in the log, from 1.
-    pub line: u64,
-    /// Who speaks.
-    pub role: Role,
-    /// What it is made of.
-    pub kind: Kind,
-    /// Written or injected.
-    pub origin: Origin,
-    /// When, in milliseconds since 1970 UTC.
-    pub time: Option<i64>,
-    /// The text, at most [`LONGEST`] bytes of it.
-    pub text: &'a str,
-    /// How many bytes the text has in the log.
-    pub length: u64,
-    /// What stands for the record's id, see [`key`]; copies in other logs share it.
-    pub id: Option<u64>,
-    /// What stands for the reply's id, which the records of one reply share.
-    pub reply: Option<u64>,
-    /// The tool's name.
-    pub tool: Option<&'a str>,
-    /// The session it belongs to, where one log holds several.
-    pub session: Option<&'a str>,
-}
-
-/// What has been found to be whole, as bits of [`Corpus::checked`].
-const TEXT_IS_WHOLE: u8 = 1;
-const FILTER_IS_WHOLE: u8 = 2;
 
 impl Part {
     /// Both.
@@ -289,6 +228,13 @@ impl Corpus {
         })
     }
 
+    /// Gives back the memory of the text of a part that has been looked at.
+    ///
+    /// A search that goes through much tool text does so now and then.
+    pub fn release(&mut self, part: Part) {
+        self.maps.renew(Pack::Blocks(part));
+    }
+
     /// Returns the logs that the last refresh could not read.
     pub fn unread(&self) -> &[Error] {
         &self.unread
@@ -319,212 +265,568 @@ impl Corpus {
     }
 }
 
-impl<'a> Log<'a> {
-    /// Returns whose log it is.
-    pub fn agent(&self) -> Option<Agent> {
-        Agent::all().find(|agent| *agent as u32 == self.row.agent)
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+
+    use proptest::prelude::*;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::core::log::{self, Agent};
+    use crate::core::text::{Stems, Term, words};
+
+    const WAIT: Effort = Effort {
+        threads: 2,
+        busy: Busy::Wait,
+    };
+
+    /// A directory of logs and a cache, with a clock that ticks at every change.
+    struct House {
+        root: TempDir,
+        now: i64,
     }
 
-    /// Returns the file, or the database that holds it.
-    pub fn path(&self) -> PathBuf {
-        path_of(self.corpus.catalogue.string(self.row.path))
-    }
-
-    /// Returns the session's id, from the file's name or the database's key.
-    pub fn id(&self) -> &'a str {
-        self.text(self.row.id).unwrap_or_default()
-    }
-
-    /// Returns the working directory.
-    pub fn cwd(&self) -> Option<&'a str> {
-        self.text(self.row.cwd)
-    }
-
-    /// Returns the title: the log's own, or what an index beside it says.
-    pub fn title(&self) -> Option<&'a str> {
-        self.text(self.row.title)
-    }
-
-    /// Returns the earliest and the latest time of any message.
-    pub fn span(&self) -> Option<(i64, i64)> {
-        self.row.first.zip(self.row.last)
-    }
-
-    /// Returns how many prompts a person wrote.
-    pub fn turns(&self) -> u64 {
-        u64::from(self.row.turns)
-    }
-
-    /// Returns the size and the time of change that it was listed with.
-    pub fn stamp(&self) -> (u64, Option<i64>) {
-        (self.row.size, self.row.modified)
-    }
-
-    /// Returns how many bytes of text it has in a part.
-    pub fn text_bytes(&self, part: Part) -> u64 {
-        self.row.text[part.number()]
-    }
-
-    /// Returns all that the log says of itself, and what gave no message.
-    pub fn facts(&self) -> Option<(Head, Skipped)> {
-        let facts = State::of(self.corpus, self.row).and_then(|state| state.facts());
-        if facts.is_none() {
-            self.corpus.report_damage();
+    impl House {
+        fn new() -> Self {
+            let root = TempDir::new().expect("a temporary directory can be made");
+            Self { root, now: 0 }
         }
-        facts
-    }
 
-    fn text(&self, span: catalogue::Span) -> Option<&'a str> {
-        let text = std::str::from_utf8(self.corpus.catalogue.string(span)).ok()?;
-        (!text.is_empty()).then_some(text)
-    }
-}
-
-impl<'a> Block<'a> {
-    /// Returns its number among the blocks of its part.
-    pub fn number(&self) -> usize {
-        self.number
-    }
-
-    /// Returns how many bytes of text it has.
-    pub fn text_bytes(&self) -> usize {
-        self.row.shape.text as usize
-    }
-
-    /// Returns the shown logs that have messages in it, without looking into it.
-    pub fn logs(&self) -> impl Iterator<Item = usize> + use<'a> {
-        let corpus = self.corpus;
-        let owners = corpus.catalogue.owners(self.row).iter();
-        owners.filter_map(|owner| corpus.owned_by(*owner))
-    }
-
-    /// Tells whether a message in it may hold the term: a stem for words, a folded word
-    /// for tool text. There are no wrong answers of no.
-    pub fn may_contain(&self, term: Term) -> bool {
-        let shape = &self.row.shape;
-        let pack = Pack::Filters(self.part);
-        let filter = self
-            .corpus
-            .maps
-            .get(pack, self.row.filter_at, u64::from(shape.filter));
-        let whole = |filter: &&[u8]| self.is_whole(FILTER_IS_WHOLE, filter, shape.filter_checksum);
-        filter
-            .filter(whole)
-            .is_none_or(|filter| filter::may_contain(filter, term))
-    }
-
-    /// Looks into the block; `None` where it is damaged.
-    pub fn read(&self) -> Option<Content<'a>> {
-        let shape = &self.row.shape;
-        let pack = Pack::Blocks(self.part);
-        let content = self
-            .corpus
-            .maps
-            .get(pack, self.row.at, shape.bytes())
-            .filter(|bytes| self.is_whole(TEXT_IS_WHOLE, bytes, shape.checksum))
-            .and_then(|bytes| shape.divide(bytes));
-        let Some((text, rows, names)) = content else {
-            self.corpus.report_damage();
-            return None;
-        };
-        Some(Content {
-            corpus: self.corpus,
-            text,
-            rows,
-            names,
-        })
-    }
-
-    /// Tells whether the bytes are what was written; found out once for each block.
-    fn is_whole(&self, what: u8, bytes: &[u8], sum: u64) -> bool {
-        let checked = &self.corpus.checked[self.part.number()][self.number];
-        if checked.load(Ordering::Relaxed) & what != 0 {
-            return true;
+        fn cache(&self) -> PathBuf {
+            self.root.path().join("cache")
         }
-        let is_whole = checksum(bytes) == sum;
-        if is_whole {
-            checked.fetch_or(what, Ordering::Relaxed);
-        } else {
-            self.corpus.report_damage();
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.root.path().join(name)
         }
-        is_whole
-    }
-}
 
-impl<'a> Content<'a> {
-    /// Returns the text of all messages, each followed by a newline of ours; messages of
-    /// logs that are not shown are in it, too.
-    pub fn text(&self) -> &'a str {
-        self.text
-    }
+        /// Lets `change` have the file's bytes, and lists it as changed just now.
+        fn change(&mut self, name: &str, change: impl FnOnce(&mut Vec<u8>)) -> LogFile {
+            let path = self.path(name);
+            let mut bytes = fs::read(&path).unwrap_or_default();
+            let before = bytes.len();
+            change(&mut bytes);
+            if bytes.len() >= before && before > 0 {
+                // As agents do: the same file, longer.
+                let mut file = fs::OpenOptions::new()
+                    .write(true)
+                    .open(&path)
+                    .expect("it is there");
+                file.write_all(&bytes).expect("it can be written");
+            } else {
+                fs::write(&path, &bytes).expect("it can be written");
+            }
+            self.now += 1;
+            self.list(name)
+        }
 
-    /// Returns how many messages there are, shown or not.
-    pub fn count(&self) -> usize {
-        self.rows.len() / block::ROW
-    }
-
-    /// Returns the number of the message that this byte of the text belongs to.
-    pub fn at(&self, offset: usize) -> usize {
-        let (mut low, mut high) = (0, self.count());
-        while low < high {
-            let middle = (low + high) / 2;
-            match self.row_at(middle) {
-                Some(row) if (row.end as usize) < offset => low = middle + 1,
-                _ => high = middle,
+        fn list(&self, name: &str) -> LogFile {
+            let path = self.path(name);
+            LogFile {
+                agent: Agent::ClaudeCode,
+                id: name.to_owned(),
+                parent: None,
+                title: None,
+                size: fs::metadata(&path).map_or(0, |metadata| metadata.len()),
+                modified: Some(self.now),
+                path,
             }
         }
-        low
+
+        fn refresh(&self, logs: &[LogFile]) -> Corpus {
+            Corpus::refresh(&self.cache(), logs, WAIT, &()).expect("the corpus can be built")
+        }
     }
 
-    /// Returns where the text of a message lies in [`Content::text`].
-    pub fn range(&self, number: usize) -> Option<std::ops::Range<usize>> {
-        let start = match number {
-            0 => 0,
-            _ => self.row_at(number - 1)?.end as usize + 1,
+    fn prompt(text: &str) -> String {
+        let text = serde_json::to_string(text).expect("a string is JSON");
+        format!(
+            r#"{{"type":"user","uuid":"u{0}","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/w","sessionId":"s","message":{{"role":"user","content":{text}}}}}"#,
+            text.len()
+        ) + "\n"
+    }
+
+    fn result(text: &str) -> String {
+        let text = serde_json::to_string(text).expect("a string is JSON");
+        format!(
+            r#"{{"type":"user","uuid":"r","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t","content":{text}}}]}}}}"#
+        ) + "\n"
+    }
+
+    fn reply(text: &str) -> String {
+        let text = serde_json::to_string(text).expect("a string is JSON");
+        format!(
+            r#"{{"type":"assistant","uuid":"a","message":{{"id":"m1","role":"assistant","content":[{{"type":"thinking","thinking":"hm {0}"}},{{"type":"text","text":{text}}},{{"type":"tool_use","name":"Bash","input":{{"command":{text}}}}}]}}}}"#,
+            text.len()
+        ) + "\n"
+    }
+
+    /// All that the corpus says of a part of a log, in order.
+    fn told(corpus: &Corpus, log: usize, part: Part) -> Vec<Message<'_>> {
+        let blocks = corpus
+            .blocks(part)
+            .filter(|block| block.logs().any(|one| one == log));
+        let contents = blocks.filter_map(|block| block.read());
+        let messages = contents.flat_map(|content| content.messages().collect::<Vec<_>>());
+        messages
+            .map(|(_, message)| message)
+            .filter(|message| message.log == log)
+            .collect()
+    }
+
+    /// Compares the corpus with a naive reading of the logs that can be read.
+    fn check(corpus: &Corpus, logs: &[LogFile]) -> Result<(), TestCaseError> {
+        let read = logs
+            .iter()
+            .filter_map(|log| Some((log, log::read(log).ok()?)));
+        let mut count = 0;
+        for (log, transcript) in read {
+            count += 1;
+            let found = corpus.logs().position(|one| one.path() == log.path);
+            prop_assert!(found.is_some(), "{} is missing", log.path.display());
+            let found = found.unwrap_or_default();
+            for part in Part::ALL {
+                let all = transcript.messages.iter();
+                let expected: Vec<Message<'_>> = all
+                    .filter(|message| Part::of(message.kind) == part)
+                    .map(|message| Message {
+                        log: found,
+                        ..Message::of(message)
+                    })
+                    .collect();
+                prop_assert_eq!(told(corpus, found, part), expected);
+            }
+            let one = corpus.log(found).expect("it was found");
+            prop_assert_eq!(one.turns(), transcript.head.turns);
+            prop_assert_eq!(one.cwd(), transcript.head.cwd.as_deref());
+            let facts = one.facts();
+            prop_assert_eq!(facts, Some((transcript.head, transcript.skipped)));
+        }
+        prop_assert_eq!(corpus.logs().len(), count);
+        prop_assert!(!corpus.is_damaged());
+        Ok(())
+    }
+
+    fn assert_right(corpus: &Corpus, logs: &[LogFile]) {
+        check(corpus, logs).expect("the corpus is what the logs say");
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Append(usize, Vec<String>),
+        Cut(usize, prop::sample::Index),
+        Rewrite(usize, Vec<String>),
+        Remove(usize),
+        Compress(usize),
+        ForgetCache,
+    }
+
+    fn record() -> impl Strategy<Value = String> {
+        let text = "[a-zA-Z äé数\"\\\\\n\u{1b}]{1,60}";
+        prop_oneof![
+            4 => text.prop_map(|text| prompt(&text)),
+            4 => text.prop_map(|text| reply(&text)),
+            4 => text.prop_map(|text| result(&text)),
+            1 => "[a-z]{1,8}".prop_map(|title| format!(r#"{{"type":"ai-title","aiTitle":"{title}"}}"#) + "\n"),
+            1 => Just("\n".to_owned()),
+            1 => Just("{\"type\":\"user\",\"mess\n".to_owned()),
+            1 => text.prop_map(|text| prompt(&text).trim_end().to_owned()),
+        ]
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let records = || prop::collection::vec(record(), 1..6);
+        prop_oneof![
+            6 => (0usize..3, records()).prop_map(|(log, records)| Step::Append(log, records)),
+            2 => (0usize..3, any::<prop::sample::Index>()).prop_map(|(log, at)| Step::Cut(log, at)),
+            1 => (0usize..3, records()).prop_map(|(log, records)| Step::Rewrite(log, records)),
+            1 => (0usize..3).prop_map(Step::Remove),
+            1 => (0usize..3).prop_map(Step::Compress),
+            1 => Just(Step::ForgetCache),
+        ]
+    }
+
+    fn take(house: &mut House, names: &mut [String; 3], step: Step) -> Option<LogFile> {
+        match step {
+            Step::Append(log, records) if !names[log].ends_with(".zst") => {
+                let all = records.concat();
+                Some(house.change(&names[log], |bytes| bytes.extend_from_slice(all.as_bytes())))
+            }
+            Step::Cut(log, at) => Some(house.change(&names[log], |bytes| {
+                if !bytes.is_empty() {
+                    bytes.truncate(at.index(bytes.len()));
+                }
+            })),
+            Step::Rewrite(log, records) if !names[log].ends_with(".zst") => {
+                Some(house.change(&names[log], |bytes| *bytes = records.concat().into_bytes()))
+            }
+            Step::Remove(log) => {
+                // It may never have been made.
+                let _ = fs::remove_file(house.path(&names[log]));
+                None
+            }
+            Step::Compress(log) if !names[log].ends_with(".zst") => {
+                let old = house.path(&names[log]);
+                let bytes = fs::read(&old).ok()?;
+                names[log].push_str(".zst");
+                let packed = zstd::encode_all(bytes.as_slice(), 1).expect("memory is enough");
+                fs::remove_file(old).expect("it is there");
+                Some(house.change(&names[log], |bytes| *bytes = packed))
+            }
+            Step::ForgetCache => {
+                // It may not have been made yet.
+                let _ = fs::remove_dir_all(house.cache());
+                None
+            }
+            _ => None,
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn after_any_changes_the_corpus_is_what_a_fresh_reading_gives(
+            steps in prop::collection::vec(step(), 1..14),
+        ) {
+            let mut house = House::new();
+            let mut names = ["a.jsonl", "b.jsonl", "c.jsonl"].map(str::to_owned);
+            let mut logs: Vec<LogFile> = Vec::new();
+            for step in steps {
+                if let Some(log) = take(&mut house, &mut names, step) {
+                    logs.retain(|known| known.id.trim_end_matches(".zst") != log.id.trim_end_matches(".zst"));
+                    logs.push(log);
+                }
+                logs.retain(|log| log.path.exists());
+                let corpus = house.refresh(&logs);
+                check(&corpus, &logs)?;
+                let opened = Corpus::open(&house.cache());
+                if !logs.is_empty() {
+                    check(&opened.expect("it was just built"), &logs)?;
+                }
+            }
+        }
+
+        #[test]
+        fn filters_never_deny_a_word_that_is_there(
+            texts in prop::collection::vec("\\PC{0,200}", 1..20),
+        ) {
+            let mut house = House::new();
+            let all: String = texts.iter().map(|text| prompt(text) + &result(text)).collect();
+            let log = house.change("a.jsonl", |bytes| *bytes = all.into_bytes());
+            let corpus = house.refresh(&[log]);
+            let mut stems = Stems::default();
+            for part in Part::ALL {
+                for block in corpus.blocks(part) {
+                    let content = block.read().expect("it is whole");
+                    for (_, message) in content.messages() {
+                        for word in words(message.text) {
+                            let term = match part {
+                                Part::Words => stems.term(&word),
+                                Part::Tools => word.term(),
+                            };
+                            prop_assert!(block.may_contain(term), "{}", word.text);
+                        }
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn a_damaged_cache_is_never_a_panic_and_is_repaired(
+            file in any::<prop::sample::Index>(),
+            flips in prop::collection::vec((any::<prop::sample::Index>(), 0..8), 0..4),
+            cut in prop::option::of(any::<prop::sample::Index>()),
+        ) {
+            let mut house = House::new();
+            let text = prompt("first words") + &reply("an answer") + &result("some output");
+            let log = house.change("a.jsonl", |bytes| *bytes = text.into_bytes());
+            let logs = [log];
+            drop(house.refresh(&logs));
+            let entries = fs::read_dir(house.cache()).expect("it was made");
+            let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+            files.sort();
+            let path = &files[file.index(files.len())];
+            let mut bytes = fs::read(path).expect("it is there");
+            if !bytes.is_empty() {
+                for (at, bit) in flips {
+                    let at = at.index(bytes.len());
+                    bytes[at] ^= 1u8 << bit;
+                }
+                if let Some(cut) = cut {
+                    bytes.truncate(cut.index(bytes.len()));
+                }
+            }
+            fs::write(path, bytes).expect("it can be written");
+            if let Some(corpus) = Corpus::open(&house.cache()) {
+                for part in Part::ALL {
+                    corpus.blocks(part).for_each(|block| {
+                        block.may_contain(Term::of("answer"));
+                        told(&corpus, 0, part);
+                    });
+                }
+                corpus.logs().for_each(|log| drop(log.facts()));
+            }
+            check(&house.refresh(&logs), &logs)?;
+        }
+    }
+
+    #[test]
+    fn a_log_that_has_grown_is_not_read_from_its_beginning() {
+        let mut house = House::new();
+        let old: String = (0..200)
+            .map(|n| prompt(&format!("prompt number {n}")))
+            .collect();
+        let log = house.change("a.jsonl", |bytes| *bytes = old.clone().into_bytes());
+        house.refresh(&[log]);
+        // Far from both ends, where only a second reading would notice.
+        let log = house.change("a.jsonl", |bytes| {
+            let middle = bytes.len() / 2;
+            bytes[middle..middle + 400].fill(b'x');
+            bytes.extend_from_slice(prompt("the new one").as_bytes());
+        });
+        let corpus = house.refresh(&[log]);
+        let texts: Vec<&str> = told(&corpus, 0, Part::Words)
+            .iter()
+            .map(|m| m.text)
+            .collect();
+        assert_eq!(texts.len(), 201);
+        assert_eq!((texts[99], texts[200]), ("prompt number 99", "the new one"));
+    }
+
+    #[test]
+    fn a_log_that_was_replaced_by_a_longer_one_is_read_again() {
+        let mut house = House::new();
+        let old: String = (0..200)
+            .map(|n| prompt(&format!("prompt number {n}")))
+            .collect();
+        let log = house.change("a.jsonl", |bytes| *bytes = old.clone().into_bytes());
+        house.refresh(&[log]);
+        let new = old.replace("number 100", "Nummer 100") + &prompt("the new one");
+        fs::write(house.path("b"), new).expect("it can be written");
+        fs::rename(house.path("b"), house.path("a.jsonl")).expect("it can be moved");
+        let logs = [house.change("a.jsonl", |_| {})];
+        assert_right(&house.refresh(&logs), &logs);
+    }
+
+    #[test]
+    fn a_last_line_without_an_end_counts_once_it_is_a_whole_record() {
+        let mut house = House::new();
+        let second = prompt("second");
+        let (half, rest) = second.trim_end().split_at(60);
+        let mut counts = Vec::new();
+        for piece in [prompt("first").as_str(), half, rest, "\n", &prompt("third")] {
+            let log = house.change("a.jsonl", |bytes| bytes.extend_from_slice(piece.as_bytes()));
+            let logs = [log];
+            let corpus = house.refresh(&logs);
+            assert_right(&corpus, &logs);
+            counts.push(told(&corpus, 0, Part::Words).len());
+        }
+        assert_eq!(counts, [1, 1, 2, 2, 3]);
+    }
+
+    #[test]
+    fn a_log_that_vanishes_after_it_was_listed_is_left_out() {
+        let mut house = House::new();
+        let kept = house.change("a.jsonl", |bytes| *bytes = prompt("one").into_bytes());
+        let gone = house.change("b.jsonl", |bytes| *bytes = prompt("two").into_bytes());
+        fs::remove_file(&gone.path).expect("it is there");
+        let corpus = house.refresh(&[kept.clone(), gone]);
+        assert_right(&corpus, &[kept]);
+        assert!(corpus.unread().is_empty());
+    }
+
+    #[test]
+    fn a_log_that_is_compressed_after_it_was_listed_is_read_all_the_same() {
+        let mut house = House::new();
+        let text = prompt("words") + &result("output");
+        let log = house.change("a.jsonl", |bytes| *bytes = text.clone().into_bytes());
+        let packed = zstd::encode_all(text.as_bytes(), 1).expect("memory is enough");
+        fs::write(house.path("a.jsonl.zst"), packed).expect("it can be written");
+        fs::remove_file(&log.path).expect("it is there");
+        let logs = [log];
+        let corpus = house.refresh(&logs);
+        assert_right(&corpus, &logs);
+        assert_eq!(told(&corpus, 0, Part::Tools).len(), 1);
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_read_is_named_and_left_out() {
+        let mut house = House::new();
+        let good = house.change("a.jsonl", |bytes| *bytes = prompt("one").into_bytes());
+        fs::create_dir(house.path("b.jsonl")).expect("it can be made");
+        let bad = house.list("b.jsonl");
+        let corpus = house.refresh(&[good.clone(), bad.clone()]);
+        assert_right(&corpus, &[good]);
+        let [error] = corpus.unread() else {
+            panic!("one log is unread, not {:?}", corpus.unread());
         };
-        Some(start..self.row_at(number)?.end as usize)
+        assert!(error.to_string().contains("b.jsonl"), "{error}");
     }
 
-    /// Returns a message; `None` where its log is not shown.
-    pub fn message(&self, number: usize) -> Option<Message<'a>> {
-        let row = self.row_at(number)?;
-        let log = self.corpus.owned_by(row.owner)?;
-        let message = row.message(self.slice(number)?, self.names)?;
-        Some(Message { log, ..message })
+    #[test]
+    fn logs_that_were_not_listed_are_hidden_and_stay_cached() {
+        struct Never;
+        impl Progress for Never {
+            fn advance(&self, tally: Tally) {
+                panic!("nothing is to be read, but {tally:?}");
+            }
+        }
+        let mut house = House::new();
+        let a = house.change("a.jsonl", |bytes| *bytes = prompt("one").into_bytes());
+        let b = house.change("b.jsonl", |bytes| *bytes = prompt("two").into_bytes());
+        let all = [a.clone(), b];
+        house.refresh(&all);
+        let some = std::slice::from_ref(&a);
+        let one = Corpus::refresh(&house.cache(), some, WAIT, &Never);
+        assert_right(&one.expect("it can be opened"), some);
+        let both = Corpus::refresh(&house.cache(), &all, WAIT, &Never);
+        assert_right(&both.expect("it can be opened"), &all);
     }
 
-    /// Returns the messages of the shown logs, each with its number.
-    pub fn messages(&self) -> impl Iterator<Item = (usize, Message<'a>)> + use<'a> {
-        let content = *self;
-        (0..self.count()).filter_map(move |number| Some((number, content.message(number)?)))
+    #[test]
+    fn a_cancelled_build_keeps_what_it_has_read() {
+        struct AfterOne(std::sync::atomic::AtomicUsize);
+        impl Progress for AfterOne {
+            fn advance(&self, tally: Tally) {
+                self.0.store(tally.logs_done, Ordering::Relaxed);
+            }
+            fn is_cancelled(&self) -> bool {
+                self.0.load(Ordering::Relaxed) > 0
+            }
+        }
+        let mut house = House::new();
+        let logs: Vec<LogFile> = (0..4)
+            .map(|n| house.change(&format!("{n}.jsonl"), |b| *b = prompt("words").into_bytes()))
+            .collect();
+        let progress = AfterOne(Default::default());
+        let part = Corpus::refresh(&house.cache(), &logs, WAIT, &progress);
+        assert_eq!(part.expect("it can be built").logs().len(), 1);
+        assert_right(&house.refresh(&logs), &logs);
     }
 
-    fn row_at(&self, number: usize) -> Option<Row> {
-        let from = number.checked_mul(block::ROW)?;
-        Row::read(self.rows.get(from..from + block::ROW)?)
+    #[test]
+    fn deleting_the_cache_during_a_build_changes_nothing_but_time() {
+        struct Deletes(PathBuf);
+        impl Progress for Deletes {
+            fn advance(&self, _: Tally) {
+                // The second time there is nothing to delete.
+                let _ = fs::remove_dir_all(&self.0);
+            }
+        }
+        let mut house = House::new();
+        let log = house.change("a.jsonl", |bytes| *bytes = prompt("words").into_bytes());
+        let logs = [log];
+        let corpus = Corpus::refresh(&house.cache(), &logs, WAIT, &Deletes(house.cache()));
+        assert_right(&corpus.expect("it can be built"), &logs);
+        assert_right(&house.refresh(&logs), &logs);
     }
 
-    fn slice(&self, number: usize) -> Option<&'a str> {
-        self.text.get(self.range(number)?)
+    #[test]
+    fn several_builders_and_readers_at_once_all_see_whole_logs() {
+        let mut house = House::new();
+        let logs: Vec<LogFile> = (0..12)
+            .map(|n| {
+                let text: String = (0..40)
+                    .map(|m| prompt(&format!("log {n} line {m}")))
+                    .collect();
+                house.change(&format!("{n}.jsonl"), |bytes| *bytes = text.into_bytes())
+            })
+            .collect();
+        std::thread::scope(|scope| {
+            for some in logs.chunks(6).chain(logs.chunks(4)) {
+                let house = &house;
+                scope.spawn(move || assert_right(&house.refresh(some), some));
+            }
+            scope.spawn(|| {
+                for corpus in (0..50).filter_map(|_| Corpus::open(&house.cache())) {
+                    for (at, log) in corpus.logs().enumerate() {
+                        assert_eq!(told(&corpus, at, Part::Words).len(), 40, "{}", log.id());
+                    }
+                }
+            });
+        });
+        assert_right(&house.refresh(&logs), &logs);
     }
-}
 
-impl Message<'_> {
-    /// Tells whether the end of the text was too much to keep.
-    pub fn is_cut(&self) -> bool {
-        self.length > self.text.len() as u64
+    #[test]
+    fn while_another_builds_the_last_corpus_is_taken() {
+        let mut house = House::new();
+        let old = house.change("a.jsonl", |bytes| *bytes = prompt("old").into_bytes());
+        house.refresh(&[old]);
+        let lock = fs::File::create(house.cache().join("lock")).expect("it can be opened");
+        lock.lock().expect("it is free");
+        let new = house.change("a.jsonl", |b| b.extend_from_slice(prompt("new").as_bytes()));
+        let effort = Effort {
+            threads: 1,
+            busy: Busy::TakeLast,
+        };
+        let logs = [new];
+        let corpus = Corpus::refresh(&house.cache(), &logs, effort, &());
+        let corpus = corpus.expect("there is a last one");
+        assert_eq!(told(&corpus, 0, Part::Words).len(), 1);
+        drop(lock);
+        assert_right(&house.refresh(&logs), &logs);
     }
-}
 
-/// Returns the path that was kept as these bytes.
-#[cfg(unix)]
-fn path_of(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    PathBuf::from(OsStr::from_bytes(bytes))
-}
+    #[test]
+    fn packs_that_are_half_garbage_are_replaced() {
+        let mut house = House::new();
+        let kept = house.change("kept.jsonl", |bytes| *bytes = prompt("kept").into_bytes());
+        let mut sizes = Vec::new();
+        let mut old = None;
+        for round in 0..8 {
+            let text: String = (0..700)
+                .map(|n| prompt(&format!("{round} {n} ").repeat(100)))
+                .collect();
+            let log = house.change("a.jsonl", |bytes| *bytes = text.into_bytes());
+            let logs = [kept.clone(), log];
+            let corpus = house.refresh(&logs);
+            assert_right(&corpus, &logs);
+            let entries = fs::read_dir(house.cache()).expect("it is there").flatten();
+            sizes.push(
+                entries
+                    .filter_map(|entry| entry.metadata().ok())
+                    .map(|m| m.len())
+                    .sum(),
+            );
+            // A reader of an old generation goes on with it.
+            old.get_or_insert(corpus);
+        }
+        let first: u64 = sizes[0];
+        assert!(sizes.iter().all(|size| *size < 4 * first), "{sizes:?}");
+        let old = old.expect("there was a first one");
+        assert_eq!(told(&old, 1, Part::Words).len(), 700);
+    }
 
-/// Returns the path that was kept as these bytes.
-#[cfg(not(unix))]
-fn path_of(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(OsStr::new(String::from_utf8_lossy(bytes).as_ref()))
+    #[test]
+    fn a_log_that_grows_line_by_line_leaves_few_blocks() {
+        let mut house = House::new();
+        let mut logs = Vec::new();
+        for n in 0..100 {
+            let line = prompt(&format!("line {n}"));
+            logs = vec![house.change("a.jsonl", |bytes| bytes.extend_from_slice(line.as_bytes()))];
+            house.refresh(&logs);
+        }
+        let corpus = house.refresh(&logs);
+        assert_right(&corpus, &logs);
+        assert_eq!(corpus.blocks(Part::Words).len(), 1);
+    }
+
+    #[test]
+    fn a_byte_of_a_block_leads_to_its_message() {
+        let mut house = House::new();
+        let text = prompt("one") + &prompt("two") + &prompt("three");
+        let log = house.change("a.jsonl", |bytes| *bytes = text.into_bytes());
+        let mut corpus = house.refresh(&[log]);
+        corpus.release(Part::Words);
+        let content = corpus.block(Part::Words, 0).and_then(|block| block.read());
+        let content = content.expect("there is one");
+        for word in words(content.text()) {
+            let message = content.message(content.at(word.at)).expect("it is shown");
+            assert_eq!(message.text, word.text);
+        }
+    }
 }

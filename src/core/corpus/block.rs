@@ -141,33 +141,37 @@ impl Draft {
     /// Closes the block and makes its filter; the draft is empty again.
     pub(super) fn seal(&mut self, stems: &mut Stems) -> Sealed {
         let filter = self.filter(stems);
-        let mut out = Out(Vec::with_capacity(
-            self.text.len() + self.rows.0.len() + 1024,
-        ));
-        out.0.extend_from_slice(self.text.as_bytes());
+        let text = self.text.len();
+        let mut out = Out(std::mem::take(&mut self.text).into_bytes());
         out.0.extend_from_slice(&self.rows.0);
         let before_names = out.0.len();
-        for name in &self.names {
+        for name in self.names.drain(..) {
             out.u16(name.len() as u16);
             out.0.extend_from_slice(name.as_bytes());
         }
         let shape = Shape {
-            text: self.text.len() as u32,
+            text: text as u32,
             rows: (self.rows.0.len() / ROW) as u32,
             names: (out.0.len() - before_names) as u32,
             filter: filter.len() as u32,
             checksum: checksum(&out.0),
             filter_checksum: checksum(&filter),
         };
-        self.text.clear();
         self.rows.0.clear();
-        self.names.clear();
         Sealed {
             part: self.part,
             bytes: out.0,
             filter,
             shape,
             owners: std::mem::take(&mut self.owners),
+        }
+    }
+
+    /// Takes the memory of a block that has been written for the next one.
+    pub(super) fn reuse(&mut self, mut sealed: Sealed) {
+        if self.text.is_empty() && sealed.bytes.capacity() <= 4 * BLOCK {
+            sealed.bytes.clear();
+            self.text = String::from_utf8(sealed.bytes).unwrap_or_default();
         }
     }
 

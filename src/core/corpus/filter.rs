@@ -1,6 +1,6 @@
 //! Which words a block may hold: a Bloom filter in lines of 64 bytes.
 //!
-//! A word's bits all lie in one line, so that a question costs one look at memory. A
+//! A word's four bits all lie in one line, so that a question costs one look at memory. A
 //! filter has a sixteenth of its text's bytes: about ten bits for every different word,
 //! and one wrong "maybe" in forty.
 
@@ -9,8 +9,6 @@ use crate::core::text::Term;
 /// The words of 64 bits in a line, and its bytes.
 const WORDS: usize = 8;
 const LINE: usize = 8 * WORDS;
-/// How many bits a term sets.
-const BITS: usize = 4;
 /// How many bytes of text one byte of filter serves.
 const SHARE: usize = 16;
 
@@ -33,8 +31,8 @@ impl Filter {
     pub(super) fn insert(&mut self, term: Term) {
         let line = line_of(term, self.lines.len());
         let line = &mut self.lines[line];
-        for (word, bit) in bits(term) {
-            line[word] |= bit;
+        for (word, bits) in bits(term) {
+            line[word] |= bits;
         }
     }
 
@@ -51,9 +49,9 @@ pub(super) fn may_contain(filter: &[u8], term: Term) -> bool {
     let Some(line) = filter.get(at..at + LINE) else {
         return true;
     };
-    bits(term).iter().all(|(word, bit)| {
+    bits(term).iter().all(|(word, bits)| {
         let word = line[8 * word..].first_chunk();
-        word.is_some_and(|word| u64::from_le_bytes(*word) & bit != 0)
+        word.is_some_and(|word| u64::from_le_bytes(*word) & bits == *bits)
     })
 }
 
@@ -61,12 +59,12 @@ fn line_of(Term(hash): Term, lines: usize) -> usize {
     (((hash >> 32) * lines as u64) >> 32) as usize
 }
 
-/// The bits of a term within its line, from the half of the hash that chose no line.
-fn bits(Term(hash): Term) -> [(usize, u64); BITS] {
-    let mixed = (hash & 0xffff_ffff).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    [0, 1, 2, 3].map(|at| {
-        let nine = mixed >> (64 - 9 * (at + 1));
-        ((nine >> 6) as usize % WORDS, 1 << (nine & 63))
+/// The bits of a term within its line, two in each of two words, from the half of the
+/// hash that chose no line.
+fn bits(Term(hash): Term) -> [(usize, u64); 2] {
+    [hash, hash >> 15].map(|hash| {
+        let word = (hash >> 12) as usize % WORDS;
+        (word, 1 << (hash & 63) | 1 << (hash >> 6 & 63))
     })
 }
 

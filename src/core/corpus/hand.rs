@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::block::{Draft, Row, Sealed};
+use super::block::{Draft, Sealed};
 use super::catalogue::{Catalogue, LogRow};
 use super::pack::{Appender, Pack};
 use super::plan::Task;
@@ -148,10 +148,12 @@ impl<'a> Hand<'a> {
     }
 
     fn seal(&mut self, part: Part) {
-        let sealed = self.drafts[part.number()].seal(&mut self.stems);
+        let draft = &mut self.drafts[part.number()];
+        let sealed = draft.seal(&mut self.stems);
         if let Err(error) = self.store.put(&sealed) {
             self.failure.get_or_insert(error);
         }
+        draft.reuse(sealed);
     }
 
     /// Writes what is in the drafts.
@@ -173,7 +175,7 @@ impl<'a> Hand<'a> {
         let Some(content) = old.content(part, block) else {
             return false;
         };
-        for at in 0..content.rows.len() / super::block::ROW {
+        for at in 0..content.count() {
             let Some((row, message)) = content.row(at) else {
                 return false;
             };
@@ -272,13 +274,5 @@ impl<'a> Hand<'a> {
             cwd: head.cwd,
             title: head.title.or_else(|| log.title.clone()),
         })
-    }
-}
-
-impl super::Content<'_> {
-    /// Returns a row and its message, dead or alive.
-    fn row(&self, at: usize) -> Option<(Row, Message<'_>)> {
-        let row = self.row_at(at)?;
-        Some((row, row.message(self.slice(at)?, self.names)?))
     }
 }

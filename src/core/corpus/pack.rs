@@ -151,10 +151,12 @@ impl Appender {
     }
 
     /// Maps what has been written, whether or not the files still have names.
-    pub(super) fn map(&self) -> Result<Maps> {
+    pub(super) fn map(self) -> Result<Maps> {
         let mut maps = Vec::with_capacity(PACKS.len());
-        for (file, length) in self.files.iter().zip(self.lengths) {
-            maps.push(map(file, length).map_err(|error| Error::io(&self.cache, error))?);
+        for (file, length) in self.files.into_iter().zip(self.lengths) {
+            let failed = |error| Error::io(&self.cache, error);
+            let map = map(&file, length).map_err(failed)?;
+            maps.push((file, map));
         }
         Ok(Maps(maps))
     }
@@ -162,7 +164,7 @@ impl Appender {
 
 /// The packs of a generation, mapped up to the lengths that a catalogue gives.
 #[derive(Debug)]
-pub(super) struct Maps(Vec<Mmap>);
+pub(super) struct Maps(Vec<(File, Mmap)>);
 
 impl Maps {
     /// Opens the packs; `None` where one is missing, too short or of another generation.
@@ -176,7 +178,8 @@ impl Maps {
             if magic != MAGIC || mark != generation.mark.to_le_bytes() {
                 return None;
             }
-            maps.push(map(&file, length).ok()?);
+            let map = map(&file, length).ok()?;
+            maps.push((file, map));
         }
         Some(Self(maps))
     }
@@ -185,7 +188,16 @@ impl Maps {
     pub(super) fn get(&self, pack: Pack, at: u64, length: u64) -> Option<&[u8]> {
         let from = usize::try_from(at).ok()?;
         let to = usize::try_from(at.checked_add(length)?).ok()?;
-        self.0.get(pack.number())?.get(from..to)
+        self.0.get(pack.number())?.1.get(from..to)
+    }
+
+    /// Maps a pack anew, which gives back the memory of what has been looked at.
+    pub(super) fn renew(&mut self, pack: Pack) {
+        if let Some((file, old)) = self.0.get_mut(pack.number())
+            && let Ok(new) = map(file, old.len() as u64)
+        {
+            *old = new;
+        }
     }
 }
 

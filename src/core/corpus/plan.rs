@@ -1,8 +1,13 @@
 //! What has changed since the last catalogue.
+//!
+//! A log is taken for unchanged if it was listed with the same size and time of change:
+//! no file is looked at here. Whether a changed one has only grown is found out when it
+//! is read.
 
 use std::collections::{HashMap, HashSet};
 
 use super::catalogue::Catalogue;
+use super::view;
 use crate::core::log::LogFile;
 
 /// A log to read: its place in the list and its old row.
@@ -60,7 +65,7 @@ impl Plan {
             false => seen.iter().map(|(_, path, _)| *path).collect(),
         };
         for ((_, path, _), (row, _)) in &rows {
-            if !listed.contains(path) && super::path_of(path).exists() {
+            if !listed.contains(path) && view::path_of(path).exists() {
                 plan.keep.push(*row);
             } else {
                 plan.gone += 1;

@@ -23,6 +23,8 @@ use crate::core::{Error, Result};
 const WORTH_A_THREAD: u64 = 4 * 1024 * 1024;
 /// Below this much text, garbage is left alone.
 const WORTH_COMPACTING: u64 = 1024 * 1024;
+/// Below this much, so are the states of logs that have grown since.
+const PILED_UP: u64 = 32 * 1024 * 1024;
 
 /// See [`Corpus::refresh`].
 pub(super) fn refresh(
@@ -38,10 +40,11 @@ pub(super) fn refresh(
     {
         return Ok(old.showing(&plan.shown()));
     }
-    fs::create_dir_all(cache).map_err(|error| Error::io(cache, error))?;
-    let Some(_lock) = lock(cache, effort.busy, old.is_some())? else {
-        let old = old.expect("without an old corpus the lock is waited for");
-        return Ok(old.showing(&plan.shown()));
+    make(cache).map_err(|error| Error::io(cache, error))?;
+    let _lock = match (lock(cache, effort.busy)?, old) {
+        (Some(lock), _) => lock,
+        (None, Some(old)) => return Ok(old.showing(&plan.shown())),
+        (None, None) => lock(cache, Busy::Wait)?.expect("a lock that is waited for is got"),
     };
     // Another builder may have done it all while the lock was waited for.
     let old = Corpus::open(cache);
@@ -68,17 +71,28 @@ pub(super) fn refresh(
     }
 }
 
+/// Makes the cache directory, for its owner only: what is in it was said in private.
+fn make(cache: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(cache)
+}
+
 /// Takes the builder's lock; `None` where another has it and `busy` says not to wait.
-fn lock(cache: &Path, busy: Busy, has_old: bool) -> Result<Option<File>> {
+fn lock(cache: &Path, busy: Busy) -> Result<Option<File>> {
     let path = cache.join("lock");
     let file = File::create(&path).map_err(|error| Error::io(&path, error))?;
     match file.try_lock() {
         Ok(()) => return Ok(Some(file)),
-        Err(TryLockError::WouldBlock) if has_old && busy == Busy::TakeLast => return Ok(None),
+        Err(TryLockError::WouldBlock) if busy == Busy::TakeLast => return Ok(None),
         Err(_) => {}
     }
-    file.lock().map_err(|error| Error::io(&path, error))?;
-    Ok(Some(file))
+    match file.lock() {
+        // Without locks two builders may spoil each other's packs, which is then found out.
+        Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(Error::io(&path, error)),
+        _ => Ok(Some(file)),
+    }
 }
 
 /// One build, under the lock.
@@ -122,9 +136,12 @@ impl Build<'_> {
         Ok(Some(corpus))
     }
 
-    /// Opens the packs: the old ones to go on with, or new ones where those are half garbage.
+    /// Opens the packs: the old ones to go on with, or new ones where those are half
+    /// garbage; `None` where the old ones are of no use.
     fn store(&self) -> Result<Option<(Store, bool)>> {
         let (appender, catalogue, is_new) = match self.old {
+            // Owners are numbered anew long before the numbers run out.
+            Some(old) if old.catalogue.next_owner > u32::MAX / 2 => return Ok(None),
             Some(old) if !self.is_wasteful(&old.catalogue) => {
                 let old = &old.catalogue;
                 let Ok(appender) = Appender::resume(self.cache, old.generation, old.lengths) else {
@@ -146,13 +163,15 @@ impl Build<'_> {
         Ok(Some((Store::new(appender, catalogue), is_new)))
     }
 
-    /// Tells whether more than half of the text in a pack belongs to no log.
+    /// Tells whether more than half of the text in a pack belongs to no log, or old
+    /// states have piled up.
     fn is_wasteful(&self, old: &Catalogue) -> bool {
         let live = old.live();
-        [0, 1]
-            .iter()
-            .any(|&part| old.written[part] > WORTH_COMPACTING && live[part] < old.written[part] / 2)
-            || old.next_owner > u32::MAX / 2
+        let is_garbage = |part: usize| {
+            old.written[part] > WORTH_COMPACTING && live[part] < old.written[part] / 2
+        };
+        let states: u64 = old.logs.iter().map(|log| log.state.1).sum();
+        is_garbage(0) || is_garbage(1) || old.lengths[Pack::States.number()] > 4 * states + PILED_UP
     }
 
     /// Returns how many bytes a log will cost, for the progress only.

@@ -53,7 +53,7 @@ pub(super) struct Outcome {
 pub(super) struct Reader {
     buffer: Vec<u8>,
     messages: Vec<Message>,
-    /// How many bytes of logs were read, for the curious.
+    /// How many bytes of logs were read, for the progress.
     pub(super) bytes: u64,
 }
 
