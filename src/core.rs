@@ -15,7 +15,9 @@ pub mod layout;
 pub mod link;
 pub mod log;
 pub mod memory;
+pub mod query;
 pub mod sandbox;
+pub mod search;
 pub mod store;
 pub mod text;
 
