@@ -211,7 +211,11 @@ mod tests {
     fn shown(text: &str) -> Vec<String> {
         let atoms = parse(text).atoms;
         let atoms = atoms.iter().map(|atom| {
-            let not = if atom.sense == Sense::Unwanted { "not " } else { "" };
+            let not = if atom.sense == Sense::Unwanted {
+                "not "
+            } else {
+                ""
+            };
             let kept = if atom.case == Case::Kept { " kept" } else { "" };
             format!("{not}{:?} {}{kept}", atom.form, atom.text)
         });
@@ -223,12 +227,24 @@ mod tests {
         for (text, expected) in [
             ("auth flow", &["Fuzzy auth", "Fuzzy flow"][..]),
             ("\"auth flow\" x", &["Exact auth flow", "Fuzzy x"]),
-            ("'auth ^start end$", &["Word auth", "Start start", "End end"]),
+            (
+                "'auth ^start end$",
+                &["Word auth", "Start start", "End end"],
+            ),
             ("^whole$", &["Line whole"]),
-            ("!no !\"no way\" !'word", &["not Exact no", "not Exact no way", "not Word word"]),
+            (
+                "!no !\"no way\" !'word",
+                &["not Exact no", "not Exact no way", "not Word word"],
+            ),
             ("Auth auth", &["Fuzzy Auth kept", "Fuzzy auth"]),
-            ("std::io http://x a:b", &["Fuzzy std::io", "Fuzzy http://x", "Fuzzy a:b"]),
-            ("don't $5 a^b !", &["Fuzzy don't", "Fuzzy $5", "Fuzzy a^b", "Fuzzy !"]),
+            (
+                "std::io http://x a:b",
+                &["Fuzzy std::io", "Fuzzy http://x", "Fuzzy a:b"],
+            ),
+            (
+                "don't $5 a^b !",
+                &["Fuzzy don't", "Fuzzy $5", "Fuzzy a^b", "Fuzzy !"],
+            ),
             ("ÉCOLE 数据库", &["Fuzzy ÉCOLE kept", "Fuzzy 数据库"]),
             ("  \t ", &[]),
             ("\"\" ''", &["Word '"]),
@@ -259,12 +275,20 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_named_where_it_stands() {
         for (text, at, reason) in [
-            ("x role:boss", "boss", "role: is one of user, assistant, system, tool"),
+            (
+                "x role:boss",
+                "boss",
+                "role: is one of user, assistant, system, tool",
+            ),
             ("agent:", "agent:", "agent: needs one of claude-code, codex"),
             ("in:attic x", "attic", "in: is one of memories, logs, tools"),
             ("since:soon", "soon", "since: is a day such as 2026-01-31"),
             ("since:2026-02-30", "2026-02-30", "since: is a day such as"),
-            ("a \"open phrase", "\"open phrase", "the quotation has no end"),
+            (
+                "a \"open phrase",
+                "\"open phrase",
+                "the quotation has no end",
+            ),
             ("!role:user", "!role:user", "role: cannot be turned around"),
         ] {
             let wrong = Query::parse(text, &noon()).expect_err(text);
@@ -275,9 +299,24 @@ mod tests {
 
     #[test]
     fn a_sentence_is_taken_as_words_whatever_marks_it_holds() {
-        let query = Query::of_prose("What's \"the plan\" for !x ^y in: role:boss role:user \"", &noon());
+        let query = Query::of_prose(
+            "What's \"the plan\" for !x ^y in: role:boss role:user \"",
+            &noon(),
+        );
         let texts: Vec<&str> = query.atoms.iter().map(|atom| atom.text.as_str()).collect();
-        assert_eq!(texts, ["What's", "the plan", "for", "!x", "^y", "in:", "role:boss", "\""]);
+        assert_eq!(
+            texts,
+            [
+                "What's",
+                "the plan",
+                "for",
+                "!x",
+                "^y",
+                "in:",
+                "role:boss",
+                "\""
+            ]
+        );
         assert_eq!(query.atoms[1].form, Form::Exact);
         assert_eq!(query.filters.roles, [Role::User]);
     }
@@ -298,7 +337,11 @@ mod tests {
             ("\"a b\"", "\"a bc\"", true),
             ("^a", "^ab", false),
         ] {
-            assert_eq!(parse(later).narrows(&parse(earlier)), narrows, "{earlier} → {later}");
+            assert_eq!(
+                parse(later).narrows(&parse(earlier)),
+                narrows,
+                "{earlier} → {later}"
+            );
         }
     }
 
@@ -306,7 +349,10 @@ mod tests {
     fn a_megabyte_is_read_in_one_go() {
         let long = "a \u{202e}!\u{0}^".repeat(150_000);
         assert!(parse(&long).atoms.len() > 100_000);
-        assert_eq!(Query::of_prose(&"\"".repeat(1_000_001), &noon()).filters, Filters::default());
+        assert_eq!(
+            Query::of_prose(&"\"".repeat(1_000_001), &noon()).filters,
+            Filters::default()
+        );
     }
 
     proptest! {

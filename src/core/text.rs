@@ -51,7 +51,26 @@ pub fn words(text: &str) -> Words<'_> {
     }
 }
 
-/// Returns the word in lower case, as it is compared.
+/// Returns the word that the character at byte `at` belongs to, if it belongs to one.
+pub fn word_at(text: &str, at: usize) -> Option<Word<'_>> {
+    let first = text.get(at..)?.chars().next()?;
+    let mut start = at;
+    if !stands_alone(first) {
+        for (before, char) in text[..at].char_indices().rev() {
+            if !char.is_alphanumeric() || stands_alone(char) {
+                break;
+            }
+            start = before;
+        }
+    }
+    let word = words(&text[start..]).next()?;
+    (start + word.at <= at).then_some(Word {
+        at: start + word.at,
+        ..word
+    })
+}
+
+/// Returns the word in lower case and without accents, as it is compared.
 pub fn fold(word: &str) -> Cow<'_, str> {
     if word
         .bytes()
@@ -59,7 +78,8 @@ pub fn fold(word: &str) -> Cow<'_, str> {
     {
         Cow::Borrowed(word)
     } else {
-        Cow::Owned(word.chars().flat_map(char::to_lowercase).collect())
+        let lower = word.chars().flat_map(char::to_lowercase);
+        Cow::Owned(lower.map(nucleo_matcher::chars::normalize).collect())
     }
 }
 
@@ -390,13 +410,28 @@ mod tests {
     }
 
     #[test]
-    fn case_is_folded_beyond_ascii() {
-        assert_eq!(fold("GRÖSSE"), "grösse");
+    fn case_and_accents_are_folded_beyond_ascii() {
+        assert_eq!(fold("GRÖSSE"), "grosse");
+        assert_eq!(fold("ДАННЫЕ"), "данные");
         assert_eq!(fold("HTTP2"), "http2");
         assert_eq!(
             words("ÜBER").next().map(|word| word.term()),
-            Some(Term::of("über"))
+            Some(Term::of("uber"))
         );
+    }
+
+    #[test]
+    fn every_character_of_a_word_finds_it() {
+        let text = "a über—v2数 x";
+        let at = |at| word_at(text, at).map(|word| (word.at, word.text));
+        assert_eq!(at(0), Some((0, "a")));
+        assert_eq!(at(1), None);
+        assert_eq!(at(2), Some((2, "über")));
+        assert_eq!(at(3), None);
+        assert_eq!(at(5), Some((2, "über")));
+        assert_eq!(at(11), Some((10, "v2")));
+        assert_eq!(at(12), Some((12, "数")));
+        assert_eq!(at(99), None);
     }
 
     #[test]

@@ -18,7 +18,11 @@ pub struct Completion {
 /// Returns the filters and values that the word before `cursor` can become.
 ///
 /// `known` gives the values of filters that take any text: types, stores, projects.
-pub fn complete(query: &str, cursor: usize, known: &dyn Fn(Filter) -> Vec<String>) -> Vec<Completion> {
+pub fn complete(
+    query: &str,
+    cursor: usize,
+    known: &dyn Fn(Filter) -> Vec<String>,
+) -> Vec<Completion> {
     let Some(typed) = query.get(..cursor) else {
         return Vec::new();
     };
@@ -67,7 +71,10 @@ mod tests {
             _ => Vec::new(),
         };
         let found = complete(query, query.len(), &known);
-        found.into_iter().map(|completion| completion.text).collect()
+        found
+            .into_iter()
+            .map(|completion| completion.text)
+            .collect()
     }
 
     #[test]

@@ -142,10 +142,18 @@ impl Filters {
     pub(super) fn add(&mut self, filter: Filter, value: &str, now: &Zoned) -> Result<(), String> {
         let known = || {
             let verb = if value.is_empty() { "needs" } else { "is" };
-            format!("{}: {verb} one of {}", filter.name(), filter.values().join(", "))
+            format!(
+                "{}: {verb} one of {}",
+                filter.name(),
+                filter.values().join(", ")
+            )
         };
         let text = || match value {
-            "" => Err(format!("{}: needs a value, {}", filter.name(), filter.meaning())),
+            "" => Err(format!(
+                "{}: needs a value, {}",
+                filter.name(),
+                filter.meaning()
+            )),
             value => Ok(value.to_owned()),
         };
         match filter {
@@ -177,8 +185,12 @@ impl Filters {
 
     /// Tells whether the time is within the bounds; an unknown time is in no bounds.
     pub fn allows_time(&self, time: Option<i64>) -> bool {
-        let since = self.since.is_none_or(|since| time.is_some_and(|time| time >= since));
-        let before = self.before.is_none_or(|before| time.is_some_and(|time| time < before));
+        let since = self
+            .since
+            .is_none_or(|since| time.is_some_and(|time| time >= since));
+        let before = self
+            .before
+            .is_none_or(|before| time.is_some_and(|time| time < before));
         since && before
     }
 
@@ -245,7 +257,16 @@ mod tests {
         ] {
             assert_eq!(time(Filter::Since, value, &noon()), Ok(expected), "{value}");
         }
-        for value in ["", "d", "-3d", "3", "3x", "99999999999999999999d", "9223372036854775807y", "数"] {
+        for value in [
+            "",
+            "d",
+            "-3d",
+            "3",
+            "3x",
+            "99999999999999999999d",
+            "9223372036854775807y",
+            "数",
+        ] {
             assert!(time(Filter::Since, value, &noon()).is_err(), "{value}");
         }
     }
