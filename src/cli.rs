@@ -8,11 +8,14 @@ pub mod args;
 mod change;
 mod completions;
 mod context;
+mod find;
+mod gather;
 mod history;
 mod index;
 mod list;
 mod print;
 mod read;
+mod recall;
 mod select;
 mod stores;
 mod undo;
@@ -120,6 +123,8 @@ fn dispatch(verb: &Verb, world: &World, printer: &mut Printer) -> Ended {
         Verb::Undo(args) => undo::undo(args, world, printer),
         Verb::Redo(args) => undo::redo(args, world, printer),
         Verb::Restore(args) => undo::restore(args, world, printer),
+        Verb::Recall(args) => recall::run(args, world, printer),
+        Verb::Find(args) => find::run(args, world, printer),
         Verb::Completions(args) => completions::run(args, printer),
         Verb::Man => completions::man(printer),
     }

@@ -3,7 +3,7 @@
 use std::env;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use directories::{BaseDirs, ProjectDirs};
 
@@ -14,6 +14,8 @@ use crate::core::change::{Author, Moment};
 use crate::core::config::{Settings, Warning};
 use crate::core::discover::{Reach, Surroundings};
 use crate::core::history::History;
+use crate::core::log::{LogFile, Places, locate};
+use crate::core::store::Store;
 
 /// What the core is told of the outside world.
 #[derive(Debug)]
@@ -22,7 +24,10 @@ pub(super) struct World {
     pub(super) settings: Settings,
     pub(super) warnings: Vec<Warning>,
     pub(super) history: History,
+    pub(super) now: jiff::Zoned,
     pub(super) moment: Moment,
+    /// Where what can be made again is kept.
+    pub(super) cache: PathBuf,
     pub(super) common: Common,
 }
 
@@ -58,10 +63,12 @@ impl World {
             settings,
             warnings,
             history: history(dirs.data_dir().join("history")),
+            cache: dirs.cache_dir().to_owned(),
             moment: Moment {
                 time: now.timestamp(),
                 today: now.date(),
             },
+            now,
             common: common.clone(),
         })
     }
@@ -71,6 +78,73 @@ impl World {
             who: self.settings.author.clone(),
             door: "cli".to_owned(),
         }
+    }
+
+    /// Where agents keep their logs here.
+    pub(super) fn places(&self) -> Places {
+        let set = |variable: &str| {
+            let value = env::var_os(variable).filter(|value| !value.is_empty());
+            value.map(PathBuf::from)
+        };
+        let mut places = Places::of_home(&self.around.home);
+        if set("CLAUDE_CONFIG_DIR").is_some() {
+            places.claude = vec![self.around.claude.clone()];
+        } else if let Some(config) = set("XDG_CONFIG_HOME") {
+            places.claude.push(config.join("claude"));
+        }
+        places.codex = vec![self.around.codex.clone()];
+        // The variable names the home that `.gemini` is in, but people point it at that.
+        places.gemini = vec![
+            self.around.gemini.clone(),
+            self.around.gemini.join(".gemini"),
+        ];
+        if let Some(home) = set("COPILOT_HOME") {
+            places.copilot = vec![home];
+        }
+        if let Some(data) = set("XDG_DATA_HOME") {
+            places.opencode.push(data.join("opencode"));
+        }
+        places.opencode_databases.extend(set("OPENCODE_DB"));
+        places.projects = vec![self.project().to_owned()];
+        places
+    }
+
+    /// The logs of the stores that were asked for; without `--store`, all that can be found.
+    ///
+    /// Which of these belong to the project is known once they have been read: see
+    /// [`World::is_of_project`].
+    pub(super) fn logs(&self, stores: &[Store]) -> Vec<LogFile> {
+        let roots = stores.iter().map(|store| store.root().path().to_owned());
+        let places = match self.common.store.as_slice() {
+            [] => Places {
+                stores: roots.collect(),
+                ..self.places()
+            },
+            _ => Places {
+                stores: roots.collect(),
+                ..Places::default()
+            },
+        };
+        let mut logs = locate(&places);
+        let mut seen = std::collections::HashSet::new();
+        logs.retain(|log| seen.insert((log.path.clone(), log.id.clone())));
+        logs
+    }
+
+    /// Whether a log that was made in this directory, or lies in it, is to be looked at.
+    pub(super) fn is_of_project(&self, cwd: Option<&str>, path: &Path) -> bool {
+        let project = self.project();
+        self.common.all
+            || !self.common.store.is_empty()
+            || cwd.is_some_and(|cwd| Path::new(cwd).starts_with(project))
+            || path.starts_with(project)
+    }
+
+    /// The git root above the working directory, or that directory.
+    fn project(&self) -> &Path {
+        let cwd = &self.around.cwd;
+        let root = cwd.ancestors().find(|folder| folder.join(".git").exists());
+        root.unwrap_or(cwd)
     }
 
     pub(super) fn reach(&self) -> Reach {

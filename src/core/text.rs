@@ -54,6 +54,9 @@ pub fn words(text: &str) -> Words<'_> {
 /// Returns the word that the character at byte `at` belongs to, if it belongs to one.
 pub fn word_at(text: &str, at: usize) -> Option<Word<'_>> {
     let first = text.get(at..)?.chars().next()?;
+    if !first.is_alphanumeric() {
+        return None;
+    }
     let mut start = at;
     if !stands_alone(first) {
         for (before, char) in text[..at].char_indices().rev() {
@@ -64,10 +67,23 @@ pub fn word_at(text: &str, at: usize) -> Option<Word<'_>> {
         }
     }
     let word = words(&text[start..]).next()?;
-    (start + word.at <= at).then_some(Word {
-        at: start + word.at,
-        ..word
-    })
+    Some(Word { at: start, ..word })
+}
+
+/// Returns where the next character beyond ASCII is, from byte `from` on.
+pub fn next_wide(text: &str, from: usize) -> Option<usize> {
+    let bytes = text.as_bytes().get(from..)?;
+    let mut eights = bytes.chunks_exact(8);
+    let plain = eights
+        .by_ref()
+        .take_while(|eight| {
+            let eight = eight.first_chunk().map_or(0, |x| u64::from_le_bytes(*x));
+            eight & each(0x80) == 0
+        })
+        .count();
+    let near = &bytes[8 * plain..];
+    let wide = near.iter().position(|byte| !byte.is_ascii())?;
+    Some(from + 8 * plain + wide)
 }
 
 /// Returns the word in lower case and without accents, as it is compared.
@@ -418,6 +434,15 @@ mod tests {
             words("ÜBER").next().map(|word| word.term()),
             Some(Term::of("uber"))
         );
+    }
+
+    #[test]
+    fn characters_beyond_ascii_are_found_one_after_another() {
+        let text = "plain words of ascii — and then é";
+        assert_eq!(next_wide(text, 0), Some(21));
+        assert_eq!(next_wide(text, 24), Some(34));
+        assert_eq!(next_wide(text, 36), None);
+        assert_eq!(next_wide(text, 99), None);
     }
 
     #[test]

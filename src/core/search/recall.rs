@@ -1,0 +1,474 @@
+//! Recall: the lines of memories and the messages that answer a question, best first.
+//!
+//! A query of one word, or one phrase in quotation marks, is answered with exactly the
+//! lines that hold it, in any case. Any other is ranked, see [`super::score`]. Curated
+//! memories go before messages of equal score, and both are represented.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use regex::bytes::Regex;
+
+use super::exact::{self, Held};
+use super::lane::At;
+use super::needle::{Needles, literal};
+use super::ranked::{Holder, Ranked, Sighted};
+use super::{Hit, Library, Source, allowed_logs, allows_sheet, snippet};
+use crate::core::corpus::{Corpus, Message, Part};
+use crate::core::query::{Filters, Place, Query};
+use crate::core::text::words;
+
+/// Where to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scope {
+    /// In memories and logs.
+    #[default]
+    All,
+    /// In memories only.
+    Detail,
+    /// In logs only.
+    Messages,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// The query.
+    pub query: &'a Query,
+    /// Where to look.
+    pub scope: Scope,
+    /// How many hits are wanted.
+    pub limit: usize,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Answer {
+    /// How many lines and messages have what was asked for.
+    pub total: usize,
+    /// The best of them.
+    pub hits: Vec<Hit>,
+}
+
+/// Answers a query.
+pub fn recall(library: Library<'_>, ask: Ask<'_>) -> Answer {
+    let search = Search::new(library, ask);
+    match alone(ask.query) {
+        Some(text) => search.exact(&text),
+        None => search.ranked(),
+    }
+}
+
+/// Returns the one word or phrase that a query is made of.
+fn alone(query: &Query) -> Option<String> {
+    let [atom] = query.atoms.as_slice() else {
+        return None;
+    };
+    let text = atom.text.as_str();
+    match atom.form {
+        crate::core::query::Form::Exact => Some(text.to_owned()),
+        // A question mark or a full stop belongs to the sentence, not to the word.
+        _ => {
+            let bare = text.trim_end_matches(['?', '!', '.', ',', ';', ':']);
+            Some(if bare.is_empty() { text } else { bare }.to_owned())
+        }
+    }
+}
+
+struct Search<'a> {
+    library: Library<'a>,
+    ask: Ask<'a>,
+    filters: &'a Filters,
+    /// The sheets that may have hits.
+    sheets: Vec<usize>,
+    /// Which logs may have hits.
+    logs: Vec<bool>,
+}
+
+/// A hit that has not been written down yet.
+#[derive(Debug, Clone, Copy)]
+struct Draft {
+    tier: bool,
+    score: f32,
+    source: Source,
+    holder: Holder,
+    at: At,
+    line: u64,
+    offset: usize,
+}
+
+impl<'a> Search<'a> {
+    fn new(library: Library<'a>, ask: Ask<'a>) -> Self {
+        let filters = &ask.query.filters;
+        let all = library.shelf.sheets.iter().enumerate();
+        let sheets = all.filter(|(_, sheet)| {
+            ask.scope != Scope::Messages && !sheet.is_always_known() && allows_sheet(filters, sheet)
+        });
+        Self {
+            library,
+            ask,
+            filters,
+            sheets: sheets.map(|(number, _)| number).collect(),
+            logs: allowed_logs(filters, library),
+        }
+    }
+
+    /// Returns the logs, if they are to be looked in.
+    fn corpus(&self) -> Option<&'a Corpus> {
+        let is_wanted = self.ask.scope != Scope::Detail
+            && (self.filters.wants(Place::Logs) || self.filters.wants(Place::Tools));
+        self.library.corpus.filter(|_| is_wanted)
+    }
+
+    /// Returns the parts of the logs to look in, those in the second list only if the
+    /// first did not give enough.
+    fn parts(&self) -> (Vec<Part>, Vec<Part>) {
+        let filters = self.filters;
+        match (filters.wants(Place::Logs), filters.wants(Place::Tools)) {
+            (true, true) => (Part::ALL.to_vec(), Vec::new()),
+            (true, false) if filters.places.is_empty() => (vec![Part::Words], vec![Part::Tools]),
+            (true, false) => (vec![Part::Words], Vec::new()),
+            (false, true) => (vec![Part::Tools], Vec::new()),
+            (false, false) => (Vec::new(), Vec::new()),
+        }
+    }
+
+    fn exact(&self, text: &str) -> Answer {
+        let Some(literal) = literal(text) else {
+            return Answer::default();
+        };
+        let mut drafts: Vec<Draft> = exact::in_sheets(self.library, &literal, &self.sheets)
+            .into_iter()
+            .map(|held| self.held(held, Holder::Sheet(held.at.0), held.at.1 as u64))
+            .collect();
+        if let Some(corpus) = self.corpus() {
+            let (first, then) = self.parts();
+            for part in first {
+                drafts.extend(self.held_in_logs(corpus, &literal, part));
+            }
+            for part in then {
+                if drafts.len() < self.ask.limit {
+                    drafts.extend(self.held_in_logs(corpus, &literal, part));
+                }
+            }
+        }
+        drafts.sort_by_key(|draft| (Reverse(draft.tier), draft.source));
+        self.finish(drafts, &|_, _| true, Some(&literal))
+    }
+
+    fn held(&self, held: Held, holder: Holder, line: u64) -> Draft {
+        Draft {
+            tier: held.is_whole,
+            score: if held.is_whole { 2.0 } else { 1.0 },
+            source: match holder {
+                Holder::Sheet(_) => Source::Detail,
+                Holder::Log(..) => Source::Messages,
+            },
+            holder,
+            at: held.at,
+            line,
+            offset: held.offset,
+        }
+    }
+
+    fn held_in_logs(&self, corpus: &Corpus, literal: &Regex, part: Part) -> Vec<Draft> {
+        let held = exact::in_logs(corpus, literal, part).into_iter();
+        let drafts = held.filter_map(|held| {
+            let message = message(corpus, part, held.at)?;
+            let holder = Holder::Log(message.log, part);
+            self.allows(&message)
+                .then(|| self.held(held, holder, message.line))
+        });
+        drafts.collect()
+    }
+
+    fn allows(&self, message: &Message<'_>) -> bool {
+        self.logs.get(message.log).copied().unwrap_or(false)
+            && self.filters.allows_role(message.role)
+            && self.filters.allows_time(message.time)
+    }
+
+    fn ranked(&self) -> Answer {
+        let needles = Needles::of(self.ask.query);
+        if needles.is_empty() {
+            return Answer::default();
+        }
+        let corpus = self.corpus();
+        let (first, then) = match corpus {
+            Some(_) => self.parts(),
+            None => Default::default(),
+        };
+        let mut ranked: Vec<Ranked> = Vec::new();
+        let mut total = 0;
+        let mut look = |sheets: &[usize], part: Option<Part>, ranked: &mut Vec<Ranked>| {
+            let sighted = Sighted::look(self.library, &needles, (sheets, part));
+            total += sighted.count();
+            ranked.extend(sighted.rank(corpus, &|ranked| self.is_wanted(ranked)));
+        };
+        let mut sheets = self.sheets.as_slice();
+        if first.is_empty() {
+            look(sheets, None, &mut ranked);
+        }
+        for part in first {
+            look(sheets, Some(part), &mut ranked);
+            sheets = &[];
+        }
+        for part in then {
+            if ranked.is_empty() {
+                look(&[], Some(part), &mut ranked);
+            }
+        }
+        let mut drafts = self.best(&ranked);
+        let sentence = sentence(self.ask.query);
+        for draft in &mut drafts {
+            let text = self.text(draft);
+            let said = sentence
+                .as_ref()
+                .and_then(|sentence| exact::first(sentence, text));
+            draft.tier = said.is_some_and(|(_, is_whole)| is_whole);
+            draft.offset = said.map_or_else(|| first_needle(&needles, text), |(at, _)| at);
+        }
+        drafts.sort_by(|a, b| {
+            let rank = |draft: &Draft| {
+                (
+                    Reverse(draft.tier),
+                    Reverse(OrderedScore(draft.score)),
+                    draft.source,
+                )
+            };
+            rank(a).cmp(&rank(b))
+        });
+        let mut answer = self.finish(drafts, &|_, text| needles.has_phrases(text), None);
+        answer.total = total.max(answer.hits.len());
+        answer
+    }
+
+    fn is_wanted(&self, ranked: &Ranked) -> bool {
+        match ranked.holder {
+            Holder::Sheet(_) => true,
+            Holder::Log(_, part) => {
+                // Without filters there is nothing to look at the message for.
+                let is_plain = self.filters.roles.is_empty()
+                    && self.filters.since.is_none()
+                    && self.filters.before.is_none();
+                let Holder::Log(log, _) = ranked.holder else {
+                    return true;
+                };
+                self.logs.get(log).copied().unwrap_or(false)
+                    && (is_plain
+                        || self
+                            .library
+                            .corpus
+                            .and_then(|corpus| message(corpus, part, ranked.at))
+                            .is_some_and(|message| self.allows(&message)))
+            }
+        }
+    }
+
+    /// Returns the best of each source, more than enough of them.
+    fn best(&self, ranked: &[Ranked]) -> Vec<Draft> {
+        let enough = 200 + self.ask.limit.saturating_mul(20);
+        let mut drafts = Vec::new();
+        for source in [Source::Detail, Source::Messages] {
+            let of_source = |ranked: &&Ranked| {
+                matches!(ranked.holder, Holder::Sheet(_)) == (source == Source::Detail)
+            };
+            let mut mine: Vec<&Ranked> = ranked.iter().filter(of_source).collect();
+            let by_score = |a: &&Ranked, b: &&Ranked| {
+                OrderedScore(b.score)
+                    .cmp(&OrderedScore(a.score))
+                    .then(a.at.cmp(&b.at))
+            };
+            if mine.len() > enough {
+                mine.select_nth_unstable_by(enough, by_score);
+                mine.truncate(enough);
+            }
+            mine.sort_by(by_score);
+            drafts.extend(mine.into_iter().filter_map(|ranked| {
+                let line = match ranked.holder {
+                    Holder::Sheet(_) => ranked.at.1 as u64,
+                    Holder::Log(_, part) => message(self.library.corpus?, part, ranked.at)?.line,
+                };
+                Some(Draft {
+                    tier: false,
+                    score: ranked.score,
+                    source,
+                    holder: ranked.holder,
+                    at: ranked.at,
+                    line,
+                    offset: 0,
+                })
+            }));
+        }
+        drafts
+    }
+
+    /// Returns the text that a draft means.
+    fn text(&self, draft: &Draft) -> &'a str {
+        match draft.holder {
+            Holder::Sheet(number) => {
+                let sheet = &self.library.shelf.sheets[number];
+                let line = sheet.lines().find(|(line, _)| *line == draft.at.1);
+                line.map_or("", |(_, span)| &sheet.text[span])
+            }
+            Holder::Log(_, part) => {
+                let corpus = self.library.corpus;
+                let message = corpus.and_then(|corpus| message(corpus, part, draft.at));
+                message.map_or("", |message| message.text)
+            }
+        }
+    }
+
+    /// Sorts what is equal by path and line, takes doubles out, gives each source its slot
+    /// and writes the hits down.
+    fn finish(
+        &self,
+        drafts: Vec<Draft>,
+        is_wanted: &dyn Fn(&Draft, &str) -> bool,
+        counted: Option<&Regex>,
+    ) -> Answer {
+        let _ = counted;
+        let paths = self.paths(&drafts);
+        let mut drafts = drafts;
+        drafts.sort_by(|a, b| {
+            let rank = |draft: &Draft| {
+                (
+                    Reverse(draft.tier),
+                    Reverse(OrderedScore(draft.score)),
+                    draft.source,
+                )
+            };
+            let place = |draft: &Draft| (paths.get(&key(draft.holder)), draft.line);
+            rank(a).cmp(&rank(b)).then_with(|| place(a).cmp(&place(b)))
+        });
+        let mut seen = HashSet::new();
+        let mut ids = HashSet::new();
+        let mut hits: Vec<Draft> = Vec::new();
+        for draft in drafts {
+            let is_copy = match (draft.holder, self.library.corpus) {
+                (Holder::Log(_, part), Some(corpus)) => message(corpus, part, draft.at)
+                    .and_then(|message| Some((message.id?, message.kind, message.text.len())))
+                    .is_some_and(|(id, kind, length)| !ids.insert((id, kind, length))),
+                _ => false,
+            };
+            if !is_copy
+                && seen.insert((key(draft.holder), draft.line))
+                && is_wanted(&draft, self.text(&draft))
+            {
+                hits.push(draft);
+            }
+        }
+        let total = hits.len();
+        Answer {
+            total,
+            hits: self
+                .slots(hits)
+                .iter()
+                .filter_map(|draft| self.written(draft))
+                .collect(),
+        }
+    }
+
+    /// Returns the path that each holder is sorted by.
+    fn paths(&self, drafts: &[Draft]) -> std::collections::HashMap<(bool, usize), String> {
+        let mut paths = std::collections::HashMap::new();
+        for draft in drafts {
+            paths
+                .entry(key(draft.holder))
+                .or_insert_with(|| match draft.holder {
+                    Holder::Sheet(number) => {
+                        let sheet = &self.library.shelf.sheets[number];
+                        format!("{}\0{}", sheet.store, sheet.memory.path)
+                    }
+                    Holder::Log(log, _) => {
+                        let log = self.library.corpus.and_then(|corpus| corpus.log(log));
+                        log.map_or_else(String::new, |log| log.path().display().to_string())
+                    }
+                });
+        }
+        paths
+    }
+
+    /// Returns the first hits, with at least one of each source that has any.
+    fn slots(&self, hits: Vec<Draft>) -> Vec<Draft> {
+        let limit = self.ask.limit;
+        let mut best: Vec<Draft> = hits.iter().take(limit).copied().collect();
+        if limit < 2 {
+            return best;
+        }
+        for source in [Source::Detail, Source::Messages] {
+            if best.iter().any(|draft| draft.source == source) {
+                continue;
+            }
+            if let Some(first) = hits.iter().find(|draft| draft.source == source) {
+                best.pop();
+                best.push(*first);
+            }
+        }
+        best
+    }
+
+    fn written(&self, draft: &Draft) -> Option<Hit> {
+        let text = (snippet::around(self.text(draft), draft.offset), draft.score);
+        match draft.holder {
+            Holder::Sheet(number) => {
+                let sheet = &self.library.shelf.sheets[number];
+                Some(self.library.line(sheet, draft.at.1, text))
+            }
+            Holder::Log(log, part) => {
+                let corpus = self.library.corpus?;
+                let message = message(corpus, part, draft.at)?;
+                Some(self.library.message(corpus.log(log)?, &message, text))
+            }
+        }
+    }
+}
+
+fn key(holder: Holder) -> (bool, usize) {
+    match holder {
+        Holder::Sheet(number) => (false, number),
+        Holder::Log(log, _) => (true, log),
+    }
+}
+
+fn message(corpus: &Corpus, part: Part, at: At) -> Option<Message<'_>> {
+    corpus.block(part, at.0)?.read()?.message(at.1)
+}
+
+/// Returns the search for a query of several words as one text.
+fn sentence(query: &Query) -> Option<Regex> {
+    let text: Vec<&str> = query.atoms.iter().map(|atom| atom.text.as_str()).collect();
+    let text = text.join(" ");
+    literal(text.trim_end_matches(['?', '!', '.', ' ']))
+}
+
+/// Returns where a text has the first word of the query that it has.
+fn first_needle(needles: &Needles, text: &str) -> usize {
+    let mut places = Vec::new();
+    needles.find(
+        text,
+        Part::Words,
+        &mut crate::core::text::Stems::default(),
+        &mut places,
+    );
+    let _ = words;
+    places.iter().map(|place| place.at).min().unwrap_or(0)
+}
+
+/// A score that can be sorted; none of ours is not a number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct OrderedScore(f32);
+
+impl Eq for OrderedScore {}
+
+impl PartialOrd for OrderedScore {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for OrderedScore {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
