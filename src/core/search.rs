@@ -6,6 +6,7 @@
 //! index.
 
 mod exact;
+pub mod fuzzy;
 mod lane;
 pub mod lesson;
 mod needle;

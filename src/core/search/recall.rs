@@ -5,7 +5,7 @@
 //! memories go before messages of equal score, and both are represented.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use regex::bytes::Regex;
 
@@ -15,8 +15,8 @@ use super::needle::{Needles, literal};
 use super::ranked::{Holder, Ranked, Sighted};
 use super::{Hit, Library, Source, allowed_logs, allows_sheet, snippet};
 use crate::core::corpus::{Corpus, Message, Part};
-use crate::core::query::{Filters, Place, Query};
-use crate::core::text::words;
+use crate::core::query::{Filters, Form, Place, Query};
+use crate::core::text::Stems;
 
 /// Where to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,7 +66,7 @@ fn alone(query: &Query) -> Option<String> {
     };
     let text = atom.text.as_str();
     match atom.form {
-        crate::core::query::Form::Exact => Some(text.to_owned()),
+        Form::Exact => Some(text.to_owned()),
         // A question mark or a full stop belongs to the sentence, not to the word.
         _ => {
             let bare = text.trim_end_matches(['?', '!', '.', ',', ';', ':']);
@@ -152,8 +152,7 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        drafts.sort_by_key(|draft| (Reverse(draft.tier), draft.source));
-        self.finish(drafts, &|_, _| true, Some(&literal))
+        self.finish(drafts, &|_| true)
     }
 
     fn held(&self, held: Held, holder: Holder, line: u64) -> Draft {
@@ -228,41 +227,22 @@ impl<'a> Search<'a> {
             draft.tier = said.is_some_and(|(_, is_whole)| is_whole);
             draft.offset = said.map_or_else(|| first_needle(&needles, text), |(at, _)| at);
         }
-        drafts.sort_by(|a, b| {
-            let rank = |draft: &Draft| {
-                (
-                    Reverse(draft.tier),
-                    Reverse(OrderedScore(draft.score)),
-                    draft.source,
-                )
-            };
-            rank(a).cmp(&rank(b))
-        });
-        let mut answer = self.finish(drafts, &|_, text| needles.has_phrases(text), None);
+        let mut answer = self.finish(drafts, &|text| needles.has_phrases(text));
         answer.total = total.max(answer.hits.len());
         answer
     }
 
     fn is_wanted(&self, ranked: &Ranked) -> bool {
-        match ranked.holder {
-            Holder::Sheet(_) => true,
-            Holder::Log(_, part) => {
-                // Without filters there is nothing to look at the message for.
-                let is_plain = self.filters.roles.is_empty()
-                    && self.filters.since.is_none()
-                    && self.filters.before.is_none();
-                let Holder::Log(log, _) = ranked.holder else {
-                    return true;
-                };
-                self.logs.get(log).copied().unwrap_or(false)
-                    && (is_plain
-                        || self
-                            .library
-                            .corpus
-                            .and_then(|corpus| message(corpus, part, ranked.at))
-                            .is_some_and(|message| self.allows(&message)))
-            }
-        }
+        let Holder::Log(log, part) = ranked.holder else {
+            return true;
+        };
+        let is_allowed = self.logs.get(log).copied().unwrap_or(false);
+        // Without these filters there is nothing to look at the message for.
+        let is_plain = self.filters.roles.is_empty()
+            && self.filters.since.is_none()
+            && self.filters.before.is_none();
+        let read = || message(self.library.corpus?, part, ranked.at);
+        is_allowed && (is_plain || read().is_some_and(|message| self.allows(&message)))
     }
 
     /// Returns the best of each source, more than enough of them.
@@ -321,15 +301,8 @@ impl<'a> Search<'a> {
 
     /// Sorts what is equal by path and line, takes doubles out, gives each source its slot
     /// and writes the hits down.
-    fn finish(
-        &self,
-        drafts: Vec<Draft>,
-        is_wanted: &dyn Fn(&Draft, &str) -> bool,
-        counted: Option<&Regex>,
-    ) -> Answer {
-        let _ = counted;
+    fn finish(&self, mut drafts: Vec<Draft>, is_wanted: &dyn Fn(&str) -> bool) -> Answer {
         let paths = self.paths(&drafts);
-        let mut drafts = drafts;
         drafts.sort_by(|a, b| {
             let rank = |draft: &Draft| {
                 (
@@ -353,7 +326,7 @@ impl<'a> Search<'a> {
             };
             if !is_copy
                 && seen.insert((key(draft.holder), draft.line))
-                && is_wanted(&draft, self.text(&draft))
+                && is_wanted(self.text(&draft))
             {
                 hits.push(draft);
             }
@@ -370,8 +343,8 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the path that each holder is sorted by.
-    fn paths(&self, drafts: &[Draft]) -> std::collections::HashMap<(bool, usize), String> {
-        let mut paths = std::collections::HashMap::new();
+    fn paths(&self, drafts: &[Draft]) -> HashMap<(bool, usize), String> {
+        let mut paths = HashMap::new();
         for draft in drafts {
             paths
                 .entry(key(draft.holder))
@@ -445,13 +418,7 @@ fn sentence(query: &Query) -> Option<Regex> {
 /// Returns where a text has the first word of the query that it has.
 fn first_needle(needles: &Needles, text: &str) -> usize {
     let mut places = Vec::new();
-    needles.find(
-        text,
-        Part::Words,
-        &mut crate::core::text::Stems::default(),
-        &mut places,
-    );
-    let _ = words;
+    needles.find(text, Part::Words, &mut Stems::default(), &mut places);
     places.iter().map(|place| place.at).min().unwrap_or(0)
 }
 
