@@ -22,8 +22,10 @@ pub(super) fn around(text: &str, at: usize) -> String {
             let wanted = text[..at].char_indices().rev().nth(BEFORE - 1);
             let start = wanted.map_or(0, |(start, _)| start);
             // Not in the middle of a word, if a word ends nearby.
-            let blank = text[start..at].find(char::is_whitespace);
-            (blank.map_or(start, |blank| start + blank + 1), DOTS)
+            let mut nearby = text[start..at].char_indices();
+            let blank = nearby.find(|(_, char)| char.is_whitespace());
+            let skipped = blank.map_or(0, |(blank, char)| blank + char.len_utf8());
+            (start + skipped, DOTS)
         }
     };
     let rest = &text[start..];
