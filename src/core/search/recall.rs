@@ -439,3 +439,346 @@ impl Ord for OrderedScore {
         self.0.total_cmp(&other.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use proptest::prelude::*;
+    use tempfile::TempDir;
+
+    use super::super::lane::{Found, seen};
+    use super::super::score::{Rarity, Stretch};
+    use super::super::{Shelf, needle};
+    use super::*;
+    use crate::core::corpus::{Busy, Effort};
+    use crate::core::layout::Layout;
+    use crate::core::log::{self, LogFile, Places};
+    use crate::core::query::noon;
+    use crate::core::store::Store;
+    use crate::core::text::{fold, stem, words};
+
+    const EFFORT: Effort = Effort {
+        threads: 2,
+        busy: Busy::Wait,
+    };
+
+    /// A session store with its log, and a cache.
+    struct House {
+        root: TempDir,
+    }
+
+    impl House {
+        fn new(details: &[(&str, &str)], logs: &[Vec<String>]) -> Self {
+            let root = TempDir::new().expect("a temporary directory");
+            let house = Self { root };
+            for (name, text) in details {
+                house.write(&format!("s0/working-memory/detail/{name}"), text);
+            }
+            for (number, messages) in logs.iter().enumerate() {
+                let line = |(at, text): (usize, &String)| {
+                    let time = 1_700_000_000_000_i64 + 60_000 * at as i64;
+                    let role = if at % 2 == 0 { "user" } else { "assistant" };
+                    serde_json::json!({"type": "message", "id": format!("{number}-{at}"), "timestamp": time,
+                        "message": {"role": role, "content": [{"type": "text", "text": text}]}})
+                    .to_string()
+                };
+                let lines: Vec<String> = messages.iter().enumerate().map(line).collect();
+                house.write(
+                    &format!("s{number}/messages.jsonl"),
+                    &(lines.join("\n") + "\n"),
+                );
+            }
+            house
+        }
+
+        fn write(&self, path: &str, text: &str) {
+            let path = self.path(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+            fs::write(path, text).expect("a file");
+        }
+
+        fn path(&self, path: &str) -> PathBuf {
+            self.root.path().join(path)
+        }
+
+        fn logs(&self) -> Vec<LogFile> {
+            let stores = (0..9).map(|number| self.path(&format!("s{number}")));
+            log::locate(&Places {
+                stores: stores.filter(|path| path.exists()).collect(),
+                ..Places::default()
+            })
+        }
+
+        fn corpus(&self) -> Corpus {
+            Corpus::refresh(&self.path("cache"), &self.logs(), EFFORT, &()).expect("a corpus")
+        }
+
+        fn shelf(&self) -> Shelf {
+            let open = |number: usize| {
+                let path = self.path(&format!("s{number}"));
+                path.exists()
+                    .then(|| Store::open("store", &path, Some(Layout::Session)).expect("a store"))
+            };
+            let stores: Vec<Store> = open(0).into_iter().collect();
+            Shelf::read(&stores).expect("readable")
+        }
+
+        fn ask(&self, query: &str, scope: Scope, limit: usize) -> Answer {
+            let (shelf, corpus) = (self.shelf(), self.corpus());
+            let library = Library {
+                shelf: &shelf,
+                corpus: Some(&corpus),
+            };
+            let query = Query::of_prose(query, &noon());
+            recall(
+                library,
+                Ask {
+                    query: &query,
+                    scope,
+                    limit,
+                },
+            )
+        }
+
+        fn cited(&self, query: &str) -> Vec<String> {
+            let answer = self.ask(query, Scope::All, 50);
+            answer
+                .hits
+                .iter()
+                .map(|hit| hit.citation.to_string())
+                .collect()
+        }
+    }
+
+    fn said(lines: &[&str]) -> Vec<String> {
+        lines.iter().map(|line| (*line).to_owned()).collect()
+    }
+
+    #[test]
+    fn one_word_gives_exactly_the_lines_that_have_it_whole_words_first() {
+        let house = House::new(
+            &[
+                ("b.md", "# B\n\nauthentication\n"),
+                ("a.md", "# Auth\n\nno\nAUTH again auth\n"),
+            ],
+            &[said(&["the auth flow", "nothing", "authentic", "auth?"])],
+        );
+        assert_eq!(
+            house.cited("auth"),
+            [
+                "detail/a.md#L1",
+                "detail/a.md#L4",
+                "messages.jsonl#L1",
+                "messages.jsonl#L4",
+                "detail/b.md#L3",
+                "messages.jsonl#L3"
+            ]
+        );
+        assert_eq!(house.cited("\"auth flow\""), ["messages.jsonl#L1"]);
+        assert_eq!(house.cited("absent"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_source_that_has_hits_gets_a_slot() {
+        let house = House::new(
+            &[("a.md", "retry\nretry\nretry\n")],
+            &[said(&["a retry somewhere", "more"])],
+        );
+        let sources = |limit| -> Vec<Source> {
+            let answer = house.ask("retry", Scope::All, limit);
+            answer.hits.iter().map(|hit| hit.source).collect()
+        };
+        assert_eq!(sources(2), [Source::Detail, Source::Messages]);
+        assert_eq!(sources(1), [Source::Detail]);
+        assert_eq!(sources(0), []);
+        assert_eq!(house.ask("retry", Scope::Messages, 9).hits.len(), 1);
+        assert_eq!(house.ask("retry", Scope::Detail, 9).hits.len(), 3);
+    }
+
+    #[test]
+    fn an_answer_without_the_words_of_its_question_is_found_beside_it() {
+        let mut talk = said(&[
+            "hello",
+            "hi there",
+            "Which database do we deploy to staging?",
+            "Postgres fifteen.",
+        ]);
+        talk.extend((0..30).map(|n| format!("filler number {n} about the weather")));
+        let house = House::new(&[], &[talk]);
+        let cited = house.cited("what database is deployed on staging");
+        assert_eq!(cited[..2], ["messages.jsonl#L3", "messages.jsonl#L4"]);
+    }
+
+    #[test]
+    fn a_memory_goes_before_a_message_that_says_the_same() {
+        let text = "the deploy key is kept in the vault";
+        let house = House::new(&[("a.md", text)], &[said(&[text])]);
+        assert_eq!(house.cited("deploy key")[0], "detail/a.md#L1");
+    }
+
+    #[test]
+    fn a_new_or_edited_file_is_found_at_once() {
+        let house = House::new(&[("a.md", "first\n")], &[said(&["one thing"])]);
+        assert!(house.cited("zebra").is_empty());
+        house.write("s0/working-memory/detail/b.md", "a zebra\n");
+        assert_eq!(house.cited("zebra"), ["detail/b.md#L1"]);
+        house.write("s0/working-memory/detail/b.md", "none\n");
+        assert!(house.cited("zebra").is_empty());
+    }
+
+    #[test]
+    fn filters_hold_in_a_question() {
+        let house = House::new(
+            &[("a.md", "retry policy\n")],
+            &[said(&["retry policy asked", "retry policy answered"])],
+        );
+        assert_eq!(
+            house.cited("retry policy role:assistant"),
+            ["messages.jsonl#L2"]
+        );
+        assert_eq!(house.cited("retry policy in:memories"), ["detail/a.md#L1"]);
+        assert_eq!(
+            house.cited("retry policy agent:codex"),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            house.cited("retry policy before:2020-01-01"),
+            Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn a_spoilt_or_deleted_cache_changes_no_answer() {
+        let talk: Vec<String> = (0..400)
+            .map(|n| format!("message {n} on topic{} and more", n % 7))
+            .collect();
+        let house = House::new(&[], &[talk]);
+        let before = house.ask("message on topic3", Scope::All, 20);
+        fs::remove_dir_all(house.path("cache")).expect("deleted");
+        assert_eq!(house.ask("message on topic3", Scope::All, 20), before);
+        for entry in fs::read_dir(house.path("cache"))
+            .expect("a cache")
+            .flatten()
+        {
+            let mut bytes = fs::read(entry.path()).expect("readable");
+            let middle = bytes.len() / 2;
+            if let Some(byte) = bytes.get_mut(middle) {
+                *byte ^= 0x55;
+            }
+            fs::remove_file(entry.path()).expect("deleted");
+            fs::write(entry.path(), bytes).expect("written");
+        }
+        let _ = house.ask("message on topic3", Scope::All, 20);
+        assert_eq!(house.ask("message on topic3", Scope::All, 20), before);
+    }
+
+    /// Scores every message of every log by reading it all and stemming every word.
+    fn naive(house: &House, query: &str) -> Vec<(PathBuf, u64, f32)> {
+        let parsed = Query::of_prose(query, &noon());
+        let mut wanted: Vec<String> = Vec::new();
+        for word in parsed.atoms.iter().flat_map(|atom| words(&atom.text)) {
+            let word = fold(word.text).into_owned();
+            let is_new = |known: &String| stem(known) != stem(&word);
+            if !needle::is_common(&word) && wanted.iter().all(is_new) {
+                wanted.push(word);
+            }
+        }
+        let corpus = house.corpus();
+        let mut with = vec![0; wanted.len()];
+        let mut logs: Vec<(PathBuf, Vec<u64>, Stretch)> = Vec::new();
+        for (at, log) in house.logs().iter().enumerate() {
+            let transcript = log::read(log).expect("readable");
+            let mut stretch = Stretch::default();
+            let mut lines = Vec::new();
+            for (number, message) in transcript.messages.iter().enumerate() {
+                let borrowed = Message {
+                    log: at,
+                    line: message.line,
+                    role: message.role,
+                    kind: message.kind,
+                    origin: message.origin,
+                    time: message.time,
+                    text: &message.text,
+                    length: message.text.len() as u64,
+                    id: None,
+                    reply: None,
+                    tool: None,
+                    session: None,
+                };
+                stretch.spots.push(seen((0, number), &borrowed));
+                lines.push(message.line);
+                let mut found: Found = Vec::new();
+                for (needle, word) in wanted.iter().enumerate() {
+                    let all: Vec<String> = words(&message.text)
+                        .map(|w| fold(w.text).into_owned())
+                        .collect();
+                    let forms = all.iter().filter(|form| stem(form) == stem(word)).count();
+                    if forms > 0 {
+                        with[needle] += 1;
+                        found.push((needle, forms as u32, all.contains(word)));
+                    }
+                }
+                stretch.count(number, &found);
+            }
+            logs.push((log.path.clone(), lines, stretch));
+        }
+        let bytes = corpus.logs().map(|log| log.text_bytes(Part::Words)).sum();
+        let rarity = Rarity::new(&with, bytes);
+        let mut all = Vec::new();
+        for (path, lines, stretch) in logs {
+            let mut found = Vec::new();
+            rarity.score(&[stretch], &mut found);
+            all.extend(
+                found
+                    .into_iter()
+                    .map(|(score, spot)| (path.clone(), lines[spot.at.1], score)),
+            );
+        }
+        all.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+        all
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn filters_and_literal_search_give_what_reading_everything_gives(
+            logs in proptest::collection::vec(
+                proptest::collection::vec("((retri|deploy|cach|config|happ)(y|ed|ing|es|ation|iness|e)? |[a-z]{2,9} |é[a-z]{3} ){1,12}", 1..60),
+                1..4,
+            ),
+            padding in 0usize..3,
+            query in "((retri|deploy|cach|config|happ)(y|ed|ing|es|ation|e)? ){2,4}",
+        ) {
+            let logs: Vec<Vec<String>> = logs
+                .into_iter()
+                .map(|mut log| {
+                    // Enough for some logs to lie in several blocks.
+                    for text in log.iter_mut().step_by(3) {
+                        text.push_str(&"lorem ipsum ".repeat(padding * 400));
+                    }
+                    log
+                })
+                .collect();
+            let house = House::new(&[], &logs);
+            let mut found: Vec<(PathBuf, u64, f32)> = house
+                .ask(&query, Scope::Messages, 10_000)
+                .hits
+                .into_iter()
+                .map(|hit| {
+                    let session = hit.session.expect("a message has a session");
+                    (house.path(&session).join("messages.jsonl"), hit.line, hit.score)
+                })
+                .collect();
+            found.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+            let expected = naive(&house, &query);
+            prop_assert_eq!(found.len(), expected.len());
+            for (found, expected) in found.iter().zip(&expected) {
+                prop_assert_eq!((&found.0, found.1), (&expected.0, expected.1));
+                prop_assert!((found.2 - expected.2).abs() < 1e-4 * expected.2, "{} {}", found.2, expected.2);
+            }
+        }
+    }
+}
