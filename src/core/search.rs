@@ -10,6 +10,7 @@ pub mod fuzzy;
 mod lane;
 pub mod lesson;
 mod needle;
+mod pages;
 mod ranked;
 pub mod recall;
 mod score;

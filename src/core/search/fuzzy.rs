@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nucleo_matcher::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
+use super::pages::Pages;
 use super::{Hit, Library, Source, allowed_logs, allows_sheet, on_all_cores, snippet};
 use crate::core::corpus::{Corpus, Message, Part};
 use crate::core::query::{Atom, Case, Form, Place, Query, Sense};
@@ -165,6 +166,10 @@ pub fn find(library: Library<'_>, ask: Ask<'_>, last: Option<&Found>, watch: &dy
 
 /// Returns the text of the line that a match means.
 pub fn line(library: Library<'_>, spot: Spot) -> Option<&str> {
+    line_on(&Pages::new(library.corpus), library, spot)
+}
+
+fn line_on<'a>(pages: &Pages<'a>, library: Library<'a>, spot: Spot) -> Option<&'a str> {
     match spot {
         Spot::Title(sheet) => Some(&library.shelf.sheets.get(sheet)?.memory.title),
         Spot::Line(sheet, line) => {
@@ -173,9 +178,7 @@ pub fn line(library: Library<'_>, spot: Spot) -> Option<&str> {
             sheet.text.get(span)
         }
         Spot::Message { offset, .. } => {
-            let text = message(library.corpus?, spot)?
-                .text
-                .get(offset as usize..)?;
+            let text = message(pages, spot)?.text.get(offset as usize..)?;
             text.lines().next()
         }
     }
@@ -204,14 +207,14 @@ pub fn hit(library: Library<'_>, found: &Match) -> Option<Hit> {
         Spot::Title(sheet) => Some(library.line(library.shelf.sheets.get(sheet)?, 1, text)),
         Spot::Line(sheet, line) => Some(library.line(library.shelf.sheets.get(sheet)?, line, text)),
         Spot::Message { .. } => {
-            let corpus = library.corpus?;
-            let message = message(corpus, found.spot)?;
-            Some(library.message(corpus.log(message.log)?, &message, text))
+            let message = message(&Pages::new(library.corpus), found.spot)?;
+            let log = library.corpus?.log(message.log)?;
+            Some(library.message(log, &message, text))
         }
     }
 }
 
-fn message(corpus: &Corpus, spot: Spot) -> Option<Message<'_>> {
+fn message<'a>(pages: &Pages<'a>, spot: Spot) -> Option<Message<'a>> {
     let Spot::Message {
         part,
         block,
@@ -221,10 +224,7 @@ fn message(corpus: &Corpus, spot: Spot) -> Option<Message<'_>> {
     else {
         return None;
     };
-    corpus
-        .block(part, block as usize)?
-        .read()?
-        .message(number as usize)
+    pages.message(part, (block as usize, number as usize))
 }
 
 /// Returns what nucleo ranks by.
@@ -439,14 +439,17 @@ impl<'a> Search<'a> {
     /// Has nucleo rank the most promising lines.
     fn rank(&mut self) {
         keep_best(&mut self.promising);
+        // Neighbours are ranked together, so that few blocks are opened twice.
+        self.promising.sort_unstable_by_key(|(_, spot)| *spot);
         let patterns = patterns(self.ask.query);
         const TOGETHER: usize = 250;
         let chunks: Vec<&[Promising]> = self.promising.chunks(TOGETHER).collect();
         let ranked = on_all_cores(chunks.len(), |at| {
             let mut matcher = Matcher::new(Config::DEFAULT);
+            let pages = Pages::new(self.library.corpus);
             let mut chars = Vec::new();
             let scored = chunks[at].iter().filter_map(|(_, spot)| {
-                let text = line(self.library, *spot)?;
+                let text = line_on(&pages, self.library, *spot)?;
                 let text = &text[..text.floor_char_boundary(SHOWN)];
                 let mut score = 0_u32;
                 for pattern in &patterns {

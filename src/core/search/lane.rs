@@ -1,7 +1,6 @@
 //! One log's messages in their order, walked from where something was found.
 
-use std::collections::HashMap;
-
+use super::pages::Pages;
 use super::score::{FROM_AFTER, FROM_BEFORE, Spot, Stretch, worth};
 use crate::core::corpus::{Content, Corpus, Message, Part};
 use crate::core::log::{Kind, Origin};
@@ -14,12 +13,11 @@ pub(super) type At = (usize, usize);
 
 /// A log's messages of one part, in order.
 pub(super) struct Lane<'a> {
-    corpus: &'a Corpus,
+    pages: Pages<'a>,
     part: Part,
     log: usize,
     /// The blocks that it has messages in, in order.
     blocks: &'a [usize],
-    read: HashMap<usize, Option<Content<'a>>>,
 }
 
 /// Returns the blocks that each log has messages in.
@@ -38,16 +36,15 @@ pub(super) fn blocks_of_logs(corpus: &Corpus, part: Part) -> Vec<Vec<usize>> {
 impl<'a> Lane<'a> {
     pub(super) fn new(corpus: &'a Corpus, part: Part, (log, blocks): (usize, &'a [usize])) -> Self {
         Self {
-            corpus,
+            pages: Pages::new(Some(corpus)),
             part,
             log,
             blocks,
-            read: HashMap::new(),
         }
     }
 
     /// Returns what was found, among its neighbours; `found` is in the order of the log.
-    pub(super) fn stretches(&mut self, found: &[(At, Found)]) -> Vec<Stretch> {
+    pub(super) fn stretches(&self, found: &[(At, Found)]) -> Vec<Stretch> {
         // As far as the one at the left end lends and the one at the right end hears.
         const REACH: usize = FROM_BEFORE.len() + FROM_AFTER.len();
         let mut done = Vec::new();
@@ -78,7 +75,7 @@ impl<'a> Lane<'a> {
     }
 
     /// Returns the spots after `at`, at most so many.
-    fn after(&mut self, at: At, most: usize) -> Vec<Spot> {
+    fn after(&self, at: At, most: usize) -> Vec<Spot> {
         let mut spots = Vec::with_capacity(most);
         let first = self.blocks.partition_point(|block| *block < at.0);
         for block in &self.blocks[first..] {
@@ -97,7 +94,7 @@ impl<'a> Lane<'a> {
     }
 
     /// Returns the spots before `at` that it may lend to, in order.
-    fn before(&mut self, at: At) -> Vec<Spot> {
+    fn before(&self, at: At) -> Vec<Spot> {
         let mut spots = Vec::with_capacity(FROM_AFTER.len() + 1);
         let end = self.blocks.partition_point(|block| *block <= at.0);
         for block in self.blocks[..end].iter().rev() {
@@ -120,7 +117,7 @@ impl<'a> Lane<'a> {
         spots
     }
 
-    fn spot(&mut self, at: At) -> Option<Spot> {
+    fn spot(&self, at: At) -> Option<Spot> {
         let content = self.content(at.0)?;
         self.seen(content, at)
     }
@@ -132,10 +129,8 @@ impl<'a> Lane<'a> {
         Some(seen(at, &message))
     }
 
-    fn content(&mut self, block: usize) -> Option<Content<'a>> {
-        let (corpus, part) = (self.corpus, self.part);
-        let read = || corpus.block(part, block)?.read();
-        *self.read.entry(block).or_insert_with(read)
+    fn content(&self, block: usize) -> Option<Content<'a>> {
+        self.pages.content(self.part, block)
     }
 }
 

@@ -1,9 +1,8 @@
 //! Recall of the coder's lessons: the three that fit best, in full, and why.
 
 use super::Shelf;
-use super::needle::{Needles, Place};
+use super::needle::{Hay, Needles, Place};
 use crate::core::citation::{Citation, Part as CitedPart};
-use crate::core::corpus::Part;
 use crate::core::layout::Layout;
 use crate::core::memory::Entry;
 use crate::core::query::Query;
@@ -79,7 +78,7 @@ fn fit(needles: &Needles, entry: &Entry) -> (u32, String) {
     let mut why = Vec::new();
     for ((name, weight), text) in FIELDS.into_iter().zip(texts) {
         let mut places: Vec<Place> = Vec::new();
-        needles.find(text, Part::Words, &mut Stems::default(), &mut places);
+        needles.find(Hay::of_words(text), &mut Stems::default(), &mut places);
         let mut words: Vec<usize> = places.iter().map(|place| place.needle).collect();
         words.sort_unstable();
         words.dedup();

@@ -15,23 +15,31 @@ use crate::core::text::{self, Stems, Term, Word, fold, stem, word_at, words};
 pub(super) const MOST: usize = 32;
 
 /// A word that is looked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct Needle {
     /// The folded word.
     pub(super) word: String,
     stem: Term,
     exact: Term,
-    /// What every form of it begins with, as far as forms are ASCII.
-    beginnings: Vec<String>,
+    /// The search for what every form of it begins with, as far as forms are ASCII.
+    beginning: Option<Regex>,
 }
 
 /// Everything that is looked for at once.
 #[derive(Debug)]
 pub(super) struct Needles {
     pub(super) all: Vec<Needle>,
-    beginnings: Option<Regex>,
     /// Phrases that a hit must hold as they stand.
     phrases: Vec<Regex>,
+}
+
+/// The text that needles are looked for in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hay<'a> {
+    pub(super) text: &'a str,
+    pub(super) part: Part,
+    /// Which needles it may hold, a bit for each.
+    pub(super) may_hold: u32,
 }
 
 /// Where a text holds a form of a needle.
@@ -73,7 +81,6 @@ impl Needles {
         }
         let phrases = query.atoms.iter().filter(|atom| atom.form == Form::Exact);
         Self {
-            beginnings: beginnings(&all),
             all,
             phrases: phrases.filter_map(|atom| literal(&atom.text)).collect(),
         }
@@ -84,14 +91,17 @@ impl Needles {
         self.all.is_empty()
     }
 
-    /// Tells whether a block may hold any of them.
-    pub(super) fn may_be_in(&self, block: &Block<'_>, part: Part) -> bool {
-        self.all.iter().any(|needle| {
-            block.may_contain(match part {
+    /// Returns which of them a block may hold, a bit for each.
+    pub(super) fn held_by(&self, block: &Block<'_>, part: Part) -> u32 {
+        let mut may_hold = 0;
+        for (number, needle) in self.all.iter().enumerate() {
+            let term = match part {
                 Part::Words => needle.stem,
                 Part::Tools => needle.exact,
-            })
-        })
+            };
+            may_hold |= u32::from(block.may_contain(term)) << number;
+        }
+        may_hold
     }
 
     /// Tells whether the text holds every phrase of the query.
@@ -101,54 +111,73 @@ impl Needles {
             .all(|phrase| phrase.is_match(text.as_bytes()))
     }
 
-    /// Finds every form of a needle in the text, in no order. Of tool text only words
-    /// that are written as in the query count, since its filters know no stems.
-    pub(super) fn find(&self, text: &str, part: Part, stems: &mut Stems, found: &mut Vec<Place>) {
-        let mut take = |word: &Word<'_>| {
-            let exact = word.term();
-            let stem = match part {
-                Part::Words => stems.term(word),
-                Part::Tools => exact,
+    /// Finds every form of a needle in the text, in no order.
+    pub(super) fn find(&self, hay: Hay<'_>, stems: &mut Stems, found: &mut Vec<Place>) {
+        let Hay { text, part, .. } = hay;
+        let is_held = |number: &usize| hay.may_hold >> number & 1 == 1;
+        // One needle at a time: a search for few bytes in two cases is many times faster
+        // than one for all needles at once.
+        for number in (0..self.all.len()).filter(is_held) {
+            let needle = &self.all[number];
+            let Some(beginning) = &needle.beginning else {
+                continue;
             };
-            for (needle, wanted) in self.all.iter().enumerate() {
-                let is_exact = wanted.exact == exact;
-                if is_exact || (part == Part::Words && wanted.stem == stem) {
-                    found.push(Place {
-                        at: word.at,
-                        needle,
-                        is_exact,
-                    });
-                }
-            }
-        };
-        if let Some(beginnings) = &self.beginnings {
             let mut from = 0;
-            while let Some(start) = beginnings.find_at(text.as_bytes(), from).map(|m| m.start()) {
+            while let Some(start) = beginning.find_at(text.as_bytes(), from).map(|m| m.start()) {
                 let word = word_at(text, start);
-                // A word that is not all ASCII is found below.
                 from = word.map_or(start + 1, |word| word.at + word.text.len());
+                // A word that is not all ASCII is found below.
                 if let Some(word) = word.filter(|word| word.at == start && word.text.is_ascii()) {
-                    take(&word);
+                    found.extend(needle.is(&word, part, stems).map(|is_exact| Place {
+                        at: word.at,
+                        needle: number,
+                        is_exact,
+                    }));
                 }
             }
         }
-        wide_words(text, &mut take);
+        wide_words(text, &mut |word| {
+            for number in (0..self.all.len()).filter(is_held) {
+                let is_exact = self.all[number].is(word, part, stems);
+                found.extend(is_exact.map(|is_exact| Place {
+                    at: word.at,
+                    needle: number,
+                    is_exact,
+                }));
+            }
+        });
+    }
+}
+
+impl<'a> Hay<'a> {
+    /// Returns words that may hold any needle.
+    pub(super) fn of_words(text: &'a str) -> Self {
+        Self {
+            text,
+            part: Part::Words,
+            may_hold: u32::MAX,
+        }
     }
 }
 
 impl Needle {
     fn new(word: String) -> Self {
         let stemmed = stem(&word);
-        let beginnings = match stemmed.is_ascii() && word.is_ascii() {
-            true => beginnings_of(&stemmed),
-            false => Vec::new(),
-        };
+        let is_ascii = stemmed.is_ascii() && word.is_ascii();
         Self {
             stem: Term::of(&stemmed),
             exact: Term::of(&word),
-            beginnings,
+            beginning: is_ascii.then(|| beginning(&stemmed)).flatten(),
             word,
         }
+    }
+
+    /// Tells whether the word is a form of this one, and then whether it is written as in
+    /// the query. Of tool text only such words count, since its filters know no stems.
+    fn is(&self, word: &Word<'_>, part: Part, stems: &mut Stems) -> Option<bool> {
+        let is_exact = word.term() == self.exact;
+        let is_form = is_exact || (part == Part::Words && stems.term(word) == self.stem);
+        is_form.then_some(is_exact)
     }
 }
 
@@ -171,17 +200,10 @@ fn beginnings_of(stem: &str) -> Vec<String> {
     all
 }
 
-/// Returns the search for all beginnings, in any case.
-fn beginnings(all: &[Needle]) -> Option<Regex> {
-    let beginnings: Vec<&str> = all
-        .iter()
-        .flat_map(|needle| needle.beginnings.iter().map(String::as_str))
-        .collect();
-    if beginnings.is_empty() {
-        return None;
-    }
+/// Returns the search for what every word with this stem begins with, in any case.
+fn beginning(stem: &str) -> Option<Regex> {
     // Letters and digits: there is nothing to escape.
-    RegexBuilder::new(&beginnings.join("|"))
+    RegexBuilder::new(&beginnings_of(stem).join("|"))
         .case_insensitive(true)
         .unicode(false)
         .build()
@@ -247,7 +269,11 @@ mod tests {
 
     fn found(query: &str, text: &str, part: Part) -> Vec<Place> {
         let mut found = Vec::new();
-        needles(query).find(text, part, &mut Stems::default(), &mut found);
+        let hay = Hay {
+            part,
+            ..Hay::of_words(text)
+        };
+        needles(query).find(hay, &mut Stems::default(), &mut found);
         found.sort();
         found
     }

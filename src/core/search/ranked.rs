@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::lane::{At, Found, Lane, blocks_of_logs};
-use super::needle::{Needles, Place};
+use super::needle::{Hay, Needles, Place};
 use super::score::{Rarity, Spot, Stretch, counted, worth};
 use super::{Library, Sheet, on_all_cores};
 use crate::core::corpus::{Block, Corpus, Part};
@@ -130,18 +130,14 @@ impl Sighted {
                 .sum::<usize>()
     }
 
-    /// Scores everything; `is_wanted` tells of a text whether it may be a hit.
-    pub(super) fn rank(
-        &self,
-        corpus: Option<&Corpus>,
-        is_wanted: &(dyn Fn(&Ranked) -> bool + Sync),
-    ) -> Vec<Ranked> {
+    /// Scores everything.
+    pub(super) fn rank(&self, corpus: Option<&Corpus>) -> Vec<Ranked> {
         let rarity = Rarity::new(&self.with, self.bytes);
         let mut all = Vec::new();
         for written in &self.sheets {
             let holder = Holder::Sheet(written.sheet);
             let stretches = std::slice::from_ref(&written.stretch);
-            all.extend(scored(&rarity, stretches, holder).filter(is_wanted));
+            all.extend(scored(&rarity, stretches, holder));
         }
         let Some(corpus) = corpus.filter(|_| !self.logs.is_empty()) else {
             return all;
@@ -149,12 +145,10 @@ impl Sighted {
         let blocks = blocks_of_logs(corpus, self.part);
         let logs = on_all_cores(self.logs.len(), |at| {
             let (log, found) = &self.logs[at];
-            let mut lane = Lane::new(corpus, self.part, (*log, &blocks[*log]));
+            let lane = Lane::new(corpus, self.part, (*log, &blocks[*log]));
             let stretches = lane.stretches(found);
             let holder = Holder::Log(*log, self.part);
-            scored(&rarity, &stretches, holder)
-                .filter(is_wanted)
-                .collect::<Vec<Ranked>>()
+            scored(&rarity, &stretches, holder).collect::<Vec<Ranked>>()
         });
         all.extend(logs.into_iter().flatten());
         all
@@ -181,12 +175,18 @@ fn look_in_block(
     needles: &Needles,
     part: Part,
 ) -> Option<Vec<(usize, usize, Found)>> {
-    if !needles.may_be_in(block, part) || block.logs().next().is_none() {
+    let may_hold = needles.held_by(block, part);
+    if may_hold == 0 || block.logs().next().is_none() {
         return None;
     }
     let content = block.read()?;
     let mut places: Vec<Place> = Vec::new();
-    needles.find(content.text(), part, &mut Stems::default(), &mut places);
+    let hay = Hay {
+        text: content.text(),
+        part,
+        may_hold,
+    };
+    needles.find(hay, &mut Stems::default(), &mut places);
     places.sort_unstable();
     let mut found = Vec::new();
     let mut from = 0;
@@ -208,7 +208,7 @@ fn look_in_block(
 fn lines_of((number, sheet): (usize, &Sheet), needles: &Needles, stems: &mut Stems) -> Stretch {
     let mut stretch = Stretch::default();
     let mut places = Vec::new();
-    needles.find(&sheet.text, Part::Words, stems, &mut places);
+    needles.find(Hay::of_words(&sheet.text), stems, &mut places);
     if places.is_empty() {
         return stretch;
     }

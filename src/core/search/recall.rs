@@ -11,7 +11,8 @@ use regex::bytes::Regex;
 
 use super::exact::{self, Held};
 use super::lane::At;
-use super::needle::{Needles, literal};
+use super::needle::{Hay, Needles, literal};
+use super::pages::Pages;
 use super::ranked::{Holder, Ranked, Sighted};
 use super::{Hit, Library, Source, allowed_logs, allows_sheet, snippet};
 use crate::core::corpus::{Corpus, Message, Part};
@@ -83,6 +84,7 @@ struct Search<'a> {
     sheets: Vec<usize>,
     /// Which logs may have hits.
     logs: Vec<bool>,
+    pages: Pages<'a>,
 }
 
 /// A hit that has not been written down yet.
@@ -110,6 +112,7 @@ impl<'a> Search<'a> {
             filters,
             sheets: sheets.map(|(number, _)| number).collect(),
             logs: allowed_logs(filters, library),
+            pages: Pages::new(library.corpus),
         }
     }
 
@@ -173,7 +176,7 @@ impl<'a> Search<'a> {
     fn held_in_logs(&self, corpus: &Corpus, literal: &Regex, part: Part) -> Vec<Draft> {
         let held = exact::in_logs(corpus, literal, part).into_iter();
         let drafts = held.filter_map(|held| {
-            let message = message(corpus, part, held.at)?;
+            let message = self.pages.message(part, held.at)?;
             let holder = Holder::Log(message.log, part);
             self.allows(&message)
                 .then(|| self.held(held, holder, message.line))
@@ -202,7 +205,8 @@ impl<'a> Search<'a> {
         let mut look = |sheets: &[usize], part: Option<Part>, ranked: &mut Vec<Ranked>| {
             let sighted = Sighted::look(self.library, &needles, (sheets, part));
             total += sighted.count();
-            ranked.extend(sighted.rank(corpus, &|ranked| self.is_wanted(ranked)));
+            let scored = sighted.rank(corpus).into_iter();
+            ranked.extend(scored.filter(|ranked| self.is_wanted(ranked)));
         };
         let mut sheets = self.sheets.as_slice();
         if first.is_empty() {
@@ -241,7 +245,7 @@ impl<'a> Search<'a> {
         let is_plain = self.filters.roles.is_empty()
             && self.filters.since.is_none()
             && self.filters.before.is_none();
-        let read = || message(self.library.corpus?, part, ranked.at);
+        let read = || self.pages.message(part, ranked.at);
         is_allowed && (is_plain || read().is_some_and(|message| self.allows(&message)))
     }
 
@@ -267,7 +271,7 @@ impl<'a> Search<'a> {
             drafts.extend(mine.into_iter().filter_map(|ranked| {
                 let line = match ranked.holder {
                     Holder::Sheet(_) => ranked.at.1 as u64,
-                    Holder::Log(_, part) => message(self.library.corpus?, part, ranked.at)?.line,
+                    Holder::Log(_, part) => self.pages.message(part, ranked.at)?.line,
                 };
                 Some(Draft {
                     tier: false,
@@ -292,8 +296,7 @@ impl<'a> Search<'a> {
                 line.map_or("", |(_, span)| &sheet.text[span])
             }
             Holder::Log(_, part) => {
-                let corpus = self.library.corpus;
-                let message = corpus.and_then(|corpus| message(corpus, part, draft.at));
+                let message = self.pages.message(part, draft.at);
                 message.map_or("", |message| message.text)
             }
         }
@@ -318,11 +321,13 @@ impl<'a> Search<'a> {
         let mut ids = HashSet::new();
         let mut hits: Vec<Draft> = Vec::new();
         for draft in drafts {
-            let is_copy = match (draft.holder, self.library.corpus) {
-                (Holder::Log(_, part), Some(corpus)) => message(corpus, part, draft.at)
+            let is_copy = match draft.holder {
+                Holder::Log(_, part) => self
+                    .pages
+                    .message(part, draft.at)
                     .and_then(|message| Some((message.id?, message.kind, message.text.len())))
                     .is_some_and(|(id, kind, length)| !ids.insert((id, kind, length))),
-                _ => false,
+                Holder::Sheet(_) => false,
             };
             if !is_copy
                 && seen.insert((key(draft.holder), draft.line))
@@ -389,9 +394,9 @@ impl<'a> Search<'a> {
                 Some(self.library.line(sheet, draft.at.1, text))
             }
             Holder::Log(log, part) => {
-                let corpus = self.library.corpus?;
-                let message = message(corpus, part, draft.at)?;
-                Some(self.library.message(corpus.log(log)?, &message, text))
+                let message = self.pages.message(part, draft.at)?;
+                let log = self.library.corpus?.log(log)?;
+                Some(self.library.message(log, &message, text))
             }
         }
     }
@@ -404,10 +409,6 @@ fn key(holder: Holder) -> (bool, usize) {
     }
 }
 
-fn message(corpus: &Corpus, part: Part, at: At) -> Option<Message<'_>> {
-    corpus.block(part, at.0)?.read()?.message(at.1)
-}
-
 /// Returns the search for a query of several words as one text.
 fn sentence(query: &Query) -> Option<Regex> {
     let text: Vec<&str> = query.atoms.iter().map(|atom| atom.text.as_str()).collect();
@@ -418,7 +419,7 @@ fn sentence(query: &Query) -> Option<Regex> {
 /// Returns where a text has the first word of the query that it has.
 fn first_needle(needles: &Needles, text: &str) -> usize {
     let mut places = Vec::new();
-    needles.find(text, Part::Words, &mut Stems::default(), &mut places);
+    needles.find(Hay::of_words(text), &mut Stems::default(), &mut places);
     places.iter().map(|place| place.at).min().unwrap_or(0)
 }
 
