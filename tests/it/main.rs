@@ -6,6 +6,7 @@ mod concurrency;
 mod crash;
 mod layouts;
 mod properties;
+mod recall;
 mod rules;
 mod sandbox;
 mod support;

@@ -450,7 +450,7 @@ impl<'a> Search<'a> {
             let mut chars = Vec::new();
             let scored = chunks[at].iter().filter_map(|(_, spot)| {
                 let text = line_on(&pages, self.library, *spot)?;
-                let text = &text[..text.floor_char_boundary(SHOWN)];
+                let text = snippet::begin(text, SHOWN);
                 let mut score = 0_u32;
                 for pattern in &patterns {
                     // What lies behind the part that is shown counts for little.

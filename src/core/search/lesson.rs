@@ -60,7 +60,7 @@ pub fn lessons(shelf: &Shelf, query: &Query) -> Vec<Lesson> {
                 },
                 title: entry.title.clone(),
                 why,
-                text: sheet.text[entry.span.clone()].trim().to_owned(),
+                text: body(&sheet.text[entry.span.clone()]).to_owned(),
             };
             found.push((score, lesson));
         }
@@ -95,4 +95,11 @@ fn fit(needles: &Needles, entry: &Entry) -> (u32, String) {
     let covered = best.iter().filter(|weight| **weight > 0).count() as u32;
     // Two words in the body say more than one of them twice.
     (covered * best.iter().sum::<u32>(), why.join("; "))
+}
+
+/// Returns an entry without the line that parts it from the next.
+fn body(entry: &str) -> &str {
+    let entry = entry.trim();
+    let entry = entry.strip_suffix("---").unwrap_or(entry);
+    entry.strip_prefix("---").unwrap_or(entry).trim()
 }

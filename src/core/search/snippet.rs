@@ -13,7 +13,7 @@ pub(super) fn around(text: &str, at: usize) -> String {
     let text = text.trim_end();
     let skipped = text.len() - text.trim_start().len();
     let (text, at) = (&text[skipped..], at.saturating_sub(skipped));
-    let at = text.floor_char_boundary(at.min(text.len()));
+    let at = begin(text, at).len();
     let before = text[..at].chars().count();
     let fits = text.chars().nth(LONGEST).is_none();
     let (start, dots) = match fits || before < LONGEST - BEFORE - DOTS.len() {
@@ -39,6 +39,15 @@ pub(super) fn around(text: &str, at: usize) -> String {
         }
     }
     line.replace(['\n', '\r', '\t'], " ")
+}
+
+/// Returns the beginning of a text, at most so many bytes of it, and no part of a character.
+pub(super) fn begin(text: &str, most: usize) -> &str {
+    let mut end = most.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 #[cfg(test)]
