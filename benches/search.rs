@@ -5,9 +5,6 @@
 //! with the corpus open. Growth is against a tenth of the size. A peer that is not
 //! installed is named and left out.
 
-#[allow(dead_code)] // The logs need more of it than the lines.
-#[path = "support/dice.rs"]
-mod dice;
 #[path = "support/synthetic.rs"]
 mod synthetic;
 
@@ -18,12 +15,13 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-use dice::Dice;
 use tome::core::corpus::{Busy, Corpus, Effort};
 use tome::core::log::{self, Places};
 use tome::core::query::Query;
 use tome::core::search::fuzzy::{Ask, find};
 use tome::core::search::{Library, Shelf};
+
+use synthetic::dice::Dice;
 
 /// How often a figure is taken; the middle one counts.
 const RUNS: usize = 9;
