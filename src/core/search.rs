@@ -6,6 +6,8 @@
 //! index.
 
 mod exact;
+#[cfg(test)]
+mod fixture;
 pub mod fuzzy;
 mod lane;
 pub mod lesson;

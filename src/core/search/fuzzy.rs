@@ -490,3 +490,173 @@ fn keep_best(promising: &mut Vec<Promising>) {
         promising.truncate(PROMISING);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::super::fixture::{House, said};
+    use super::*;
+    use crate::core::query::noon;
+
+    fn query(text: &str) -> Query {
+        Query::parse(text, &noon()).expect("a query")
+    }
+
+    /// What is found for a query, given what was found for another before it.
+    fn texts(house: &House, queries: &[&str]) -> Vec<String> {
+        let (shelf, corpus) = (house.shelf(), house.corpus());
+        let library = Library {
+            shelf: &shelf,
+            corpus: Some(&corpus),
+        };
+        let mut last: Option<Found> = None;
+        for text in queries {
+            let query = query(text);
+            let ask = Ask {
+                query: &query,
+                limit: 50,
+            };
+            last = Some(find(library, ask, last.as_ref(), &()));
+        }
+        let found = last.expect("a query was asked");
+        assert_eq!(found.progress, Progress::Complete);
+        let hits = found.matches.iter().filter_map(|found| hit(library, found));
+        hits.map(|hit| format!("{} {}", hit.citation, hit.text))
+            .collect()
+    }
+
+    fn house() -> House {
+        House::new(
+            &[("note.md", "# Tokio runtime\n\nuse one runtime\n")],
+            &[said(&[
+                "first line\nthe tokio runtime is here",
+                "time to look out",
+                "Tokio RT",
+            ])],
+        )
+    }
+
+    #[test]
+    fn lines_of_memories_and_logs_are_found_with_where_they_are() {
+        assert_eq!(
+            texts(&house(), &["tokio"]),
+            [
+                "detail/note.md#L1 Tokio runtime",
+                "detail/note.md#L1 # Tokio runtime",
+                "messages.jsonl#L1 the tokio runtime is here",
+                "messages.jsonl#L3 Tokio RT",
+            ]
+        );
+        assert_eq!(
+            texts(&house(), &["Tokio role:user"]),
+            ["messages.jsonl#L3 Tokio RT"]
+        );
+        assert_eq!(
+            texts(&house(), &["runtime in:memories ^use"]),
+            ["detail/note.md#L3 use one runtime"]
+        );
+    }
+
+    #[test]
+    fn a_query_typed_on_gives_what_it_gives_at_once() {
+        for typed in [
+            &["to", "tok", "toki rt"][..],
+            &["t", "ti", "!x ti"],
+            &["tokio", "tok"],
+        ] {
+            let at_once = &typed[typed.len() - 1..];
+            assert_eq!(
+                texts(&house(), typed),
+                texts(&house(), at_once),
+                "{typed:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn tool_text_joins_when_it_is_asked_for_or_the_words_give_nothing() {
+        let house = House::new(&[("a.md", "x")], &[]);
+        house.write(
+            "s0/messages.jsonl",
+            "{\"role\":\"user\",\"content\":\"plain words\"}\n{\"role\":\"tool\",\"name\":\"ls\",\"content\":\"plain output\"}\n",
+        );
+        assert_eq!(
+            texts(&house, &["output"]),
+            ["messages.jsonl#L2 plain output"]
+        );
+        assert_eq!(texts(&house, &["plain"]), ["messages.jsonl#L1 plain words"]);
+        assert_eq!(
+            texts(&house, &["plain in:tools"]),
+            ["messages.jsonl#L2 plain output"]
+        );
+    }
+
+    #[test]
+    fn the_letters_that_match_are_known_for_a_row() {
+        assert_eq!(indices(&query("tki"), "the tokio"), [4, 6, 7]);
+        assert_eq!(indices(&query("\"ok\" !zz"), "the tokio"), [5, 6]);
+    }
+
+    /// Notes the partial results, and goes stale after so many.
+    struct Watcher {
+        heard: Mutex<Vec<usize>>,
+        patience: usize,
+    }
+
+    impl Watch for Watcher {
+        fn is_stale(&self) -> bool {
+            self.heard
+                .lock()
+                .is_ok_and(|heard| heard.len() >= self.patience)
+        }
+
+        fn partial(&self, found: &Found) {
+            assert_eq!(found.progress, Progress::Looking);
+            if let Ok(mut heard) = self.heard.lock() {
+                heard.push(found.total);
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_search_tells_what_it_has_and_stops_when_nobody_waits() {
+        let long = "a needle in it ".repeat(70);
+        let talk: Vec<String> = (0..6000).map(|n| format!("{n} {long}")).collect();
+        let house = House::new(&[("a.md", "x")], &[talk]);
+        let (shelf, corpus) = (house.shelf(), house.corpus());
+        let library = Library {
+            shelf: &shelf,
+            corpus: Some(&corpus),
+        };
+        let query = query("needle");
+        let run = |patience| {
+            let watcher = Watcher {
+                heard: Mutex::default(),
+                patience,
+            };
+            let ask = Ask {
+                query: &query,
+                limit: 5,
+            };
+            let found = find(library, ask, None, &watcher);
+            (found, watcher.heard.into_inner().expect("nobody panicked"))
+        };
+        let (found, heard) = run(usize::MAX);
+        assert_eq!((found.progress, found.total), (Progress::Complete, 6000));
+        assert!(!heard.is_empty() && heard.iter().all(|total| (1..6000).contains(total)));
+        let (found, _) = run(1);
+        assert_eq!(found.progress, Progress::Stale);
+        assert!(found.total < 6000);
+    }
+
+    #[test]
+    fn a_newer_request_makes_the_older_stale() {
+        let newest = Arc::default();
+        let first = Generation::next(&newest);
+        assert!(!first.is_stale());
+        let second = Generation::next(&newest);
+        assert!(first.is_stale() && !second.is_stale());
+        assert!(first.number() < second.number());
+    }
+}

@@ -447,114 +447,37 @@ mod tests {
     use std::path::PathBuf;
 
     use proptest::prelude::*;
-    use tempfile::TempDir;
 
+    use super::super::fixture::{House, said};
     use super::super::lane::{Found, seen};
+    use super::super::needle;
     use super::super::score::{Rarity, Stretch};
-    use super::super::{Shelf, needle};
     use super::*;
-    use crate::core::corpus::{Busy, Effort};
-    use crate::core::layout::Layout;
-    use crate::core::log::{self, LogFile, Places};
+    use crate::core::log;
     use crate::core::query::noon;
-    use crate::core::store::Store;
     use crate::core::text::{fold, stem, words};
 
-    const EFFORT: Effort = Effort {
-        threads: 2,
-        busy: Busy::Wait,
-    };
-
-    /// A session store with its log, and a cache.
-    struct House {
-        root: TempDir,
+    fn ask(house: &House, query: &str, (scope, limit): (Scope, usize)) -> Answer {
+        let (shelf, corpus) = (house.shelf(), house.corpus());
+        let library = Library {
+            shelf: &shelf,
+            corpus: Some(&corpus),
+        };
+        let query = Query::of_prose(query, &noon());
+        recall(
+            library,
+            Ask {
+                query: &query,
+                scope,
+                limit,
+            },
+        )
     }
 
-    impl House {
-        fn new(details: &[(&str, &str)], logs: &[Vec<String>]) -> Self {
-            let root = TempDir::new().expect("a temporary directory");
-            let house = Self { root };
-            for (name, text) in details {
-                house.write(&format!("s0/working-memory/detail/{name}"), text);
-            }
-            for (number, messages) in logs.iter().enumerate() {
-                let line = |(at, text): (usize, &String)| {
-                    let time = 1_700_000_000_000_i64 + 60_000 * at as i64;
-                    let role = if at % 2 == 0 { "user" } else { "assistant" };
-                    serde_json::json!({"type": "message", "id": format!("{number}-{at}"), "timestamp": time,
-                        "message": {"role": role, "content": [{"type": "text", "text": text}]}})
-                    .to_string()
-                };
-                let lines: Vec<String> = messages.iter().enumerate().map(line).collect();
-                house.write(
-                    &format!("s{number}/messages.jsonl"),
-                    &(lines.join("\n") + "\n"),
-                );
-            }
-            house
-        }
-
-        fn write(&self, path: &str, text: &str) {
-            let path = self.path(path);
-            fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
-            fs::write(path, text).expect("a file");
-        }
-
-        fn path(&self, path: &str) -> PathBuf {
-            self.root.path().join(path)
-        }
-
-        fn logs(&self) -> Vec<LogFile> {
-            let stores = (0..9).map(|number| self.path(&format!("s{number}")));
-            log::locate(&Places {
-                stores: stores.filter(|path| path.exists()).collect(),
-                ..Places::default()
-            })
-        }
-
-        fn corpus(&self) -> Corpus {
-            Corpus::refresh(&self.path("cache"), &self.logs(), EFFORT, &()).expect("a corpus")
-        }
-
-        fn shelf(&self) -> Shelf {
-            let open = |number: usize| {
-                let path = self.path(&format!("s{number}"));
-                path.exists()
-                    .then(|| Store::open("store", &path, Some(Layout::Session)).expect("a store"))
-            };
-            let stores: Vec<Store> = open(0).into_iter().collect();
-            Shelf::read(&stores).expect("readable")
-        }
-
-        fn ask(&self, query: &str, scope: Scope, limit: usize) -> Answer {
-            let (shelf, corpus) = (self.shelf(), self.corpus());
-            let library = Library {
-                shelf: &shelf,
-                corpus: Some(&corpus),
-            };
-            let query = Query::of_prose(query, &noon());
-            recall(
-                library,
-                Ask {
-                    query: &query,
-                    scope,
-                    limit,
-                },
-            )
-        }
-
-        fn cited(&self, query: &str) -> Vec<String> {
-            let answer = self.ask(query, Scope::All, 50);
-            answer
-                .hits
-                .iter()
-                .map(|hit| hit.citation.to_string())
-                .collect()
-        }
-    }
-
-    fn said(lines: &[&str]) -> Vec<String> {
-        lines.iter().map(|line| (*line).to_owned()).collect()
+    fn cited(house: &House, query: &str) -> Vec<String> {
+        let answer = ask(house, query, (Scope::All, 50));
+        let cited = answer.hits.iter().map(|hit| hit.citation.to_string());
+        cited.collect()
     }
 
     #[test]
@@ -567,7 +490,7 @@ mod tests {
             &[said(&["the auth flow", "nothing", "authentic", "auth?"])],
         );
         assert_eq!(
-            house.cited("auth"),
+            cited(&house, "auth"),
             [
                 "detail/a.md#L1",
                 "detail/a.md#L4",
@@ -577,8 +500,8 @@ mod tests {
                 "messages.jsonl#L3"
             ]
         );
-        assert_eq!(house.cited("\"auth flow\""), ["messages.jsonl#L1"]);
-        assert_eq!(house.cited("absent"), Vec::<String>::new());
+        assert_eq!(cited(&house, "\"auth flow\""), ["messages.jsonl#L1"]);
+        assert_eq!(cited(&house, "absent"), Vec::<String>::new());
     }
 
     #[test]
@@ -588,14 +511,14 @@ mod tests {
             &[said(&["a retry somewhere", "more"])],
         );
         let sources = |limit| -> Vec<Source> {
-            let answer = house.ask("retry", Scope::All, limit);
+            let answer = ask(&house, "retry", (Scope::All, limit));
             answer.hits.iter().map(|hit| hit.source).collect()
         };
         assert_eq!(sources(2), [Source::Detail, Source::Messages]);
         assert_eq!(sources(1), [Source::Detail]);
         assert_eq!(sources(0), []);
-        assert_eq!(house.ask("retry", Scope::Messages, 9).hits.len(), 1);
-        assert_eq!(house.ask("retry", Scope::Detail, 9).hits.len(), 3);
+        assert_eq!(ask(&house, "retry", (Scope::Messages, 9)).hits.len(), 1);
+        assert_eq!(ask(&house, "retry", (Scope::Detail, 9)).hits.len(), 3);
     }
 
     #[test]
@@ -608,7 +531,7 @@ mod tests {
         ]);
         talk.extend((0..30).map(|n| format!("filler number {n} about the weather")));
         let house = House::new(&[], &[talk]);
-        let cited = house.cited("what database is deployed on staging");
+        let cited = cited(&house, "what database is deployed on staging");
         assert_eq!(cited[..2], ["messages.jsonl#L3", "messages.jsonl#L4"]);
     }
 
@@ -616,17 +539,17 @@ mod tests {
     fn a_memory_goes_before_a_message_that_says_the_same() {
         let text = "the deploy key is kept in the vault";
         let house = House::new(&[("a.md", text)], &[said(&[text])]);
-        assert_eq!(house.cited("deploy key")[0], "detail/a.md#L1");
+        assert_eq!(cited(&house, "deploy key")[0], "detail/a.md#L1");
     }
 
     #[test]
     fn a_new_or_edited_file_is_found_at_once() {
         let house = House::new(&[("a.md", "first\n")], &[said(&["one thing"])]);
-        assert!(house.cited("zebra").is_empty());
+        assert!(cited(&house, "zebra").is_empty());
         house.write("s0/working-memory/detail/b.md", "a zebra\n");
-        assert_eq!(house.cited("zebra"), ["detail/b.md#L1"]);
+        assert_eq!(cited(&house, "zebra"), ["detail/b.md#L1"]);
         house.write("s0/working-memory/detail/b.md", "none\n");
-        assert!(house.cited("zebra").is_empty());
+        assert!(cited(&house, "zebra").is_empty());
     }
 
     #[test]
@@ -636,16 +559,19 @@ mod tests {
             &[said(&["retry policy asked", "retry policy answered"])],
         );
         assert_eq!(
-            house.cited("retry policy role:assistant"),
+            cited(&house, "retry policy role:assistant"),
             ["messages.jsonl#L2"]
         );
-        assert_eq!(house.cited("retry policy in:memories"), ["detail/a.md#L1"]);
         assert_eq!(
-            house.cited("retry policy agent:codex"),
+            cited(&house, "retry policy in:memories"),
+            ["detail/a.md#L1"]
+        );
+        assert_eq!(
+            cited(&house, "retry policy agent:codex"),
             Vec::<String>::new()
         );
         assert_eq!(
-            house.cited("retry policy before:2020-01-01"),
+            cited(&house, "retry policy before:2020-01-01"),
             Vec::<String>::new()
         );
     }
@@ -656,9 +582,9 @@ mod tests {
             .map(|n| format!("message {n} on topic{} and more", n % 7))
             .collect();
         let house = House::new(&[], &[talk]);
-        let before = house.ask("message on topic3", Scope::All, 20);
+        let before = ask(&house, "message on topic3", (Scope::All, 20));
         fs::remove_dir_all(house.path("cache")).expect("deleted");
-        assert_eq!(house.ask("message on topic3", Scope::All, 20), before);
+        assert_eq!(ask(&house, "message on topic3", (Scope::All, 20)), before);
         for entry in fs::read_dir(house.path("cache"))
             .expect("a cache")
             .flatten()
@@ -671,8 +597,8 @@ mod tests {
             fs::remove_file(entry.path()).expect("deleted");
             fs::write(entry.path(), bytes).expect("written");
         }
-        let _ = house.ask("message on topic3", Scope::All, 20);
-        assert_eq!(house.ask("message on topic3", Scope::All, 20), before);
+        let _ = ask(&house, "message on topic3", (Scope::All, 20));
+        assert_eq!(ask(&house, "message on topic3", (Scope::All, 20)), before);
     }
 
     /// Scores every message of every log by reading it all and stemming every word.
@@ -764,8 +690,7 @@ mod tests {
                 })
                 .collect();
             let house = House::new(&[], &logs);
-            let mut found: Vec<(PathBuf, u64, f32)> = house
-                .ask(&query, Scope::Messages, 10_000)
+            let mut found: Vec<(PathBuf, u64, f32)> = ask(&house, &query, (Scope::Messages, 10_000))
                 .hits
                 .into_iter()
                 .map(|hit| {
