@@ -144,21 +144,23 @@ impl Watch for Generation {
 pub fn find(library: Library<'_>, ask: Ask<'_>, last: Option<&Found>, watch: &dyn Watch) -> Found {
     let mut search = Search::new(library, ask);
     search.look_in_memories();
-    let usable =
-        last.filter(|last| last.progress == Progress::Complete && ask.query.narrows(&last.query));
-    if let Some((messages, parts)) =
-        usable.and_then(|last| Some((last.messages.as_ref()?, &last.parts)))
-    {
+    let usable = last
+        .filter(|last| last.progress == Progress::Complete && ask.query.narrows(&last.query))
+        .and_then(|last| Some((last.messages.as_ref()?, &last.parts)));
+    let filters = &ask.query.filters;
+    if let Some((messages, parts)) = usable {
         search.parts.clone_from(parts);
         search.look_again(messages, watch);
-        return search.finish();
-    }
-    let filters = &ask.query.filters;
-    if filters.wants(Place::Logs) {
-        search.look_in_logs(Part::Words, watch);
+    } else {
+        if filters.wants(Place::Logs) {
+            search.look_in_logs(Part::Words, watch);
+        }
+        if filters.wants(Place::Tools) {
+            search.look_in_logs(Part::Tools, watch);
+        }
     }
     let is_last_hope = filters.places.is_empty() && search.found.total == 0;
-    if filters.wants(Place::Tools) || is_last_hope {
+    if is_last_hope && !search.parts.contains(&Part::Tools) {
         search.look_in_logs(Part::Tools, watch);
     }
     search.finish()
@@ -310,9 +312,14 @@ impl<'a> Search<'a> {
 
     /// Looks at every message of a part, wave by wave.
     fn look_in_logs(&mut self, part: Part, watch: &dyn Watch) {
-        let Some(corpus) = self.library.corpus.filter(|_| self.quick.is_worth_a_scan()) else {
+        let Some(corpus) = self.library.corpus else {
             return;
         };
+        if !self.quick.is_worth_a_scan() {
+            // What was not looked at cannot be narrowed.
+            self.found.messages = None;
+            return;
+        }
         self.parts.push(part);
         let count = corpus.blocks(part).len();
         let mut from = 0;
@@ -564,6 +571,7 @@ mod tests {
             &["to", "tok", "toki rt"][..],
             &["t", "ti", "!x ti"],
             &["tokio", "tok"],
+            &["tok", "tokzz"],
         ] {
             let at_once = &typed[typed.len() - 1..];
             assert_eq!(
