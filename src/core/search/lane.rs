@@ -79,6 +79,9 @@ impl<'a> Lane<'a> {
         let mut spots = Vec::with_capacity(most);
         let first = self.blocks.partition_point(|block| *block < at.0);
         for block in &self.blocks[first..] {
+            if spots.len() == most {
+                break;
+            }
             let Some(content) = self.content(*block) else {
                 continue;
             };
@@ -98,6 +101,9 @@ impl<'a> Lane<'a> {
         let mut spots = Vec::with_capacity(FROM_AFTER.len() + 1);
         let end = self.blocks.partition_point(|block| *block <= at.0);
         for block in self.blocks[..end].iter().rev() {
+            if spots.len() == FROM_AFTER.len() {
+                break;
+            }
             let Some(content) = self.content(*block) else {
                 continue;
             };
