@@ -8,6 +8,7 @@ pub mod args;
 mod change;
 mod completions;
 mod context;
+mod find;
 mod gather;
 mod history;
 mod index;
@@ -17,6 +18,7 @@ mod log;
 mod logs;
 mod print;
 mod read;
+mod recall;
 mod resume;
 mod select;
 mod stats;
@@ -139,6 +141,8 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> Ended {
         Verb::Undo(args) => undo::undo(args, world, printer),
         Verb::Redo(args) => undo::redo(args, world, printer),
         Verb::Restore(args) => undo::restore(args, world, printer),
+        Verb::Recall(args) => recall::run(args, world, printer),
+        Verb::Find(args) => find::run(args, world, printer),
         Verb::Logs(args) => logs::run(args, world, printer),
         Verb::Log(args) => log::run(args, world, printer),
         Verb::Resume(args) => resume::run(args, world, printer),

@@ -18,11 +18,13 @@ pub mod library;
 pub mod link;
 pub mod log;
 pub mod memory;
+pub mod query;
 pub mod sandbox;
+pub mod search;
 pub mod shown;
 pub mod store;
-pub mod text;
 pub mod template;
+pub mod text;
 pub mod unsaved;
 pub mod watch;
 

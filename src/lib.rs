@@ -17,7 +17,8 @@
 //!
 //! A **store** is a root directory with one **layout**; a **memory** is one curated
 //! entry in it; a **log** is a raw conversation, made of **messages**, and
-//! read-only. A **revision** is a content hash. A **change** is a planned edit; the
+//! read-only; the **corpus** is the cached text of all logs. A **query** is what somebody
+//! looks for, a **hit** what was found. A **revision** is a content hash. A **change** is a planned edit; the
 //! **history** is what changes did. A **citation** points at any of these.
 
 pub mod cli;

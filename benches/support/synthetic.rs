@@ -5,7 +5,7 @@
 //! said, a session has 1.7 MB in the mean and a few have ten times that.
 
 #[path = "dice.rs"]
-mod dice;
+pub(crate) mod dice;
 
 use std::fmt::Write as _;
 use std::fs::{self, File};

@@ -110,6 +110,10 @@ pub enum Verb {
     Keep(KeepArgs),
     /// Count what the logs hold, per agent and project
     Stats(StatsArgs),
+    /// Recall what memories and logs say about something, the best first
+    Recall(RecallArgs),
+    /// Find memories and messages as you would type in the UI: fuzzy, "exact", 'word, !not, filters
+    Find(FindArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
     /// Print the manual page
@@ -415,6 +419,42 @@ pub struct StatsArgs {
     /// Which logs.
     #[command(flatten)]
     pub filter: LogFilter,
+}
+
+/// Arguments of `recall`.
+#[derive(Debug, ClapArgs)]
+pub struct RecallArgs {
+    /// A question or some words; one word, or "a phrase", gives exactly the lines that have it
+    #[arg(value_name = "QUERY", required = true)]
+    pub query: Vec<String>,
+    /// Where to look
+    #[arg(long, value_enum, default_value = "all")]
+    pub scope: ScopeName,
+    /// Show at most this many
+    #[arg(long, default_value_t = 5, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    pub limit: u32,
+}
+
+/// Where `recall` looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ScopeName {
+    /// In memories and logs.
+    All,
+    /// In memories only.
+    Detail,
+    /// In logs only.
+    Messages,
+}
+
+/// Arguments of `find`.
+#[derive(Debug, ClapArgs)]
+pub struct FindArgs {
+    /// What to find: words, "a phrase", 'word, ^start, end$, !not, type: in: store: agent: role: project: since: before:
+    #[arg(value_name = "QUERY", required = true)]
+    pub query: Vec<String>,
+    /// Show at most this many
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub limit: usize,
 }
 
 /// Arguments of `completions`.

@@ -1,8 +1,10 @@
-//! The logs that are meant, and the corpus over them.
+//! The logs that are meant, the corpus over them, and what is searched.
 
+use std::collections::HashSet;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::Path;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use super::Failure;
 use super::args::{LogFilter, RoleArg};
@@ -12,7 +14,15 @@ use crate::core::discover::Reach;
 use crate::core::keep::kept;
 use crate::core::layout::Layout;
 use crate::core::log::{Agent, LogFile, Role, locate};
+use crate::core::search::{Shelf, Sources};
 use crate::core::store::Store;
+
+/// Whether logs are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Logs {
+    Wanted,
+    Unwanted,
+}
 
 impl World {
     /// Every log that can be found, kept copies of swept ones included. With `--store`, those
@@ -47,13 +57,64 @@ impl World {
     /// The corpus of `logs`, brought up to date; on a terminal it tells how far it has come.
     pub(super) fn corpus(&self, logs: &[LogFile]) -> Result<Corpus, Failure> {
         let effort = Effort {
-            threads: 2,
-            busy: Busy::TakeLast,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            busy: Busy::Wait,
         };
-        let told = Told::new();
-        let corpus = Corpus::refresh(&self.cache, logs, effort, &told);
-        told.clear();
+        let meter = Meter::new();
+        let corpus = Corpus::refresh(&self.cache, logs, effort, &meter);
+        meter.clear();
         Ok(corpus?)
+    }
+
+    /// Reads the memories, brings the corpus up to date and searches both.
+    pub(super) fn search<T>(
+        &self,
+        stores: &[Store],
+        logs: Logs,
+        search: impl Fn(Sources<'_>) -> T,
+    ) -> Result<T, Failure> {
+        let shelf = Shelf::read(stores)?;
+        let look = |corpus: Option<&Corpus>| {
+            search(Sources {
+                shelf: &shelf,
+                corpus,
+            })
+        };
+        if logs == Logs::Unwanted {
+            return Ok(look(None));
+        }
+        let files = self.log_files()?;
+        let corpus = self.project_corpus(&files)?;
+        let answer = look(Some(&corpus));
+        if !corpus.is_damaged() {
+            return Ok(answer);
+        }
+        // Something was wrong with the cache; what is wrong is made anew.
+        drop(corpus);
+        let corpus = self.project_corpus(&files)?;
+        Ok(look(Some(&corpus)))
+    }
+
+    /// The corpus of those of the logs that are meant.
+    fn project_corpus(&self, files: &[LogFile]) -> Result<Corpus, Failure> {
+        let all = self.corpus(files)?;
+        for error in all.unread() {
+            super::print::complain(&format!("warning: {error}"));
+        }
+        let meant: HashSet<(PathBuf, String)> = all
+            .logs()
+            .filter(|log| self.is_meant(log))
+            .map(|log| (log.path(), log.id().to_owned()))
+            .collect();
+        if meant.len() == all.logs().len() {
+            return Ok(all);
+        }
+        let files: Vec<LogFile> = files
+            .iter()
+            .filter(|log| meant.contains(&(log.path.clone(), log.id.clone())))
+            .cloned()
+            .collect();
+        self.corpus(&files)
     }
 
     /// Whether a log belongs to the current project, or everything is asked for.
@@ -158,38 +219,47 @@ impl From<RoleArg> for Role {
     }
 }
 
-/// A line on standard error that tells how far the reading of logs has come.
-struct Told {
-    terminal: bool,
-    percent: AtomicI64,
+/// Tells a person who waits how far the reading of logs has come.
+struct Meter {
+    is_shown: bool,
+    /// When something was last said; starts with a delay, so that short work stays silent.
+    last: Mutex<Instant>,
 }
 
-impl Told {
+impl Meter {
+    const EVERY: Duration = Duration::from_millis(200);
+
     fn new() -> Self {
         Self {
-            terminal: io::stderr().is_terminal(),
-            percent: AtomicI64::new(-1),
+            is_shown: io::stderr().is_terminal(),
+            last: Mutex::new(Instant::now()),
         }
     }
 
     fn clear(&self) {
-        if self.terminal && self.percent.load(Ordering::Relaxed) >= 0 {
-            // The line is a courtesy; without standard error it is not missed.
+        if self.is_shown {
+            // Nobody is left to tell if this fails.
             drop(io::stderr().write_all(b"\r\x1b[K"));
         }
     }
 }
 
-impl Progress for Told {
+impl Progress for Meter {
     fn advance(&self, tally: Tally) {
-        if !self.terminal || tally.bytes == 0 {
+        if !self.is_shown {
             return;
         }
-        let percent = i64::try_from(tally.bytes_done * 100 / tally.bytes).unwrap_or(100);
-        if self.percent.swap(percent, Ordering::Relaxed) != percent {
+        let Ok(mut last) = self.last.try_lock() else {
+            return;
+        };
+        if last.elapsed() >= Self::EVERY {
+            *last = Instant::now();
             let line = format!(
-                "\r\x1b[Kreading logs: {} of {}, {percent} %",
-                tally.logs_done, tally.logs
+                "\r\x1b[Kreading logs: {} of {}, {} of {} MB",
+                tally.logs_done,
+                tally.logs,
+                tally.bytes_done / 1_000_000,
+                tally.bytes / 1_000_000
             );
             drop(io::stderr().write_all(line.as_bytes()));
         }

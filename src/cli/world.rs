@@ -30,6 +30,8 @@ pub(super) struct World {
     pub(super) kept: PathBuf,
     /// Where the text of the logs is cached.
     pub(super) cache: PathBuf,
+    /// The time here, which words such as "yesterday" go by.
+    pub(super) now: jiff::Zoned,
     pub(super) moment: Moment,
     pub(super) common: Common,
     /// The directory of the user's own settings, theme and keymap.
@@ -74,6 +76,7 @@ impl World {
         };
         let places = places(&base, &around);
         let (settings, warnings) = settings(common, &dirs)?;
+        let now = jiff::Zoned::now();
         Ok(Self {
             around,
             settings,
@@ -82,7 +85,8 @@ impl World {
             places,
             kept: dirs.data_dir().join("kept"),
             cache: dirs.cache_dir().join("corpus"),
-            moment: now(),
+            moment: moment(&now),
+            now,
             common: common.clone(),
             config_dir: dirs.config_dir().to_owned(),
             data_dir: dirs.data_dir().to_owned(),
@@ -94,7 +98,8 @@ impl World {
     fn of_demo(common: &Common) -> Result<Self, Failure> {
         let temp = tempfile::Builder::new().prefix("tome-demo-").tempdir();
         let temp = temp.map_err(|e| Error::io(env::temp_dir(), e))?;
-        let moment = now();
+        let now = jiff::Zoned::now();
+        let moment = moment(&now);
         let Demo { home, project } = unpack(temp.path(), &moment)?;
         let around = Surroundings {
             cwd: project,
@@ -116,6 +121,7 @@ impl World {
             kept: data.join("kept"),
             cache: temp.path().join("cache"),
             moment,
+            now,
             common: common.clone(),
             config_dir: temp.path().join("config"),
             data_dir: data,
@@ -139,8 +145,7 @@ impl World {
     }
 }
 
-fn now() -> Moment {
-    let now = jiff::Zoned::now();
+fn moment(now: &jiff::Zoned) -> Moment {
     Moment {
         time: now.timestamp(),
         today: now.date(),

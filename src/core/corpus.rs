@@ -50,7 +50,7 @@ use catalogue::Catalogue;
 use pack::{Maps, Pack};
 
 /// The two kinds of text, which are kept apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     /// What was said, thought, noted or injected; filters know the stems of its words.
     Words,

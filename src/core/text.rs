@@ -51,7 +51,42 @@ pub fn words(text: &str) -> Words<'_> {
     }
 }
 
-/// Returns the word in lower case, as it is compared.
+/// Returns the word that the character at byte `at` belongs to, if it belongs to one.
+pub fn word_at(text: &str, at: usize) -> Option<Word<'_>> {
+    let first = text.get(at..)?.chars().next()?;
+    if !first.is_alphanumeric() {
+        return None;
+    }
+    let mut start = at;
+    if !stands_alone(first) {
+        for (before, char) in text[..at].char_indices().rev() {
+            if !char.is_alphanumeric() || stands_alone(char) {
+                break;
+            }
+            start = before;
+        }
+    }
+    let word = words(&text[start..]).next()?;
+    Some(Word { at: start, ..word })
+}
+
+/// Returns where the next character beyond ASCII is, from byte `from` on.
+pub fn next_wide(text: &str, from: usize) -> Option<usize> {
+    let bytes = text.as_bytes().get(from..)?;
+    let mut eights = bytes.chunks_exact(8);
+    let plain = eights
+        .by_ref()
+        .take_while(|eight| {
+            let eight = eight.first_chunk().map_or(0, |x| u64::from_le_bytes(*x));
+            eight & each(0x80) == 0
+        })
+        .count();
+    let near = &bytes[8 * plain..];
+    let wide = near.iter().position(|byte| !byte.is_ascii())?;
+    Some(from + 8 * plain + wide)
+}
+
+/// Returns the word in lower case and without accents, as it is compared.
 pub fn fold(word: &str) -> Cow<'_, str> {
     if word
         .bytes()
@@ -59,7 +94,8 @@ pub fn fold(word: &str) -> Cow<'_, str> {
     {
         Cow::Borrowed(word)
     } else {
-        Cow::Owned(word.chars().flat_map(char::to_lowercase).collect())
+        let lower = word.chars().flat_map(char::to_lowercase);
+        Cow::Owned(lower.map(nucleo_matcher::chars::normalize).collect())
     }
 }
 
@@ -390,13 +426,37 @@ mod tests {
     }
 
     #[test]
-    fn case_is_folded_beyond_ascii() {
-        assert_eq!(fold("GRÖSSE"), "grösse");
+    fn case_and_accents_are_folded_beyond_ascii() {
+        assert_eq!(fold("GRÖSSE"), "grosse");
+        assert_eq!(fold("ДАННЫЕ"), "данные");
         assert_eq!(fold("HTTP2"), "http2");
         assert_eq!(
             words("ÜBER").next().map(|word| word.term()),
-            Some(Term::of("über"))
+            Some(Term::of("uber"))
         );
+    }
+
+    #[test]
+    fn characters_beyond_ascii_are_found_one_after_another() {
+        let text = "plain words of ascii — and then é";
+        assert_eq!(next_wide(text, 0), Some(21));
+        assert_eq!(next_wide(text, 24), Some(34));
+        assert_eq!(next_wide(text, 36), None);
+        assert_eq!(next_wide(text, 99), None);
+    }
+
+    #[test]
+    fn every_character_of_a_word_finds_it() {
+        let text = "a über—v2数 x";
+        let at = |at| word_at(text, at).map(|word| (word.at, word.text));
+        assert_eq!(at(0), Some((0, "a")));
+        assert_eq!(at(1), None);
+        assert_eq!(at(2), Some((2, "über")));
+        assert_eq!(at(3), None);
+        assert_eq!(at(5), Some((2, "über")));
+        assert_eq!(at(11), Some((10, "v2")));
+        assert_eq!(at(12), Some((12, "数")));
+        assert_eq!(at(99), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod crash;
 mod layouts;
 mod logs;
 mod properties;
+mod recall;
 mod rules;
 mod sandbox;
 mod support;

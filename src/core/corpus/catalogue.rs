@@ -15,7 +15,7 @@ use crate::core::log::Agent;
 use crate::core::{Error, Result};
 
 /// Raised when what is kept, or what readers make of a log, changes.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 const MAGIC: &[u8; 8] = b"tomecat\0";
 const NAME: &str = "catalogue";
 /// The bytes of a log's and of a block's row.

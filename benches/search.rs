@@ -1,0 +1,286 @@
+//! How fast recall and find are, beside ripgrep, fzf and fast-resume on the same text.
+//!
+//! `cargo bench --bench search -- [100MB|1GB]`. A recall is a process of its own, with the
+//! logs checked for changes, over a warm cache; find is what happens at a keystroke,
+//! with the corpus open. Growth is against a tenth of the size. A peer that is not
+//! installed is named and left out.
+
+#[path = "support/synthetic.rs"]
+mod synthetic;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs, io};
+
+use tome::core::corpus::{Busy, Corpus, Effort};
+use tome::core::log::{self, Places};
+use tome::core::query::Query;
+use tome::core::search::fuzzy::{Ask, find};
+use tome::core::search::{Shelf, Sources};
+
+use synthetic::dice::Dice;
+
+/// How often a figure is taken; the middle one counts.
+const RUNS: usize = 9;
+/// How many lines fuzzy search goes through.
+const LINES: usize = 1_000_000;
+const LINES_A_MESSAGE: usize = 50;
+
+/// What the lines are made of, the frequent words first.
+const WORDS: &str = "the to of and a in is it that for this we on with be as not are you can file test code \
+    error line change function build server client request response database migration schema index \
+    query cache token session memory agent prompt thread lock channel deploy staging production cluster \
+    container pipeline branch commit merge conflict review release rollback latency timeout retry backoff \
+    queue worker scheduler parser compiler module package dependency config environment secret certificate \
+    permission policy account invoice payment webhook stream dashboard metric benchmark buffer socket \
+    connection transaction isolation snapshot restore compress validate render layout keyboard terminal";
+
+/// Queries by what they cost: words that a few, many and most messages hold.
+const RECALLS: [(&str, &str); 4] = [
+    ("one word", "certificate"),
+    ("selective words", "rollback certificate"),
+    (
+        "a question",
+        "how did we fix the migration of the staging database",
+    ),
+    ("frequent words", "test code file error"),
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let size = args.first().map_or("100MB", String::as_str);
+    let result = match bytes(size) {
+        Some(bytes) => recalls(bytes).and_then(|()| fuzzy()),
+        None => Err(io::Error::other("a size is like 100MB or 1GB")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("bench: {error}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// What one run took: time, and peak memory in KB.
+type Figure = (Duration, u64);
+
+fn recalls(bytes: u64) -> io::Result<()> {
+    let small = Site::new(bytes / 10)?;
+    let large = Site::new(bytes)?;
+    say(&format!(
+        "recall over {} MB, one shot, warm",
+        bytes / 1_000_000
+    ));
+    say(&format!(
+        "{:<18}{:>9}{:>9}{:>10}{:>10}{:>12}{:>10}",
+        "", "ms", "MB", "rg -i ms", "rg / tome", "fast-resume", "10x: time"
+    ));
+    for (name, query) in RECALLS {
+        let tome = middle(|| large.recall(query))?;
+        let before = middle(|| small.recall(query))?;
+        let longest = query
+            .split(' ')
+            .max_by_key(|word| word.len())
+            .unwrap_or(query);
+        let rg = middle(|| large.peer("rg", &["-uu", "-i", "-c", longest, "."])).ok();
+        let peer = middle(|| large.peer("fr", &["--json", query])).ok();
+        let in_ms = |figure: &Figure| figure.0.as_secs_f64() * 1e3;
+        let shown = |figure: Option<String>| figure.unwrap_or_else(|| "-".to_owned());
+        say(&format!(
+            "{name:<18}{:>9.1}{:>9}{:>10}{:>10}{:>12}{:>9.1}x  memory {:.1}x",
+            in_ms(&tome),
+            tome.1 / 1024,
+            shown(rg.as_ref().map(|rg| format!("{:.1}", in_ms(rg)))),
+            shown(
+                rg.as_ref()
+                    .map(|rg| format!("{:.1}x", in_ms(rg) / in_ms(&tome)))
+            ),
+            shown(peer.as_ref().map(|peer| format!("{:.1} ms", in_ms(peer)))),
+            in_ms(&tome) / in_ms(&before),
+            tome.1 as f64 / before.1.max(1) as f64,
+        ));
+    }
+    for (program, name) in [("rg", "ripgrep"), ("fr", "fast-resume")] {
+        if Command::new(program).arg("--version").output().is_err() {
+            say(&format!("{name} is not installed: left out"));
+        }
+    }
+    Ok(())
+}
+
+/// A home with logs, and a cache beside it.
+struct Site {
+    home: PathBuf,
+    cache: PathBuf,
+}
+
+impl Site {
+    fn new(bytes: u64) -> io::Result<Self> {
+        let home = synthetic::home(&env::temp_dir(), bytes)?;
+        let mut cache = home.clone().into_os_string();
+        cache.push("-search-cache");
+        let site = Self {
+            home,
+            cache: cache.into(),
+        };
+        site.recall("warm up")?;
+        // The peer builds its index in its first run.
+        drop(site.peer("fr", &["--json", "warm"]));
+        Ok(site)
+    }
+
+    fn recall(&self, query: &str) -> io::Result<Figure> {
+        self.timed(Command::new(env!("CARGO_BIN_EXE_tome")).args(["--all", "recall", query]))
+    }
+
+    fn peer(&self, program: &str, args: &[&str]) -> io::Result<Figure> {
+        self.timed(Command::new(program).args(args))
+    }
+
+    fn timed(&self, command: &mut Command) -> io::Result<Figure> {
+        command
+            .current_dir(&self.home)
+            .env("HOME", &self.home)
+            .env("XDG_CACHE_HOME", &self.cache)
+            .env("XDG_DATA_HOME", self.cache.join("data"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let started = Instant::now();
+        let child = command.spawn()?;
+        let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+        let mut child = child;
+        let mut peak = 0;
+        // The last value before the end is the one that counts, and it only grows.
+        while child.try_wait()?.is_none() {
+            peak = peak.max(high_water(&status));
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        Ok((started.elapsed(), peak))
+    }
+}
+
+fn high_water(status: &Path) -> u64 {
+    let status = fs::read_to_string(status).unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM"));
+    line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok())
+        .unwrap_or(0)
+}
+
+fn fuzzy() -> io::Result<()> {
+    let home = env::temp_dir().join("tome-bench-lines");
+    let (store, text) = (home.join("store"), home.join("lines.txt"));
+    if !text.exists() {
+        write_lines(&store, &text)?;
+    }
+    let places = Places {
+        stores: vec![store],
+        ..Places::default()
+    };
+    let effort = Effort {
+        threads: 2,
+        busy: Busy::Wait,
+    };
+    let corpus = Corpus::refresh(&home.join("cache"), &log::locate(&places), effort, &())
+        .map_err(io::Error::other)?;
+    let shelf = Shelf::default();
+    let library = Sources {
+        shelf: &shelf,
+        corpus: Some(&corpus),
+    };
+    let now = jiff::Zoned::default();
+    say(&format!("find over {LINES} lines, corpus open"));
+    say(&format!(
+        "{:<18}{:>9}{:>10}{:>13}{:>13}",
+        "", "ms", "lines", "fzf ms", "fzf / tome"
+    ));
+    for text_of_query in ["to", "conf", "migra", "certif roll", "retry backoff"] {
+        let query = Query::parse(text_of_query, &now).map_err(io::Error::other)?;
+        let ask = Ask {
+            query: &query,
+            limit: 100,
+        };
+        let mut total = 0;
+        let tome = middle(|| {
+            let started = Instant::now();
+            total = find(sources, ask, None, &()).total;
+            Ok((started.elapsed(), 0))
+        })?;
+        let fzf = middle(|| {
+            let started = Instant::now();
+            Command::new("fzf")
+                .args(["--filter", text_of_query])
+                .stdin(fs::File::open(&text)?)
+                .stdout(Stdio::null())
+                .status()?;
+            Ok((started.elapsed(), 0))
+        });
+        let ms = |figure: &Figure| figure.0.as_secs_f64() * 1e3;
+        let (theirs, ratio) = match &fzf {
+            Ok(fzf) => (
+                format!("{:.0}", ms(fzf)),
+                format!("{:.1}x", ms(fzf) / ms(&tome)),
+            ),
+            Err(_) => ("absent".to_owned(), "-".to_owned()),
+        };
+        say(&format!(
+            "{text_of_query:<18}{:>9.1}{total:>10}{theirs:>13}{ratio:>13}",
+            ms(&tome)
+        ));
+    }
+    Ok(())
+}
+
+/// Writes the same lines as a log of many messages and as plain text.
+fn write_lines(store: &Path, text: &Path) -> io::Result<()> {
+    fs::create_dir_all(store)?;
+    let mut dice = Dice(7);
+    let words: Vec<&str> = WORDS.split_whitespace().collect();
+    let mut log = io::BufWriter::new(fs::File::create(store.join("messages.jsonl"))?);
+    let mut plain = io::BufWriter::new(fs::File::create(text)?);
+    let mut message = String::new();
+    for number in 0..LINES {
+        let mut line = String::new();
+        while line.len() < 110 {
+            // Small numbers are drawn more often, as frequent words are.
+            let word = dice.below(words.len()).min(dice.below(words.len()));
+            write!(line, "{} ", words[word]).map_err(io::Error::other)?;
+        }
+        writeln!(plain, "{line}")?;
+        write!(message, "{line}\\n").map_err(io::Error::other)?;
+        if (number + 1) % LINES_A_MESSAGE == 0 {
+            writeln!(log, "{{\"role\":\"user\",\"content\":\"{message}\"}}")?;
+            message.clear();
+        }
+    }
+    log.flush()?;
+    plain.flush()
+}
+
+fn middle(mut run: impl FnMut() -> io::Result<Figure>) -> io::Result<Figure> {
+    let mut figures = (0..RUNS)
+        .map(|_| run())
+        .collect::<io::Result<Vec<Figure>>>()?;
+    figures.sort();
+    Ok(figures.swap_remove(RUNS / 2))
+}
+
+/// Reads a size like `100MB` or `1GB`.
+fn bytes(size: &str) -> Option<u64> {
+    let at = size.find(|char: char| !char.is_ascii_digit())?;
+    let number: u64 = size[..at].parse().ok()?;
+    match &size[at..] {
+        "MB" => Some(number * 1_000_000),
+        "GB" => Some(number * 1_000_000_000),
+        _ => None,
+    }
+}
+
+#[allow(clippy::print_stdout)] // A benchmark's words are its output.
+fn say(words: &str) {
+    println!("{words}");
+}

@@ -1,0 +1,62 @@
+//! `tome find`: what the UI's find would show.
+
+use serde_json::{Value, json};
+
+use super::args::FindArgs;
+use super::gather::Logs;
+use super::print::{Cell, Printer, Role};
+use super::recall::as_json;
+use super::world::World;
+use super::{Ended, Failure, Outcome};
+use crate::core::query::{Misunderstood, Query};
+use crate::core::search::Hit;
+use crate::core::search::fuzzy::{Ask, find, hit};
+
+pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> Ended {
+    let text = args.query.join(" ");
+    let query = Query::parse(&text, &world.now).map_err(|wrong| pointed(&text, &wrong))?;
+    if query.is_empty() {
+        return Err(Failure::Asked("query parameter is required".to_owned()));
+    }
+    let ask = Ask {
+        query: &query,
+        limit: args.limit,
+    };
+    let stores = world.stores()?;
+    let (total, hits) = world.search(&stores, Logs::Wanted, |library| {
+        let found = find(library, ask, None, &());
+        let hits = found.matches.iter().filter_map(|found| hit(library, found));
+        (found.total, hits.collect::<Vec<Hit>>())
+    })?;
+    if printer.is_json() {
+        let results: Vec<Value> = hits.iter().map(as_json).collect();
+        printer.object(json!({ "query": text, "total": total, "results": results }))?;
+    } else {
+        let rows: Vec<Vec<Cell>> = hits.iter().map(row).collect();
+        printer.table(&rows)?;
+    }
+    Ok(match hits.is_empty() {
+        true => Outcome::Nothing,
+        false => Outcome::Done,
+    })
+}
+
+fn row(hit: &Hit) -> Vec<Cell> {
+    vec![
+        Cell::new(Role::Strong, hit.citation.to_string()),
+        Cell::plain(&hit.text),
+    ]
+}
+
+/// What is wrong with the query, with a mark under the place.
+fn pointed(text: &str, wrong: &Misunderstood) -> Failure {
+    // A long query is not repeated, only said to be wrong.
+    const LONGEST: usize = 200;
+    if text.len() > LONGEST || text.contains(char::is_control) {
+        return Failure::Asked(wrong.reason.clone());
+    }
+    use unicode_width::UnicodeWidthStr as _;
+    let before = " ".repeat(text[..wrong.span.start].width());
+    let mark = "^".repeat(text[wrong.span.clone()].width().max(1));
+    Failure::Asked(format!("{}\n  {text}\n  {before}{mark}", wrong.reason))
+}

@@ -1,0 +1,292 @@
+//! Filters: where to look, as `name:value`.
+
+use jiff::civil::Date;
+use jiff::{Span, Zoned};
+
+use crate::core::log::{Agent, Role};
+
+/// The name of a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Filter {
+    /// The type of a memory.
+    Type,
+    /// Memories, logs or tool text.
+    In,
+    /// A store.
+    Store,
+    /// Whose log.
+    Agent,
+    /// Who speaks.
+    Role,
+    /// A part of the directory that a log was made in.
+    Project,
+    /// Not older than.
+    Since,
+    /// Older than.
+    Before,
+}
+
+/// What `in:` can mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Curated memories.
+    Memories,
+    /// What was said in logs.
+    Logs,
+    /// What tools were given and gave back.
+    Tools,
+}
+
+/// Where to look. Values of one filter are alternatives; different filters must all hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Filters {
+    /// Types of memories.
+    pub types: Vec<String>,
+    /// Memories, logs, tool text.
+    pub places: Vec<Place>,
+    /// Stores, by name.
+    pub stores: Vec<String>,
+    /// Agents.
+    pub agents: Vec<Agent>,
+    /// Who speaks.
+    pub roles: Vec<Role>,
+    /// Parts of the directories that logs were made in.
+    pub projects: Vec<String>,
+    /// The earliest time, in milliseconds since 1970 UTC.
+    pub since: Option<i64>,
+    /// The time before which it must be.
+    pub before: Option<i64>,
+}
+
+/// The roles by their names.
+const ROLES: [(Role, &str); 4] = [
+    (Role::User, "user"),
+    (Role::Assistant, "assistant"),
+    (Role::System, "system"),
+    (Role::Tool, "tool"),
+];
+
+impl Filter {
+    /// Every filter.
+    pub const ALL: [Self; 8] = [
+        Self::Type,
+        Self::In,
+        Self::Store,
+        Self::Agent,
+        Self::Role,
+        Self::Project,
+        Self::Since,
+        Self::Before,
+    ];
+
+    /// Returns the name, as it is typed before the colon.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Type => "type",
+            Self::In => "in",
+            Self::Store => "store",
+            Self::Agent => "agent",
+            Self::Role => "role",
+            Self::Project => "project",
+            Self::Since => "since",
+            Self::Before => "before",
+        }
+    }
+
+    /// Returns what it does, in a few words.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Type => "memories of a type",
+            Self::In => "memories, logs or tools",
+            Self::Store => "one store",
+            Self::Agent => "logs of an agent",
+            Self::Role => "who speaks",
+            Self::Project => "logs made in a directory of this name",
+            Self::Since => "not older than a day or an age",
+            Self::Before => "older than a day or an age",
+        }
+    }
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|filter| filter.name() == name)
+    }
+
+    /// Returns the values that it can have; none where any text is one.
+    pub fn values(self) -> Vec<&'static str> {
+        match self {
+            Self::In => Place::ALL.map(Place::name).to_vec(),
+            Self::Agent => Agent::all().map(Agent::name).collect(),
+            Self::Role => ROLES.map(|(_, name)| name).to_vec(),
+            Self::Since | Self::Before => vec!["today", "yesterday", "7d", "30d", "1y"],
+            Self::Type | Self::Store | Self::Project => Vec::new(),
+        }
+    }
+}
+
+impl Place {
+    /// Every place.
+    pub const ALL: [Self; 3] = [Self::Memories, Self::Logs, Self::Tools];
+
+    /// Returns the name, as it is typed after `in:`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Memories => "memories",
+            Self::Logs => "logs",
+            Self::Tools => "tools",
+        }
+    }
+}
+
+impl Filters {
+    /// Takes in a filter; an error says what values there are.
+    pub(super) fn add(&mut self, filter: Filter, value: &str, now: &Zoned) -> Result<(), String> {
+        let known = || {
+            let verb = if value.is_empty() { "needs" } else { "is" };
+            format!(
+                "{}: {verb} one of {}",
+                filter.name(),
+                filter.values().join(", ")
+            )
+        };
+        let text = || match value {
+            "" => Err(format!(
+                "{}: needs a value, {}",
+                filter.name(),
+                filter.meaning()
+            )),
+            value => Ok(value.to_owned()),
+        };
+        match filter {
+            Filter::Type => self.types.push(text()?),
+            Filter::Store => self.stores.push(text()?),
+            Filter::Project => self.projects.push(text()?),
+            Filter::In => {
+                let place = Place::ALL.into_iter().find(|place| place.name() == value);
+                self.places.push(place.ok_or_else(known)?);
+            }
+            Filter::Agent => self.agents.push(Agent::named(value).ok_or_else(known)?),
+            Filter::Role => {
+                let role = ROLES.into_iter().find(|(_, name)| *name == value);
+                self.roles.push(role.ok_or_else(known)?.0);
+            }
+            Filter::Since => self.since = Some(time(filter, value, now)?),
+            Filter::Before => self.before = Some(time(filter, value, now)?),
+        }
+        Ok(())
+    }
+
+    /// Tells whether this place is to be looked in when nothing else says so.
+    pub fn wants(&self, place: Place) -> bool {
+        match self.places.as_slice() {
+            [] => place != Place::Tools,
+            places => places.contains(&place),
+        }
+    }
+
+    /// Tells whether the time is within the bounds; an unknown time is in no bounds.
+    pub fn allows_time(&self, time: Option<i64>) -> bool {
+        let since = self
+            .since
+            .is_none_or(|since| time.is_some_and(|time| time >= since));
+        let before = self
+            .before
+            .is_none_or(|before| time.is_some_and(|time| time < before));
+        since && before
+    }
+
+    /// Tells whether a speaker is wanted.
+    pub fn allows_role(&self, role: Role) -> bool {
+        self.roles.is_empty() || self.roles.contains(&role)
+    }
+}
+
+/// Returns the time that a day or an age means: the start of the day, or so long before now.
+fn time(filter: Filter, value: &str, now: &Zoned) -> Result<i64, String> {
+    let wrong = || {
+        format!(
+            "{}: is a day such as 2026-01-31, today or yesterday, or an age such as 12h, 30d, 2w, 6m or 1y",
+            filter.name()
+        )
+    };
+    let day = match value {
+        "today" => Some(now.date()),
+        "yesterday" => now.date().yesterday().ok(),
+        value => value.parse::<Date>().ok(),
+    };
+    let moment = match day {
+        Some(day) => day.to_zoned(now.time_zone().clone()).ok(),
+        None => age(value).and_then(|age| now.checked_sub(age).ok()),
+    };
+    moment
+        .map(|moment| moment.timestamp().as_millisecond())
+        .ok_or_else(wrong)
+}
+
+fn age(value: &str) -> Option<Span> {
+    let unit = value.chars().next_back()?;
+    let number: i64 = value[..value.len() - unit.len_utf8()].parse().ok()?;
+    if number < 0 {
+        return None;
+    }
+    let none = Span::new();
+    match unit {
+        'h' => none.try_hours(number).ok(),
+        'd' => none.try_days(number).ok(),
+        'w' => none.try_weeks(number).ok(),
+        'm' => none.try_months(number).ok(),
+        'y' => none.try_years(number).ok(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::noon;
+    use super::*;
+
+    #[test]
+    fn ages_count_back_from_now_and_days_begin_at_midnight() {
+        let hour = 3_600_000;
+        let now = noon().timestamp().as_millisecond();
+        for (value, expected) in [
+            ("12h", now - 12 * hour),
+            ("2w", now - 14 * 24 * hour),
+            ("today", now - 12 * hour),
+            ("yesterday", now - 36 * hour),
+            ("2026-03-14", now - 36 * hour),
+        ] {
+            assert_eq!(time(Filter::Since, value, &noon()), Ok(expected), "{value}");
+        }
+        for value in [
+            "",
+            "d",
+            "-3d",
+            "3",
+            "3x",
+            "99999999999999999999d",
+            "9223372036854775807y",
+            "数",
+        ] {
+            assert!(time(Filter::Since, value, &noon()).is_err(), "{value}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_time_is_in_no_bounds() {
+        let mut filters = Filters::default();
+        assert!(filters.allows_time(None));
+        filters.since = Some(5);
+        assert!(!filters.allows_time(None));
+        assert!(filters.allows_time(Some(5)));
+        filters.before = Some(7);
+        assert!(!filters.allows_time(Some(7)));
+    }
+
+    #[test]
+    fn tool_text_is_looked_at_only_when_it_is_named() {
+        let mut filters = Filters::default();
+        assert!(filters.wants(Place::Memories) && !filters.wants(Place::Tools));
+        filters.places.push(Place::Tools);
+        assert!(!filters.wants(Place::Memories) && filters.wants(Place::Tools));
+    }
+}

@@ -1,0 +1,151 @@
+//! A query cut into pieces: words with their marks, phrases, filters.
+
+use std::ops::Range;
+
+use super::{Atom, Case, Filter, Form, Misunderstood, Sense};
+
+/// A piece of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token<'a> {
+    /// The text without quotation marks and without `!`.
+    text: &'a str,
+    quoting: Quoting,
+    pub(super) sense: Sense,
+    /// All of it, in the query.
+    pub(super) span: Range<usize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quoting {
+    Bare,
+    Quoted,
+}
+
+/// Cuts a query into pieces.
+pub(super) fn tokens(text: &str) -> impl Iterator<Item = Result<Token<'_>, Misunderstood>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at + text[at..].find(|c: char| !c.is_whitespace())?;
+        let rest = &text[start..];
+        let (sense, skipped) = match rest.strip_prefix('!') {
+            Some(more) if more.starts_with(|c: char| !c.is_whitespace()) => (Sense::Unwanted, 1),
+            _ => (Sense::Wanted, 0),
+        };
+        let Some(quoted) = rest[skipped..].strip_prefix('"') else {
+            let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
+            at = start + length;
+            return Some(Ok(Token {
+                text: &rest[skipped..length],
+                quoting: Quoting::Bare,
+                sense,
+                span: start..at,
+            }));
+        };
+        let Some(length) = quoted.find('"') else {
+            at = text.len();
+            return Some(Err(Misunderstood {
+                span: start..at,
+                reason: "the quotation has no end; close it with \"".to_owned(),
+            }));
+        };
+        at = start + skipped + 1 + length + 1;
+        Some(Ok(Token {
+            text: &quoted[..length],
+            quoting: Quoting::Quoted,
+            sense,
+            span: start..at,
+        }))
+    })
+}
+
+/// Cuts a sentence into pieces: of all marks, only a closed quotation is one.
+pub(super) fn prose(text: &str) -> impl Iterator<Item = Token<'_>> {
+    let mut at = 0;
+    let mut is_open = true;
+    std::iter::from_fn(move || {
+        let start = at + text[at..].find(|c: char| !c.is_whitespace())?;
+        let rest = &text[start..];
+        let quoted = rest.strip_prefix('"').filter(|_| is_open);
+        let length = quoted.and_then(|quoted| quoted.find('"'));
+        if let (Some(quoted), Some(length)) = (quoted, length) {
+            at = start + length + 2;
+            return Some(Token {
+                text: &quoted[..length],
+                quoting: Quoting::Quoted,
+                sense: Sense::Wanted,
+                span: start..at,
+            });
+        }
+        // Without this, every lone mark would have the rest of the text looked through.
+        is_open &= quoted.is_none();
+        let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        at = start + length;
+        Some(Token {
+            text: &rest[..length],
+            quoting: Quoting::Bare,
+            sense: Sense::Wanted,
+            span: start..at,
+        })
+    })
+}
+
+impl<'a> Token<'a> {
+    /// Returns the filter that this is, and the value it has.
+    pub(super) fn filter(&self) -> Option<(Filter, &'a str)> {
+        let (name, value) = self.text.split_once(':')?;
+        let filter = Filter::named(name).filter(|_| self.quoting == Quoting::Bare)?;
+        Some((filter, value))
+    }
+
+    /// Returns what is to be looked for; `None` for an empty quotation.
+    pub(super) fn atom(&self) -> Option<Atom> {
+        let (form, text) = match self.quoting {
+            Quoting::Quoted => (Form::Exact, self.text),
+            Quoting::Bare => marked(self.text),
+        };
+        // What shall not be there is meant as it stands: nearly every line has the letters
+        // of a short word somewhere.
+        let form = match (form, self.sense) {
+            (Form::Fuzzy, Sense::Unwanted) => Form::Exact,
+            (form, _) => form,
+        };
+        self.with(form, text)
+    }
+
+    /// Returns what is to be looked for in a sentence.
+    pub(super) fn prose_atom(&self) -> Option<Atom> {
+        match self.quoting {
+            Quoting::Quoted => self.with(Form::Exact, self.text),
+            Quoting::Bare => self.with(Form::Fuzzy, self.text),
+        }
+    }
+
+    fn with(&self, form: Form, text: &str) -> Option<Atom> {
+        (!text.is_empty()).then(|| Atom {
+            text: text.to_owned(),
+            form,
+            sense: self.sense,
+            case: Case::of(text),
+            span: self.span.clone(),
+        })
+    }
+}
+
+/// Takes the marks off a word; a word of nothing but marks keeps them.
+fn marked(word: &str) -> (Form, &str) {
+    let start = word.strip_prefix('^');
+    let end = word.strip_suffix('$');
+    let both = start.and_then(|word| word.strip_suffix('$'));
+    let full = |word: &&str| !word.is_empty();
+    if let Some(word) = both.filter(full) {
+        (Form::Line, word)
+    } else if let Some(word) = start.filter(full) {
+        (Form::Start, word)
+    } else if let Some(word) = word.strip_prefix('\'').filter(full) {
+        (Form::Word, word)
+    } else if let Some(word) = end.filter(full) {
+        (Form::End, word)
+    } else {
+        (Form::Fuzzy, word)
+    }
+}

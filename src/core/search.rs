@@ -1,0 +1,235 @@
+//! Search over memories and logs: [`recall`] ranks what answers a question, [`fuzzy`]
+//! finds what is being typed, [`lesson`] recalls the coder's lessons.
+//!
+//! Memories are read when they are searched, so that a file is found as it is now; logs
+//! are searched in the [`Corpus`], which knows how to stay up to date. There is no other
+//! index.
+
+mod exact;
+#[cfg(test)]
+mod fixture;
+pub mod fuzzy;
+mod lane;
+pub mod lesson;
+mod needle;
+mod pages;
+mod ranked;
+pub mod recall;
+mod score;
+mod shelf;
+mod snippet;
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::core::citation::{Citation, Part as CitedPart};
+use crate::core::corpus::{Corpus, Log, Message};
+use crate::core::layout::session::MESSAGES;
+use crate::core::log::{Agent, Role};
+use crate::core::query::{Filters, Place};
+
+pub use shelf::{Sheet, Shelf};
+
+/// Where something was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// In a curated memory.
+    Detail,
+    /// In a log.
+    Messages,
+}
+
+/// Something that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// Where it was found.
+    pub source: Source,
+    /// The store's name; for a log outside any store, the agent's.
+    pub store: String,
+    /// The reference inside the store; for a log outside any store, the file.
+    pub path: String,
+    /// The line, from 1.
+    pub line: u64,
+    /// The text around the match, one line of at most 300 characters.
+    pub text: String,
+    /// What to hand to `tome read` or `tome log`.
+    pub citation: Citation,
+    /// How well it fits; comparable within one answer only.
+    pub score: f32,
+    /// The type of the memory.
+    pub category: Option<String>,
+    /// Who speaks.
+    pub role: Option<Role>,
+    /// Whose log it is.
+    pub agent: Option<Agent>,
+    /// The session's id.
+    pub session: Option<String>,
+    /// When it was said, in milliseconds since 1970 UTC.
+    pub time: Option<i64>,
+}
+
+impl Source {
+    /// Returns the name in output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Detail => "detail",
+            Self::Messages => "messages",
+        }
+    }
+}
+
+/// What is searched: memories, and logs where there are any.
+#[derive(Debug, Clone, Copy)]
+pub struct Sources<'a> {
+    /// The memories.
+    pub shelf: &'a Shelf,
+    /// The logs.
+    pub corpus: Option<&'a Corpus>,
+}
+
+impl Sources<'_> {
+    /// Returns the hit that a line of a memory is.
+    fn line(&self, sheet: &Sheet, line: usize, (text, score): (String, f32)) -> Hit {
+        Hit {
+            source: Source::Detail,
+            store: sheet.store.clone(),
+            path: sheet.memory.path.clone(),
+            line: line as u64,
+            text,
+            citation: Citation {
+                store: self.shelf.prefix(&sheet.store),
+                path: sheet.memory.path.clone(),
+                part: CitedPart::Lines(line..=line),
+            },
+            score,
+            category: sheet.memory.category.clone(),
+            role: None,
+            agent: None,
+            session: None,
+            time: (sheet.memory.modified > 0).then_some(sheet.memory.modified),
+        }
+    }
+
+    /// Returns the hit that a message is.
+    fn message(&self, log: Log<'_>, message: &Message<'_>, (text, score): (String, f32)) -> Hit {
+        let file = log.path();
+        let agent = log.agent();
+        let line = usize::try_from(message.line).unwrap_or(usize::MAX).max(1);
+        let part = CitedPart::Lines(line..=line);
+        let home = file.parent().and_then(|root| self.shelf.named(root));
+        let (store, path, citation) = match home {
+            Some(store) => {
+                let name = file.file_name().map(|name| name.to_string_lossy());
+                let path = name.as_deref().unwrap_or(MESSAGES).to_owned();
+                let citation = Citation {
+                    store: self.shelf.prefix(store),
+                    path: path.clone(),
+                    part,
+                };
+                (store.to_owned(), path, citation)
+            }
+            None => {
+                let name = agent.map_or("log", Agent::name);
+                let citation = Citation {
+                    store: Some(name.to_owned()),
+                    path: log.id().to_owned(),
+                    part,
+                };
+                (name.to_owned(), file.display().to_string(), citation)
+            }
+        };
+        let session = message.session.unwrap_or_else(|| log.id());
+        Hit {
+            source: Source::Messages,
+            store,
+            path,
+            line: message.line,
+            text,
+            citation,
+            score,
+            category: None,
+            role: Some(message.role),
+            agent,
+            session: Some(session.to_owned()),
+            time: message.time,
+        }
+    }
+}
+
+/// Tells whether a memory is one that the filters let through.
+fn allows_sheet(filters: &Filters, sheet: &Sheet) -> bool {
+    let any = |wanted: &[String], is: &dyn Fn(&String) -> bool| {
+        wanted.is_empty() || wanted.iter().any(is)
+    };
+    filters.wants(Place::Memories)
+        && filters.agents.is_empty()
+        && filters.roles.is_empty()
+        && filters.projects.is_empty()
+        && any(&filters.stores, &|store| *store == sheet.store)
+        && any(&filters.types, &|kind| {
+            sheet.memory.category.as_ref() == Some(kind)
+        })
+        && filters.allows_time(Some(sheet.memory.modified).filter(|time| *time > 0))
+}
+
+/// Returns which logs the filters let through, in the corpus's order.
+fn allowed_logs(filters: &Filters, sources: Sources<'_>) -> Vec<bool> {
+    let Some(corpus) = sources.corpus else {
+        return Vec::new();
+    };
+    let is_wanted = |log: Log<'_>| {
+        let agent = filters.agents.is_empty()
+            || log
+                .agent()
+                .is_some_and(|agent| filters.agents.contains(&agent));
+        let project = filters.projects.is_empty()
+            || log.cwd().is_some_and(|cwd| {
+                filters
+                    .projects
+                    .iter()
+                    .any(|part| cwd.contains(part.as_str()))
+            });
+        let store = filters.stores.is_empty() || {
+            let path = log.path();
+            let store = path.parent().and_then(|root| sources.shelf.named(root));
+            store.is_some_and(|store| filters.stores.iter().any(|wanted| wanted == store))
+        };
+        agent && project && store && filters.types.is_empty()
+    };
+    corpus.logs().map(is_wanted).collect()
+}
+
+/// Does `work` for every number below `count`, on all cores, and returns the results in
+/// order.
+fn on_all_cores<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    const MOST_THREADS: usize = 8;
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS));
+    if cores == 1 || count < 2 {
+        return (0..count).map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::with_capacity(count));
+    let run = || {
+        let mut mine = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                break;
+            }
+            mine.push((number, work(number)));
+        }
+        done.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(mine);
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..cores.min(count) {
+            scope.spawn(run);
+        }
+        run();
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, result)| result).collect()
+}

@@ -1,0 +1,78 @@
+//! A session store with notes and conversations, and a cache, for tests of search.
+
+use std::fs;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use super::Shelf;
+use crate::core::corpus::{Busy, Corpus, Effort};
+use crate::core::layout::Layout;
+use crate::core::log::{self, LogFile, Places};
+use crate::core::store::Store;
+
+/// The notes are those of the first session; each conversation is a session of its own.
+pub(super) struct House {
+    root: TempDir,
+}
+
+impl House {
+    pub(super) fn new(details: &[(&str, &str)], logs: &[Vec<String>]) -> Self {
+        let root = TempDir::new().expect("a temporary directory");
+        let house = Self { root };
+        for (name, text) in details {
+            house.write(&format!("s0/working-memory/detail/{name}"), text);
+        }
+        for (number, messages) in logs.iter().enumerate() {
+            let line = |(at, text): (usize, &String)| {
+                let time = 1_700_000_000_000_i64 + 60_000 * at as i64;
+                let role = if at % 2 == 0 { "user" } else { "assistant" };
+                let id = format!("{number}-{at}");
+                let content = serde_json::json!([{"type": "text", "text": text}]);
+                let message = serde_json::json!({"role": role, "content": content});
+                serde_json::json!({"type": "message", "id": id, "timestamp": time, "message": message})
+                    .to_string()
+            };
+            let lines: Vec<String> = messages.iter().enumerate().map(line).collect();
+            let log = format!("s{number}/messages.jsonl");
+            house.write(&log, &(lines.join("\n") + "\n"));
+        }
+        house
+    }
+
+    pub(super) fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(path, text).expect("a file");
+    }
+
+    pub(super) fn path(&self, path: &str) -> PathBuf {
+        self.root.path().join(path)
+    }
+
+    pub(super) fn logs(&self) -> Vec<LogFile> {
+        let stores = (0..9).map(|number| self.path(&format!("s{number}")));
+        log::locate(&Places {
+            stores: stores.filter(|path| path.exists()).collect(),
+            ..Places::default()
+        })
+    }
+
+    pub(super) fn corpus(&self) -> Corpus {
+        let effort = Effort {
+            threads: 2,
+            busy: Busy::Wait,
+        };
+        Corpus::refresh(&self.path("cache"), &self.logs(), effort, &()).expect("a corpus")
+    }
+
+    pub(super) fn shelf(&self) -> Shelf {
+        let path = self.path("s0");
+        let store = Store::open("store", &path, Some(Layout::Session)).expect("a store");
+        Shelf::read([&store]).expect("readable")
+    }
+}
+
+pub(super) fn said(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|line| (*line).to_owned()).collect()
+}

@@ -1,0 +1,670 @@
+//! Finding as one types: lines of memories and logs that have the letters of the query.
+//!
+//! Every line is tried by [`quick`], which is cheap and decides what matches; of what
+//! matches, the most promising lines are ranked by nucleo, whose order people know.
+//! Nothing is copied: lines are looked at where the corpus is mapped.
+//!
+//! The work is done in waves of blocks. Between them the watcher hears what was found so
+//! far, and may say that nobody waits for it any more. A query that narrows the last
+//! one looks only at the messages that the last one matched.
+
+mod quick;
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nucleo_matcher::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+
+use super::pages::Pages;
+use super::{Hit, Source, Sources, allowed_logs, allows_sheet, on_all_cores, snippet};
+use crate::core::corpus::{Corpus, Message, Part};
+use crate::core::query::{Atom, Case, Form, Place, Query, Sense};
+
+use quick::Quick;
+
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// The query.
+    pub query: &'a Query,
+    /// How many matches are wanted.
+    pub limit: usize,
+}
+
+/// Watches a search from the threads that do it.
+pub trait Watch: Sync {
+    /// Tells whether nobody waits for the result any more.
+    fn is_stale(&self) -> bool {
+        false
+    }
+
+    /// Hears what was found so far.
+    fn partial(&self, _found: &Found) {}
+}
+
+impl Watch for () {}
+
+/// Which of many requests a search is for; a newer one makes it stale.
+#[derive(Debug, Clone)]
+pub struct Generation {
+    newest: Arc<AtomicU64>,
+    mine: u64,
+}
+
+/// How far a search has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// It is still looking.
+    Looking,
+    /// It gave up, since nobody waits for it.
+    Stale,
+    /// It has looked at everything.
+    Complete,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The best matches, best first.
+    pub matches: Vec<Match>,
+    /// How many lines match.
+    pub total: usize,
+    /// How far the search has come.
+    pub progress: Progress,
+    query: Query,
+    /// The messages that matched, where they are few enough to remember.
+    messages: Option<Vec<(Part, u32, u32)>>,
+    /// Whether tool text was looked at because the words gave nothing.
+    parts: Vec<Part>,
+}
+
+/// A line that matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Match {
+    /// How well it matches, by nucleo's scale.
+    pub score: u32,
+    /// Where it is.
+    pub spot: Spot,
+}
+
+/// Where a matching line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Spot {
+    /// The title of the memory of this number.
+    Title(usize),
+    /// The line, from 1, of the memory of this number.
+    Line(usize, usize),
+    /// A line of a message: part, block, number in it, and where the line begins.
+    Message {
+        /// Words or tool text.
+        part: Part,
+        /// The block's number.
+        block: u32,
+        /// The message's number in it.
+        number: u32,
+        /// Where the line begins in the message's text, in bytes.
+        offset: u32,
+    },
+}
+
+/// A line that may be among the best: the quick score, and where it is.
+type Promising = (u32, Spot);
+
+/// How many promising lines nucleo ranks.
+const PROMISING: usize = 2000;
+/// The most messages that are remembered for the next query.
+const REMEMBERED: usize = 200_000;
+/// The most bytes of a line that nucleo is shown.
+const SHOWN: usize = 2048;
+
+impl Generation {
+    /// Starts the next request; those before it become stale.
+    pub fn next(newest: &Arc<AtomicU64>) -> Self {
+        Self {
+            newest: Arc::clone(newest),
+            mine: newest.fetch_add(1, Ordering::SeqCst) + 1,
+        }
+    }
+
+    /// Returns its number.
+    pub fn number(&self) -> u64 {
+        self.mine
+    }
+}
+
+impl Watch for Generation {
+    fn is_stale(&self) -> bool {
+        self.newest.load(Ordering::Relaxed) != self.mine
+    }
+}
+
+/// Finds the lines that match; `last` is what the same library gave for the query before.
+pub fn find(sources: Sources<'_>, ask: Ask<'_>, last: Option<&Found>, watch: &dyn Watch) -> Found {
+    let mut search = Search::new(sources, ask);
+    search.look_in_memories();
+    let usable = last
+        .filter(|last| last.progress == Progress::Complete && ask.query.narrows(&last.query))
+        .and_then(|last| Some((last.messages.as_ref()?, &last.parts)));
+    let filters = &ask.query.filters;
+    if let Some((messages, parts)) = usable {
+        search.parts.clone_from(parts);
+        search.look_again(messages, watch);
+    } else {
+        if filters.wants(Place::Logs) {
+            search.look_in_logs(Part::Words, watch);
+        }
+        if filters.wants(Place::Tools) {
+            search.look_in_logs(Part::Tools, watch);
+        }
+    }
+    let is_last_hope = filters.places.is_empty() && search.found.total == 0;
+    if is_last_hope && !search.parts.contains(&Part::Tools) {
+        search.look_in_logs(Part::Tools, watch);
+    }
+    search.finish()
+}
+
+/// Returns the text of the line that a match means.
+pub fn line(sources: Sources<'_>, spot: Spot) -> Option<&str> {
+    line_on(&Pages::new(sources.corpus), sources, spot)
+}
+
+fn line_on<'a>(pages: &Pages<'a>, sources: Sources<'a>, spot: Spot) -> Option<&'a str> {
+    match spot {
+        Spot::Title(sheet) => Some(&sources.shelf.sheets.get(sheet)?.memory.title),
+        Spot::Line(sheet, line) => {
+            let sheet = sources.shelf.sheets.get(sheet)?;
+            let (_, span) = sheet.lines().find(|(number, _)| *number == line)?;
+            sheet.text.get(span)
+        }
+        Spot::Message { offset, .. } => {
+            let text = message(pages, spot)?.text.get(offset as usize..)?;
+            text.lines().next()
+        }
+    }
+}
+
+/// Returns the characters of a line that the query matches, for a visible row.
+pub fn indices(query: &Query, line: &str) -> Vec<u32> {
+    let mut matcher = Matcher::new(Config::DEFAULT);
+    let mut chars = Vec::new();
+    let mut found = Vec::new();
+    for pattern in patterns(query) {
+        pattern.indices(Utf32Str::new(line, &mut chars), &mut matcher, &mut found);
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Returns the hit that a match is.
+pub fn hit(sources: Sources<'_>, found: &Match) -> Option<Hit> {
+    let text = (
+        snippet::around(line(sources, found.spot)?, 0),
+        found.score as f32,
+    );
+    match found.spot {
+        Spot::Title(sheet) => Some(sources.line(sources.shelf.sheets.get(sheet)?, 1, text)),
+        Spot::Line(sheet, line) => Some(sources.line(sources.shelf.sheets.get(sheet)?, line, text)),
+        Spot::Message { .. } => {
+            let message = message(&Pages::new(sources.corpus), found.spot)?;
+            let log = sources.corpus?.log(message.log)?;
+            Some(sources.message(log, &message, text))
+        }
+    }
+}
+
+fn message<'a>(pages: &Pages<'a>, spot: Spot) -> Option<Message<'a>> {
+    let Spot::Message {
+        part,
+        block,
+        number,
+        ..
+    } = spot
+    else {
+        return None;
+    };
+    pages.message(part, (block as usize, number as usize))
+}
+
+/// Returns what nucleo ranks by.
+fn patterns(query: &Query) -> Vec<Pattern> {
+    let wanted = query
+        .atoms
+        .iter()
+        .filter(|atom| atom.sense == Sense::Wanted);
+    wanted.map(pattern).collect()
+}
+
+fn pattern(atom: &Atom) -> Pattern {
+    let case = match atom.case {
+        Case::Ignored => CaseMatching::Ignore,
+        Case::Kept => CaseMatching::Respect,
+    };
+    let kind = match atom.form {
+        Form::Fuzzy => AtomKind::Fuzzy,
+        Form::Exact | Form::Word => AtomKind::Substring,
+        Form::Start => AtomKind::Prefix,
+        Form::End => AtomKind::Postfix,
+        Form::Line => AtomKind::Exact,
+    };
+    Pattern::new(&atom.text, case, Normalization::Smart, kind, false)
+}
+
+struct Search<'a> {
+    sources: Sources<'a>,
+    ask: Ask<'a>,
+    quick: Quick,
+    logs: Vec<bool>,
+    promising: Vec<Promising>,
+    parts: Vec<Part>,
+    found: Found,
+}
+
+/// What one block gave.
+#[derive(Default)]
+struct Sighted {
+    promising: Vec<Promising>,
+    messages: Vec<(Part, u32, u32)>,
+    total: usize,
+}
+
+impl<'a> Search<'a> {
+    fn new(sources: Sources<'a>, ask: Ask<'a>) -> Self {
+        Self {
+            sources,
+            ask,
+            quick: Quick::new(ask.query),
+            logs: allowed_logs(&ask.query.filters, sources),
+            promising: Vec::new(),
+            parts: Vec::new(),
+            found: Found {
+                matches: Vec::new(),
+                total: 0,
+                progress: Progress::Looking,
+                query: ask.query.clone(),
+                messages: Some(Vec::new()),
+                parts: Vec::new(),
+            },
+        }
+    }
+
+    fn look_in_memories(&mut self) {
+        let filters = &self.ask.query.filters;
+        for (number, sheet) in self.sources.shelf.sheets.iter().enumerate() {
+            if !allows_sheet(filters, sheet) {
+                continue;
+            }
+            let mut take = |text: &str, spot: Spot| {
+                if let Some(score) = self.quick.score(text) {
+                    self.promising.push((score, spot));
+                    self.found.total += 1;
+                }
+            };
+            take(&sheet.memory.title, Spot::Title(number));
+            for (line, span) in sheet.lines() {
+                take(&sheet.text[span], Spot::Line(number, line));
+            }
+        }
+    }
+
+    /// Looks at every message of a part, wave by wave.
+    fn look_in_logs(&mut self, part: Part, watch: &dyn Watch) {
+        let Some(corpus) = self.sources.corpus else {
+            return;
+        };
+        if !self.quick.is_worth_a_scan() {
+            // What was not looked at cannot be narrowed.
+            self.found.messages = None;
+            return;
+        }
+        self.parts.push(part);
+        let count = corpus.blocks(part).len();
+        let mut from = 0;
+        // The first wave is small, so that something is shown soon.
+        let mut wave = 64;
+        while from < count {
+            let to = count.min(from + wave);
+            let sighted = on_all_cores(to - from, |at| {
+                if watch.is_stale() {
+                    return Sighted::default();
+                }
+                self.block(corpus, part, from + at)
+            });
+            self.take(sighted);
+            if self.is_left(watch) {
+                return;
+            }
+            from = to;
+            wave = (wave * 4).min(4096);
+            if from < count {
+                self.rank();
+                watch.partial(&self.found);
+            }
+        }
+    }
+
+    /// Looks at the messages that the last query matched.
+    fn look_again(&mut self, messages: &[(Part, u32, u32)], watch: &dyn Watch) {
+        let Some(corpus) = self.sources.corpus else {
+            return;
+        };
+        const TOGETHER: usize = 4096;
+        let chunks: Vec<&[(Part, u32, u32)]> = messages.chunks(TOGETHER).collect();
+        let sighted = on_all_cores(chunks.len(), |at| {
+            let mut sighted = Sighted::default();
+            let mut open = None;
+            for (part, block, number) in chunks[at] {
+                if open.is_none_or(|(key, _)| key != (*part, *block)) {
+                    if watch.is_stale() {
+                        break;
+                    }
+                    let read = || corpus.block(*part, *block as usize)?.read();
+                    open = Some(((*part, *block), read()));
+                }
+                let content = open.and_then(|(_, content)| content);
+                if let Some(message) = content.and_then(|c| c.message(*number as usize)) {
+                    self.message((*part, *block, *number), &message, &mut sighted);
+                }
+            }
+            sighted
+        });
+        self.take(sighted);
+        self.is_left(watch);
+    }
+
+    fn block(&self, corpus: &Corpus, part: Part, number: usize) -> Sighted {
+        let mut sighted = Sighted::default();
+        let Some(content) = corpus.block(part, number).and_then(|block| block.read()) else {
+            return sighted;
+        };
+        for (at, message) in content.messages() {
+            self.message((part, number as u32, at as u32), &message, &mut sighted);
+        }
+        keep_best(&mut sighted.promising);
+        sighted
+    }
+
+    /// Tries every line of a message.
+    fn message(&self, at: (Part, u32, u32), message: &Message<'_>, sighted: &mut Sighted) {
+        let filters = &self.ask.query.filters;
+        let is_allowed = self.logs.get(message.log).copied().unwrap_or(false)
+            && filters.allows_role(message.role)
+            && filters.allows_time(message.time);
+        if !is_allowed {
+            return;
+        }
+        let before = sighted.total;
+        let mut offset = 0;
+        let (part, block, number) = at;
+        while offset < message.text.len() {
+            let rest = &message.text[offset..];
+            let length = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+            if let Some(score) = self.quick.score(&rest[..length]) {
+                let spot = Spot::Message {
+                    part,
+                    block,
+                    number,
+                    offset: offset as u32,
+                };
+                sighted.promising.push((score, spot));
+                sighted.total += 1;
+            }
+            offset += length + 1;
+        }
+        if sighted.total > before {
+            sighted.messages.push(at);
+        }
+    }
+
+    fn take(&mut self, sighted: Vec<Sighted>) {
+        for sighted in sighted {
+            self.found.total += sighted.total;
+            self.promising.extend(sighted.promising);
+            if let Some(messages) = &mut self.found.messages {
+                messages.extend(sighted.messages);
+                if messages.len() > REMEMBERED {
+                    self.found.messages = None;
+                }
+            }
+            if self.promising.len() > 8 * PROMISING {
+                keep_best(&mut self.promising);
+            }
+        }
+    }
+
+    fn is_left(&mut self, watch: &dyn Watch) -> bool {
+        let is_stale = watch.is_stale();
+        if is_stale {
+            self.found.progress = Progress::Stale;
+        }
+        is_stale
+    }
+
+    /// Has nucleo rank the most promising lines.
+    fn rank(&mut self) {
+        keep_best(&mut self.promising);
+        // Neighbours are ranked together, so that few blocks are opened twice.
+        self.promising.sort_unstable_by_key(|(_, spot)| *spot);
+        let patterns = patterns(self.ask.query);
+        const TOGETHER: usize = 250;
+        let chunks: Vec<&[Promising]> = self.promising.chunks(TOGETHER).collect();
+        let ranked = on_all_cores(chunks.len(), |at| {
+            let mut matcher = Matcher::new(Config::DEFAULT);
+            let pages = Pages::new(self.sources.corpus);
+            let mut chars = Vec::new();
+            let scored = chunks[at].iter().filter_map(|(_, spot)| {
+                let text = line_on(&pages, self.sources, *spot)?;
+                let text = snippet::begin(text, SHOWN);
+                let mut score = 0_u32;
+                for pattern in &patterns {
+                    // What lies behind the part that is shown counts for little.
+                    let one = pattern.score(Utf32Str::new(text, &mut chars), &mut matcher);
+                    score += u32::from(one.unwrap_or(1));
+                }
+                Some(Match { score, spot: *spot })
+            });
+            scored.collect::<Vec<Match>>()
+        });
+        let mut matches: Vec<Match> = ranked.into_iter().flatten().collect();
+        matches.sort_by_key(|found| (Reverse(found.score), source(found.spot), found.spot));
+        matches.truncate(self.ask.limit);
+        self.found.matches = matches;
+    }
+
+    fn finish(mut self) -> Found {
+        self.rank();
+        if self.found.progress == Progress::Looking {
+            self.found.progress = Progress::Complete;
+        }
+        self.found.parts = self.parts;
+        self.found
+    }
+}
+
+fn source(spot: Spot) -> Source {
+    match spot {
+        Spot::Title(_) | Spot::Line(..) => Source::Detail,
+        Spot::Message { .. } => Source::Messages,
+    }
+}
+
+fn keep_best(promising: &mut Vec<Promising>) {
+    if promising.len() > PROMISING {
+        promising.select_nth_unstable_by_key(PROMISING, |(score, spot)| (Reverse(*score), *spot));
+        promising.truncate(PROMISING);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::super::fixture::{House, said};
+    use super::*;
+    use crate::core::query::noon;
+
+    fn query(text: &str) -> Query {
+        Query::parse(text, &noon()).expect("a query")
+    }
+
+    /// What is found for a query, given what was found for another before it.
+    fn texts(house: &House, queries: &[&str]) -> Vec<String> {
+        let (shelf, corpus) = (house.shelf(), house.corpus());
+        let library = Sources {
+            shelf: &shelf,
+            corpus: Some(&corpus),
+        };
+        let mut last: Option<Found> = None;
+        for text in queries {
+            let query = query(text);
+            let ask = Ask {
+                query: &query,
+                limit: 50,
+            };
+            last = Some(find(sources, ask, last.as_ref(), &()));
+        }
+        let found = last.expect("a query was asked");
+        assert_eq!(found.progress, Progress::Complete);
+        let hits = found.matches.iter().filter_map(|found| hit(sources, found));
+        hits.map(|hit| format!("{} {}", hit.citation, hit.text))
+            .collect()
+    }
+
+    fn house() -> House {
+        House::new(
+            &[("note.md", "# Tokio runtime\n\nuse one runtime\n")],
+            &[said(&[
+                "first line\nthe tokio runtime is here",
+                "time to look out",
+                "Tokio RT",
+            ])],
+        )
+    }
+
+    #[test]
+    fn lines_of_memories_and_logs_are_found_with_where_they_are() {
+        assert_eq!(
+            texts(&house(), &["tokio"]),
+            [
+                "detail/note.md#L1 Tokio runtime",
+                "detail/note.md#L1 # Tokio runtime",
+                "messages.jsonl#L1 the tokio runtime is here",
+                "messages.jsonl#L3 Tokio RT",
+            ]
+        );
+        assert_eq!(
+            texts(&house(), &["Tokio role:user"]),
+            ["messages.jsonl#L3 Tokio RT"]
+        );
+        assert_eq!(
+            texts(&house(), &["runtime in:memories ^use"]),
+            ["detail/note.md#L3 use one runtime"]
+        );
+    }
+
+    #[test]
+    fn a_query_typed_on_gives_what_it_gives_at_once() {
+        for typed in [
+            &["to", "tok", "toki rt"][..],
+            &["t", "ti", "!x ti"],
+            &["tokio", "tok"],
+            &["tok", "tokzz"],
+        ] {
+            let at_once = &typed[typed.len() - 1..];
+            assert_eq!(
+                texts(&house(), typed),
+                texts(&house(), at_once),
+                "{typed:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn tool_text_joins_when_it_is_asked_for_or_the_words_give_nothing() {
+        let house = House::new(&[("a.md", "x")], &[]);
+        house.write(
+            "s0/messages.jsonl",
+            "{\"role\":\"user\",\"content\":\"plain words\"}\n{\"role\":\"tool\",\"name\":\"ls\",\"content\":\"plain output\"}\n",
+        );
+        assert_eq!(
+            texts(&house, &["output"]),
+            ["messages.jsonl#L2 plain output"]
+        );
+        assert_eq!(texts(&house, &["plain"]), ["messages.jsonl#L1 plain words"]);
+        assert_eq!(
+            texts(&house, &["plain in:tools"]),
+            ["messages.jsonl#L2 plain output"]
+        );
+    }
+
+    #[test]
+    fn the_letters_that_match_are_known_for_a_row() {
+        assert_eq!(indices(&query("tki"), "the tokio"), [4, 6, 7]);
+        assert_eq!(indices(&query("\"ok\" !zz"), "the tokio"), [5, 6]);
+    }
+
+    /// Notes the partial results, and goes stale after so many.
+    struct Watcher {
+        heard: Mutex<Vec<usize>>,
+        patience: usize,
+    }
+
+    impl Watch for Watcher {
+        fn is_stale(&self) -> bool {
+            self.heard
+                .lock()
+                .is_ok_and(|heard| heard.len() >= self.patience)
+        }
+
+        fn partial(&self, found: &Found) {
+            assert_eq!(found.progress, Progress::Looking);
+            if let Ok(mut heard) = self.heard.lock() {
+                heard.push(found.total);
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_search_tells_what_it_has_and_stops_when_nobody_waits() {
+        let long = "a needle in it ".repeat(70);
+        let talk: Vec<String> = (0..6000).map(|n| format!("{n} {long}")).collect();
+        let house = House::new(&[("a.md", "x")], &[talk]);
+        let (shelf, corpus) = (house.shelf(), house.corpus());
+        let library = Sources {
+            shelf: &shelf,
+            corpus: Some(&corpus),
+        };
+        let query = query("needle");
+        let run = |patience| {
+            let watcher = Watcher {
+                heard: Mutex::default(),
+                patience,
+            };
+            let ask = Ask {
+                query: &query,
+                limit: 5,
+            };
+            let found = find(sources, ask, None, &watcher);
+            (found, watcher.heard.into_inner().expect("nobody panicked"))
+        };
+        let (found, heard) = run(usize::MAX);
+        assert_eq!((found.progress, found.total), (Progress::Complete, 6000));
+        assert!(!heard.is_empty() && heard.iter().all(|total| (1..6000).contains(total)));
+        let (found, _) = run(1);
+        assert_eq!(found.progress, Progress::Stale);
+        assert!(found.total < 6000);
+    }
+
+    #[test]
+    fn a_newer_request_makes_the_older_stale() {
+        let newest = Arc::default();
+        let first = Generation::next(&newest);
+        assert!(!first.is_stale());
+        let second = Generation::next(&newest);
+        assert!(first.is_stale() && !second.is_stale());
+        assert!(first.number() < second.number());
+    }
+}

@@ -1,0 +1,230 @@
+//! Ranking: every memory line and message that has words of the query, best first.
+
+use std::collections::HashMap;
+
+use super::lane::{At, Found, Lane, blocks_of_logs};
+use super::needle::{Hay, Needles, Place};
+use super::score::{Rarity, Spot, Stretch, counted, worth};
+use super::{Sheet, Sources, on_all_cores};
+use crate::core::corpus::{Block, Corpus, Part};
+use crate::core::text::Stems;
+
+/// A line of a memory or a message, with its score.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Ranked {
+    pub(super) score: f32,
+    pub(super) holder: Holder,
+    pub(super) at: At,
+}
+
+/// Where a ranked text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holder {
+    /// The sheet of this number; `at` is the sheet and the line from 1.
+    Sheet(usize),
+    /// The log of this number; `at` is the block and the message in it.
+    Log(usize, Part),
+}
+
+/// What was found in one sheet, its lines as spots.
+struct Written {
+    sheet: usize,
+    stretch: Stretch,
+}
+
+/// What was found in all of it, not scored yet.
+pub(super) struct Sighted {
+    sheets: Vec<Written>,
+    logs: Vec<(usize, Vec<(At, Found)>)>,
+    part: Part,
+    /// How many texts have each needle.
+    with: Vec<usize>,
+    bytes: u64,
+}
+
+impl Sighted {
+    /// Looks for the needles in the sheets and in one part of the logs.
+    pub(super) fn look(
+        sources: Sources<'_>,
+        needles: &Needles,
+        (sheets, part): (&[usize], Option<Part>),
+    ) -> Self {
+        let mut sighted = Self {
+            sheets: Vec::new(),
+            logs: Vec::new(),
+            part: part.unwrap_or(Part::Words),
+            with: vec![0; needles.all.len()],
+            bytes: 0,
+        };
+        sighted.look_in_sheets(sources, needles, sheets);
+        if let (Some(corpus), Some(part)) = (sources.corpus, part) {
+            sighted.look_in_logs(corpus, needles, part);
+        }
+        sighted
+    }
+
+    fn look_in_sheets(&mut self, sources: Sources<'_>, needles: &Needles, sheets: &[usize]) {
+        const TOGETHER: usize = 64;
+        let chunks: Vec<&[usize]> = sheets.chunks(TOGETHER).collect();
+        let found = on_all_cores(chunks.len(), |at| {
+            let mut stems = Stems::default();
+            let written = chunks[at].iter().filter_map(|number| {
+                let stretch = lines_of(
+                    (*number, &sources.shelf.sheets[*number]),
+                    needles,
+                    &mut stems,
+                );
+                (!stretch.counts.is_empty()).then_some(Written {
+                    sheet: *number,
+                    stretch,
+                })
+            });
+            written.collect::<Vec<Written>>()
+        });
+        for written in found.into_iter().flatten() {
+            for count in &written.stretch.counts {
+                self.with[count.needle] += 1;
+            }
+            self.sheets.push(written);
+        }
+        let sizes = sheets
+            .iter()
+            .map(|number| sources.shelf.sheets[*number].text.len() as u64);
+        self.bytes += sizes.sum::<u64>();
+    }
+
+    fn look_in_logs(&mut self, corpus: &Corpus, needles: &Needles, part: Part) {
+        let count = corpus.blocks(part).len();
+        let found = on_all_cores(count, |number| {
+            let block = corpus.block(part, number)?;
+            look_in_block(&block, needles, part)
+        });
+        let mut logs: HashMap<usize, Vec<(At, Found)>> = HashMap::new();
+        for (number, block) in found.into_iter().enumerate() {
+            for (message, log, counts) in block.unwrap_or_default() {
+                for (needle, ..) in &counts {
+                    self.with[*needle] += 1;
+                }
+                logs.entry(log)
+                    .or_default()
+                    .push(((number, message), counts));
+            }
+        }
+        self.logs = logs.into_iter().collect();
+        self.logs.sort_by_key(|(log, _)| *log);
+        self.bytes += corpus.logs().map(|log| log.text_bytes(part)).sum::<u64>();
+    }
+
+    /// Returns how many texts have a word of the query.
+    pub(super) fn count(&self) -> usize {
+        let sheets = self.sheets.iter().map(|written| {
+            let mut spots: Vec<usize> = written.stretch.counts.iter().map(|c| c.spot).collect();
+            spots.dedup();
+            spots.len()
+        });
+        sheets.sum::<usize>()
+            + self
+                .logs
+                .iter()
+                .map(|(_, found)| found.len())
+                .sum::<usize>()
+    }
+
+    /// Scores everything.
+    pub(super) fn rank(&self, corpus: Option<&Corpus>) -> Vec<Ranked> {
+        let rarity = Rarity::new(&self.with, self.bytes);
+        let mut all = Vec::new();
+        for written in &self.sheets {
+            let holder = Holder::Sheet(written.sheet);
+            let stretches = std::slice::from_ref(&written.stretch);
+            all.extend(scored(&rarity, stretches, holder));
+        }
+        let Some(corpus) = corpus.filter(|_| !self.logs.is_empty()) else {
+            return all;
+        };
+        let blocks = blocks_of_logs(corpus, self.part);
+        let logs = on_all_cores(self.logs.len(), |at| {
+            let (log, found) = &self.logs[at];
+            let lane = Lane::new(corpus, self.part, (*log, &blocks[*log]));
+            let stretches = lane.stretches(found);
+            let holder = Holder::Log(*log, self.part);
+            scored(&rarity, &stretches, holder).collect::<Vec<Ranked>>()
+        });
+        all.extend(logs.into_iter().flatten());
+        all
+    }
+}
+
+fn scored(
+    rarity: &Rarity,
+    stretches: &[Stretch],
+    holder: Holder,
+) -> impl Iterator<Item = Ranked> + use<> {
+    let mut found = Vec::new();
+    rarity.score(stretches, &mut found);
+    found.into_iter().map(move |(score, spot)| Ranked {
+        score,
+        holder,
+        at: spot.at,
+    })
+}
+
+/// Finds the needles in a block: message, log and what is in it.
+fn look_in_block(
+    block: &Block<'_>,
+    needles: &Needles,
+    part: Part,
+) -> Option<Vec<(usize, usize, Found)>> {
+    let may_hold = needles.held_by(block, part);
+    if may_hold == 0 || block.logs().next().is_none() {
+        return None;
+    }
+    let content = block.read()?;
+    let mut places: Vec<Place> = Vec::new();
+    let hay = Hay {
+        text: content.text(),
+        part,
+        may_hold,
+    };
+    needles.find(hay, &mut Stems::default(), &mut places);
+    places.sort_unstable();
+    let mut found = Vec::new();
+    let mut from = 0;
+    while from < places.len() {
+        let number = content.at(places[from].at);
+        let end = content.range(number)?.end;
+        let length = places[from..]
+            .partition_point(|place| place.at < end)
+            .max(1);
+        if let Some(message) = content.message(number) {
+            found.push((number, message.log, counted(&places[from..from + length])));
+        }
+        from += length;
+    }
+    Some(found)
+}
+
+/// Makes a stretch of a sheet's lines, with what is in them.
+fn lines_of((number, sheet): (usize, &Sheet), needles: &Needles, stems: &mut Stems) -> Stretch {
+    let mut stretch = Stretch::default();
+    let mut places = Vec::new();
+    needles.find(Hay::of_words(&sheet.text), stems, &mut places);
+    if places.is_empty() {
+        return stretch;
+    }
+    places.sort_unstable();
+    let mut from = 0;
+    for (line, span) in sheet.lines() {
+        stretch.spots.push(Spot {
+            at: (number, line),
+            time: None,
+            length: span.len(),
+            worth: worth(&sheet.text[span.clone()]),
+        });
+        let length = places[from..].partition_point(|place| place.at < span.end);
+        let counts = counted(&places[from..from + length]);
+        stretch.count(stretch.spots.len() - 1, &counts);
+        from += length;
+    }
+    stretch
+}

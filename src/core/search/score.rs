@@ -1,0 +1,279 @@
+//! How well a line or a message answers: BM25 that listens to what is said nearby.
+//!
+//! A message earns for each word of the query the most that itself or a neighbour has to
+//! offer, a neighbour's offer counting less the further away it is: an answer seldom
+//! repeats the words of the question before it. It earns a little from the best of its
+//! whole conversation, and more if it has many of the query's words.
+
+use std::collections::HashMap;
+
+use super::needle::Place;
+
+/// How soon more of the same word stops to count.
+const SATURATION: f32 = 0.6;
+/// How much a long text is held against it.
+const LENGTH: f32 = 0.3;
+/// The bytes of a text of ordinary length.
+pub(super) const ORDINARY: f32 = 160.0;
+/// What the messages before lend to one, the nearest first.
+pub(super) const FROM_BEFORE: [f32; 4] = [0.6, 0.35, 0.2, 0.1];
+/// What the messages after lend to one.
+pub(super) const FROM_AFTER: [f32; 3] = [0.4, 0.2, 0.1];
+/// What the conversation's best lends to all of it.
+const CONVERSATION: f32 = 0.1;
+/// The part of the score that depends on how many of the words are covered.
+const COVERAGE: f32 = 0.3;
+/// What another form of a word is worth.
+const OTHER_FORM: f32 = 0.95;
+/// What a question is worth, since somebody looks for answers.
+const QUESTION: f32 = 0.8;
+/// Messages further apart do not talk to each other, in milliseconds.
+const PAUSE: i64 = 60 * 60 * 1000;
+const DAY: i64 = 24 * PAUSE;
+
+/// How rare each needle is.
+#[derive(Debug, Clone)]
+pub(super) struct Rarity(Vec<f32>);
+
+/// A message or line among its neighbours.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Spot {
+    /// Where it is: a block or file, and its number there.
+    pub(super) at: (usize, usize),
+    pub(super) time: Option<i64>,
+    /// The bytes of its text.
+    pub(super) length: usize,
+    /// What it is worth beside others with the same words.
+    pub(super) worth: f32,
+}
+
+/// How often a needle is in a spot.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Count {
+    /// The spot's place in its stretch.
+    pub(super) spot: usize,
+    pub(super) needle: usize,
+    pub(super) times: u32,
+    pub(super) is_exact: bool,
+}
+
+/// Neighbours in a conversation or a file, and what is in them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Stretch {
+    pub(super) spots: Vec<Spot>,
+    /// Sorted by spot.
+    pub(super) counts: Vec<Count>,
+}
+
+impl Rarity {
+    /// Finds out how rare needles are that this many of so many bytes' texts have.
+    pub(super) fn new(texts_with: &[usize], bytes: u64) -> Self {
+        let of = |with: &usize| {
+            if *with == 0 {
+                return 0.0;
+            }
+            let with = *with as f32;
+            let all = (bytes as f32 / ORDINARY).max(with);
+            (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
+        };
+        Self(texts_with.iter().map(of).collect())
+    }
+
+    /// Returns what a spot has to offer for a needle.
+    fn offer(&self, count: &Count, length: usize) -> f32 {
+        let times = count.times as f32;
+        let length = 1.0 - LENGTH + LENGTH * length as f32 / ORDINARY;
+        let form = if count.is_exact { 1.0 } else { OTHER_FORM };
+        self.0[count.needle] * form * times * (SATURATION + 1.0) / (times + SATURATION * length)
+    }
+
+    /// Scores every spot of the stretches, which are of one log or file; those that earn
+    /// nothing are left out.
+    pub(super) fn score(&self, stretches: &[Stretch], found: &mut Vec<(f32, Spot)>) {
+        let needles = self.0.len();
+        let all: f32 = self.0.iter().sum();
+        let mut talks: HashMap<Option<i64>, Vec<f32>> = HashMap::new();
+        for stretch in stretches {
+            for count in &stretch.counts {
+                let spot = &stretch.spots[count.spot];
+                let best = talks.entry(day(spot)).or_insert_with(|| vec![0.0; needles]);
+                let best = &mut best[count.needle];
+                *best = best.max(self.offer(count, spot.length));
+            }
+        }
+        let talks: HashMap<Option<i64>, f32> = talks
+            .into_iter()
+            .map(|(day, best)| (day, best.iter().sum()))
+            .collect();
+        for stretch in stretches {
+            let best = self.best(stretch);
+            for (spot, best) in stretch.spots.iter().zip(best.chunks_exact(needles)) {
+                let sum: f32 = best.iter().sum();
+                if sum <= 0.0 {
+                    continue;
+                }
+                let covered: f32 = best
+                    .iter()
+                    .zip(&self.0)
+                    .filter(|(best, _)| **best > 0.0)
+                    .map(|(_, rarity)| rarity)
+                    .sum();
+                let coverage = 1.0 - COVERAGE + COVERAGE * covered / all;
+                let talk = talks.get(&day(spot)).copied().unwrap_or(0.0);
+                found.push(((sum * coverage + CONVERSATION * talk) * spot.worth, *spot));
+            }
+        }
+    }
+
+    /// Returns the best offer to each spot for each needle, from itself and its neighbours.
+    fn best(&self, stretch: &Stretch) -> Vec<f32> {
+        let needles = self.0.len();
+        let spots = &stretch.spots;
+        let mut best = vec![0.0_f32; spots.len() * needles];
+        let apart = |from: usize, to: usize| {
+            spots[from]
+                .time
+                .zip(spots[to].time)
+                .is_some_and(|(from, to)| (to - from).abs() > PAUSE)
+        };
+        for count in &stretch.counts {
+            let offer = self.offer(count, spots[count.spot].length);
+            let mut lend = |spot: usize, share: f32| {
+                let best = &mut best[spot * needles + count.needle];
+                *best = best.max(offer * share);
+            };
+            lend(count.spot, 1.0);
+            for (step, share) in FROM_BEFORE.iter().enumerate() {
+                let to = count.spot + step + 1;
+                if to >= spots.len() || apart(to - 1, to) {
+                    break;
+                }
+                lend(to, *share);
+            }
+            for (step, share) in FROM_AFTER.iter().enumerate() {
+                let Some(to) = count
+                    .spot
+                    .checked_sub(step + 1)
+                    .filter(|to| !apart(*to, to + 1))
+                else {
+                    break;
+                };
+                lend(to, *share);
+            }
+        }
+        best
+    }
+}
+
+impl Stretch {
+    /// Takes in what was found in the spot with this number; places are sorted by needle.
+    pub(super) fn count(&mut self, spot: usize, needles: &[(usize, u32, bool)]) {
+        let counts = needles.iter().map(|(needle, times, is_exact)| Count {
+            spot,
+            needle: *needle,
+            times: *times,
+            is_exact: *is_exact,
+        });
+        self.counts.extend(counts);
+    }
+}
+
+/// Counts places of one text by needle.
+pub(super) fn counted(places: &[Place]) -> Vec<(usize, u32, bool)> {
+    let mut counts: Vec<(usize, u32, bool)> = Vec::new();
+    for place in places {
+        match counts
+            .iter_mut()
+            .find(|(needle, ..)| *needle == place.needle)
+        {
+            Some((_, times, is_exact)) => {
+                *times += 1;
+                *is_exact |= place.is_exact;
+            }
+            None => counts.push((place.needle, 1, place.is_exact)),
+        }
+    }
+    counts
+}
+
+/// Returns what a text is worth as an answer by its look.
+pub(super) fn worth(text: &str) -> f32 {
+    match text.trim_end().ends_with('?') {
+        true => QUESTION,
+        false => 1.0,
+    }
+}
+
+/// A conversation is what was said in one log on one day.
+fn day(spot: &Spot) -> Option<i64> {
+    spot.time.map(|time| time.div_euclid(DAY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spot(number: usize, time: Option<i64>) -> Spot {
+        Spot {
+            at: (0, number),
+            time,
+            length: 100,
+            worth: 1.0,
+        }
+    }
+
+    fn scored(stretch: Stretch) -> Vec<(f32, usize)> {
+        let mut found = Vec::new();
+        Rarity::new(&[1, 3], 100_000).score(&[stretch], &mut found);
+        found
+            .into_iter()
+            .map(|(score, spot)| (score, spot.at.1))
+            .collect()
+    }
+
+    fn one(spot: usize, needle: usize) -> Count {
+        Count {
+            spot,
+            needle,
+            times: 1,
+            is_exact: true,
+        }
+    }
+
+    #[test]
+    fn neighbours_earn_less_the_further_they_are() {
+        let spots: Vec<Spot> = (0..12).map(|number| spot(number, Some(0))).collect();
+        let found = scored(Stretch {
+            spots,
+            counts: vec![one(5, 0)],
+        });
+        let numbers: Vec<usize> = found.iter().map(|(_, number)| *number).collect();
+        assert_eq!(numbers, [2, 3, 4, 5, 6, 7, 8, 9]);
+        let score = |number: usize| found[number - 2].0;
+        assert!(score(5) > score(6) && score(6) > score(4) && score(6) > score(7));
+    }
+
+    #[test]
+    fn nobody_hears_across_a_pause() {
+        let spots = vec![spot(0, Some(0)), spot(1, Some(PAUSE + 1)), spot(2, None)];
+        let found = scored(Stretch {
+            spots,
+            counts: vec![one(0, 0)],
+        });
+        assert_eq!(found.len(), 1);
+    }
+
+    #[test]
+    fn rarer_words_and_more_words_earn_more() {
+        let stretch = |counts: Vec<Count>| {
+            scored(Stretch {
+                spots: vec![spot(0, None)],
+                counts,
+            })[0]
+                .0
+        };
+        let (rare, frequent) = (stretch(vec![one(0, 0)]), stretch(vec![one(0, 1)]));
+        assert!(rare > frequent);
+        assert!(stretch(vec![one(0, 0), one(0, 1)]) > rare + frequent);
+    }
+}

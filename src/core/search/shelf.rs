@@ -1,0 +1,102 @@
+//! The memories of the stores, with their text, as they are at this moment.
+
+use std::path::{Path, PathBuf};
+
+use super::on_all_cores;
+use crate::core::Result;
+use crate::core::header::lines;
+use crate::core::layout::Layout;
+use crate::core::memory::{Kind, Memory};
+use crate::core::sandbox::Found;
+use crate::core::store::Store;
+
+/// The memories of some stores.
+#[derive(Debug, Clone, Default)]
+pub struct Shelf {
+    /// The files, store by store, each store's sorted by path.
+    pub sheets: Vec<Sheet>,
+    /// The stores' names and roots.
+    stores: Vec<(String, PathBuf)>,
+}
+
+/// A file with its text.
+#[derive(Debug, Clone)]
+pub struct Sheet {
+    /// The store's name.
+    pub store: String,
+    /// The store's layout.
+    pub layout: Layout,
+    /// What the file says of itself.
+    pub memory: Memory,
+    /// All of it; what is not UTF-8 is replaced.
+    pub text: String,
+}
+
+impl Shelf {
+    /// Reads the memories of the stores. A file that cannot be read is left out: `list`
+    /// tells of it.
+    pub fn read<'a>(stores: impl IntoIterator<Item = &'a Store>) -> Result<Self> {
+        let mut shelf = Self::default();
+        for store in stores {
+            let name = store.name().to_owned();
+            shelf.stores.push((name, store.root().path().to_owned()));
+            let mut files = store.rules().files(store.root())?;
+            files.sort_by(|a, b| a.path.cmp(&b.path));
+            const TOGETHER: usize = 64;
+            let read = on_all_cores(files.len().div_ceil(TOGETHER), |at| {
+                let files = files.iter().skip(at * TOGETHER).take(TOGETHER);
+                files
+                    .filter_map(|file| sheet(store, file))
+                    .collect::<Vec<Sheet>>()
+            });
+            shelf.sheets.extend(read.into_iter().flatten());
+        }
+        Ok(shelf)
+    }
+
+    /// Returns what goes before a citation: the store's name, where there are several.
+    pub(super) fn prefix(&self, store: &str) -> Option<String> {
+        (self.stores.len() > 1).then(|| store.to_owned())
+    }
+
+    /// Returns the name of the store at this root.
+    pub(super) fn named(&self, root: &Path) -> Option<&str> {
+        let found = self.stores.iter().find(|(_, known)| known == root);
+        found.map(|(name, _)| name.as_str())
+    }
+}
+
+impl Sheet {
+    /// Returns the lines that have something on them, each with its number from 1 and its
+    /// place.
+    pub fn lines(&self) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
+        lines(&self.text, 0)
+            .enumerate()
+            .filter(|(_, line)| !line.text.trim().is_empty())
+            .map(|(at, line)| (at + 1, line.span))
+    }
+
+    /// Tells whether an agent has this in its context anyway, so that recalling it tells
+    /// nothing new.
+    pub fn is_always_known(&self) -> bool {
+        self.memory.kind == Kind::Overview
+    }
+}
+
+fn sheet(store: &Store, file: &Found) -> Option<Sheet> {
+    if store.rules().kind(&file.path) == Kind::Log {
+        return None;
+    }
+    let bytes = store.root().read_found(file).ok()?;
+    let text = String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    let mut memory = store.rules().read(&file.path, &text);
+    memory.size = file.size;
+    memory.modified = file.modified;
+    Some(Sheet {
+        store: store.name().to_owned(),
+        layout: store.layout(),
+        memory,
+        text,
+    })
+}

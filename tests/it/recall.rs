@@ -1,0 +1,183 @@
+//! `tome recall` and `tome find`: the exact words, and JSON.
+
+use serde_json::Value;
+
+use crate::support::Home;
+
+fn session(home: &Home) -> String {
+    home.file(
+        "s/1/working-memory/overview.md",
+        "# Working Memory\n\nauthentication is in the overview\n",
+    );
+    home.file(
+        "s/1/working-memory/detail/auth-design.md",
+        "# Auth\n\n<!-- META:\n- created: 2026-01-01T00:00:00Z\n- keywords: []\n-->\n\n\n\nDecided to use JWT tokens for authentication\n",
+    );
+    let lines = [
+        r#"{"type":"session","version":1,"id":"1","timestamp":"2026-01-01T00:00:00Z","cwd":"/x"}"#,
+        "",
+        r#"{"type":"message","id":"a","timestamp":"2026-01-01T00:00:01Z","message":{"role":"user","content":[{"type":"text","text":"How does authentication\nwork?"}]}}"#,
+        "broken",
+        r#"{"type":"message","id":"b","timestamp":"2026-01-01T00:00:02Z","message":{"role":"assistant","content":[{"type":"text","text":"With OAuth2"},{"type":"toolCall","name":"read","arguments":{"path":"hidden_needle.rs"}}]}}"#,
+    ];
+    home.file("s/1/messages.jsonl", lines.join("\n") + "\n");
+    home.path().join("s/1").display().to_string()
+}
+
+#[test]
+fn recall_prints_exactly_what_its_readers_expect() {
+    let home = Home::new();
+    let store = session(&home);
+    assert_eq!(
+        home.ok(&["recall", "--store", &store, "authentication"]),
+        "Found 2 result(s) for: \"authentication\"\n\
+         \n\
+         [1] Source: detail\n    \
+             File: detail/auth-design.md:10\n    \
+             Content: Decided to use JWT tokens for authentication\n    \
+             Citation: detail/auth-design.md#L10\n\
+         \n\
+         [2] Source: messages\n    \
+             Line: 3\n    \
+             Content: How does authentication work?\n    \
+             Citation: messages.jsonl#L3\n"
+    );
+    let nothing = home.run(&["recall", "--store", &store, "zebra"]);
+    assert_eq!(
+        (nothing.code, nothing.out.as_str()),
+        (1, "No results found for: \"zebra\"\n")
+    );
+}
+
+#[test]
+fn tool_text_is_searched_when_the_words_do_not_give_enough() {
+    let home = Home::new();
+    let store = session(&home);
+    let out = home.ok(&["recall", "--store", &store, "hidden_needle"]);
+    assert!(out.contains("Citation: messages.jsonl#L5\n"), "{out}");
+}
+
+#[test]
+fn wrong_arguments_are_named_with_what_is_allowed() {
+    let home = Home::new();
+    let store = session(&home);
+    let said = |args: &[&str]| {
+        let mut all = vec!["recall", "--store", &store];
+        all.extend(args);
+        let said = home.run(&all);
+        assert_eq!(said.code, 2, "{said:?}");
+        said.err
+    };
+    assert_eq!(said(&[" "]), "tome: query parameter is required\n");
+    assert!(said(&["x", "--scope", "some"]).contains("all, detail, messages"));
+    assert!(said(&["x", "--limit", "-1"]).contains("-1 is not in 0..=100000"));
+    let odd = home.run(&["find", "--store", &store, "x role:boss"]);
+    assert_eq!(
+        (odd.code, odd.err.as_str()),
+        (
+            2,
+            "tome: role: is one of user, assistant, system, tool\n  x role:boss\n         ^^^^\n"
+        )
+    );
+}
+
+#[test]
+fn json_has_where_and_who() {
+    let home = Home::new();
+    let store = session(&home);
+    let out = home.ok(&[
+        "--json",
+        "recall",
+        "--store",
+        &store,
+        "--scope",
+        "messages",
+        "how oauth2 works",
+    ]);
+    let json: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(json["schema"], 1);
+    assert_eq!(json["query"], "how oauth2 works");
+    let first = &json["results"][0];
+    assert_eq!(first["source"], "messages");
+    assert_eq!(first["line_number"], 5);
+    assert_eq!(first["role"], "assistant");
+    assert_eq!(first["session"], "1");
+    assert_eq!(first["timestamp"], "2026-01-01T00:00:02Z");
+    assert_eq!(json["results"][1]["citation"], "messages.jsonl#L3");
+}
+
+#[test]
+fn without_a_store_the_logs_of_the_project_are_searched_and_no_others() {
+    let home = Home::new();
+    let line = |cwd: &str, text: &str| {
+        format!(
+            r#"{{"type":"user","cwd":"{cwd}","sessionId":"u","uuid":"{text}","timestamp":"2026-01-01T00:00:00Z","message":{{"role":"user","content":"{text} pelican"}}}}"#
+        ) + "\n"
+    };
+    let here = home.project().join("src").display().to_string();
+    home.file(
+        ".claude/projects/-p/11111111-1111-1111-1111-111111111111.jsonl",
+        line(&here, "ours"),
+    );
+    home.file(
+        ".claude/projects/-q/22222222-2222-2222-2222-222222222222.jsonl",
+        line("/elsewhere", "theirs"),
+    );
+    let out = home.ok(&["recall", "pelican"]);
+    assert!(
+        out.contains("ours pelican") && !out.contains("theirs"),
+        "{out}"
+    );
+    assert!(
+        out.contains("Citation: claude-code:11111111-1111-1111-1111-111111111111#L1"),
+        "{out}"
+    );
+    assert!(
+        home.ok(&["recall", "--all", "pelican"])
+            .contains("theirs pelican")
+    );
+    assert!(home.ok(&["find", "plcn"]).contains("ours pelican"));
+}
+
+#[test]
+fn a_deleted_or_spoilt_cache_changes_no_answer() {
+    let home = Home::new();
+    let store = session(&home);
+    let ask = || home.ok(&["recall", "--store", &store, "how does authentication work"]);
+    let before = ask();
+    let cache = home.path().join(".cache/tome/corpus");
+    for entry in std::fs::read_dir(&cache).expect("a cache").flatten() {
+        std::fs::remove_file(entry.path()).expect("deleted");
+        std::fs::write(entry.path(), b"spoilt").expect("written");
+    }
+    assert_eq!(ask(), before);
+    std::fs::remove_dir_all(&cache).expect("deleted");
+    assert_eq!(ask(), before);
+}
+
+#[test]
+fn lessons_are_recalled_in_full_with_type_path_and_why() {
+    let home = Home::new();
+    home.file(
+        "lessons/semantic/errors/retry.md",
+        "**Title:** Retry with backoff\n**Description:** Wait longer each time\n\n**Content:** Retries need jitter. They need a limit.\n\n**Tags:** #http #success\n\n---\n\n**Title:** Logging\n**Description:** d\n\n**Content:** One line each.\n\n**Tags:** #log\n",
+    );
+    let store = home.path().join("lessons").display().to_string();
+    assert_eq!(
+        home.ok(&["recall", "--store", &store, "how should retries wait"]),
+        "[1] Type: semantic\n    \
+             Path: semantic/errors/retry.md\n    \
+             Why: title: retries; description: wait\n    \
+             Citation: semantic/errors/retry.md#retry-with-backoff\n\
+         \n\
+         **Title:** Retry with backoff\n**Description:** Wait longer each time\n\n**Content:** Retries need jitter. They need a limit.\n\n**Tags:** #http #success\n"
+    );
+    let none = home.run(&["recall", "--store", &store, "kubernetes"]);
+    assert_eq!(
+        (none.code, none.out.as_str()),
+        (
+            1,
+            "No universal patterns matched your query in coder memory.\n"
+        )
+    );
+}
