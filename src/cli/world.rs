@@ -56,12 +56,12 @@ impl World {
             claude_project: env::var("CLAUDE_CODE_PROJECT_DIR_NAME").ok(),
             codex: from("CODEX_HOME", ".codex"),
             gemini: from("GEMINI_CLI_HOME", ".gemini"),
+            data: dirs.data_dir().to_owned(),
             cwd,
             home,
         };
         let places = places(&base, &around);
         let (settings, warnings) = settings(common, &dirs)?;
-        let now = jiff::Zoned::now();
         Ok(Self {
             around,
             settings,
@@ -70,10 +70,7 @@ impl World {
             places,
             kept: dirs.data_dir().join("kept"),
             cache: dirs.cache_dir().join("corpus"),
-            moment: Moment {
-                time: now.timestamp(),
-                today: now.date(),
-            },
+            moment: now(),
             common: common.clone(),
         })
     }
@@ -91,6 +88,15 @@ impl World {
         } else {
             Reach::Project
         }
+    }
+}
+
+/// This very moment.
+pub(super) fn now() -> Moment {
+    let now = jiff::Zoned::now();
+    Moment {
+        time: now.timestamp(),
+        today: now.date(),
     }
 }
 
