@@ -15,6 +15,7 @@ mod keep;
 mod list;
 mod log;
 mod logs;
+mod mcp;
 mod print;
 mod read;
 mod resume;
@@ -131,6 +132,7 @@ fn dispatch(verb: &Verb, world: &World, printer: &mut Printer) -> Ended {
         Verb::Resume(args) => resume::run(args, world, printer),
         Verb::Keep(args) => keep::run(args, world, printer),
         Verb::Stats(args) => stats::run(args, world, printer),
+        Verb::Mcp(args) => mcp::run(args, world),
         Verb::Completions(args) => completions::run(args, printer),
         Verb::Man => completions::man(printer),
     }

@@ -22,3 +22,4 @@
 
 pub mod cli;
 pub mod core;
+pub mod mcp;

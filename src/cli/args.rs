@@ -103,6 +103,8 @@ pub enum Verb {
     Keep(KeepArgs),
     /// Count what the logs hold, per agent and project
     Stats(StatsArgs),
+    /// Serve the stores to an agent: an MCP server on standard input and output
+    Mcp(McpArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
     /// Print the manual page
@@ -413,6 +415,14 @@ pub struct StatsArgs {
     /// Which logs.
     #[command(flatten)]
     pub filter: LogFilter,
+}
+
+/// Arguments of `mcp`.
+#[derive(Debug, ClapArgs)]
+pub struct McpArgs {
+    /// Offer only the tools that read
+    #[arg(long)]
+    pub read_only: bool,
 }
 
 /// Arguments of `completions`.

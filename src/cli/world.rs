@@ -17,7 +17,7 @@ use crate::core::history::History;
 use crate::core::log::Places;
 
 /// What the core is told of the outside world.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct World {
     pub(super) around: Surroundings,
     pub(super) settings: Settings,
