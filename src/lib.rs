@@ -22,4 +22,5 @@
 
 pub mod cli;
 pub mod core;
+pub mod hook;
 pub mod mcp;

@@ -105,6 +105,8 @@ pub enum Verb {
     Stats(StatsArgs),
     /// Serve the stores to an agent: an MCP server on standard input and output
     Mcp(McpArgs),
+    /// Hear an agent's hook: one JSON document on standard input; always exits with 0
+    Hook(HookArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
     /// Print the manual page
@@ -423,6 +425,16 @@ pub struct McpArgs {
     /// Offer only the tools that read
     #[arg(long)]
     pub read_only: bool,
+}
+
+/// Arguments of `hook`.
+#[derive(Debug, ClapArgs)]
+pub struct HookArgs {
+    /// The agent: claude-code, codex, gemini, copilot or opencode
+    pub agent: String,
+    /// What happened, where the agent's document does not say
+    #[arg(long, value_name = "NAME")]
+    pub event: Option<String>,
 }
 
 /// Arguments of `completions`.

@@ -8,6 +8,7 @@ use crate::core::Error;
 use crate::core::citation::Citation;
 use crate::core::config::expand;
 use crate::core::discover::{Discovered, discover};
+use crate::core::layout::events::collect;
 use crate::core::layout::{Act, Layout};
 use crate::core::store::Store;
 
@@ -17,6 +18,10 @@ impl World {
         let found = discover(&self.around, &self.settings, self.reach());
         let roots: Vec<&Path> = found.stores.iter().map(|f| f.store.root().path()).collect();
         self.history.settle(&roots)?;
+        let stores = found.stores.iter().map(|found| &found.store);
+        for store in stores.filter(|store| store.layout() == Layout::Events) {
+            collect(store, &self.history)?;
+        }
         Ok(found)
     }
 

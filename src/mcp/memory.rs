@@ -137,9 +137,12 @@ fn named<'a>(call: &Call<'a>, field: &str) -> Result<Named<'a>, Failure> {
 /// The file, where it is one.
 fn file(call: &Call<'_>, named: &Named<'_>) -> Result<Option<Document>, Failure> {
     let store = call.store()?;
+    if named.inside.is_empty() {
+        return Ok(None);
+    }
     let located = store.locate(named.inside);
     let located = located.map_err(|error| Failure::Core(error, Some(store.layout())))?;
-    if named.inside.is_empty() || !store.root().has(&located) || store.root().is_dir(&located) {
+    if !store.root().has(&located) || store.root().is_dir(&located) {
         return Ok(None);
     }
     call.read(named.inside).map(Some)

@@ -26,7 +26,9 @@ const PAGE: usize = 200;
 
 /// Serves on standard input and output until the client closes them.
 pub(super) fn serve(serving: Serving) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()?;
     let desk = Desk(Arc::new(Inside {
         offers: offers(&serving),
         serving,
@@ -44,8 +46,8 @@ pub(super) fn serve(serving: Serving) -> io::Result<()> {
             .map(|_| ())
             .map_err(io::Error::other)
     });
-    // A reader that still waits for standard input must not hold up the end; writes in
-    // progress are waited for by the locks they hold.
+    // The thread that reads standard input may wait for ever. A change that is cut short is
+    // settled when its store is next opened.
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     served
 }
