@@ -21,6 +21,7 @@ mod print;
 mod read;
 mod resume;
 mod select;
+mod setup;
 mod stats;
 mod stores;
 mod undo;
@@ -162,6 +163,7 @@ fn dispatch(verb: &Verb, world: &World, printer: &mut Printer) -> Ended {
             Ok(Outcome::Done)
         }
         Verb::Mcp(args) => mcp::run(args, world),
+        Verb::Setup(args) => setup::run(args, world, printer),
         Verb::Completions(args) => completions::run(args, printer),
         Verb::Man => completions::man(printer),
     }

@@ -24,3 +24,4 @@ pub mod cli;
 pub mod core;
 pub mod hook;
 pub mod mcp;
+pub mod setup;

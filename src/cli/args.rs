@@ -107,6 +107,8 @@ pub enum Verb {
     Mcp(McpArgs),
     /// Hear an agent's hook: one JSON document on standard input; always exits with 0
     Hook(HookArgs),
+    /// Register tome with an agent: its MCP server and its hooks; shows the difference first
+    Setup(SetupArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
     /// Print the manual page
@@ -435,6 +437,28 @@ pub struct HookArgs {
     /// What happened, where the agent's document does not say
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
+}
+
+/// Arguments of `setup`.
+#[derive(Debug, ClapArgs)]
+pub struct SetupArgs {
+    /// The agent: claude-code, codex, gemini, opencode or copilot
+    pub agent: String,
+    /// In the current project's files, not the user's
+    #[arg(long)]
+    pub project: bool,
+    /// Take tome out again
+    #[arg(long, conflicts_with = "plugin")]
+    pub remove: bool,
+    /// Write a Claude Code plugin to this directory instead
+    #[arg(long, value_name = "DIR", conflicts_with = "project")]
+    pub plugin: Option<PathBuf>,
+    /// Print what would change as a unified diff, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask on a terminal
+    #[arg(long, short)]
+    pub yes: bool,
 }
 
 /// Arguments of `completions`.
