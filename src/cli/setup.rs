@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::args::SetupArgs;
-use super::print::{Printer, mention};
+use super::print::{Printer, complain, mention};
 use super::world::World;
 use super::{Ended, Failure, Outcome};
 use crate::core::Error;
@@ -88,7 +88,7 @@ fn show(printer: &mut Printer, planned: &Plan, args: &SetupArgs) -> Result<(), F
         printer.diff(&step.diff())?;
     }
     for note in &planned.notes {
-        mention(note);
+        complain(note);
     }
     Ok(())
 }

@@ -221,12 +221,16 @@ fn listing(root: &str, files: &[(&str, u64)]) -> String {
     text
 }
 
-/// A size as people read it: `0.5K`, `1.2M`.
+/// A size as people read it: `500B`, `5.5K`, `1.2M`.
 fn human(bytes: u64) -> String {
-    let kilobytes = bytes as f64 / 1024.0;
-    match kilobytes < 1024.0 {
-        true => format!("{kilobytes:.1}K"),
-        false => format!("{:.1}M", kilobytes / 1024.0),
+    const STEP: f64 = 1024.0;
+    let size = bytes as f64;
+    if size < STEP {
+        format!("{bytes}B")
+    } else if size < STEP * STEP {
+        format!("{:.1}K", size / STEP)
+    } else {
+        format!("{:.1}M", size / STEP / STEP)
     }
 }
 
@@ -503,7 +507,7 @@ mod tests {
         ];
         assert_eq!(
             listing("/memories", &files),
-            "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n1.0M\t/memories\n0.5K\t/memories/a.md\n1.0M\t/memories/d\n1.0K\t/memories/d/b.md\n1.0M\t/memories/d/e"
+            "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n1.0M\t/memories\n512B\t/memories/a.md\n1.0M\t/memories/d\n1.0K\t/memories/d/b.md\n1.0M\t/memories/d/e"
         );
     }
 
