@@ -4,12 +4,18 @@ use super::args::McpArgs;
 use super::world::{World, now};
 use super::{Ended, Failure, Outcome};
 use crate::core::corpus::{Corpus, Log};
+use crate::core::layout::Layout;
 use crate::core::{Error, Result};
 use crate::mcp::{Access, Logs, Serving, serve};
 
 pub(super) fn run(args: &McpArgs, world: &World) -> Ended {
+    let mut stores = world.memory_stores()?;
+    if world.common.store.is_empty() {
+        // What hooks captured is in the agents' own logs, too, which are searched anyway.
+        stores.retain(|store| store.layout() != Layout::Events);
+    }
     let serving = Serving {
-        stores: world.memory_stores()?,
+        stores,
         history: world.history.clone(),
         clock: now,
         access: match args.read_only {

@@ -8,6 +8,7 @@ use crate::core::Result;
 use crate::core::corpus::{Corpus, Message, Part};
 use crate::core::layout::recalled::{Recalled, Source, told};
 use crate::core::log::{Agent, Origin, clean, mask};
+use crate::core::memory::{Kind, Memory};
 use crate::core::store::Store;
 
 pub(super) const TOOL: Tool = Tool {
@@ -188,7 +189,9 @@ fn in_memories(store: &Store, stores: usize, wanted: &Wanted, found: &mut Vec<Hi
         1 => String::new(),
         _ => format!("{}:", store.name()),
     };
-    for memory in store.list()? {
+    // A log among the memories is searched as the conversation that it is.
+    let is_memory = |memory: &Memory| memory.kind != Kind::Log;
+    for memory in store.list()?.into_iter().filter(is_memory) {
         let Ok(document) = store.read(&memory.path) else {
             continue;
         };

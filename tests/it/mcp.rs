@@ -423,7 +423,7 @@ fn the_memory_tool_speaks_its_documented_words() {
     let listed = memory(json!({ "command": "view", "path": "/memories" }));
     assert_eq!(
         listed,
-        (false, "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n44B\t/memories\n30B\t/memories/MEMORY.md\n14B\t/memories/a.md".to_owned())
+        (false, "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n49B\t/memories\n35B\t/memories/MEMORY.md\n14B\t/memories/a.md".to_owned())
     );
     let replaced = memory(
         json!({ "command": "str_replace", "path": "/memories/a.md", "old_str": "two", "new_str": "2" }),
