@@ -124,11 +124,14 @@ pub fn carry_out(homes: &Homes, plan: &Plan, way: Way) -> Result<()> {
         }
     }
     for step in &plan.steps {
-        match way {
-            Way::In => file::remember(&homes.memory, step)?,
-            Way::Out => file::forget(&homes.memory, &step.path),
+        if way == Way::In {
+            file::remember(&homes.memory, step)?;
         }
         file::write(&step.path, step.after.as_deref())?;
+    }
+    // A folder that held several of the files is empty only now.
+    for step in plan.steps.iter().filter(|_| way == Way::Out) {
+        file::forget(&homes.memory, &step.path);
     }
     Ok(())
 }

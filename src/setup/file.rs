@@ -24,16 +24,12 @@ pub(super) fn read(path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Replaces a file, mode kept and links followed; `None` takes it away with the folders that
-/// are empty then.
+/// Replaces a file, mode kept and links followed; `None` takes it away.
 pub(super) fn write(path: &Path, text: Option<&str>) -> Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = target.parent().unwrap_or(Path::new("."));
     let Some(text) = text else {
-        fs::remove_file(&target).map_err(|e| Error::io(&target, e))?;
-        // The folder that was made for it; one that holds more is kept by the system.
-        drop(fs::remove_dir(folder));
-        return Ok(());
+        return fs::remove_file(&target).map_err(|e| Error::io(&target, e));
     };
     fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
     let name = target.file_name().unwrap_or_default().to_string_lossy();
@@ -59,6 +55,9 @@ struct Remembered {
     path: PathBuf,
     before: Option<String>,
     after: Revision,
+    /// The folders that were made for it, innermost first.
+    #[serde(default)]
+    folders: Vec<PathBuf>,
 }
 
 /// Remembers what a file is before a step is taken.
@@ -70,10 +69,18 @@ pub(super) fn remember(memory: &Path, step: &Step) -> Result<()> {
         Some(first) => first,
         None => step.before.clone(),
     };
+    let mut folders = noted(memory, &step.path).map_or_else(Vec::new, |known| known.folders);
+    let above = step.path.ancestors().skip(1);
+    folders.extend(
+        above
+            .take_while(|folder| !folder.exists())
+            .map(Path::to_owned),
+    );
     let remembered = Remembered {
         path: step.path.clone(),
         before,
         after,
+        folders,
     };
     fs::create_dir_all(memory).map_err(|e| Error::io(memory, e))?;
     let bytes = serde_json::to_vec(&remembered).map_err(|e| Error::io(&note, e.into()))?;
@@ -82,15 +89,26 @@ pub(super) fn remember(memory: &Path, step: &Step) -> Result<()> {
 
 /// What a file was before tome was put in, if nobody has changed it since.
 pub(super) fn recalled(memory: &Path, path: &Path, now: Option<&str>) -> Option<Option<String>> {
-    let bytes = fs::read(note(memory, path)).ok()?;
-    let remembered: Remembered = serde_json::from_slice(&bytes).ok()?;
+    let remembered = noted(memory, path)?;
     let same = remembered.after == Revision::of(now?.as_bytes());
-    (same && remembered.path == path).then_some(remembered.before)
+    same.then_some(remembered.before)
 }
 
+/// Forgets a file that tome was taken out of, and takes the folders away that were made for it.
 pub(super) fn forget(memory: &Path, path: &Path) {
+    let folders = noted(memory, path).map_or_else(Vec::new, |known| known.folders);
+    for folder in folders {
+        // One that holds something by now stays.
+        drop(fs::remove_dir(folder));
+    }
     // What was never remembered is forgotten already.
     drop(fs::remove_file(note(memory, path)));
+}
+
+fn noted(memory: &Path, path: &Path) -> Option<Remembered> {
+    let bytes = fs::read(note(memory, path)).ok()?;
+    let remembered: Remembered = serde_json::from_slice(&bytes).ok()?;
+    (remembered.path == path).then_some(remembered)
 }
 
 fn note(memory: &Path, path: &Path) -> PathBuf {
