@@ -129,9 +129,16 @@ pub fn carry_out(homes: &Homes, plan: &Plan, way: Way) -> Result<()> {
         }
         file::write(&step.path, step.after.as_deref())?;
     }
-    // A folder that held several of the files is empty only now.
-    for step in plan.steps.iter().filter(|_| way == Way::Out) {
-        file::forget(&homes.memory, &step.path);
+    if way == Way::Out {
+        let steps = plan.steps.iter();
+        let mut folders: Vec<PathBuf> = steps
+            .flat_map(|step| file::forgotten(&homes.memory, &step.path))
+            .collect();
+        folders.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
+        for folder in folders {
+            // One that holds something by now stays.
+            drop(std::fs::remove_dir(folder));
+        }
     }
     Ok(())
 }

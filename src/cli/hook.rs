@@ -24,6 +24,12 @@ const PATIENCE: Duration = Duration::from_millis(60);
 /// How long an agent may leave standard input open without writing to it.
 const SILENCE: Duration = Duration::from_millis(80);
 
+/// How long stores are read for a session's start; debug builds are slow and no agent's.
+const READING: Duration = match cfg!(debug_assertions) {
+    true => Duration::from_secs(5),
+    false => Duration::from_millis(80),
+};
+
 /// Hears the hook and answers; never fails, whatever comes.
 pub(super) fn run(args: &HookArgs, world: &World) {
     let started = Instant::now();
@@ -99,6 +105,28 @@ fn input() -> Option<Vec<u8>> {
 
 impl Memory for World {
     fn context(&self, cwd: &Path, agent: Agent) -> String {
+        let (world, cwd) = (self.clone(), cwd.to_owned());
+        let (send, receive) = channel();
+        thread::spawn(move || {
+            // Nobody waits any more when it took too long.
+            drop(send.send(world.blocks(&cwd, agent)));
+        });
+        // A store too large to be read in time is left out: the agent does not wait.
+        receive.recv_timeout(READING).unwrap_or_default()
+    }
+
+    fn lessons(&self) -> PathBuf {
+        expand(
+            &self.settings.coder_path,
+            &self.around.home,
+            &self.around.cwd,
+        )
+    }
+}
+
+impl World {
+    /// What each store has for a session in this directory.
+    fn blocks(&self, cwd: &Path, agent: Agent) -> String {
         let stores = match self.common.store.is_empty() {
             false => self.stores().unwrap_or_default(),
             true => self.stores_around(cwd, agent),
@@ -112,16 +140,6 @@ impl Memory for World {
         blocks.collect::<Vec<_>>().join("\n\n")
     }
 
-    fn lessons(&self) -> PathBuf {
-        expand(
-            &self.settings.coder_path,
-            &self.around.home,
-            &self.around.cwd,
-        )
-    }
-}
-
-impl World {
     /// The stores that an agent does not read by itself.
     fn stores_around(&self, cwd: &Path, agent: Agent) -> Vec<Store> {
         let around = Surroundings {

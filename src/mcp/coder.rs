@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Failure, Told};
 use super::call::Call;
-use super::table::{EXPECTED, Effect, Field, Form, Tool};
+use super::table::{EXPECTED, Effect, Field, Form, OFFSET, Tool};
 use crate::core::change::Wish;
 use crate::core::layout::Fields;
 use crate::core::layout::coder::{self, Lesson};
@@ -13,11 +13,14 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "coder_memory_recall",
         about: "Recalls lessons from earlier work: the best three in full, with type, path and why they fit.",
         effect: Effect::Reads,
-        fields: &[Field::must(
-            "query",
-            Form::Text,
-            "What the task is about: technique, kind of failure, tool",
-        )],
+        fields: &[
+            Field::must(
+                "query",
+                Form::Text,
+                "What the task is about: technique, kind of failure, tool",
+            ),
+            OFFSET,
+        ],
         run: recall,
     },
     Tool {
@@ -62,7 +65,7 @@ fn recall(call: &Call<'_>) -> Told {
         return Ok(Answer::text(coder::NOTHING_MATCHED));
     }
     let parts: Vec<String> = lessons.iter().take(SHOWN).map(Lesson::in_full).collect();
-    Ok(Answer::text(parts.join("\n\n---\n\n")))
+    Ok(Answer::page(&parts.join("\n\n---\n\n"), call.offset()?))
 }
 
 fn similar(call: &Call<'_>, query: &str) -> Result<Vec<Lesson>, Failure> {

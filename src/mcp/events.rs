@@ -26,7 +26,7 @@ pub(super) const TOOLS: &[Tool] = &[Tool {
         Field::may(
             "limit",
             Form::Number,
-            "At most so many; default 50, 200 at most. Where has_more is true, go on from the last timestamp",
+            "At most so many; default 50, 100 at most. Where has_more is true, go on from the last timestamp",
         ),
     ],
     run: get_events,
@@ -35,7 +35,7 @@ pub(super) const TOOLS: &[Tool] = &[Tool {
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
 fn get_events(call: &Call<'_>) -> Told {
-    const MOST_EVENTS: usize = 200;
+    const MOST_EVENTS: usize = 100;
     let limit = call.number("limit")?.unwrap_or(50);
     let limit = usize::try_from(limit).ok().filter(|limit| *limit > 0);
     let limit = limit.ok_or_else(|| Failure::Said("limit must be 1 or more".to_owned()))?;
@@ -65,7 +65,7 @@ fn get_events(call: &Call<'_>) -> Told {
 
 /// What an answer has of a text, so that a long one does not crowd out the others.
 fn shown(text: &str) -> String {
-    const LONGEST: usize = 2_000;
+    const LONGEST: usize = 1_000;
     let text = mask(&clean(text));
     let mut short: String = text.chars().take(LONGEST).collect();
     if short.len() < text.len() {

@@ -94,15 +94,12 @@ pub(super) fn recalled(memory: &Path, path: &Path, now: Option<&str>) -> Option<
     same.then_some(remembered.before)
 }
 
-/// Forgets a file that tome was taken out of, and takes the folders away that were made for it.
-pub(super) fn forget(memory: &Path, path: &Path) {
+/// Forgets a file that tome was taken out of; answers the folders that were made for it.
+pub(super) fn forgotten(memory: &Path, path: &Path) -> Vec<PathBuf> {
     let folders = noted(memory, path).map_or_else(Vec::new, |known| known.folders);
-    for folder in folders {
-        // One that holds something by now stays.
-        drop(fs::remove_dir(folder));
-    }
     // What was never remembered is forgotten already.
     drop(fs::remove_file(note(memory, path)));
+    folders
 }
 
 fn noted(memory: &Path, path: &Path) -> Option<Remembered> {
