@@ -93,10 +93,13 @@ fn record(heard: &Heard, hooking: &Hooking<'_>) -> Result<Offer> {
     };
     if let Some(event) = &event {
         events::append_locked(&store, &lock, event, Identity::Fresh)?;
-        events::collect_locked(&store, &lock)?;
+        events::collect_locked(&store, &lock, FEW)?;
     }
     Turn::count(&root, heard)
 }
+
+/// How many events that were set aside one agent waits for.
+const FEW: usize = 8;
 
 /// The lock, unless others hold it for longer than an agent should wait.
 fn lock(store: &Store, hooking: &Hooking<'_>) -> Result<Option<Lock>> {

@@ -21,8 +21,10 @@ use crate::hook::{Hooking, Memory, answer, nothing};
 /// How long a lock is waited for, from the start of the program.
 const PATIENCE: Duration = Duration::from_millis(60);
 
-/// How long an agent may leave standard input open without writing to it.
-const SILENCE: Duration = Duration::from_millis(80);
+/// How often, and how long each time, an agent may leave standard input open without writing
+/// to it. It waits for itself then: on a busy machine it may get to writing late, and what it has
+/// to tell must not be lost.
+const SILENCE: (usize, Duration) = (100, Duration::from_millis(10));
 
 /// How long stores are read for a session's start; debug builds are slow and no agent's.
 const READING: Duration = match cfg!(debug_assertions) {
@@ -87,14 +89,15 @@ fn input() -> Option<Vec<u8>> {
         // Nobody waits any more when the answer was given without the input.
         drop(send.send(bytes));
     });
-    let mut seen = 0;
+    let (mut seen, mut waits) = (0, 0);
     loop {
-        match receive.recv_timeout(SILENCE) {
+        match receive.recv_timeout(SILENCE.1) {
             Ok(bytes) => return Some(bytes),
             Err(RecvTimeoutError::Disconnected) => return None,
             Err(RecvTimeoutError::Timeout) => {
                 let now = read.load(Ordering::Relaxed);
-                if now == seen && now > 0 {
+                waits = if now == seen && now > 0 { waits + 1 } else { 0 };
+                if waits == SILENCE.0 {
                     return None;
                 }
                 seen = now;
@@ -158,7 +161,14 @@ impl World {
                 store.layout(),
                 Layout::Index | Layout::Facts | Layout::Coder
             ) && !store.root().path().starts_with(own)
+                && !is_subagents(store)
         };
         stores.filter(wanted).collect()
     }
+}
+
+/// Whether a store is read by a subagent of Claude Code, by itself.
+fn is_subagents(store: &Store) -> bool {
+    let folder = store.root().path().parent().and_then(Path::file_name);
+    folder.is_some_and(|name| name == "agent-memory" || name == "agent-memory-local")
 }

@@ -81,12 +81,17 @@ pub fn append_locked(
 ) -> Result<Appended> {
     let file = store.root().absolute(EVENTS);
     let line = serde_json::to_string(event).map_err(|e| Error::io(&file, e.into()))?;
-    let id = format!("\"event_id\":\"{}\"", event.event_id);
-    if identity == Identity::Given && store.root().any_line(EVENTS, |line| line.contains(&id))? {
+    let name = named(event);
+    if identity == Identity::Given && store.root().any_line(EVENTS, |line| line.contains(&name))? {
         return Ok(Appended::Known);
     }
     store.root().append_line(EVENTS, &line)?;
     Ok(Appended::New)
+}
+
+/// How a line of the store names its event.
+fn named(event: &Event) -> String {
+    format!("\"event_id\":\"{}\"", event.event_id)
 }
 
 /// The folder of events that wait for the lock.
@@ -109,13 +114,13 @@ pub fn collect(store: &Store, history: &History) -> Result<()> {
         return Ok(());
     }
     match history.try_lock(&[store.root().path()])? {
-        Some(lock) => collect_locked(store, &lock),
+        Some(lock) => collect_locked(store, &lock, usize::MAX),
         None => Ok(()),
     }
 }
 
-/// As [`collect`], for a caller that holds the store's lock already.
-pub fn collect_locked(store: &Store, lock: &Lock) -> Result<()> {
+/// As [`collect`], for a caller that holds the store's lock already, and at most so many.
+pub fn collect_locked(store: &Store, lock: &Lock, most: usize) -> Result<()> {
     let Ok(entries) = fs::read_dir(store.root().absolute(WAITING)) else {
         return Ok(());
     };
@@ -125,13 +130,27 @@ pub fn collect_locked(store: &Store, lock: &Lock) -> Result<()> {
             .is_some_and(|extension| extension == "json")
     });
     files.sort();
+    files.truncate(most);
+    let mut waiting: Vec<(PathBuf, Event)> = Vec::new();
     for file in files {
         let text = fs::read_to_string(&file).map_err(|e| Error::io(&file, e))?;
         // What is no event cannot become one; it stays for a person to look at.
-        if let Ok(event) = serde_json::from_str::<Event>(&text) {
-            append_locked(store, lock, &event, Identity::Given)?;
-            fs::remove_file(&file).map_err(|e| Error::io(&file, e))?;
+        waiting.extend(serde_json::from_str(&text).ok().map(|event| (file, event)));
+    }
+    if waiting.is_empty() {
+        return Ok(());
+    }
+    // Whoever appended it may have died before it was taken away here.
+    let names: Vec<String> = waiting.iter().map(|(_, event)| named(event)).collect();
+    let mut known = HashSet::new();
+    store.root().each_line(EVENTS, &mut |line| {
+        known.extend(names.iter().position(|name| line.contains(name)));
+    })?;
+    for (at, (file, event)) in waiting.iter().enumerate() {
+        if !known.contains(&at) {
+            append_locked(store, lock, event, Identity::Fresh)?;
         }
+        fs::remove_file(file).map_err(|e| Error::io(file, e))?;
     }
     Ok(())
 }
