@@ -252,9 +252,12 @@ pub(super) fn with_part(text: &str, node: &Node, name: Option<&str>, value: &Val
         let inner = format!("{outer}{unit}");
         let part = written(name, value, over_lines.then_some((&inner, &unit)));
         let body = match over_lines {
-            true if inside.trim().is_empty() => format!("\n{inner}{part}\n{outer}"),
+            true if inside.trim().is_empty() => ended(text, format!("\n{inner}{part}\n{outer}")),
             // A comment stays before what is new.
-            true => format!("{}\n{inner}{part}\n{outer}", inside.trim_end()),
+            true => {
+                let new = ended(text, format!("\n{inner}{part}\n{outer}"));
+                format!("{}{new}", inside.trim_end())
+            }
             false => format!("{}{part}", inside.trim_end()),
         };
         out.replace_range(node.span.start + 1..node.span.end - 1, &body);
@@ -283,19 +286,37 @@ pub(super) fn with_part(text: &str, node: &Node, name: Option<&str>, value: &Val
         from
     };
     let end = if comma.is_some() { "," } else { "" };
-    out.insert_str(to, &format!("{lead}{part}{end}"));
+    out.insert_str(to, &ended(text, format!("{lead}{part}{end}")));
     if comma.is_none() {
         out.insert(after, ',');
     }
     out
 }
 
+/// What is new, with lines ended as `text` ends them.
+fn ended(text: &str, new: String) -> String {
+    match text.contains("\r\n") {
+        true => new.replace('\n', "\r\n"),
+        false => new,
+    }
+}
+
 /// `text` without the part at `index` of an object or list.
 pub(super) fn without_part(text: &str, node: &Node, index: usize) -> String {
+    let start = node.parts()[index].start;
+    let tight = without(text, node, index, text[..start].trim_end().len());
+    // The blanks before it may be the end of somebody's comment.
+    match parse(&tight) {
+        Ok(_) => tight,
+        Err(_) => without(text, node, index, start),
+    }
+}
+
+/// `text` without the part at `index` and the blanks before it from `lead` on.
+fn without(text: &str, node: &Node, index: usize, lead: usize) -> String {
     let parts = node.parts();
     let part = &parts[index];
     let mut out = text.to_owned();
-    let lead = text[..part.start].trim_end().len();
     match trailing_comma(text, part.end, node.span.end) {
         Some(comma) => out.replace_range(lead..comma + 1, ""),
         None if index > 0 => {
@@ -305,10 +326,11 @@ pub(super) fn without_part(text: &str, node: &Node, index: usize) -> String {
                 out.remove(comma);
             }
         }
-        None => {
-            let tail = part.end + text[part.end..].len() - text[part.end..].trim_start().len();
-            out.replace_range(lead..tail, "");
+        None if lead == node.span.start + 1 => {
+            let tail = text[part.end..].len() - text[part.end..].trim_start().len();
+            out.replace_range(lead..part.end + tail, "");
         }
+        None => out.replace_range(lead..part.end, ""),
     }
     out
 }
@@ -396,6 +418,7 @@ fn pretty(value: &Value, lead: &str, unit: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -449,5 +472,55 @@ mod tests {
             assert_eq!(parse(text).expect_err(text).line, line, "{text}");
         }
         assert_eq!(parse(" // nothing\n"), Ok(None));
+    }
+
+    /// An object with comments, blanks and trailing commas wherever they may stand.
+    fn object() -> impl Strategy<Value = String> {
+        let blank = prop_oneof![
+            Just(""),
+            Just(" "),
+            Just("\n  "),
+            Just(" // c\n"),
+            Just("/* , */"),
+            Just("\r\n\t"),
+            Just("\n\n\t// \"a\": {\n")
+        ];
+        let value = prop_oneof![
+            Just("1"),
+            Just("null"),
+            Just("\"a // b\""),
+            Just("[ ]"),
+            Just("{ }"),
+            Just("[1,\n2, // c\n]")
+        ];
+        let blanks = prop::array::uniform4(blank.clone());
+        let members = prop::collection::vec((value, blanks), 0..5);
+        (members, blank, any::<bool>()).prop_map(|(members, end, trailing)| {
+            let part = |(at, (value, [a, b, c, d])): (usize, &(&str, [&str; 4]))| {
+                format!("{a}\"m{at}\"{b}:{c}{value}{d}")
+            };
+            let parts: Vec<String> = members.iter().enumerate().map(part).collect();
+            let comma = if trailing && !parts.is_empty() {
+                ","
+            } else {
+                ""
+            };
+            format!("{{{}{comma}{end}}}\n", parts.join(","))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_object_takes_a_part_and_keeps_its_own(text in object()) {
+            let before = root(&text);
+            let put = with_part(&text, &before, Some("new"), &json!({ "x": [{ "y": 1 }] }));
+            let node = root(&put);
+            prop_assert!(node.at(&["new", "x"]).is_some(), "{put}");
+            prop_assert_eq!(node.parts().len(), before.parts().len() + 1, "{}", put);
+            let again = without_part(&put, &node, node.parts().len() - 1);
+            let left: Vec<String> = root(&again).parts().into_iter().map(|part| again[part].to_owned()).collect();
+            let own: Vec<String> = before.parts().into_iter().map(|part| text[part].to_owned()).collect();
+            prop_assert_eq!(left, own, "{}", again);
+        }
     }
 }

@@ -258,7 +258,12 @@ impl Planning<'_> {
                 return Ok(());
             }
         }
-        match edit(now.as_deref().unwrap_or_default(), self.asked.way)? {
+        let edited = edit(now.as_deref().unwrap_or_default(), self.asked.way)?;
+        if let Some(text) = edited.as_deref().filter(|_| !is_toml(path)) {
+            // What an agent could not read is never written.
+            read(path, text)?;
+        }
+        match edited {
             Some(text) => match planned {
                 Some(at) => self.plan.steps[at].after = Some(text),
                 None => self.push(path, on_disk, Some(text)),
@@ -293,6 +298,11 @@ impl Planning<'_> {
             });
         }
     }
+}
+
+fn is_toml(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "toml")
 }
 
 fn invalid(path: &Path, line: usize, message: impl Into<String>) -> Error {

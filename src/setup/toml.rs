@@ -81,6 +81,15 @@ mod tests {
                 text.trim()
             );
         }
+        let inline = "mcp_servers = { other = { command = \"x\" } } # mine\n";
+        let put = with_server(inline, "tome", "tome")
+            .expect("TOML")
+            .expect("new");
+        assert!(
+            put.contains("tome = { command = \"tome\", args = [\"mcp\"] }"),
+            "{put}"
+        );
+        assert_eq!(with_server(&put, "tome", "tome"), Ok(None));
         assert!(with_server("a = ", "tome", "tome").is_err());
     }
 }
