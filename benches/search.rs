@@ -188,7 +188,7 @@ fn fuzzy() -> io::Result<()> {
     let corpus = Corpus::refresh(&home.join("cache"), &log::locate(&places), effort, &())
         .map_err(io::Error::other)?;
     let shelf = Shelf::default();
-    let library = Sources {
+    let sources = Sources {
         shelf: &shelf,
         corpus: Some(&corpus),
     };

@@ -11,16 +11,19 @@ mod context;
 mod find;
 mod gather;
 mod history;
+mod hook;
 mod index;
 mod keep;
 mod list;
 mod log;
 mod logs;
+mod mcp;
 mod print;
 mod read;
 mod recall;
 mod resume;
 mod select;
+mod setup;
 mod stats;
 mod stores;
 mod ui;
@@ -37,7 +40,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use crate::core::Error;
 use crate::core::layout::Layout;
 
-use args::{Args, Verb};
+use args::{Args, Common, HookArgs, Verb};
 use print::Printer;
 use world::World;
 
@@ -81,11 +84,25 @@ type Ended = Result<Outcome, Failure>;
 
 /// Runs the program with the process's own arguments and environment.
 pub fn run() -> ExitCode {
-    let matches = Args::command().get_matches();
+    let matches = match Args::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => {
+            let words: Vec<String> = std::env::args().skip(1).collect();
+            // To many agents a failing hook means that they must not go on.
+            if error.use_stderr() && words.iter().any(|word| word == "hook") {
+                hook::give_up(&words);
+                return ExitCode::SUCCESS;
+            }
+            error.exit()
+        }
+    };
     let args = match Args::from_arg_matches(&matches) {
         Ok(args) => args,
         Err(error) => error.exit(),
     };
+    if let Some(Verb::Hook(hook_args)) = &args.verb {
+        return hear(hook_args, &args.common);
+    }
     let world = match World::of_process(&args.common) {
         Ok(world) => world,
         Err(failure) => {
@@ -121,6 +138,15 @@ pub fn run() -> ExitCode {
     }
 }
 
+/// Hears an agent's hook, which ends well whatever happens.
+fn hear(args: &HookArgs, common: &Common) -> ExitCode {
+    match World::of_process(common) {
+        Ok(world) => hook::run(args, &world),
+        Err(_) => hook::give_up(std::slice::from_ref(&args.agent)),
+    }
+    ExitCode::SUCCESS
+}
+
 fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> Ended {
     let Some(verb) = &args.verb else {
         return ui::run(args.path.as_deref(), world);
@@ -148,6 +174,13 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> Ended {
         Verb::Resume(args) => resume::run(args, world, printer),
         Verb::Keep(args) => keep::run(args, world, printer),
         Verb::Stats(args) => stats::run(args, world, printer),
+        // It was heard before anything could go wrong.
+        Verb::Hook(args) => {
+            hook::run(args, world);
+            Ok(Outcome::Done)
+        }
+        Verb::Mcp(args) => mcp::run(args, world),
+        Verb::Setup(args) => setup::run(args, world, printer),
         Verb::Completions(args) => completions::run(args, printer),
         Verb::Man => completions::man(printer),
     }

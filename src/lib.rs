@@ -1,13 +1,14 @@
 //! tome: see, search, fix and prune what coding agents remember.
 //!
 //! The truth is the agents' own files. One core reads and changes them; doors
-//! (the command line and the terminal UI) turn a person's or an agent's wish into a call of the
-//! core and its answer into words. Nothing but [`core::change`] writes a memory
+//! (the command line, the terminal UI, [`mcp`] and [`hook`] for agents, [`setup`] that registers
+//! them) turn a person's or an agent's wish into a call of the core and its answer into words.
+//! Nothing but [`core::change`] writes a memory
 //! file, and logs are never written at all.
 //!
 //! # Direction
 //!
-//! `main → cli → tui → core`. The core knows no terminal, no argument parser and no
+//! `main → cli → {tui, mcp, hook, setup} → core`. The core knows no terminal, no argument parser and no
 //! protocol; it reads no environment, no home directory and no clock, and prints
 //! nothing: all of these are values that a door hands in. Doors do not know each
 //! other. An operation that two doors need is a core function.
@@ -23,4 +24,7 @@
 
 pub mod cli;
 pub mod core;
+pub mod hook;
+pub mod mcp;
+pub mod setup;
 pub mod tui;

@@ -114,6 +114,12 @@ pub enum Verb {
     Recall(RecallArgs),
     /// Find memories and messages as you would type in the UI: fuzzy, "exact", 'word, !not, filters
     Find(FindArgs),
+    /// Serve the stores to an agent: an MCP server on standard input and output
+    Mcp(McpArgs),
+    /// Hear an agent's hook: one JSON document on standard input; always exits with 0
+    Hook(HookArgs),
+    /// Register tome with an agent: its MCP server and its hooks; shows the difference first
+    Setup(SetupArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
     /// Print the manual page
@@ -455,6 +461,46 @@ pub struct FindArgs {
     /// Show at most this many
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub limit: usize,
+}
+
+/// Arguments of `mcp`.
+#[derive(Debug, ClapArgs)]
+pub struct McpArgs {
+    /// Offer only the tools that read
+    #[arg(long)]
+    pub read_only: bool,
+}
+
+/// Arguments of `hook`.
+#[derive(Debug, ClapArgs)]
+pub struct HookArgs {
+    /// The agent: claude-code, codex, gemini, copilot or opencode
+    pub agent: String,
+    /// What happened, where the agent's document does not say
+    #[arg(long, value_name = "NAME")]
+    pub event: Option<String>,
+}
+
+/// Arguments of `setup`.
+#[derive(Debug, ClapArgs)]
+pub struct SetupArgs {
+    /// The agent: claude-code, codex, gemini, opencode or copilot
+    pub agent: String,
+    /// In the current project's files, not the user's
+    #[arg(long)]
+    pub project: bool,
+    /// Take tome out again
+    #[arg(long, conflicts_with = "plugin")]
+    pub remove: bool,
+    /// Write a Claude Code plugin to this directory instead
+    #[arg(long, value_name = "DIR", conflicts_with = "project")]
+    pub plugin: Option<PathBuf>,
+    /// Print what would change as a unified diff, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask on a terminal
+    #[arg(long, short)]
+    pub yes: bool,
 }
 
 /// Arguments of `completions`.

@@ -6,15 +6,12 @@ use super::print::{Printer, mention};
 use super::world::World;
 use super::{Ended, Failure, Outcome};
 use crate::core::Error;
-use crate::core::change::{Change, commit};
+use crate::core::change::{Change, Made, make};
 use crate::core::history::Record;
 use crate::core::layout::Layout;
 
-/// How often a change is planned anew when another process was quicker.
-const TRIES: usize = 20;
-
-/// Plans a change and shows it, or carries it out. A plan that met another process's change is
-/// made again on what is there now; `plan` fails if the caller's own condition no longer holds.
+/// Plans a change and shows it, or carries it out; `plan` is asked again when another process was
+/// quicker.
 pub(super) fn carry_out(
     world: &World,
     printer: &mut Printer,
@@ -22,12 +19,11 @@ pub(super) fn carry_out(
     plan: impl Fn() -> Result<Change, Error>,
 ) -> Ended {
     let worded = |error: Error| Failure::Core(error, how.layout);
-    let change = plan().map_err(worded)?;
     if how.dry_run {
-        return show(printer, &change);
+        return show(printer, &plan().map_err(worded)?);
     }
-    let (change, made) = make(world, change, plan).map_err(worded)?;
-    report(printer, &change, made, how.extra)
+    let made = make(&world.history, &world.author(), &world.moment, plan).map_err(worded)?;
+    report(printer, &made, how.extra)
 }
 
 /// The circumstances of a change.
@@ -40,26 +36,6 @@ pub(super) struct How {
     pub(super) extra: Value,
 }
 
-/// Carries a change out, planning it anew as long as another process was quicker; answers the
-/// change that was made in the end.
-pub(super) fn make(
-    world: &World,
-    change: Change,
-    plan: impl Fn() -> Result<Change, Error>,
-) -> Result<(Change, Option<Record>), Error> {
-    let mut change = change;
-    for tries in 1.. {
-        if change.is_empty() {
-            break;
-        }
-        match commit(&world.history, &change, &world.author(), &world.moment) {
-            Err(Error::Conflict(_)) if tries < TRIES => change = plan()?,
-            made => return Ok((change, Some(made?))),
-        }
-    }
-    Ok((change, None))
-}
-
 fn show(printer: &mut Printer, change: &Change) -> Ended {
     if printer.is_json() {
         printer.object(json!({ "diff": change.diff(), "message": change.message }))?;
@@ -69,12 +45,13 @@ fn show(printer: &mut Printer, change: &Change) -> Ended {
     Ok(Outcome::Done)
 }
 
-fn report(printer: &mut Printer, change: &Change, made: Option<Record>, extra: Value) -> Ended {
+fn report(printer: &mut Printer, made: &Made, extra: Value) -> Ended {
+    let Made { change, record } = made;
     if printer.is_json() {
         let mut answer = json!({
             "success": true,
             "message": change.message,
-            "change": made.as_ref().map(as_json),
+            "change": record.as_ref().map(as_json),
         });
         if let (Some(answer), Value::Object(extra)) = (answer.as_object_mut(), extra) {
             answer.extend(extra);
@@ -83,7 +60,7 @@ fn report(printer: &mut Printer, change: &Change, made: Option<Record>, extra: V
     } else {
         printer.line(&change.message)?;
     }
-    match made {
+    match record {
         Some(record) => mention(&format!("tome undo {} takes this back", short(&record.id))),
         None => mention("nothing was different"),
     }

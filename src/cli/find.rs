@@ -23,9 +23,9 @@ pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> Ende
         limit: args.limit,
     };
     let stores = world.stores()?;
-    let (total, hits) = world.search(&stores, Logs::Wanted, |library| {
-        let found = find(library, ask, None, &());
-        let hits = found.matches.iter().filter_map(|found| hit(library, found));
+    let (total, hits) = world.search(&stores, Logs::Wanted, |sources| {
+        let found = find(sources, ask, None, &());
+        let hits = found.matches.iter().filter_map(|found| hit(sources, found));
         (found.total, hits.collect::<Vec<Hit>>())
     })?;
     if printer.is_json() {

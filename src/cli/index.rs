@@ -3,11 +3,10 @@
 use serde_json::{Value, json};
 
 use super::args::IndexArgs;
-use super::change::make;
 use super::print::{Printer, complain};
 use super::world::World;
 use super::{Ended, Failure, Outcome};
-use crate::core::change::{Asking, Wish, plan};
+use crate::core::change::{Asking, Wish, make, plan};
 use crate::core::layout::Upkeep;
 
 pub(super) fn run(args: &IndexArgs, world: &World, printer: &mut Printer) -> Ended {
@@ -35,10 +34,8 @@ pub(super) fn run(args: &IndexArgs, world: &World, printer: &mut Printer) -> End
             printer.diff(&change.diff())?;
         }
         if !only_show {
-            make(world, change.clone(), || {
-                plan(&store, &Wish::Index(how), &asking)
-            })
-            .map_err(worded)?;
+            let again = || plan(&store, &Wish::Index(how), &asking);
+            make(&world.history, &world.author(), &world.moment, again).map_err(worded)?;
         }
         let state = match (change.is_empty(), only_show) {
             (true, _) => "up to date",

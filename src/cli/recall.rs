@@ -37,7 +37,7 @@ pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> En
         Scope::Detail => Logs::Unwanted,
         Scope::All | Scope::Messages => Logs::Wanted,
     };
-    let answer = world.search(&stores, logs, |library| recall(library, ask))?;
+    let answer = world.search(&stores, logs, |sources| recall(sources, ask))?;
     if printer.is_json() {
         let results: Vec<Value> = answer.hits.iter().map(as_json).collect();
         printer.object(json!({ "query": text, "total": answer.total, "results": results }))?;

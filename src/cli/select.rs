@@ -8,6 +8,7 @@ use crate::core::Error;
 use crate::core::citation::Citation;
 use crate::core::config::expand;
 use crate::core::discover::{Discovered, Found, discover};
+use crate::core::layout::events::collect;
 use crate::core::layout::{Act, Layout};
 use crate::core::sandbox::Root;
 use crate::core::store::Store;
@@ -21,6 +22,10 @@ impl World {
         }
         let roots: Vec<&Path> = found.stores.iter().map(|f| f.store.root().path()).collect();
         self.settle(&roots);
+        let stores = found.stores.iter().map(|found| &found.store);
+        for store in stores.filter(|store| store.layout() == Layout::Events) {
+            collect(store, &self.history)?;
+        }
         Ok(found)
     }
 

@@ -4,6 +4,7 @@ use std::env;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use directories::{BaseDirs, ProjectDirs};
 
@@ -18,7 +19,7 @@ use crate::core::history::History;
 use crate::core::log::Places;
 
 /// What the core is told of the outside world.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct World {
     pub(super) around: Surroundings,
     pub(super) settings: Settings,
@@ -39,7 +40,7 @@ pub(super) struct World {
     /// The directory of the history and of unsaved texts.
     pub(super) data_dir: PathBuf,
     /// The sample's directory, which goes when this does.
-    _demo: Option<tempfile::TempDir>,
+    _demo: Option<Arc<tempfile::TempDir>>,
 }
 
 /// Variables that are not settings.
@@ -71,6 +72,7 @@ impl World {
             claude_project: env::var("CLAUDE_CODE_PROJECT_DIR_NAME").ok(),
             codex: from("CODEX_HOME", ".codex"),
             gemini: from("GEMINI_CLI_HOME", ".gemini"),
+            data: dirs.data_dir().to_owned(),
             cwd,
             home,
         };
@@ -107,6 +109,7 @@ impl World {
             claude_project: None,
             codex: home.join(".codex"),
             gemini: home.join(".gemini"),
+            data: temp.path().join("data"),
             home,
         };
         let mut places = Places::of_home(&around.home);
@@ -125,7 +128,7 @@ impl World {
             common: common.clone(),
             config_dir: temp.path().join("config"),
             data_dir: data,
-            _demo: Some(temp),
+            _demo: Some(Arc::new(temp)),
         })
     }
 
@@ -143,6 +146,11 @@ impl World {
             Reach::Project
         }
     }
+}
+
+/// This very moment.
+pub(super) fn now() -> Moment {
+    moment(&jiff::Zoned::now())
 }
 
 fn moment(now: &jiff::Zoned) -> Moment {
@@ -210,7 +218,6 @@ fn history(dir: PathBuf) -> History {
 
 #[cfg(debug_assertions)]
 fn history(dir: PathBuf) -> History {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     let Some(stop) = env::var(PAUSE).ok().and_then(|at| at.parse::<usize>().ok()) else {

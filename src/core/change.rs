@@ -7,6 +7,7 @@
 mod commit;
 pub mod diff;
 mod draft;
+mod make;
 mod plan;
 mod replay;
 
@@ -19,6 +20,7 @@ use super::layout::Layout;
 pub use commit::commit;
 pub(in crate::core) use commit::recover;
 pub use draft::Draft;
+pub use make::{Made, make};
 pub use plan::{Asking, Wish, plan, plan_move};
 pub use replay::{Direction, replay, restore};
 

@@ -26,10 +26,23 @@ pub struct Settings {
     pub discover_project: bool,
     /// Whether stores are looked for where agents keep theirs in the home directory.
     pub discover_home: bool,
+    /// What hooks do.
+    pub hook: HookSettings,
     /// Where the coder's lessons are.
     pub coder_path: String,
     /// Stores that are named by hand.
     pub stores: Vec<StoreSetting>,
+}
+
+/// What hooks do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HookSettings {
+    /// Whether what happens in sessions is kept as events.
+    pub capture: bool,
+    /// Whether a session starts with what the stores have for it.
+    pub context: bool,
+    /// Whether long plans are reminded of recalling and storing lessons.
+    pub reminders: bool,
 }
 
 /// When output is coloured.
@@ -61,6 +74,11 @@ impl Default for Settings {
             author: "you".to_owned(),
             discover_project: true,
             discover_home: true,
+            hook: HookSettings {
+                capture: true,
+                context: true,
+                reminders: true,
+            },
             coder_path: "~/.sonph-code-memory".to_owned(),
             stores: Vec::new(),
         }
@@ -83,11 +101,14 @@ impl fmt::Display for Warning {
 }
 
 /// Every key that holds one value.
-pub const KEYS: [&str; 5] = [
+pub const KEYS: [&str; 8] = [
     "color",
     "author",
     "discover.project",
     "discover.home",
+    "hook.capture",
+    "hook.context",
+    "hook.reminders",
     "coder.path",
 ];
 
@@ -158,6 +179,9 @@ impl Settings {
             "author" => value.trim().clone_into(&mut self.author),
             "discover.project" => self.discover_project = flag()?,
             "discover.home" => self.discover_home = flag()?,
+            "hook.capture" => self.hook.capture = flag()?,
+            "hook.context" => self.hook.context = flag()?,
+            "hook.reminders" => self.hook.reminders = flag()?,
             "coder.path" => value.clone_into(&mut self.coder_path),
             other => return Err(unknown(other)),
         }

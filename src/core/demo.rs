@@ -145,6 +145,7 @@ mod tests {
             claude_project: None,
             codex: demo.home.join(".codex"),
             gemini: demo.home.join(".gemini"),
+            data: demo.home.join("data"),
             home: demo.home.clone(),
         };
         let found = discover(&around, &Settings::default(), Reach::Project);

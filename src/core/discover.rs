@@ -3,6 +3,8 @@
 //! Each place that is looked at is a rule of its own below, and each store that is found
 //! carries the reason why. Reads directories; opens no memory.
 
+mod captured;
+
 use std::collections::HashSet;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -13,6 +15,9 @@ use super::layout::{Layout, instructions, session};
 use super::sandbox::Root;
 use super::store::Store;
 use super::{Error, Result};
+
+use captured::captured;
+pub use captured::events_root;
 
 /// Where somebody stands and where agents keep their things; handed in by a door.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +34,8 @@ pub struct Surroundings {
     pub codex: PathBuf,
     /// Gemini CLI's directory.
     pub gemini: PathBuf,
+    /// tome's own data directory.
+    pub data: PathBuf,
 }
 
 /// How far to look.
@@ -183,6 +190,7 @@ fn candidates(around: &Surroundings, settings: &Settings, reach: Reach) -> Vec<C
         sessions(around, &project, reach, &mut found);
         lessons(around, settings, &mut found);
         codex_memories(around, &mut found);
+        captured(around, reach, &mut found);
         if reach == Reach::Everything {
             all_claude_memories(around, &mut found);
         }
@@ -502,6 +510,7 @@ mod tests {
                 claude_project: None,
                 codex: home.join(".codex"),
                 gemini: home.join(".gemini"),
+                data: home.join("data"),
                 home,
             }
         }

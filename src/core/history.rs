@@ -159,7 +159,7 @@ impl History {
     }
 
     /// The locks of the stores at `roots`, or `None` when somebody holds one of them.
-    fn try_lock(&self, roots: &[&Path]) -> Result<Option<Lock>> {
+    pub fn try_lock(&self, roots: &[&Path]) -> Result<Option<Lock>> {
         let mut files = Vec::new();
         for path in self.lock_paths(roots)? {
             let file = lock_file(&path)?;

@@ -10,6 +10,7 @@ pub mod facts;
 pub mod index;
 pub mod instructions;
 pub mod listing;
+pub mod recalled;
 pub mod session;
 
 use std::fmt;

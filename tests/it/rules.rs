@@ -115,6 +115,52 @@ fn update_and_view_do_no_work_of_the_worker() {
 }
 
 #[test]
+fn doors_do_not_know_each_other() {
+    // The command line starts the other doors; nobody starts the command line.
+    let doors = ["mcp", "hook", "setup"];
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for (path, text) in sources() {
+        let place = path.strip_prefix(&src).expect("below src");
+        let room = place
+            .iter()
+            .next()
+            .and_then(|room| room.to_str())
+            .expect("a name");
+        let room = room.trim_end_matches(".rs");
+        let forbidden: Vec<&str> = match room {
+            "cli" | "lib" | "main" => Vec::new(),
+            "core" => [&doors[..], &["cli", "tui"]].concat(),
+            own => {
+                assert!(doors.contains(&own) || own == "tui", "no rule for {room}");
+                let others = doors.iter().filter(|door| **door != own).copied();
+                others.chain(["cli"]).collect()
+            }
+        };
+        for other in forbidden {
+            let name = format!("crate::{other}");
+            let knows = body(&text).match_indices(&name).any(|(at, _)| {
+                let next = body(&text)[at + name.len()..].chars().next();
+                next.is_none_or(|next| !next.is_alphanumeric() && next != '_')
+            });
+            assert!(!knows, "{} knows {name}", path.display());
+        }
+    }
+}
+
+#[test]
+fn only_the_protocol_knows_the_protocol() {
+    for (path, text) in sources() {
+        if !path.ends_with("mcp/server.rs") {
+            assert!(
+                !body(&text).contains("rmcp::"),
+                "{} uses rmcp",
+                path.display()
+            );
+        }
+    }
+}
+
+#[test]
 fn every_file_says_what_it_holds_and_stays_within_five_hundred_lines() {
     for (path, text) in sources() {
         assert!(

@@ -1,5 +1,7 @@
 //! coder: the coder's own lessons, in folders by type and topic, with a tree of READMEs.
 
+mod lesson;
+
 use super::listing::{self, Bullet, Item};
 use super::{Act, Rules, Touched, Upkeep, View, Writing};
 use crate::core::change::Draft;
@@ -9,6 +11,8 @@ use crate::core::memory::{Kind, Memory, one_line, stem};
 use crate::core::sandbox::{Found, Root};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
+
+pub use lesson::{Lesson, NOTHING_MATCHED, similar};
 
 /// The folders that are types.
 pub const TYPES: [&str; 3] = ["episodic", "procedural", "semantic"];

@@ -1,12 +1,14 @@
 //! events: what happened in agents' sessions, one JSON object a line, appended and never changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Act, Rules, Upkeep, View, Writing};
 use crate::core::change::Draft;
-use crate::core::history::History;
+use crate::core::history::{History, Lock};
 use crate::core::memory::{Kind, Memory};
 use crate::core::sandbox::{Found, Root};
 use crate::core::store::Store;
@@ -69,23 +71,122 @@ pub fn append(
     event: &Event,
     identity: Identity,
 ) -> Result<Appended> {
-    let _lock = history.lock(&[store.root().path()])?;
+    let lock = history.lock(&[store.root().path()])?;
+    append_locked(store, &lock, event, identity)
+}
+
+/// As [`append`], for a caller that holds the store's lock already.
+pub fn append_locked(
+    store: &Store,
+    _lock: &Lock,
+    event: &Event,
+    identity: Identity,
+) -> Result<Appended> {
     let file = store.root().absolute(EVENTS);
     let line = serde_json::to_string(event).map_err(|e| Error::io(&file, e.into()))?;
-    #[derive(Deserialize)]
-    struct Id<'a> {
-        #[serde(borrow)]
-        event_id: std::borrow::Cow<'a, str>,
-    }
-    let is_it = |line: &str| {
-        let found = serde_json::from_str::<Id<'_>>(line);
-        found.is_ok_and(|found| found.event_id == event.event_id)
-    };
+    let is_it = |line: &str| id_of(line).is_some_and(|id| id == event.event_id);
     if identity == Identity::Given && store.root().any_line(EVENTS, is_it)? {
         return Ok(Appended::Known);
     }
     store.root().append_line(EVENTS, &line)?;
     Ok(Appended::New)
+}
+
+/// The id of the event on a line.
+fn id_of(line: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Id {
+        event_id: String,
+    }
+    let id: Id = serde_json::from_str(line).ok()?;
+    Some(id.event_id)
+}
+
+/// The folder of events that wait for the lock.
+const WAITING: &str = "waiting";
+
+/// Puts an event beside the store, without its lock, for [`collect`] to append.
+pub fn set_aside(store: &Store, event: &Event) -> Result<()> {
+    let folder = store.root().absolute(WAITING);
+    fs::create_dir_all(&folder).map_err(|e| Error::io(&folder, e))?;
+    let half = folder.join(format!("{}.part", event.event_id));
+    let whole = folder.join(format!("{}.json", event.event_id));
+    let text = serde_json::to_string(event).map_err(|e| Error::io(&whole, e.into()))?;
+    fs::write(&half, text).map_err(|e| Error::io(&half, e))?;
+    fs::rename(&half, &whole).map_err(|e| Error::io(&whole, e))
+}
+
+/// Appends the events that were set aside; those that another process is at work on are left.
+pub fn collect(store: &Store, history: &History) -> Result<()> {
+    if !store.root().absolute(WAITING).is_dir() {
+        return Ok(());
+    }
+    match history.try_lock(&[store.root().path()])? {
+        Some(lock) => collect_locked(store, &lock, usize::MAX),
+        None => Ok(()),
+    }
+}
+
+/// As [`collect`], for a caller that holds the store's lock already, and at most so many.
+pub fn collect_locked(store: &Store, lock: &Lock, most: usize) -> Result<()> {
+    let Ok(entries) = fs::read_dir(store.root().absolute(WAITING)) else {
+        return Ok(());
+    };
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| {
+        file.extension()
+            .is_some_and(|extension| extension == "json")
+    });
+    files.sort();
+    files.truncate(most);
+    let mut waiting: Vec<(PathBuf, Event)> = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).map_err(|e| Error::io(&file, e))?;
+        // What is no event cannot become one; it stays for a person to look at.
+        waiting.extend(serde_json::from_str(&text).ok().map(|event| (file, event)));
+    }
+    if waiting.is_empty() {
+        return Ok(());
+    }
+    // Whoever appended it may have died before it was taken away here.
+    let mut known = HashSet::new();
+    store.root().each_line(EVENTS, &mut |line| {
+        known.extend(id_of(line));
+    })?;
+    for (file, event) in &waiting {
+        if !known.contains(&event.event_id) {
+            append_locked(store, lock, event, Identity::Fresh)?;
+        }
+        fs::remove_file(file).map_err(|e| Error::io(file, e))?;
+    }
+    Ok(())
+}
+
+/// Which events are wanted: both ends count, in milliseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The earliest.
+    pub from: i64,
+    /// The latest.
+    pub to: i64,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// The events of a span by time, and whether there are more.
+pub fn within(store: &Store, span: Span) -> Result<(Vec<Event>, bool)> {
+    let mut found: Vec<Event> = Vec::new();
+    let mut seen = HashSet::new();
+    store.root().each_line(EVENTS, &mut |line| {
+        let event = serde_json::from_str::<Event>(line).ok();
+        let wanted = event.filter(|event| (span.from..=span.to).contains(&event.timestamp));
+        // The same event again changes nothing.
+        found.extend(wanted.filter(|event| seen.insert(event.event_id.clone())));
+    })?;
+    found.sort_by_key(|event| event.timestamp);
+    let has_more = found.len() > span.limit;
+    found.truncate(span.limit);
+    Ok((found, has_more))
 }
 
 /// The events layout.

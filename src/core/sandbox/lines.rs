@@ -12,6 +12,20 @@ impl Root {
     /// Whether `wanted` holds for any line of a file of any size; lines that are not UTF-8 are
     /// passed over.
     pub fn any_line(&self, path: &str, wanted: impl Fn(&str) -> bool) -> Result<bool> {
+        self.lines_until(path, &mut |line| wanted(line))
+    }
+
+    /// Shows every line of a file of any size; lines that are not UTF-8 are passed over.
+    pub fn each_line(&self, path: &str, show: &mut dyn FnMut(&str)) -> Result<()> {
+        let shown = self.lines_until(path, &mut |line| {
+            show(line);
+            false
+        });
+        shown.map(drop)
+    }
+
+    /// Whether `is_last` held for a line; the lines after it are not read.
+    fn lines_until(&self, path: &str, is_last: &mut dyn FnMut(&str) -> bool) -> Result<bool> {
         let Some(file) = self.open_file(path)? else {
             return Ok(false);
         };
@@ -23,7 +37,7 @@ impl Root {
             if read.map_err(|e| self.told(path, e))? == 0 {
                 return Ok(false);
             }
-            if std::str::from_utf8(&line).is_ok_and(&wanted) {
+            if std::str::from_utf8(&line).is_ok_and(&mut *is_last) {
                 return Ok(true);
             }
         }

@@ -140,7 +140,7 @@ impl Watch for Generation {
     }
 }
 
-/// Finds the lines that match; `last` is what the same library gave for the query before.
+/// Finds the lines that match; `last` is what the same sources gave for the query before.
 pub fn find(sources: Sources<'_>, ask: Ask<'_>, last: Option<&Found>, watch: &dyn Watch) -> Found {
     let mut search = Search::new(sources, ask);
     search.look_in_memories();
@@ -513,7 +513,7 @@ mod tests {
     /// What is found for a query, given what was found for another before it.
     fn texts(house: &House, queries: &[&str]) -> Vec<String> {
         let (shelf, corpus) = (house.shelf(), house.corpus());
-        let library = Sources {
+        let sources = Sources {
             shelf: &shelf,
             corpus: Some(&corpus),
         };
@@ -633,7 +633,7 @@ mod tests {
         let talk: Vec<String> = (0..6000).map(|n| format!("{n} {long}")).collect();
         let house = House::new(&[("a.md", "x")], &[talk]);
         let (shelf, corpus) = (house.shelf(), house.corpus());
-        let library = Sources {
+        let sources = Sources {
             shelf: &shelf,
             corpus: Some(&corpus),
         };

@@ -459,7 +459,7 @@ mod tests {
 
     fn ask(house: &House, query: &str, (scope, limit): (Scope, usize)) -> Answer {
         let (shelf, corpus) = (house.shelf(), house.corpus());
-        let library = Sources {
+        let sources = Sources {
             shelf: &shelf,
             corpus: Some(&corpus),
         };

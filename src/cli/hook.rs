@@ -1,0 +1,174 @@
+//! `tome hook`: what an agent's hook tells, heard without ever holding the agent up.
+
+use std::io::{self, Read as _, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::args::HookArgs;
+use super::world::World;
+use crate::core::config::expand;
+use crate::core::discover::{Reach, Surroundings, discover};
+use crate::core::layout::Layout;
+use crate::core::log::Agent;
+use crate::core::store::Store;
+use crate::hook::{Hooking, Memory, answer, nothing};
+
+/// How long a lock is waited for, from the start of the program.
+const PATIENCE: Duration = Duration::from_millis(60);
+
+/// How often, and how long each time, an agent may leave standard input open without writing
+/// to it. It waits for itself then: on a busy machine it may get to writing late, and what it has
+/// to tell must not be lost.
+const SILENCE: (usize, Duration) = (100, Duration::from_millis(10));
+
+/// How long stores are read for a session's start; debug builds are slow and no agent's.
+const READING: Duration = match cfg!(debug_assertions) {
+    true => Duration::from_secs(5),
+    false => Duration::from_millis(80),
+};
+
+/// Hears the hook and answers; never fails, whatever comes.
+pub(super) fn run(args: &HookArgs, world: &World) {
+    let started = Instant::now();
+    let agent = Agent::named(&args.agent);
+    let told = match (agent, input()) {
+        (Some(agent), Some(input)) => {
+            let hooking = Hooking {
+                agent,
+                event: args.event.as_deref(),
+                data: &world.around.data,
+                history: &world.history,
+                moment: &world.moment,
+                settings: world.settings.hook,
+                until: started + PATIENCE,
+                memory: world,
+            };
+            catch_unwind(AssertUnwindSafe(|| answer(&input, &hooking))).ok()
+        }
+        _ => None,
+    };
+    say(&told.unwrap_or_else(|| nothing(agent)));
+}
+
+/// Answers that there is nothing to say, when not even the arguments are understood.
+pub(super) fn give_up(arguments: &[String]) {
+    let agent = arguments.iter().find_map(|word| Agent::named(word));
+    say(&nothing(agent));
+}
+
+fn say(text: &str) {
+    let mut out = io::stdout().lock();
+    // An agent that does not listen does not miss it.
+    drop(
+        out.write_all(text.as_bytes())
+            .and_then(|()| out.write_all(b"\n")),
+    );
+    drop(out.flush());
+}
+
+/// All of standard input; `None` when it is not going to end.
+fn input() -> Option<Vec<u8>> {
+    let (send, receive) = channel();
+    let read = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&read);
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let mut part = vec![0; 1 << 16];
+        let mut stdin = io::stdin().lock();
+        // One more than was read says that this thread has come to wait.
+        counter.store(1, Ordering::Relaxed);
+        while let Ok(count @ 1..) = stdin.read(&mut part) {
+            bytes.extend_from_slice(&part[..count]);
+            counter.fetch_add(count as u64, Ordering::Relaxed);
+        }
+        // Nobody waits any more when the answer was given without the input.
+        drop(send.send(bytes));
+    });
+    let (mut seen, mut waits) = (0, 0);
+    loop {
+        match receive.recv_timeout(SILENCE.1) {
+            Ok(bytes) => return Some(bytes),
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => {
+                let now = read.load(Ordering::Relaxed);
+                waits = if now == seen && now > 0 { waits + 1 } else { 0 };
+                if waits == SILENCE.0 {
+                    return None;
+                }
+                seen = now;
+            }
+        }
+    }
+}
+
+impl Memory for World {
+    fn context(&self, cwd: &Path, agent: Agent) -> String {
+        let (world, cwd) = (self.clone(), cwd.to_owned());
+        let (send, receive) = channel();
+        thread::spawn(move || {
+            // Nobody waits any more when it took too long.
+            drop(send.send(world.blocks(&cwd, agent)));
+        });
+        // A store too large to be read in time is left out: the agent does not wait.
+        receive.recv_timeout(READING).unwrap_or_default()
+    }
+
+    fn lessons(&self) -> PathBuf {
+        expand(
+            &self.settings.coder_path,
+            &self.around.home,
+            &self.around.cwd,
+        )
+    }
+}
+
+impl World {
+    /// What each store has for a session in this directory.
+    fn blocks(&self, cwd: &Path, agent: Agent) -> String {
+        let stores = match self.common.store.is_empty() {
+            false => self.stores().unwrap_or_default(),
+            true => self.stores_around(cwd, agent),
+        };
+        let blocks = stores.iter().filter_map(|store| {
+            let text = store.rules().context(store).ok()?;
+            let place = store.root().path().display();
+            (!text.is_empty())
+                .then(|| format!("Memory in {place} (store {}):\n\n{text}", store.name()))
+        });
+        blocks.collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// The stores that an agent does not read by itself.
+    fn stores_around(&self, cwd: &Path, agent: Agent) -> Vec<Store> {
+        let around = Surroundings {
+            cwd: cwd.to_owned(),
+            ..self.around.clone()
+        };
+        let own = match agent {
+            Agent::ClaudeCode => &self.around.claude,
+            Agent::Codex => &self.around.codex,
+            _ => &self.around.data,
+        };
+        let found = discover(&around, &self.settings, Reach::Project);
+        let stores = found.stores.into_iter().map(|found| found.store);
+        let wanted = |store: &Store| {
+            matches!(
+                store.layout(),
+                Layout::Index | Layout::Facts | Layout::Coder
+            ) && !store.root().path().starts_with(own)
+                && !is_subagents(store)
+        };
+        stores.filter(wanted).collect()
+    }
+}
+
+/// Whether a store is read by a subagent of Claude Code, by itself.
+fn is_subagents(store: &Store) -> bool {
+    let folder = store.root().path().parent().and_then(Path::file_name);
+    folder.is_some_and(|name| name == "agent-memory" || name == "agent-memory-local")
+}

@@ -1,0 +1,147 @@
+//! `tome setup`: shows what would change in an agent's settings, and changes it.
+
+use std::env;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::args::SetupArgs;
+use super::print::{Printer, complain, mention};
+use super::world::World;
+use super::{Ended, Failure, Outcome};
+use crate::core::Error;
+use crate::core::discover::project_folders;
+use crate::core::log::Agent;
+use crate::setup::{AGENTS, Asked, Homes, Plan, Scope, Way, carry_out, plan, plugin};
+
+pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Ended {
+    let known = || {
+        AGENTS
+            .iter()
+            .map(|agent| agent.name())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let agent = Agent::named(&args.agent).filter(|agent| AGENTS.contains(agent));
+    let agent = agent.ok_or_else(|| {
+        Failure::Asked(format!("no agent '{}'; there are {}", args.agent, known()))
+    })?;
+    let homes = homes(world);
+    let program = program();
+    let way = if args.remove { Way::Out } else { Way::In };
+    let planned = match &args.plugin {
+        Some(_) if agent != Agent::ClaudeCode => {
+            return Err(Failure::Asked("--plugin is for claude-code".to_owned()));
+        }
+        Some(folder) => Plan {
+            steps: plugin(folder, &program)?,
+            notes: vec![format!("claude --plugin-dir {} tries it", folder.display())],
+        },
+        None => {
+            let scope = if args.project {
+                Scope::Project
+            } else {
+                Scope::User
+            };
+            plan(
+                &homes,
+                Asked {
+                    agent,
+                    scope,
+                    way,
+                    program: &program,
+                },
+            )?
+        }
+    };
+    show(printer, &planned, args)?;
+    if planned.steps.is_empty() || args.dry_run {
+        return Ok(Outcome::Done);
+    }
+    if !args.yes && !agreed(printer)? {
+        mention("nothing was changed");
+        return Ok(Outcome::Nothing);
+    }
+    carry_out(&homes, &planned, way)?;
+    let undo = if args.project { " --project" } else { "" };
+    mention(&match (way, &args.plugin) {
+        (Way::In, None) => format!("tome setup {}{undo} --remove takes this back", agent.name()),
+        (Way::In, Some(folder)) => format!("the plugin is in {}", folder.display()),
+        (Way::Out, _) => "tome is taken out".to_owned(),
+    });
+    Ok(Outcome::Done)
+}
+
+fn show(printer: &mut Printer, planned: &Plan, args: &SetupArgs) -> Result<(), Failure> {
+    if printer.is_json() {
+        let steps: Vec<Value> = planned
+            .steps
+            .iter()
+            .map(|step| json!({ "path": step.path, "diff": step.diff() }))
+            .collect();
+        let written = !args.dry_run && !planned.steps.is_empty();
+        printer.object(json!({ "steps": steps, "notes": planned.notes, "written": written }))?;
+        return Ok(());
+    }
+    for step in &planned.steps {
+        printer.diff(&step.diff())?;
+    }
+    for note in &planned.notes {
+        complain(note);
+    }
+    Ok(())
+}
+
+/// Whether a person at the terminal agrees; where there is none, they did so by asking.
+fn agreed(printer: &mut Printer) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() || printer.is_json() {
+        return Ok(true);
+    }
+    printer.flush()?;
+    let mut err = io::stderr().lock();
+    err.write_all(b"Write this? [y/N] ")?;
+    err.flush()?;
+    let mut line = String::new();
+    io::stdin().read_line(&mut line)?;
+    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+}
+
+fn homes(world: &World) -> Homes {
+    let around = &world.around;
+    let first = |places: &[PathBuf], folder: &str| {
+        let set = places.first().cloned();
+        set.unwrap_or_else(|| around.home.join(folder))
+    };
+    let config = env::var_os("XDG_CONFIG_HOME").filter(|value| !value.is_empty());
+    let config = config.map_or_else(|| around.home.join(".config"), PathBuf::from);
+    Homes {
+        claude: around.claude.clone(),
+        codex: around.codex.clone(),
+        gemini: around.gemini.clone(),
+        copilot: first(&world.places.copilot, ".copilot"),
+        opencode: config.join("opencode"),
+        project: project_folders(&around.cwd)
+            .last()
+            .cloned()
+            .unwrap_or_else(|| around.cwd.clone()),
+        memory: around.data.join("setup"),
+    }
+}
+
+/// How the program is called: by its name where that is what the shell finds.
+fn program() -> String {
+    let own = env::current_exe().and_then(|path| path.canonicalize());
+    let Ok(own) = own.map_err(|e| Error::io("tome", e)) else {
+        return "tome".to_owned();
+    };
+    let path = env::var_os("PATH").unwrap_or_default();
+    let on_path = env::split_paths(&path)
+        .map(|folder| folder.join("tome"))
+        .find(|file| file.is_file());
+    let same = |found: &Path| found.canonicalize().is_ok_and(|found| found == own);
+    match on_path.as_deref().is_some_and(same) {
+        true => "tome".to_owned(),
+        false => own.display().to_string(),
+    }
+}

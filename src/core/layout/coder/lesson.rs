@@ -1,0 +1,108 @@
+//! Lessons that fit a query: by title and tags first, then by description and body.
+
+use std::collections::BTreeSet;
+
+use crate::core::Result;
+use crate::core::header::label;
+use crate::core::memory::Entry;
+use crate::core::store::Store;
+use crate::core::text::{fold, stem, words};
+
+/// What is said when no lesson fits.
+pub const NOTHING_MATCHED: &str = "No universal patterns matched your query in coder memory.";
+
+/// A lesson that fits, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lesson {
+    /// The file.
+    pub path: String,
+    /// The entry in it.
+    pub entry: Entry,
+    /// The entry's own text.
+    pub text: String,
+    /// The words that it shares with the query, best place first.
+    pub why: String,
+    score: usize,
+}
+
+impl Lesson {
+    /// The lesson with type, path and why.
+    pub fn in_full(&self) -> String {
+        let kind = self.path.split('/').next().unwrap_or_default();
+        let place = format!("{}#{}", self.path, self.entry.slug());
+        format!(
+            "Type: {kind}\nPath: {place}\nWhy: {}\n\n{}",
+            self.why,
+            self.text.trim()
+        )
+    }
+
+    /// The lesson on one line.
+    pub fn in_brief(&self) -> String {
+        format!("- {}: {} ({})", self.path, self.entry.title, self.why)
+    }
+}
+
+/// The lessons of a store that share words with `query`, best first.
+pub fn similar(store: &Store, query: &str) -> Result<Vec<Lesson>> {
+    let wanted = stems(query);
+    let mut found = Vec::new();
+    for memory in store.list()? {
+        let Ok(Some(text)) = store.text(&memory.path) else {
+            continue;
+        };
+        for entry in label::entries(&text) {
+            let own = text[entry.span.clone()].to_owned();
+            found.extend(fitting(&memory.path, entry, own, &wanted));
+        }
+    }
+    found.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
+    Ok(found)
+}
+
+fn fitting(path: &str, entry: Entry, text: String, wanted: &BTreeSet<String>) -> Option<Lesson> {
+    let places = [
+        ("title", format!("{} {path}", entry.title), 4),
+        ("tags", entry.tags.join(" "), 3),
+        ("description", entry.summary.clone(), 2),
+        ("body", entry.content.clone(), 1),
+    ];
+    let mut score = 0;
+    let mut reasons = Vec::new();
+    let mut left = wanted.clone();
+    for (place, said, weight) in places {
+        let said = stems(&said);
+        let shared: Vec<String> = left.intersection(&said).cloned().collect();
+        if !shared.is_empty() {
+            score += weight * shared.len();
+            reasons.push(format!("{place}: {}", shared.join(", ")));
+            left.retain(|word| !shared.contains(word));
+        }
+    }
+    // A word or two in passing in the body of a long query is chance.
+    let met = wanted.len() - left.len();
+    let enough = met > 0 && (score > met || met * 2 >= wanted.len());
+    enough.then(|| Lesson {
+        path: path.to_owned(),
+        entry,
+        text,
+        why: reasons.join("; "),
+        score,
+    })
+}
+
+fn stems(text: &str) -> BTreeSet<String> {
+    const SHORTEST: usize = 3;
+    words(text)
+        .map(|word| fold(word.text).into_owned())
+        .filter(|word| !word.is_ascii() || word.len() >= SHORTEST)
+        .filter(|word| !STOP.contains(&word.as_str()))
+        .map(|word| stem(&word).into_owned())
+        .collect()
+}
+
+/// Words that say nothing about a lesson.
+const STOP: [&str; 24] = [
+    "and", "are", "but", "can", "does", "for", "from", "has", "have", "how", "into", "not", "that",
+    "the", "them", "then", "this", "was", "what", "when", "where", "why", "with", "you",
+];

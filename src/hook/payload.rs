@@ -1,0 +1,357 @@
+//! What each agent sends: one JSON document, read into what the rest of the room needs.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use crate::core::log::Agent;
+
+/// What was heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Heard {
+    /// The agent's own name for what happened.
+    pub(super) name: String,
+    /// What it means for the turn.
+    pub(super) stage: Stage,
+    /// The event's type, as it is stored.
+    pub(super) event_type: String,
+    /// Who speaks.
+    pub(super) role: &'static str,
+    pub(super) session: String,
+    pub(super) cwd: PathBuf,
+    pub(super) text: String,
+    pub(super) metadata: BTreeMap<String, String>,
+    /// Whether the session goes on from a transcript that holds the context already.
+    pub(super) is_replayed: bool,
+}
+
+/// What happened, as far as a turn is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// A session starts.
+    Start,
+    /// A person asks something.
+    Prompt,
+    /// A plan of so many steps was made.
+    Plan(usize),
+    /// One task of a plan was made.
+    Task,
+    /// A file was changed.
+    Edit,
+    /// Some other tool was used.
+    Tool,
+    /// The turn is over.
+    Stop,
+    /// The turn is over, again, after it was prolonged.
+    StopAgain,
+    /// The session is over.
+    End,
+    /// Anything else.
+    Other,
+}
+
+/// How much of a text is kept.
+const LONGEST: usize = 1 << 20;
+
+/// Reads a payload; `None` where it is none.
+pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Heard> {
+    let input = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input);
+    let Ok(Value::Object(said)) = serde_json::from_slice(input) else {
+        return None;
+    };
+    let name = word(&said, &["hook_event_name", "hookEventName"]).or(named)?;
+    let (event_type, role) = kind(name);
+    let by_subagent = word(&said, &["agent_id"]).is_some();
+    let stage = match event_type {
+        "session_start" => Stage::Start,
+        "user_message" => Stage::Prompt,
+        "tool_result" if by_subagent => Stage::Other,
+        "tool_result" => tool_stage(&said),
+        "assistant_stop" => match said.get("stop_hook_active") {
+            Some(Value::Bool(true)) => Stage::StopAgain,
+            _ => Stage::Stop,
+        },
+        "session_end" => Stage::End,
+        _ => Stage::Other,
+    };
+    let source = word(&said, &["source"]).unwrap_or_default();
+    Some(Heard {
+        name: name.to_owned(),
+        stage,
+        event_type: event_type.to_owned(),
+        role,
+        session: word(&said, &["session_id", "sessionId"])
+            .unwrap_or_default()
+            .to_owned(),
+        cwd: PathBuf::from(word(&said, &["cwd"]).filter(|cwd| !cwd.is_empty())?),
+        text: cut(text(event_type, &said)),
+        metadata: metadata(&said),
+        is_replayed: agent == Agent::ClaudeCode && matches!(source, "resume" | "fork"),
+    })
+}
+
+/// The type and the role of an event; one that is not known keeps its name.
+fn kind(name: &str) -> (&str, &'static str) {
+    match name {
+        "SessionStart" | "sessionStart" => ("session_start", "system"),
+        "UserPromptSubmit" | "BeforeAgent" | "userPromptSubmitted" => ("user_message", "user"),
+        "PostToolUse" | "AfterTool" | "postToolUse" => ("tool_result", "tool"),
+        "Stop" | "AfterAgent" | "agentStop" => ("assistant_stop", "assistant"),
+        "SubagentStart" | "subagentStart" => ("subagent_start", "system"),
+        "SubagentStop" | "subagentStop" => ("subagent_stop", "assistant"),
+        "SessionEnd" | "sessionEnd" => ("session_end", "system"),
+        other => (other, "system"),
+    }
+}
+
+fn tool_stage(said: &Map<String, Value>) -> Stage {
+    let tool = word(said, TOOL).unwrap_or_default();
+    match tool.to_ascii_lowercase().as_str() {
+        "todowrite" | "update_plan" | "write_todos" | "update_todo" => {
+            let input = input(said);
+            let steps = ["todos", "plan", "steps"]
+                .iter()
+                .find_map(|key| input.get(*key));
+            Stage::Plan(steps.map_or(0, count))
+        }
+        "taskcreate" => Stage::Task,
+        "edit" | "write" | "multiedit" | "notebookedit" | "apply_patch" | "replace"
+        | "write_file" | "create" | "str_replace" | "patch" => Stage::Edit,
+        _ => Stage::Tool,
+    }
+}
+
+/// The steps of a plan: a list, or a checklist in a text.
+fn count(steps: &Value) -> usize {
+    match steps {
+        Value::Array(steps) => steps.len(),
+        Value::String(text) => {
+            let is_step = |line: &&str| line.trim_start().starts_with("- [");
+            text.lines().filter(is_step).count()
+        }
+        _ => 0,
+    }
+}
+
+const TOOL: &[&str] = &["tool_name", "toolName"];
+
+/// A tool's input, which some agents send as JSON in a text.
+fn input(said: &Map<String, Value>) -> Value {
+    let given = ["tool_input", "toolArgs", "tool_args"]
+        .iter()
+        .find_map(|key| said.get(*key));
+    match given {
+        Some(Value::String(text)) => {
+            serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str()))
+        }
+        Some(other) => other.clone(),
+        None => Value::Null,
+    }
+}
+
+fn text(event_type: &str, said: &Map<String, Value>) -> String {
+    if event_type == "tool_result" {
+        let response = ["tool_response", "toolResult", "tool_result"];
+        let response = response.iter().find_map(|key| said.get(*key));
+        let parts = [words(&input(said)), response.map(words).unwrap_or_default()];
+        return parts
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n");
+    }
+    let keys: &[&str] = match event_type {
+        "user_message" => &["prompt", "message"],
+        "assistant_stop" | "subagent_stop" => {
+            &["last_assistant_message", "prompt_response", "message"]
+        }
+        _ => &[
+            "message",
+            "prompt",
+            "compact_summary",
+            "reason",
+            "trigger",
+            "source",
+            "agent_type",
+            "error",
+        ],
+    };
+    let found = keys
+        .iter()
+        .find_map(|key| said.get(*key).filter(|value| !value.is_null()));
+    found.map(words).unwrap_or_default()
+}
+
+/// A value as somebody would read it: the texts in it, or else its JSON.
+fn words(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            let texts: Vec<String> = items
+                .iter()
+                .map(words)
+                .filter(|text| !text.is_empty())
+                .collect();
+            texts.join("\n")
+        }
+        Value::Object(fields) => {
+            let known = [
+                "stdout",
+                "stderr",
+                "text",
+                "content",
+                "output",
+                "textResultForLlm",
+                "llmContent",
+                "message",
+            ];
+            let texts: Vec<String> = known
+                .iter()
+                .filter_map(|key| fields.get(*key))
+                .map(words)
+                .filter(|text| !text.is_empty())
+                .collect();
+            match texts.is_empty() {
+                true => value.to_string(),
+                false => texts.join("\n"),
+            }
+        }
+        other => other.to_string(),
+    }
+}
+
+fn metadata(said: &Map<String, Value>) -> BTreeMap<String, String> {
+    let kept = [
+        ("cwd", &["cwd"][..]),
+        ("tool_name", TOOL),
+        ("tool_use_id", &["tool_use_id"]),
+        ("transcript_path", &["transcript_path", "transcriptPath"]),
+        ("source", &["source"]),
+        ("reason", &["reason"]),
+        ("trigger", &["trigger"]),
+        ("agent_id", &["agent_id"]),
+        ("agent_type", &["agent_type"]),
+        ("model", &["model"]),
+    ];
+    kept.iter()
+        .filter_map(|(name, keys)| Some(((*name).to_owned(), word(said, keys)?.to_owned())))
+        .collect()
+}
+
+fn word<'a>(said: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a str> {
+    keys.iter().find_map(|key| said.get(*key)?.as_str())
+}
+
+fn cut(mut text: String) -> String {
+    if text.len() > LONGEST {
+        let mut end = LONGEST;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(json: &str) -> Option<Heard> {
+        read(json.as_bytes(), Agent::ClaudeCode, None)
+    }
+
+    #[test]
+    fn each_agent_is_understood() {
+        for (agent, named, json, event_type, text, stage) in [
+            (
+                Agent::ClaudeCode,
+                None,
+                r#"{"hook_event_name":"UserPromptSubmit","session_id":"s","cwd":"/p","prompt":"hi"}"#,
+                "user_message",
+                "hi",
+                Stage::Prompt,
+            ),
+            (
+                Agent::Codex,
+                None,
+                r#"{"hook_event_name":"PostToolUse","cwd":"/p","tool_name":"update_plan","tool_input":{"plan":[{"step":"a"},{"step":"b"}]},"tool_response":"ok"}"#,
+                "tool_result",
+                "{\"plan\":[{\"step\":\"a\"},{\"step\":\"b\"}]}\nok",
+                Stage::Plan(2),
+            ),
+            (
+                Agent::Gemini,
+                None,
+                r#"{"hook_event_name":"AfterAgent","cwd":"/p","prompt":"q","prompt_response":"a"}"#,
+                "assistant_stop",
+                "a",
+                Stage::Stop,
+            ),
+            (
+                Agent::Copilot,
+                Some("postToolUse"),
+                r#"{"cwd":"/p","toolName":"bash","toolArgs":"{\"command\":\"ls\"}","toolResult":{"textResultForLlm":"x"}}"#,
+                "tool_result",
+                "{\"command\":\"ls\"}\nx",
+                Stage::Tool,
+            ),
+            (
+                Agent::Opencode,
+                None,
+                r#"{"hook_event_name":"PostToolUse","cwd":"/p","tool_name":"edit","tool_input":{"a":1},"tool_response":{"output":"done"}}"#,
+                "tool_result",
+                "{\"a\":1}\ndone",
+                Stage::Edit,
+            ),
+        ] {
+            let heard = read(json.as_bytes(), agent, named).expect("a payload");
+            assert_eq!(
+                (heard.event_type.as_str(), heard.text.as_str(), heard.stage),
+                (event_type, text, stage)
+            );
+        }
+    }
+
+    #[test]
+    fn an_unknown_event_keeps_its_name_and_is_no_message() {
+        let heard = heard("{\n  \"hook_event_name\": \"PreCompact\",\n  \"cwd\": \"/p\",\n  \"trigger\": \"auto\"\n}\n").expect("a payload");
+        assert_eq!(
+            (heard.event_type.as_str(), heard.role, heard.text.as_str()),
+            ("PreCompact", "system", "auto")
+        );
+        assert_eq!(heard.stage, Stage::Other);
+    }
+
+    #[test]
+    fn what_is_no_payload_is_not_heard() {
+        for json in [
+            "",
+            "{",
+            "[]",
+            "null",
+            "{}",
+            r#"{"hook_event_name":"Stop"}"#,
+            r#"{"hook_event_name":3,"cwd":"/"}"#,
+        ] {
+            assert_eq!(heard(json), None, "{json}");
+        }
+    }
+
+    #[test]
+    fn a_prolonged_stop_is_told_from_a_first_one() {
+        let stop = |active: bool| {
+            heard(&format!(
+                r#"{{"hook_event_name":"Stop","cwd":"/p","stop_hook_active":{active}}}"#
+            ))
+            .map(|heard| heard.stage)
+        };
+        assert_eq!(
+            (stop(false), stop(true)),
+            (Some(Stage::Stop), Some(Stage::StopAgain))
+        );
+    }
+}

@@ -1,0 +1,191 @@
+//! What has happened in a session's turn so far, kept between one call and the next.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::payload::{Heard, Stage};
+use crate::core::memory::Revision;
+use crate::core::{Error, Result};
+
+/// What is offered to the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Offer {
+    Nothing,
+    /// The guide to recalling lessons.
+    Recall,
+    /// The guide to storing one.
+    Store,
+}
+
+/// A plan of more steps than this is worth a look at earlier lessons.
+const SHORT_PLAN: usize = 5;
+
+/// A session that used so many tools, and changed a file, did real work.
+const REAL_WORK: usize = 10;
+
+/// What has happened so far.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Turn {
+    /// The tasks made in this turn.
+    #[serde(default)]
+    tasks: usize,
+    /// Whether this turn has a long plan.
+    #[serde(default)]
+    planned: bool,
+    /// Whether storing was offered in this turn.
+    #[serde(default)]
+    reminded: bool,
+    /// The tools used in the session.
+    #[serde(default)]
+    tools: usize,
+    /// Whether the session changed a file.
+    #[serde(default)]
+    edited: bool,
+    /// Whether storing was offered in the session.
+    #[serde(default)]
+    offered: bool,
+}
+
+impl Turn {
+    /// Counts what was heard into its session; the caller holds the store's lock.
+    pub(super) fn count(root: &Path, heard: &Heard) -> Result<Offer> {
+        let file = file(root, &heard.session);
+        let before: Self = fs::read(&file)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default();
+        if heard.stage == Stage::End {
+            // A session that counted nothing has no file.
+            drop(fs::remove_file(&file));
+            return Ok(Offer::Nothing);
+        }
+        let mut turn = before.clone();
+        let offer = turn.step(heard.stage);
+        if turn != before {
+            let folder = root.join(FOLDER);
+            fs::create_dir_all(&folder).map_err(|e| Error::io(&folder, e))?;
+            let bytes = serde_json::to_vec(&turn).map_err(|e| Error::io(&file, e.into()))?;
+            fs::write(&file, bytes).map_err(|e| Error::io(&file, e))?;
+        }
+        Ok(offer)
+    }
+
+    fn step(&mut self, stage: Stage) -> Offer {
+        match stage {
+            Stage::Prompt => {
+                (self.tasks, self.planned, self.reminded) = (0, false, false);
+                Offer::Nothing
+            }
+            Stage::Plan(steps) => {
+                self.tools += 1;
+                self.plan(steps)
+            }
+            Stage::Task => {
+                self.tools += 1;
+                self.tasks += 1;
+                self.plan(self.tasks)
+            }
+            Stage::Edit | Stage::Tool => {
+                self.tools += 1;
+                self.edited |= stage == Stage::Edit;
+                Offer::Nothing
+            }
+            Stage::Stop => {
+                let real = self.edited && self.tools >= REAL_WORK && !self.offered;
+                if (self.planned && !self.reminded) || real {
+                    (self.reminded, self.offered) = (true, true);
+                    return Offer::Store;
+                }
+                Offer::Nothing
+            }
+            Stage::Start | Stage::StopAgain | Stage::End | Stage::Other => Offer::Nothing,
+        }
+    }
+
+    fn plan(&mut self, steps: usize) -> Offer {
+        if steps > SHORT_PLAN && !self.planned {
+            self.planned = true;
+            return Offer::Recall;
+        }
+        Offer::Nothing
+    }
+}
+
+const FOLDER: &str = "turns";
+
+fn file(root: &Path, session: &str) -> PathBuf {
+    let name = Revision::of(session.as_bytes()).to_string();
+    root.join(FOLDER).join(format!("{}.json", &name[..16]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offers(stages: &[Stage]) -> Vec<Offer> {
+        let mut turn = Turn::default();
+        stages.iter().map(|stage| turn.step(*stage)).collect()
+    }
+
+    #[test]
+    fn six_steps_are_a_long_plan_and_five_are_not() {
+        use Stage::{Plan, Prompt, Stop, StopAgain};
+        assert_eq!(offers(&[Prompt, Plan(5), Stop]), [Offer::Nothing; 3]);
+        assert_eq!(
+            offers(&[Prompt, Plan(6), Plan(7), Stop, StopAgain, Stop]),
+            [
+                Offer::Nothing,
+                Offer::Recall,
+                Offer::Nothing,
+                Offer::Store,
+                Offer::Nothing,
+                Offer::Nothing
+            ]
+        );
+        assert_eq!(offers(&[Plan(6), Prompt, Plan(6)])[2], Offer::Recall);
+    }
+
+    #[test]
+    fn the_sixth_task_of_a_turn_counts() {
+        let mut stages = vec![Stage::Prompt];
+        stages.extend([Stage::Task; 7]);
+        let offered = offers(&stages);
+        assert_eq!(offered[6], Offer::Recall);
+        assert_eq!(
+            offered
+                .iter()
+                .filter(|offer| **offer == Offer::Recall)
+                .count(),
+            1
+        );
+        assert!(
+            !offers(&[
+                Stage::Task,
+                Stage::Task,
+                Stage::Task,
+                Stage::Prompt,
+                Stage::Task,
+                Stage::Task,
+                Stage::Task
+            ])
+            .contains(&Offer::Recall)
+        );
+    }
+
+    #[test]
+    fn real_work_is_reminded_of_once_in_a_session() {
+        let mut stages = vec![Stage::Edit; 10];
+        stages.extend([Stage::Stop, Stage::Prompt, Stage::Edit, Stage::Stop]);
+        let offered = offers(&stages);
+        assert_eq!(
+            offered
+                .iter()
+                .filter(|offer| **offer == Offer::Store)
+                .count(),
+            1
+        );
+        assert_eq!(offers(&[Stage::Tool; 12]).last(), Some(&Offer::Nothing));
+    }
+}

@@ -1,0 +1,75 @@
+//! The door for agents: the stores as an MCP server on standard input and output.
+//!
+//! `table` says which tools there are; a file for each layout holds its own, and `memory` the
+//! command set of Anthropic's memory tool over any store. Every write goes through
+//! [`crate::core::change`], signed with the client's name. `server` is the only room that knows the
+//! protocol. Standard output carries protocol and nothing else.
+
+mod answer;
+mod call;
+mod coder;
+mod events;
+mod facts;
+mod general;
+mod index;
+mod memory;
+mod prompt;
+mod recall;
+mod resource;
+mod server;
+mod table;
+
+use std::fmt;
+use std::io;
+
+use crate::core::Result;
+use crate::core::change::Moment;
+use crate::core::corpus::{Corpus, Log};
+use crate::core::history::History;
+use crate::core::store::Store;
+
+/// What is served, and what the server is told of the outside world.
+pub struct Serving {
+    /// The stores, each with a name of its own.
+    pub stores: Vec<Store>,
+    /// Where changes are recorded.
+    pub history: History,
+    /// The conversations that can be searched.
+    pub logs: Box<dyn Logs>,
+    /// What time it is.
+    pub clock: fn() -> Moment,
+    /// What clients may do.
+    pub access: Access,
+}
+
+impl fmt::Debug for Serving {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Serving")
+            .field("stores", &self.stores)
+            .field("access", &self.access)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What clients may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Read and change.
+    Full,
+    /// Read; the tools that change are not offered.
+    ReadOnly,
+}
+
+/// The conversations that can be searched: whoever starts the server knows where they are.
+pub trait Logs: Send + Sync {
+    /// The text of every log, as it is now.
+    fn corpus(&self) -> Result<Corpus>;
+
+    /// Whether a log is one of those that are served.
+    fn is_served(&self, log: &Log<'_>) -> bool;
+}
+
+/// Serves until the client closes standard input.
+pub fn serve(serving: Serving) -> io::Result<()> {
+    server::serve(serving)
+}

@@ -1,0 +1,189 @@
+//! One call of a tool: its arguments, the store it is about, and how it changes something.
+
+use serde_json::{Map, Value};
+
+use super::Serving;
+use super::answer::{Answer, Failure, Told};
+use crate::core::Result;
+use crate::core::change::{Asking, Author, Change, Made, Moment, Wish, make, plan};
+use crate::core::citation::Citation;
+use crate::core::memory::Revision;
+use crate::core::store::{Document, Store};
+
+/// One call of a tool.
+pub(super) struct Call<'a> {
+    pub(super) serving: &'a Serving,
+    /// The store that the tool belongs to; the first one where it belongs to all.
+    pub(super) at: Option<usize>,
+    pub(super) arguments: &'a Map<String, Value>,
+    /// The client's name, which signs changes.
+    pub(super) who: &'a str,
+}
+
+impl<'a> Call<'a> {
+    /// The store that the tool belongs to.
+    pub(super) fn store(&self) -> Result<&'a Store, Failure> {
+        let stores = &self.serving.stores;
+        let store = self.at.and_then(|at| stores.get(at)).or(stores.first());
+        store.ok_or_else(|| Failure::Said("No store is served here.".to_owned()))
+    }
+
+    /// The store and the path that a reference means, where all stores are served together.
+    pub(super) fn aimed(&self, reference: &str) -> Result<(&'a Store, Citation), Failure> {
+        let Ok(citation) = reference.parse::<Citation>();
+        let stores = &self.serving.stores;
+        if let Some(name) = &citation.store {
+            let named = stores.iter().find(|store| store.name() == name);
+            return match named {
+                Some(store) => Ok((store, citation)),
+                None => Err(Failure::Said(format!(
+                    "No store '{name}'; there are {}.",
+                    names(stores)
+                ))),
+            };
+        }
+        if let [only] = stores.as_slice() {
+            return Ok((only, citation));
+        }
+        let holds = |store: &&Store| {
+            let file = store.locate(&citation.path);
+            file.is_ok_and(|file| store.root().has(&file))
+        };
+        let holders: Vec<&Store> = stores.iter().filter(holds).collect();
+        match holders.as_slice() {
+            [one] => Ok((one, citation)),
+            [] => Err(Failure::Said(format!(
+                "{} not found in any store; there are {}.",
+                citation.path,
+                names(stores)
+            ))),
+            several => {
+                let ways: Vec<String> = several
+                    .iter()
+                    .map(|store| format!("{}:{}", store.name(), citation.path))
+                    .collect();
+                Err(Failure::Said(format!(
+                    "{} is in more than one store; say {}.",
+                    citation.path,
+                    ways.join(" or ")
+                )))
+            }
+        }
+    }
+
+    /// Reads a file of the tool's store.
+    pub(super) fn read(&self, path: &str) -> Result<Document, Failure> {
+        let store = self.store()?;
+        let read = store.read(path);
+        read.map_err(|error| Failure::Core(error, Some(store.layout())))
+    }
+
+    /// A text that must be given.
+    pub(super) fn text(&self, name: &str) -> Result<&'a str, Failure> {
+        let given = self.optional_text(name)?;
+        given.ok_or_else(|| Failure::Said(format!("{name} parameter is required")))
+    }
+
+    /// A text that may be given.
+    pub(super) fn optional_text(&self, name: &str) -> Result<Option<&'a str>, Failure> {
+        match self.arguments.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Failure::Said(format!("{name} must be a string"))),
+        }
+    }
+
+    /// A whole number that may be given.
+    pub(super) fn number(&self, name: &str) -> Result<Option<i64>, Failure> {
+        let wrong = || Failure::Said(format!("{name} must be a whole number"));
+        match self.arguments.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => {
+                // Models write 5, 5.0 and "5".
+                let float = || value.as_f64().filter(|n| n.fract() == 0.0);
+                let text = || value.as_str().and_then(|text| text.trim().parse().ok());
+                let number = value.as_i64().or_else(|| float().map(|n| n as i64));
+                number.or_else(text).map(Some).ok_or_else(wrong)
+            }
+        }
+    }
+
+    /// From which character, or which entry, an answer is wanted.
+    pub(super) fn offset(&self) -> Result<usize, Failure> {
+        let offset = self.number("offset")?.unwrap_or(0);
+        usize::try_from(offset).map_err(|_| Failure::Said("offset must be 0 or more".to_owned()))
+    }
+
+    /// Texts that may be given, as a list or as one.
+    pub(super) fn texts(&self, name: &str) -> Result<Vec<String>, Failure> {
+        let wrong = || Failure::Said(format!("{name} must be a list of strings"));
+        match self.arguments.get(name) {
+            None | Some(Value::Null) => Ok(Vec::new()),
+            Some(Value::String(one)) => Ok(vec![one.clone()]),
+            Some(list) => serde_json::from_value(list.clone()).map_err(|_| wrong()),
+        }
+    }
+
+    /// Carries out a wish, and says so in the layout's words.
+    pub(super) fn change(&self, wish: &Wish) -> Told {
+        let store = self.store()?;
+        self.carry_out(|moment| {
+            let asking = Asking {
+                moment: moment.clone(),
+                expected: self.expected()?,
+            };
+            let planned = plan(store, wish, &asking);
+            planned.map_err(|error| Failure::Core(error, Some(store.layout())))
+        })
+    }
+
+    /// The revision that the client has seen, where it must still be that.
+    pub(super) fn expected(&self) -> Result<Option<Revision>, Failure> {
+        let given = self.optional_text("expected_revision")?;
+        let parsed = given.map(|text| text.parse::<Revision>()).transpose();
+        parsed.map_err(|error| Failure::Said(error.to_string()))
+    }
+
+    /// Plans a change and carries it out, again where another process was quicker.
+    pub(super) fn carry_out(&self, plan: impl Fn(&Moment) -> Result<Change, Failure>) -> Told {
+        let moment = (self.serving.clock)();
+        let author = Author {
+            who: self.who.to_owned(),
+            door: "mcp".to_owned(),
+        };
+        // What the plan has to say travels past the core, which knows only its own errors.
+        let said = std::cell::RefCell::new(None);
+        let planned = || {
+            plan(&moment).map_err(|failure| match failure {
+                Failure::Core(error, layout) => {
+                    said.replace(layout.map(|layout| Failure::Said(layout.rules().say(&error))));
+                    error
+                }
+                Failure::Said(words) => {
+                    said.replace(Some(Failure::Said(words)));
+                    crate::core::Error::refused("", "")
+                }
+            })
+        };
+        match make(&self.serving.history, &author, &moment, planned) {
+            Ok(made) => Ok(told(&made)),
+            Err(error) => Err(said.take().unwrap_or(Failure::Core(error, None))),
+        }
+    }
+}
+
+fn told(made: &Made) -> Answer {
+    let first = made.change.edits.iter().find(|edit| !edit.derived);
+    let after = first.and_then(|edit| edit.after.as_deref());
+    Answer {
+        texts: vec![made.change.message.clone()],
+        revision: after.map(Revision::of),
+        change: made.record.as_ref().map(|record| record.id.clone()),
+    }
+}
+
+/// The names of the stores, for a sentence.
+pub(super) fn names(stores: &[Store]) -> String {
+    let names: Vec<&str> = stores.iter().map(Store::name).collect();
+    names.join(", ")
+}

@@ -1,0 +1,138 @@
+//! The tools of the facts layout: memory_list, memory_read, memory_write, memory_patch, memory_append.
+
+use serde_json::{Value, json};
+
+use super::answer::{Failure, Told};
+use super::call::Call;
+use super::general;
+use super::table::{EXPECTED, Effect, Field, Form, OFFSET, REVISION, Tool};
+use crate::core::change::Wish;
+use crate::core::layout::{Fields, Patch};
+
+const PATH: Field = Field::must(
+    "path",
+    Form::Text,
+    "The file, such as facts/user.md or episodes/2026-02.md",
+);
+
+pub(super) const TOOLS: &[Tool] = &[
+    Tool {
+        name: "memory_list",
+        about: "Lists the memory files: path, summary and size in bytes of each.",
+        effect: Effect::Reads,
+        fields: &[OFFSET],
+        run: general::list,
+    },
+    Tool {
+        name: "memory_read",
+        about: "Reads a memory file.",
+        effect: Effect::Reads,
+        fields: &[PATH, OFFSET, REVISION],
+        run: general::read,
+    },
+    Tool {
+        name: "memory_write",
+        about: "Writes a memory file as given, in place of what was there.",
+        effect: Effect::Replaces,
+        fields: &[
+            PATH,
+            Field::must(
+                "content",
+                Form::Text,
+                "All of the file: a heading, `> Summary: …`, the body",
+            ),
+            EXPECTED,
+        ],
+        run: write,
+    },
+    Tool {
+        name: "memory_patch",
+        about: "Replaces texts in a memory file, all or none; each must occur exactly once at its turn.",
+        effect: Effect::Replaces,
+        fields: &[
+            PATH,
+            Field::may("patches", Form::Patches, "What to replace, in order"),
+            Field::may(
+                "old_str",
+                Form::Text,
+                "In place of patches: the text that is there",
+            ),
+            Field::may(
+                "new_str",
+                Form::Text,
+                "In place of patches: the text that shall be there",
+            ),
+            EXPECTED,
+        ],
+        run: patch,
+    },
+    Tool {
+        name: "memory_append",
+        about: "Adds an entry to the end of a memory file, which is made when missing.",
+        effect: Effect::Adds,
+        fields: &[
+            PATH,
+            Field::must("entry", Form::Text, "What to add"),
+            Field::may("summary", Form::Text, "The new summary of the whole file"),
+            EXPECTED,
+        ],
+        run: append,
+    },
+];
+
+fn write(call: &Call<'_>) -> Told {
+    call.change(&Wish::Write {
+        path: call.text("path")?.to_owned(),
+        content: call.text("content")?.to_owned(),
+        fields: Fields::default(),
+    })
+}
+
+fn patch(call: &Call<'_>) -> Told {
+    let patches = patches(call)?;
+    let count = patches.len();
+    let mut answer = call.change(&Wish::Patch {
+        path: call.text("path")?.to_owned(),
+        patches,
+    })?;
+    answer.texts = vec![json!({ "success": true, "appliedCount": count }).to_string()];
+    Ok(answer)
+}
+
+fn patches(call: &Call<'_>) -> Result<Vec<Patch>, Failure> {
+    let unclear = || {
+        Failure::Said(
+            "patches must be a list of {oldText, newText}; or give old_str and new_str".to_owned(),
+        )
+    };
+    match call.arguments.get("patches") {
+        None | Some(Value::Null) => {
+            let old = call.optional_text("old_str")?.ok_or_else(unclear)?;
+            let new = call.optional_text("new_str")?.ok_or_else(unclear)?;
+            Ok(vec![Patch {
+                old: old.to_owned(),
+                new: new.to_owned(),
+            }])
+        }
+        Some(list) => {
+            let patches: Vec<Patch> =
+                serde_json::from_value(list.clone()).map_err(|_| unclear())?;
+            match patches.is_empty() {
+                true => Err(unclear()),
+                false => Ok(patches),
+            }
+        }
+    }
+}
+
+fn append(call: &Call<'_>) -> Told {
+    let summary = call.optional_text("summary")?;
+    call.change(&Wish::Append {
+        path: call.text("path")?.to_owned(),
+        entry: call.text("entry")?.to_owned(),
+        fields: Fields {
+            description: summary.map(str::to_owned),
+            ..Fields::default()
+        },
+    })
+}

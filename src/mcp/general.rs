@@ -1,0 +1,105 @@
+//! Listing and reading for every layout, and over several stores at once.
+
+use serde_json::{Value, json};
+
+use super::answer::{Answer, Failure, QUOTED, Told};
+use super::call::Call;
+use super::table::{Effect, Field, Form, OFFSET, REVISION, Tool};
+use crate::core::log::{clean, mask};
+use crate::core::memory::{Kind, Memory, Revision};
+use crate::core::store::Store;
+
+/// How many memories are listed in one answer.
+const MOST_LISTED: usize = 200;
+
+pub(super) const TOOLS: &[Tool] = &[
+    Tool {
+        name: "memory_list",
+        about: "Lists the memories of every store here: path, summary and size in bytes of each.",
+        effect: Effect::Reads,
+        fields: &[OFFSET],
+        run: list,
+    },
+    Tool {
+        name: "memory_read",
+        about: "Reads a memory, or a part of it.",
+        effect: Effect::Reads,
+        fields: &[
+            Field::must(
+                "path",
+                Form::Text,
+                "What to read: [STORE:]PATH, with #L10, #L10-20 or #entry-title for a part",
+            ),
+            OFFSET,
+            REVISION,
+        ],
+        run: read,
+    },
+];
+
+pub(super) fn list(call: &Call<'_>) -> Told {
+    let one = [call.at].into_iter().flatten();
+    let stores: Vec<&Store> = match call.at {
+        Some(_) => one.filter_map(|at| call.serving.stores.get(at)).collect(),
+        None => call.serving.stores.iter().collect(),
+    };
+    let mut rows: Vec<Value> = Vec::new();
+    for store in &stores {
+        let memories = store.list();
+        let memories = memories.map_err(|error| Failure::Core(error, Some(store.layout())))?;
+        let row = |memory: &Memory| row(store, memory, stores.len());
+        rows.extend(memories.iter().map(row));
+    }
+    let offset = call.offset()?;
+    let total = rows.len();
+    let rows: Vec<Value> = rows.into_iter().skip(offset).take(MOST_LISTED).collect();
+    let end = offset + rows.len();
+    let answer = Answer::text(Value::Array(rows).to_string());
+    Ok(match total.saturating_sub(end) {
+        0 => answer,
+        left => answer.with(format!(
+            "{left} of {total} memories are left; go on with offset: {end}"
+        )),
+    })
+}
+
+fn row(store: &Store, memory: &Memory, stores: usize) -> Value {
+    let path = match stores {
+        1 => memory.path.clone(),
+        _ => format!("{}:{}", store.name(), memory.path),
+    };
+    json!({ "path": path, "summary": memory.summary, "size": memory.size })
+}
+
+pub(super) fn read(call: &Call<'_>) -> Told {
+    let reference = call.text("path")?;
+    let (store, citation) = match call.at {
+        Some(_) => {
+            let Ok(citation) = reference.parse::<crate::core::citation::Citation>();
+            (call.store()?, citation)
+        }
+        None => call.aimed(reference)?,
+    };
+    let worded = |error| Failure::Core(error, Some(store.layout()));
+    let document = store.read(&citation.path).map_err(worded)?;
+    let file = store.locate(&citation.path).map_err(worded)?;
+    let text = document.lossy();
+    let memory = store.rules().read(&file, &text);
+    let part = citation.part.of(&text, &memory, store.layout());
+    let part = part.ok_or_else(|| Failure::Said(format!("{reference} not found")))?;
+    if store.rules().kind(&file) == Kind::Log {
+        let shown = mask(&clean(part));
+        return Ok(Answer::page(&shown, call.offset()?).with(QUOTED));
+    }
+    let answer = Answer::page(part, call.offset()?);
+    with_revision(call, answer, document.revision)
+}
+
+/// The answer with the revision of what was read, in words where the client asked for it.
+pub(super) fn with_revision(call: &Call<'_>, mut answer: Answer, revision: Revision) -> Told {
+    if call.optional_text("revision")? == Some("show") {
+        answer = answer.with(format!("revision: {revision}"));
+    }
+    answer.revision = Some(revision);
+    Ok(answer)
+}

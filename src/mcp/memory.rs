@@ -1,0 +1,522 @@
+//! The command set of Anthropic's memory tool, with its documented texts, over any store.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::answer::{Answer, Failure, MOST, QUOTED, Told};
+use super::call::Call;
+use super::table::{EXPECTED, Effect, Field, Form, Tool};
+use crate::core::change::{Asking, Wish, plan};
+use crate::core::layout::{Layout, Patch, events, session};
+use crate::core::log::{clean, mask};
+use crate::core::memory::Kind;
+use crate::core::store::{Document, Store};
+
+/// The directory that clients see a store as.
+const ROOT: &str = "/memories";
+
+const PATH: Field = Field::may(
+    "path",
+    Form::Text,
+    "A file or directory, as /memories or /memories/…",
+);
+
+const RANGE: Field = Field::may(
+    "view_range",
+    Form::Lines,
+    "view: first and last line, from 1; -1 is the end",
+);
+
+pub(super) const TOOL: Tool = Tool {
+    name: "memory",
+    about: "Views and edits the memory directory: view, create, str_replace, insert, delete, rename. Paths start with /memories.",
+    effect: Effect::Replaces,
+    fields: &[
+        Field::must(
+            "command",
+            Form::OneOf(&[
+                "view",
+                "create",
+                "str_replace",
+                "insert",
+                "delete",
+                "rename",
+            ]),
+            "What to do",
+        ),
+        PATH,
+        RANGE,
+        Field::may("file_text", Form::Text, "create: all of the file"),
+        Field::may(
+            "old_str",
+            Form::Text,
+            "str_replace: the text that is there, once",
+        ),
+        Field::may(
+            "new_str",
+            Form::Text,
+            "str_replace: the text that shall be there",
+        ),
+        Field::may(
+            "insert_line",
+            Form::Number,
+            "insert: the line to insert after; 0 is the beginning",
+        ),
+        Field::may("insert_text", Form::Text, "insert: what to insert"),
+        Field::may("old_path", Form::Text, "rename: the name now"),
+        Field::may("new_path", Form::Text, "rename: the name then"),
+        EXPECTED,
+    ],
+    run,
+};
+
+/// The same, for clients that may only read.
+pub(super) const VIEWER: Tool = Tool {
+    name: "memory",
+    about: "Views the memory directory, or a file of it. Paths start with /memories.",
+    effect: Effect::Reads,
+    fields: &[
+        Field::must("command", Form::OneOf(&["view"]), "What to do"),
+        PATH,
+        RANGE,
+    ],
+    run: |call| match call.text("command")? {
+        "view" => view(call),
+        other => Err(unknown(other, "view")),
+    },
+};
+
+fn run(call: &Call<'_>) -> Told {
+    match call.text("command")? {
+        "view" => view(call),
+        "create" => create(call),
+        "str_replace" => str_replace(call),
+        "insert" => insert(call),
+        "delete" => delete(call),
+        "rename" => rename(call),
+        other => Err(unknown(
+            other,
+            "view, create, str_replace, insert, delete, rename",
+        )),
+    }
+}
+
+fn unknown(command: &str, known: &str) -> Failure {
+    Failure::Said(format!(
+        "Unknown command '{command}'. Must be one of: {known}"
+    ))
+}
+
+fn missing(path: &str) -> Failure {
+    Failure::Said(format!("Error: The path {path} does not exist"))
+}
+
+/// A path of the client, and what it means inside the store: `""` for all of it.
+struct Named<'a> {
+    given: &'a str,
+    inside: &'a str,
+}
+
+fn named<'a>(call: &Call<'a>, field: &str) -> Result<Named<'a>, Failure> {
+    let given = call.text(field)?;
+    let rest = given
+        .strip_prefix(ROOT)
+        .filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match rest {
+        Some(rest) => Ok(Named {
+            given,
+            inside: rest.trim_matches('/'),
+        }),
+        None => Err(Failure::Said(format!(
+            "Path must start with {ROOT}, got: {given}"
+        ))),
+    }
+}
+
+/// The file, where it is one.
+fn file(call: &Call<'_>, named: &Named<'_>) -> Result<Option<Document>, Failure> {
+    let store = call.store()?;
+    if named.inside.is_empty() {
+        return Ok(None);
+    }
+    let located = store.locate(named.inside);
+    let located = located.map_err(|error| Failure::Core(error, Some(store.layout())))?;
+    if !store.root().has(&located) || store.root().is_dir(&located) {
+        return Ok(None);
+    }
+    call.read(named.inside).map(Some)
+}
+
+fn view(call: &Call<'_>) -> Told {
+    let named = match call.optional_text("path")? {
+        Some(_) => named(call, "path")?,
+        None => Named {
+            given: ROOT,
+            inside: "",
+        },
+    };
+    if let Some(document) = file(call, &named)? {
+        return view_file(call, &named, &document);
+    }
+    let files = sizes(call.store()?)?;
+    let prefix = match named.inside {
+        "" => String::new(),
+        inside => format!("{inside}/"),
+    };
+    let below: Vec<(&str, u64)> = files
+        .iter()
+        .filter_map(|(path, size)| Some((path.strip_prefix(&prefix)?, *size)))
+        .collect();
+    if below.is_empty() && !named.inside.is_empty() {
+        return Err(Failure::Said(format!(
+            "The path {} does not exist. Please provide a valid path.",
+            named.given
+        )));
+    }
+    Ok(Answer::text(listing(
+        named.given.trim_end_matches('/'),
+        &below,
+    )))
+}
+
+/// The size of every file that is shown, by its reference.
+fn sizes(store: &Store) -> Result<BTreeMap<String, u64>, Failure> {
+    const DEEPEST: usize = 8;
+    let found = match store.layout() {
+        // The directory of instructions is a whole project.
+        Layout::Instructions => store.rules().files(store.root()),
+        _ => store.root().markdown("", DEEPEST),
+    };
+    let mut found = found.map_err(|error| Failure::Core(error, Some(store.layout())))?;
+    let logs = [session::MESSAGES, events::EVENTS];
+    found.extend(logs.iter().filter_map(|log| store.root().found(log)));
+    Ok(found
+        .iter()
+        .filter(|file| !file.path.split('/').any(|part| part == "node_modules"))
+        .map(|file| (store.rules().refer(&file.path), file.size))
+        .collect())
+}
+
+/// Two levels of files and directories, each with its size.
+fn listing(root: &str, files: &[(&str, u64)]) -> String {
+    let mut rows: BTreeMap<String, u64> = BTreeMap::new();
+    for (path, size) in files {
+        *rows.entry(String::new()).or_default() += size;
+        let ends = path
+            .match_indices('/')
+            .map(|(at, _)| at)
+            .chain([path.len()]);
+        for end in ends.take(2) {
+            *rows.entry(format!("/{}", &path[..end])).or_default() += size;
+        }
+    }
+    rows.entry(String::new()).or_default();
+    let mut text = format!(
+        "Here're the files and directories up to 2 levels deep in {root}, excluding hidden items and node_modules:"
+    );
+    for (path, size) in rows {
+        text.push_str(&format!("\n{}\t{root}{path}", human(size)));
+    }
+    text
+}
+
+/// A size as people read it: `500B`, `5.5K`, `1.2M`.
+fn human(bytes: u64) -> String {
+    const STEP: f64 = 1024.0;
+    let size = bytes as f64;
+    if size < STEP {
+        format!("{bytes}B")
+    } else if size < STEP * STEP {
+        format!("{:.1}K", size / STEP)
+    } else {
+        format!("{:.1}M", size / STEP / STEP)
+    }
+}
+
+fn view_file(call: &Call<'_>, named: &Named<'_>, document: &Document) -> Told {
+    let store = call.store()?;
+    let is_log = store.rules().kind(&store.locate(named.inside)?) == Kind::Log;
+    let text = document.lossy();
+    let text = if is_log {
+        mask(&clean(&text))
+    } else {
+        text.into_owned()
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    let (first, last) = range(call, lines.len())?;
+    let mut out = format!("Here's the content of {} with line numbers:", named.given);
+    let mut cut = None;
+    for (at, line) in lines.iter().enumerate().take(last).skip(first - 1) {
+        if out.len() > MOST {
+            cut = Some(at);
+            break;
+        }
+        out.push_str(&format!("\n{:>6}\t{line}", at + 1));
+    }
+    let mut answer = Answer::text(out);
+    answer.revision = Some(document.revision);
+    if let Some(at) = cut {
+        let more = format!(
+            "{} of {} lines are left; view_range: [{}, -1] shows them",
+            lines.len() - at,
+            lines.len(),
+            at + 1
+        );
+        answer = answer.with(more);
+    }
+    Ok(if is_log { answer.with(QUOTED) } else { answer })
+}
+
+/// The first and the last line that are wanted.
+fn range(call: &Call<'_>, lines: usize) -> Result<(usize, usize), Failure> {
+    let Some(given) = call
+        .arguments
+        .get("view_range")
+        .filter(|given| !given.is_null())
+    else {
+        return Ok((1, lines));
+    };
+    let wrong = || {
+        Failure::Said(format!(
+            "Error: Invalid `view_range`: {given}. It should be two lines within [1, {lines}]; -1 means the end."
+        ))
+    };
+    let ends: Vec<Option<i64>> = given
+        .as_array()
+        .map_or_else(Vec::new, |ends| ends.iter().map(Value::as_i64).collect());
+    let [Some(first), Some(last)] = ends.as_slice() else {
+        return Err(wrong());
+    };
+    let first = usize::try_from(*first).ok().filter(|first| *first >= 1);
+    let last = match *last {
+        -1 => Some(lines),
+        last => usize::try_from(last).ok().map(|last| last.min(lines)),
+    };
+    first.zip(last).ok_or_else(wrong)
+}
+
+fn create(call: &Call<'_>) -> Told {
+    let named = named(call, "path")?;
+    let text = call.text("file_text")?;
+    let mut answer = edit(call, &named, |document| match document {
+        Some(_) => Err(Failure::Said(format!(
+            "Error: File {} already exists",
+            named.given
+        ))),
+        None => Ok(text.to_owned()),
+    })?;
+    answer.texts = vec![format!("File created successfully at: {}", named.given)];
+    Ok(answer)
+}
+
+fn str_replace(call: &Call<'_>) -> Told {
+    let named = named(call, "path")?;
+    let (old, new) = (
+        call.text("old_str")?,
+        call.optional_text("new_str")?.unwrap_or_default(),
+    );
+    let absent = format!(
+        "Error: The path {} does not exist. Please provide a valid path.",
+        named.given
+    );
+    let document = file(call, &named)?.ok_or(Failure::Said(absent))?;
+    let text = document.lossy();
+    let found: Vec<usize> = match old {
+        "" => Vec::new(),
+        old => text.match_indices(old).map(|(at, _)| at).collect(),
+    };
+    let line = |at: usize| text[..at].matches('\n').count() + 1;
+    match found.as_slice() {
+        [_] => {}
+        [] => {
+            return Err(Failure::Said(format!(
+                "No replacement was performed, old_str `{old}` did not appear verbatim in {}.",
+                named.given
+            )));
+        }
+        several => {
+            let lines: Vec<String> = several.iter().map(|at| line(*at).to_string()).collect();
+            return Err(Failure::Said(format!(
+                "No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {}. Please ensure it is unique",
+                lines.join(", ")
+            )));
+        }
+    }
+    let mut answer = call.change(&Wish::Patch {
+        path: named.inside.to_owned(),
+        patches: vec![Patch {
+            old: old.to_owned(),
+            new: new.to_owned(),
+        }],
+    })?;
+    let snippet = snippet(
+        &text.replacen(old, new, 1),
+        line(found[0]),
+        new.matches('\n').count(),
+    );
+    answer.texts = vec![format!("The memory file has been edited.\n{snippet}")];
+    Ok(answer)
+}
+
+/// The lines around a change, with their numbers.
+fn snippet(text: &str, first: usize, more: usize) -> String {
+    const AROUND: usize = 2;
+    let from = first.saturating_sub(AROUND + 1);
+    let lines = text
+        .lines()
+        .enumerate()
+        .skip(from)
+        .take(first - from + more + AROUND);
+    let lines: Vec<String> = lines
+        .map(|(at, line)| format!("{:>6}\t{line}", at + 1))
+        .collect();
+    lines.join("\n")
+}
+
+fn insert(call: &Call<'_>) -> Told {
+    let named = named(call, "path")?;
+    let text = call.text("insert_text")?;
+    let given = call.number("insert_line")?;
+    let given =
+        given.ok_or_else(|| Failure::Said("insert_line parameter is required".to_owned()))?;
+    let mut answer = edit(call, &named, |document| {
+        let document = document.ok_or_else(|| missing(named.given))?;
+        let old = document.lossy();
+        let ends: Vec<usize> = [0]
+            .into_iter()
+            .chain(old.match_indices('\n').map(|(at, _)| at + 1))
+            .collect();
+        let open = !old.is_empty() && !old.ends_with('\n');
+        let lines = ends.len() - 1 + usize::from(open);
+        let line = usize::try_from(given).ok().filter(|line| *line <= lines);
+        let line = line.ok_or_else(|| {
+            Failure::Said(format!(
+                "Error: Invalid `insert_line` parameter: {given}. It should be within the range of lines of the file: [0, {lines}]"
+            ))
+        })?;
+        let (head, tail) = old.split_at(ends.get(line).copied().unwrap_or(old.len()));
+        let lead = if head.is_empty() || head.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
+        let body = text.strip_suffix('\n').unwrap_or(text);
+        Ok(format!("{head}{lead}{body}\n{tail}"))
+    })?;
+    answer.texts = vec![format!("The file {} has been edited.", named.given)];
+    Ok(answer)
+}
+
+/// Saves what `make` makes of the file as it is at that moment.
+fn edit(
+    call: &Call<'_>,
+    named: &Named<'_>,
+    make: impl Fn(Option<Document>) -> Result<String, Failure>,
+) -> Told {
+    let store = call.store()?;
+    call.carry_out(|moment| {
+        let document = file(call, named)?;
+        let seen = document.as_ref().map(|document| document.revision);
+        let text = make(document)?;
+        let wish = Wish::Edit {
+            path: named.inside.to_owned(),
+            text,
+        };
+        let asking = Asking {
+            moment: moment.clone(),
+            expected: call.expected()?.or(seen),
+        };
+        plan(store, &wish, &asking).map_err(|error| Failure::Core(error, Some(store.layout())))
+    })
+}
+
+fn delete(call: &Call<'_>) -> Told {
+    let named = named(call, "path")?;
+    if named.inside.is_empty() {
+        return Err(Failure::Said(format!(
+            "Cannot delete the {ROOT} directory itself"
+        )));
+    }
+    let store = call.store()?;
+    let paths = match file(call, &named)? {
+        Some(document) => vec![document.path],
+        None => {
+            let prefix = format!("{}/", named.inside);
+            let memories = store
+                .list()
+                .map_err(|error| Failure::Core(error, Some(store.layout())))?;
+            let below = memories.into_iter().map(|memory| memory.path);
+            below.filter(|path| path.starts_with(&prefix)).collect()
+        }
+    };
+    if paths.is_empty() {
+        return Err(missing(named.given));
+    }
+    let mut answer = call.change(&Wish::Delete { paths })?;
+    answer.texts = vec![format!("Successfully deleted {}", named.given)];
+    Ok(answer)
+}
+
+fn rename(call: &Call<'_>) -> Told {
+    let (from, to) = (named(call, "old_path")?, named(call, "new_path")?);
+    let store = call.store()?;
+    if file(call, &from)?.is_none() {
+        let folder = store
+            .locate(from.inside)
+            .is_ok_and(|file| store.root().is_dir(&file));
+        return Err(match folder && !from.inside.is_empty() {
+            true => Failure::Said(format!(
+                "Error: {} is a directory; rename the files in it one by one",
+                from.given
+            )),
+            false => missing(from.given),
+        });
+    }
+    if store
+        .locate(to.inside)
+        .is_ok_and(|file| store.root().has(&file))
+    {
+        return Err(Failure::Said(format!(
+            "Error: The destination {} already exists",
+            to.given
+        )));
+    }
+    let mut answer = call.change(&Wish::Rename {
+        from: from.inside.to_owned(),
+        to: to.inside.to_owned(),
+    })?;
+    answer.texts = vec![format!(
+        "Successfully renamed {} to {}",
+        from.given, to.given
+    )];
+    Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listing_is_two_levels_deep_and_sums_directories() {
+        let files = [
+            ("a.md", 512),
+            ("d/b.md", 1024),
+            ("d/e/c.md", 1024),
+            ("d/e/f/g.md", 1024 * 1024),
+        ];
+        assert_eq!(
+            listing("/memories", &files),
+            "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n1.0M\t/memories\n512B\t/memories/a.md\n1.0M\t/memories/d\n1.0K\t/memories/d/b.md\n1.0M\t/memories/d/e"
+        );
+    }
+
+    #[test]
+    fn a_snippet_shows_two_lines_on_either_side() {
+        assert_eq!(
+            snippet("a\nb\nc\nd\ne\nf\n", 3, 0),
+            "     1\ta\n     2\tb\n     3\tc\n     4\td\n     5\te"
+        );
+        assert_eq!(snippet("a\n", 1, 0), "     1\ta");
+    }
+}

@@ -1,0 +1,53 @@
+//! The two prompts: recall and store.
+
+use super::Serving;
+use super::call::names;
+use crate::core::layout::Layout;
+use crate::core::layout::coder::GUIDES;
+
+/// A prompt that a person can pick in the client.
+pub(super) struct Prompt {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    pub(super) argument: &'static str,
+    pub(super) argument_about: &'static str,
+    guide: &'static str,
+}
+
+pub(super) const PROMPTS: [Prompt; 2] = [
+    Prompt {
+        name: "recall",
+        about: "Look up what is remembered about something before going on",
+        argument: "query",
+        argument_about: "What it is about",
+        guide: include_str!("../../assets/guides/recall.md"),
+    },
+    Prompt {
+        name: "store",
+        about: "Store what was learned as a memory",
+        argument: "note",
+        argument_about: "What to store; without it, what this conversation taught",
+        guide: include_str!("../../assets/guides/store.md"),
+    },
+];
+
+/// The text of a prompt for these stores.
+pub(super) fn text(prompt: &Prompt, given: Option<&str>, serving: &Serving) -> String {
+    let mut text = prompt.guide.to_owned();
+    let lessons = serving
+        .stores
+        .iter()
+        .find(|store| store.layout() == Layout::Coder);
+    if lessons.is_some() {
+        let guide = GUIDES.iter().find(|(name, _)| name.contains(prompt.name));
+        text.push('\n');
+        text.push_str(guide.map_or("", |(_, guide)| guide));
+    }
+    if !serving.stores.is_empty() {
+        text.push_str(&format!("\nStores here: {}.\n", names(&serving.stores)));
+    }
+    if let Some(given) = given.filter(|given| !given.trim().is_empty()) {
+        text.push_str(&format!("\n{}: {}\n", prompt.argument, given.trim()));
+    }
+    text
+}

@@ -1,0 +1,142 @@
+//! Stores and memories by URI: `tome://STORE` is what an agent reads at the start,
+//! `tome://STORE/PATH` a file.
+
+use super::Serving;
+use super::answer::{MOST, QUOTED};
+use crate::core::layout::{Layout, coder, index, session};
+use crate::core::log::{clean, mask};
+use crate::core::memory::Kind;
+use crate::core::store::Store;
+use crate::core::{Error, Result};
+
+/// A thing that can be read by its URI.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Listed {
+    pub(super) uri: String,
+    pub(super) name: String,
+    pub(super) about: String,
+    pub(super) size: Option<u64>,
+}
+
+/// How the URI of a file is made.
+pub(super) const TEMPLATE: &str = "tome://{store}/{+path}";
+
+const SCHEME: &str = "tome://";
+
+/// Everything that can be read, stores first.
+pub(super) fn list(serving: &Serving) -> Result<Vec<Listed>> {
+    let mut listed = Vec::new();
+    for store in &serving.stores {
+        listed.push(Listed {
+            uri: format!("{SCHEME}{}", encoded(store.name())),
+            name: store.name().to_owned(),
+            about: format!(
+                "What an agent reads of this {} store at the start",
+                store.layout()
+            ),
+            size: None,
+        });
+        let kept = match store.layout() {
+            Layout::Index => &[index::INDEX][..],
+            Layout::Session => &[session::OVERVIEW],
+            Layout::Coder => &[coder::GUIDES[0].0, coder::GUIDES[1].0],
+            Layout::Facts | Layout::Events | Layout::Instructions => &[],
+        };
+        for path in kept {
+            if let Ok(document) = store.read(path) {
+                listed.push(file(store, path, "", document.bytes.len() as u64));
+            }
+        }
+        for memory in store.list()? {
+            if !kept.contains(&memory.path.as_str()) {
+                listed.push(file(store, &memory.path, &memory.summary, memory.size));
+            }
+        }
+    }
+    Ok(listed)
+}
+
+fn file(store: &Store, path: &str, about: &str, size: u64) -> Listed {
+    Listed {
+        uri: format!("{SCHEME}{}/{}", encoded(store.name()), encoded(path)),
+        name: format!("{}:{path}", store.name()),
+        about: about.to_owned(),
+        size: Some(size),
+    }
+}
+
+/// The text that a URI means.
+pub(super) fn read(serving: &Serving, uri: &str) -> Result<String> {
+    let none = || Error::not_found(uri);
+    let rest = uri.strip_prefix(SCHEME).ok_or_else(none)?;
+    let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (name, path) = (
+        decoded(name).ok_or_else(none)?,
+        decoded(path).ok_or_else(none)?,
+    );
+    let store = serving
+        .stores
+        .iter()
+        .find(|store| store.name() == name)
+        .ok_or_else(none)?;
+    if path.is_empty() {
+        return store.rules().context(store);
+    }
+    let document = store.read(&path)?;
+    let text = document.lossy();
+    let kind = store.rules().kind(&store.locate(&path)?);
+    let text = match kind {
+        Kind::Log => format!("{}\n\n{QUOTED}", mask(&clean(&text))),
+        _ => text.into_owned(),
+    };
+    Ok(match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!(
+            "{}\n\n(cut here; memory_read reads on with offset: {MOST})",
+            &text[..end]
+        ),
+        None => text,
+    })
+}
+
+/// The text with what is not plain in a URI as `%XX`.
+fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
+                (byte as char).to_string()
+            }
+            other => format!("%{other:02X}"),
+        })
+        .collect()
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        match (first, tail) {
+            (b'%', [high, low, after @ ..]) => {
+                let digit = |c: &u8| (*c as char).to_digit(16);
+                bytes.push(u8::try_from(digit(high)? * 16 + digit(low)?).ok()?);
+                rest = after;
+            }
+            _ => bytes.push(*first),
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_any_script_go_through_a_uri() {
+        for name in ["a/b c.md", "메모 #1.md", "100%.md", ".memory"] {
+            assert_eq!(decoded(&encoded(name)).as_deref(), Some(name));
+        }
+        assert_eq!(decoded("%zz"), None);
+        assert_eq!(decoded("%F"), Some("%F".to_owned()));
+    }
+}

@@ -1,0 +1,114 @@
+//! Settings files: read whole, replaced whole, and what they were remembered.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::Step;
+use crate::core::memory::Revision;
+use crate::core::{Error, Result};
+
+/// The text of a file; `None` when there is none.
+pub(super) fn read(path: &Path) -> Result<Option<String>> {
+    match fs::read(path) {
+        Ok(bytes) => String::from_utf8(bytes)
+            .map(Some)
+            .map_err(|e| Error::NotText {
+                path: path.to_owned(),
+                offset: e.utf8_error().valid_up_to(),
+            }),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::io(path, e)),
+    }
+}
+
+/// Replaces a file, mode kept and links followed; `None` takes it away.
+pub(super) fn write(path: &Path, text: Option<&str>) -> Result<()> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = target.parent().unwrap_or(Path::new("."));
+    let Some(text) = text else {
+        return fs::remove_file(&target).map_err(|e| Error::io(&target, e));
+    };
+    fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let temp = folder.join(format!(".{name}.tome-{}", std::process::id()));
+    let written = fs::File::create(&temp).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        if let Ok(old) = fs::metadata(&target) {
+            file.set_permissions(old.permissions())?;
+        }
+        file.sync_all()
+    });
+    let replaced = written.and_then(|()| fs::rename(&temp, &target));
+    replaced.map_err(|e| {
+        // What could not be put in place is not left lying about.
+        drop(fs::remove_file(&temp));
+        Error::io(&target, e)
+    })
+}
+
+/// What a file was before tome was put in.
+#[derive(Debug, Serialize, Deserialize)]
+struct Remembered {
+    path: PathBuf,
+    before: Option<String>,
+    after: Revision,
+    /// The folders that were made for it, innermost first.
+    #[serde(default)]
+    folders: Vec<PathBuf>,
+}
+
+/// Remembers what a file is before a step is taken.
+pub(super) fn remember(memory: &Path, step: &Step) -> Result<()> {
+    let note = note(memory, &step.path);
+    let after = Revision::of(step.after.as_deref().unwrap_or_default().as_bytes());
+    // A second step on top of the first must not forget what was there at the very start.
+    let before = match recalled(memory, &step.path, step.before.as_deref()) {
+        Some(first) => first,
+        None => step.before.clone(),
+    };
+    let mut folders = noted(memory, &step.path).map_or_else(Vec::new, |known| known.folders);
+    let above = step.path.ancestors().skip(1);
+    folders.extend(
+        above
+            .take_while(|folder| !folder.exists())
+            .map(Path::to_owned),
+    );
+    let remembered = Remembered {
+        path: step.path.clone(),
+        before,
+        after,
+        folders,
+    };
+    fs::create_dir_all(memory).map_err(|e| Error::io(memory, e))?;
+    let bytes = serde_json::to_vec(&remembered).map_err(|e| Error::io(&note, e.into()))?;
+    fs::write(&note, bytes).map_err(|e| Error::io(&note, e))
+}
+
+/// What a file was before tome was put in, if nobody has changed it since.
+pub(super) fn recalled(memory: &Path, path: &Path, now: Option<&str>) -> Option<Option<String>> {
+    let remembered = noted(memory, path)?;
+    let same = remembered.after == Revision::of(now?.as_bytes());
+    same.then_some(remembered.before)
+}
+
+/// Forgets a file that tome was taken out of; answers the folders that were made for it.
+pub(super) fn forgotten(memory: &Path, path: &Path) -> Vec<PathBuf> {
+    let folders = noted(memory, path).map_or_else(Vec::new, |known| known.folders);
+    // What was never remembered is forgotten already.
+    drop(fs::remove_file(note(memory, path)));
+    folders
+}
+
+fn noted(memory: &Path, path: &Path) -> Option<Remembered> {
+    let bytes = fs::read(note(memory, path)).ok()?;
+    let remembered: Remembered = serde_json::from_slice(&bytes).ok()?;
+    (remembered.path == path).then_some(remembered)
+}
+
+fn note(memory: &Path, path: &Path) -> PathBuf {
+    let name = Revision::of(path.as_os_str().as_encoded_bytes()).to_string();
+    memory.join(format!("{}.json", &name[..16]))
+}

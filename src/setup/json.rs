@@ -1,0 +1,526 @@
+//! JSON with comments and trailing commas, edited by splicing: what is not touched keeps its bytes.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+/// A value where it stands in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Node {
+    pub(super) span: Range<usize>,
+    pub(super) kind: Kind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    Object(Vec<Member>),
+    Array(Vec<Node>),
+    Text(String),
+    Other,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Member {
+    pub(super) name: String,
+    start: usize,
+    pub(super) value: Node,
+}
+
+impl Node {
+    pub(super) fn get(&self, name: &str) -> Option<&Node> {
+        match &self.kind {
+            Kind::Object(members) => members
+                .iter()
+                .rev()
+                .find(|m| m.name == name)
+                .map(|m| &m.value),
+            _ => None,
+        }
+    }
+
+    pub(super) fn at(&self, path: &[&str]) -> Option<&Node> {
+        path.iter().try_fold(self, |node, name| node.get(name))
+    }
+
+    pub(super) fn items(&self) -> &[Node] {
+        match &self.kind {
+            Kind::Array(items) => items,
+            _ => &[],
+        }
+    }
+
+    pub(super) fn text(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Where each part of an object or a list begins and ends.
+    fn parts(&self) -> Vec<Range<usize>> {
+        match &self.kind {
+            Kind::Object(members) => members.iter().map(|m| m.start..m.value.span.end).collect(),
+            Kind::Array(items) => items.iter().map(|item| item.span.clone()).collect(),
+            Kind::Text(_) | Kind::Other => Vec::new(),
+        }
+    }
+}
+
+/// What is wrong with a text, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Wrong {
+    pub(super) line: usize,
+    pub(super) message: &'static str,
+}
+
+/// Reads a text; nothing but blanks and comments is `None`.
+pub(super) fn parse(text: &str) -> Result<Option<Node>, Wrong> {
+    let mut reader = Reader {
+        text,
+        at: 0,
+        depth: 0,
+    };
+    if text.starts_with('\u{feff}') {
+        reader.at = '\u{feff}'.len_utf8();
+    }
+    reader.blanks()?;
+    if reader.at == text.len() {
+        return Ok(None);
+    }
+    let node = reader.value()?;
+    reader.blanks()?;
+    match reader.at == text.len() {
+        true => Ok(Some(node)),
+        false => Err(reader.wrong("there is more after the end")),
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn wrong(&self, message: &'static str) -> Wrong {
+        let line = self.text[..self.at].matches('\n').count() + 1;
+        Wrong { line, message }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn blanks(&mut self) -> Result<(), Wrong> {
+        loop {
+            let rest = &self.text[self.at..];
+            let bare = rest.trim_start();
+            self.at += rest.len() - bare.len();
+            if bare.starts_with("//") {
+                self.at += bare.find('\n').unwrap_or(bare.len());
+            } else if bare.starts_with("/*") {
+                let end = bare
+                    .find("*/")
+                    .ok_or_else(|| self.wrong("a comment never ends"))?;
+                self.at += end + 2;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn value(&mut self) -> Result<Node, Wrong> {
+        const DEEPEST: usize = 100;
+        let start = self.at;
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(self.wrong("nested too deep"));
+        }
+        let kind = match self.peek() {
+            Some(b'{') => self.object()?,
+            Some(b'[') => self.array()?,
+            Some(b'"') => Kind::Text(self.string()?),
+            Some(_) => self.word()?,
+            None => return Err(self.wrong("a value is missing")),
+        };
+        self.depth -= 1;
+        Ok(Node {
+            span: start..self.at,
+            kind,
+        })
+    }
+
+    fn word(&mut self) -> Result<Kind, Wrong> {
+        let rest = &self.text[self.at..];
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c)));
+        let word = &rest[..end.unwrap_or(rest.len())];
+        if serde_json::from_str::<Value>(word).is_err() {
+            return Err(self.wrong("this is no JSON value"));
+        }
+        self.at += word.len();
+        Ok(Kind::Other)
+    }
+
+    fn string(&mut self) -> Result<String, Wrong> {
+        let bytes = self.text.as_bytes();
+        let mut end = self.at + 1;
+        while let Some(byte) = bytes.get(end) {
+            match byte {
+                b'\\' => end += 2,
+                b'"' => {
+                    let text = self.text.get(self.at..=end);
+                    let parsed = text.and_then(|text| serde_json::from_str(text).ok());
+                    let parsed = parsed.ok_or_else(|| self.wrong("this is no JSON string"))?;
+                    self.at = end + 1;
+                    return Ok(parsed);
+                }
+                _ => end += 1,
+            }
+        }
+        Err(self.wrong("a string never ends"))
+    }
+
+    fn object(&mut self) -> Result<Kind, Wrong> {
+        let mut members = Vec::new();
+        self.at += 1;
+        loop {
+            self.blanks()?;
+            match self.peek() {
+                Some(b'}') => break,
+                Some(b'"') => {}
+                _ => return Err(self.wrong("a name in quotes is missing")),
+            }
+            let start = self.at;
+            let name = self.string()?;
+            self.blanks()?;
+            if self.peek() != Some(b':') {
+                return Err(self.wrong("a colon is missing"));
+            }
+            self.at += 1;
+            self.blanks()?;
+            let value = self.value()?;
+            members.push(Member { name, start, value });
+            if !self.comma(b'}')? {
+                break;
+            }
+        }
+        self.at += 1;
+        Ok(Kind::Object(members))
+    }
+
+    fn array(&mut self) -> Result<Kind, Wrong> {
+        let mut items = Vec::new();
+        self.at += 1;
+        loop {
+            self.blanks()?;
+            if self.peek() == Some(b']') {
+                break;
+            }
+            items.push(self.value()?);
+            if !self.comma(b']')? {
+                break;
+            }
+        }
+        self.at += 1;
+        Ok(Kind::Array(items))
+    }
+
+    /// Whether more may follow: passes a comma, or stands before the end.
+    fn comma(&mut self, end: u8) -> Result<bool, Wrong> {
+        self.blanks()?;
+        match self.peek() {
+            Some(b',') => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(byte) if byte == end => Ok(false),
+            _ => Err(self.wrong("a comma is missing")),
+        }
+    }
+}
+
+/// `text` with `part` (such as `"name": value`, written over lines) at the end of an object or list.
+pub(super) fn with_part(text: &str, node: &Node, name: Option<&str>, value: &Value) -> String {
+    let mut out = text.to_owned();
+    let parts = node.parts();
+    let inside = &text[node.span.start + 1..node.span.end - 1];
+    let over_lines =
+        inside.contains('\n') || (parts.is_empty() && text.contains('\n')) || text.trim() == "{}";
+    let outer = indent_of(text, node.span.start);
+    let unit = unit_of(text);
+    let Some(last) = parts.last() else {
+        let inner = format!("{outer}{unit}");
+        let part = written(name, value, over_lines.then_some((&inner, &unit)));
+        let body = match over_lines {
+            true if inside.trim().is_empty() => ended(text, format!("\n{inner}{part}\n{outer}")),
+            // A comment stays before what is new.
+            true => {
+                let new = ended(text, format!("\n{inner}{part}\n{outer}"));
+                format!("{}{new}", inside.trim_end())
+            }
+            false => format!("{}{part}", inside.trim_end()),
+        };
+        out.replace_range(node.span.start + 1..node.span.end - 1, &body);
+        return out;
+    };
+    let on_own_line = text[..last.start]
+        .rsplit(['\n', '{', '[', ','])
+        .next()
+        .is_some_and(|lead| lead.trim().is_empty())
+        && text[node.span.start..last.start].trim_end().len() < last.start - node.span.start
+        && text[node.span.start..last.start].contains('\n');
+    let inner = indent_of(text, last.start);
+    let part = written(name, value, on_own_line.then_some((&inner, &unit)));
+    let lead = if on_own_line {
+        format!("\n{inner}")
+    } else {
+        " ".to_owned()
+    };
+    let after = last.end;
+    let comma = trailing_comma(text, after, node.span.end);
+    let from = comma.map_or(after, |comma| comma + 1);
+    // A comment on the same line belongs to what is there.
+    let to = if on_own_line {
+        line_comment_end(text, from)
+    } else {
+        from
+    };
+    let end = if comma.is_some() { "," } else { "" };
+    out.insert_str(to, &ended(text, format!("{lead}{part}{end}")));
+    if comma.is_none() {
+        out.insert(after, ',');
+    }
+    out
+}
+
+/// What is new, with lines ended as `text` ends them.
+fn ended(text: &str, new: String) -> String {
+    match text.contains("\r\n") {
+        true => new.replace('\n', "\r\n"),
+        false => new,
+    }
+}
+
+/// `text` without the part at `index` of an object or list.
+pub(super) fn without_part(text: &str, node: &Node, index: usize) -> String {
+    let start = node.parts()[index].start;
+    let tight = without(text, node, index, text[..start].trim_end().len());
+    // The blanks before it may be the end of somebody's comment.
+    match parse(&tight) {
+        Ok(_) => tight,
+        Err(_) => without(text, node, index, start),
+    }
+}
+
+/// `text` without the part at `index` and the blanks before it from `lead` on.
+fn without(text: &str, node: &Node, index: usize, lead: usize) -> String {
+    let parts = node.parts();
+    let part = &parts[index];
+    let mut out = text.to_owned();
+    match trailing_comma(text, part.end, node.span.end) {
+        Some(comma) => out.replace_range(lead..comma + 1, ""),
+        None if index > 0 => {
+            out.replace_range(lead..part.end, "");
+            let before = &parts[index - 1];
+            if let Some(comma) = trailing_comma(text, before.end, part.start) {
+                out.remove(comma);
+            }
+        }
+        None if lead == node.span.start + 1 => {
+            let tail = text[part.end..].len() - text[part.end..].trim_start().len();
+            out.replace_range(lead..part.end + tail, "");
+        }
+        None => out.replace_range(lead..part.end, ""),
+    }
+    out
+}
+
+/// Where a comma follows, past blanks and comments.
+fn trailing_comma(text: &str, from: usize, to: usize) -> Option<usize> {
+    let mut reader = Reader {
+        text: &text[..to],
+        at: from,
+        depth: 0,
+    };
+    reader.blanks().ok()?;
+    (reader.peek() == Some(b',')).then_some(reader.at)
+}
+
+/// The end of a comment that stands on the rest of the line; `from` where there is none.
+fn line_comment_end(text: &str, from: usize) -> usize {
+    let line = text[from..].split('\n').next().unwrap_or_default();
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    let bare = line.trim_start();
+    let is_comment =
+        bare.starts_with("//") || (bare.starts_with("/*") && bare.trim_end().ends_with("*/"));
+    if is_comment { from + line.len() } else { from }
+}
+
+/// The blanks before the first thing on the line of `at`.
+fn indent_of(text: &str, at: usize) -> String {
+    let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    text[start..at]
+        .chars()
+        .take_while(|c| *c == ' ' || *c == '\t')
+        .collect()
+}
+
+/// One step of indentation, as the text has it first.
+fn unit_of(text: &str) -> String {
+    let mut lines = text.lines().skip(1);
+    let first = lines.find_map(|line| {
+        let blanks: String = line
+            .chars()
+            .take_while(|c| *c == ' ' || *c == '\t')
+            .collect();
+        (!blanks.is_empty() && blanks.len() < line.len()).then_some(blanks)
+    });
+    first.unwrap_or_else(|| "  ".to_owned())
+}
+
+fn written(name: Option<&str>, value: &Value, lines: Option<(&String, &String)>) -> String {
+    let value = match lines {
+        Some((inner, unit)) => pretty(value, inner, unit),
+        None => value.to_string(),
+    };
+    match name {
+        Some(name) => format!("{}: {value}", Value::from(name)),
+        None => value,
+    }
+}
+
+/// A value over lines, each after the first indented by `lead` and more.
+fn pretty(value: &Value, lead: &str, unit: &str) -> String {
+    let deeper = format!("{lead}{unit}");
+    let joined = |parts: Vec<String>| parts.join(&format!(",\n{deeper}"));
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            let parts = fields.iter().map(|(name, value)| {
+                format!(
+                    "{}: {}",
+                    Value::from(name.as_str()),
+                    pretty(value, &deeper, unit)
+                )
+            });
+            format!("{{\n{deeper}{}\n{lead}}}", joined(parts.collect()))
+        }
+        Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
+            let parts = items.iter().map(|item| pretty(item, &deeper, unit));
+            format!("[\n{deeper}{}\n{lead}]", joined(parts.collect()))
+        }
+        Value::Array(items) => {
+            let parts: Vec<String> = items.iter().map(Value::to_string).collect();
+            format!("[{}]", parts.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn root(text: &str) -> Node {
+        parse(text).expect("JSON").expect("something")
+    }
+
+    #[test]
+    fn a_part_goes_in_and_comes_out_again() {
+        for text in [
+            "{\n  \"a\": 1\n}\n",
+            "{\n\t\"a\": 1, // why\n\t\"b\": [1, 2] /* two */\n}\n",
+            "{\n  \"a\": 1,\n}\n",
+            "{ \"a\": 1 }",
+            "{\"a\":1}",
+            "// head\n{\r\n    \"a\": { \"b\": \"c // no comment\" }\r\n}\r\n",
+        ] {
+            let put = with_part(text, &root(text), Some("new"), &json!({ "x": [1] }));
+            let node = root(&put);
+            assert!(node.at(&["new", "x"]).is_some(), "{put}");
+            assert!(node.get("a").is_some(), "{put}");
+            let count = node.parts().len();
+            assert_eq!(without_part(&put, &node, count - 1), text, "{put}");
+        }
+    }
+
+    #[test]
+    fn a_new_part_is_worded_like_its_neighbours() {
+        let text = "{\n    \"a\": 1 // why\n}\n";
+        assert_eq!(
+            with_part(text, &root(text), Some("b"), &json!({ "c": ["d"] })),
+            "{\n    \"a\": 1, // why\n    \"b\": {\n        \"c\": [\"d\"]\n    }\n}\n"
+        );
+        assert_eq!(
+            with_part("{}", &root("{}"), Some("b"), &json!(1)),
+            "{\n  \"b\": 1\n}"
+        );
+    }
+
+    #[test]
+    fn what_is_no_json_is_told_with_its_line() {
+        for (text, line) in [
+            ("{\n\"a\" 1}", 2),
+            ("{\"a\":}", 1),
+            ("[1 2]", 1),
+            ("{} x", 1),
+            ("\"a", 1),
+            ("{/*", 1),
+        ] {
+            assert_eq!(parse(text).expect_err(text).line, line, "{text}");
+        }
+        assert_eq!(parse(" // nothing\n"), Ok(None));
+    }
+
+    /// An object with comments, blanks and trailing commas wherever they may stand.
+    fn object() -> impl Strategy<Value = String> {
+        let blank = prop_oneof![
+            Just(""),
+            Just(" "),
+            Just("\n  "),
+            Just(" // c\n"),
+            Just("/* , */"),
+            Just("\r\n\t"),
+            Just("\n\n\t// \"a\": {\n")
+        ];
+        let value = prop_oneof![
+            Just("1"),
+            Just("null"),
+            Just("\"a // b\""),
+            Just("[ ]"),
+            Just("{ }"),
+            Just("[1,\n2, // c\n]")
+        ];
+        let blanks = prop::array::uniform4(blank.clone());
+        let members = prop::collection::vec((value, blanks), 0..5);
+        (members, blank, any::<bool>()).prop_map(|(members, end, trailing)| {
+            let part = |(at, (value, [a, b, c, d])): (usize, &(&str, [&str; 4]))| {
+                format!("{a}\"m{at}\"{b}:{c}{value}{d}")
+            };
+            let parts: Vec<String> = members.iter().enumerate().map(part).collect();
+            let comma = if trailing && !parts.is_empty() {
+                ","
+            } else {
+                ""
+            };
+            format!("{{{}{comma}{end}}}\n", parts.join(","))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_object_takes_a_part_and_keeps_its_own(text in object()) {
+            let before = root(&text);
+            let put = with_part(&text, &before, Some("new"), &json!({ "x": [{ "y": 1 }] }));
+            let node = root(&put);
+            prop_assert!(node.at(&["new", "x"]).is_some(), "{put}");
+            prop_assert_eq!(node.parts().len(), before.parts().len() + 1, "{}", put);
+            let again = without_part(&put, &node, node.parts().len() - 1);
+            let left: Vec<String> = root(&again).parts().into_iter().map(|part| again[part].to_owned()).collect();
+            let own: Vec<String> = before.parts().into_iter().map(|part| text[part].to_owned()).collect();
+            prop_assert_eq!(left, own, "{}", again);
+        }
+    }
+}

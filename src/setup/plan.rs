@@ -1,0 +1,455 @@
+//! Which files of which agent change, and how.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::json::{Kind, Node, parse, with_part, without_part};
+use super::{Asked, Homes, Plan, Scope, Step, Way, file, is_ours, plugin, quoted, toml};
+use crate::core::log::Agent;
+use crate::core::{Error, Result};
+
+/// The name under which tome serves.
+const NAME: &str = "tome";
+
+pub(super) fn plan(homes: &Homes, asked: Asked<'_>) -> Result<Plan> {
+    let mut planning = Planning {
+        homes,
+        asked,
+        plan: Plan::default(),
+    };
+    match asked.agent {
+        Agent::ClaudeCode => planning.claude()?,
+        Agent::Codex => planning.codex()?,
+        Agent::Gemini => planning.gemini()?,
+        Agent::Opencode => planning.opencode()?,
+        Agent::Copilot => planning.copilot()?,
+        other => {
+            let known: Vec<&str> = super::AGENTS.iter().map(|agent| agent.name()).collect();
+            return Err(Error::refused(
+                other.name(),
+                format!(
+                    "tome cannot be registered with it; the agents are {}",
+                    known.join(", ")
+                ),
+            ));
+        }
+    }
+    Ok(planning.plan)
+}
+
+/// The events that Claude Code and Codex are asked to tell, each with what it is matched on.
+pub(super) const EVENTS: [(&str, Option<&str>); 8] = [
+    ("SessionStart", None),
+    ("UserPromptSubmit", None),
+    ("PostToolUse", Some("*")),
+    ("Stop", None),
+    ("SubagentStart", None),
+    ("SubagentStop", None),
+    ("PreCompact", None),
+    ("SessionEnd", None),
+];
+
+/// The group that registers a hook.
+pub(super) fn group(matcher: Option<&str>, handler: Value) -> Value {
+    match matcher {
+        Some(matcher) => json!({ "matcher": matcher, "hooks": [handler] }),
+        None => json!({ "hooks": [handler] }),
+    }
+}
+
+/// The handler of Claude Code and Codex.
+pub(super) fn handler(command: &str) -> Value {
+    json!({ "type": "command", "command": command, "timeout": 5 })
+}
+
+struct Planning<'a> {
+    homes: &'a Homes,
+    asked: Asked<'a>,
+    plan: Plan,
+}
+
+impl Planning<'_> {
+    fn command(&self) -> String {
+        format!(
+            "{} hook {}",
+            quoted(self.asked.program),
+            self.asked.agent.name()
+        )
+    }
+
+    fn claude(&mut self) -> Result<()> {
+        let hooks = |folder: &Path| folder.join("settings.json");
+        let project = &self.homes.project;
+        match self.asked.scope {
+            Scope::User => {
+                let program = quoted(self.asked.program);
+                let path = hooks(&self.homes.claude);
+                self.hooks(&path, &EVENTS, handler)?;
+                self.plan.notes.push(match self.asked.way {
+                    Way::In => format!("the server, which only Claude Code itself can register for you: claude mcp add --scope user {NAME} -- {program} mcp"),
+                    Way::Out => format!("the server, if you registered it: claude mcp remove --scope user {NAME}"),
+                });
+            }
+            Scope::Project => {
+                let (settings, servers) =
+                    (hooks(&project.join(".claude")), project.join(".mcp.json"));
+                self.hooks(&settings, &EVENTS, handler)?;
+                let server = json!({ "command": self.asked.program, "args": ["mcp"] });
+                self.server(&servers, "mcpServers", &server)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn codex(&mut self) -> Result<()> {
+        let home = match self.asked.scope {
+            Scope::User => self.homes.codex.clone(),
+            Scope::Project => self.homes.project.join(".codex"),
+        };
+        let path = home.join("config.toml");
+        let program = self.asked.program;
+        self.edit(&path, "the server", &|text, way| {
+            let edited = match way {
+                Way::In => toml::with_server(text, NAME, program),
+                Way::Out => toml::without_server(text, NAME),
+            };
+            edited.map_err(|message| invalid(&path, 1, message))
+        })?;
+        self.hooks(&home.join("hooks.json"), &EVENTS, handler)?;
+        if self.asked.way == Way::In {
+            let note = "Codex runs new hooks once you have trusted them: /hooks in Codex";
+            self.plan.notes.push(note.to_owned());
+        }
+        Ok(())
+    }
+
+    fn gemini(&mut self) -> Result<()> {
+        let events = [
+            ("SessionStart", None),
+            ("BeforeAgent", None),
+            ("AfterTool", Some("*")),
+            ("AfterAgent", None),
+            ("PreCompress", None),
+            ("SessionEnd", None),
+        ];
+        let home = match self.asked.scope {
+            Scope::User => self.homes.gemini.clone(),
+            Scope::Project => self.homes.project.join(".gemini"),
+        };
+        let path = home.join("settings.json");
+        let server = json!({ "command": self.asked.program, "args": ["mcp"] });
+        self.server(&path, "mcpServers", &server)?;
+        self.hooks(&path, &events, |command| {
+            json!({ "name": NAME, "type": "command", "command": command, "timeout": 5000 })
+        })
+    }
+
+    fn opencode(&mut self) -> Result<()> {
+        let (home, plugins) = match self.asked.scope {
+            Scope::User => (
+                self.homes.opencode.clone(),
+                self.homes.opencode.join("plugins"),
+            ),
+            Scope::Project => {
+                let project = self.homes.project.clone();
+                (project.clone(), project.join(".opencode/plugins"))
+            }
+        };
+        let jsonc = home.join("opencode.jsonc");
+        let path = if jsonc.is_file() {
+            jsonc
+        } else {
+            home.join("opencode.json")
+        };
+        let server =
+            json!({ "type": "local", "command": [self.asked.program, "mcp"], "enabled": true });
+        self.server(&path, "mcp", &server)?;
+        self.own(
+            &plugins.join("tome.js"),
+            plugin::opencode(self.asked.program),
+        )
+    }
+
+    fn copilot(&mut self) -> Result<()> {
+        let hooks = match self.asked.scope {
+            Scope::User => self.homes.copilot.join("hooks/tome.json"),
+            Scope::Project => self.homes.project.join(".github/hooks/tome.json"),
+        };
+        match self.asked.scope {
+            Scope::User => {
+                let path = self.homes.copilot.join("mcp-config.json");
+                let server = json!({ "type": "local", "command": self.asked.program, "args": ["mcp"], "tools": ["*"] });
+                self.server(&path, "mcpServers", &server)?;
+            }
+            Scope::Project => {
+                let note =
+                    "Copilot CLI has servers for the user alone: run this again without --project";
+                self.plan.notes.push(note.to_owned());
+            }
+        }
+        self.own(&hooks, plugin::copilot(&self.command()))
+    }
+
+    /// A file that is tome's alone.
+    fn own(&mut self, path: &Path, text: String) -> Result<()> {
+        let before = file::read(path)?;
+        let after = match self.asked.way {
+            Way::In => Some(text),
+            Way::Out => None,
+        };
+        self.push(path, before, after);
+        Ok(())
+    }
+
+    /// A server in the object `key` of a settings file.
+    fn server(&mut self, path: &Path, key: &str, server: &Value) -> Result<()> {
+        self.edit(path, "the server", &|text, way| match way {
+            Way::In => set(path, text, key, server),
+            Way::Out => unset(path, text, &[key, NAME]),
+        })
+    }
+
+    /// Hooks for these events in a settings file.
+    fn hooks(
+        &mut self,
+        path: &Path,
+        events: &[(&str, Option<&str>)],
+        handler: impl Fn(&str) -> Value,
+    ) -> Result<()> {
+        let command = self.command();
+        let verb = format!("hook {}", self.asked.agent.name());
+        self.edit(path, "the hooks", &|text, way| {
+            let mut text = text.to_owned();
+            let start = text.clone();
+            match way {
+                Way::In => {
+                    for (event, matcher) in events {
+                        let group = group(*matcher, handler(&command));
+                        text = hooked(path, text, (event, &verb), (&command, &group))?;
+                    }
+                }
+                Way::Out => text = unhooked(path, text, &verb)?,
+            }
+            Ok((text != start).then_some(text))
+        })
+    }
+
+    /// One edit of a settings file, on top of those before it; what was there at the start comes
+    /// back as it was where nobody else has changed the file.
+    fn edit(
+        &mut self,
+        path: &Path,
+        what: &str,
+        edit: &dyn Fn(&str, Way) -> Result<Option<String>>,
+    ) -> Result<()> {
+        let planned = self.plan.steps.iter().position(|step| step.path == path);
+        let on_disk = file::read(path)?;
+        let now = match planned {
+            Some(at) => self.plan.steps[at].after.clone(),
+            None => on_disk.clone(),
+        };
+        if self.asked.way == Way::Out {
+            if let Some(before) = file::recalled(&self.homes.memory, path, on_disk.as_deref()) {
+                self.push(path, on_disk, before);
+                return Ok(());
+            }
+            if now.is_none() {
+                return Ok(());
+            }
+        }
+        let edited = edit(now.as_deref().unwrap_or_default(), self.asked.way)?;
+        if let Some(text) = edited.as_deref().filter(|_| !is_toml(path)) {
+            // What an agent could not read is never written.
+            read(path, text)?;
+        }
+        match edited {
+            Some(text) => match planned {
+                Some(at) => self.plan.steps[at].after = Some(text),
+                None => self.push(path, on_disk, Some(text)),
+            },
+            None => {
+                let state = match self.asked.way {
+                    Way::In => "is there already",
+                    Way::Out => "is not there",
+                };
+                self.plan
+                    .notes
+                    .push(format!("{}: {what} {state}", path.display()));
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, path: &Path, before: Option<String>, after: Option<String>) {
+        let known = self.plan.steps.iter().any(|step| step.path == path);
+        if before == after {
+            let state = if after.is_some() {
+                "is as it should be"
+            } else {
+                "is not there"
+            };
+            self.plan.notes.push(format!("{} {state}", path.display()));
+        } else if !known {
+            self.plan.steps.push(Step {
+                path: path.to_owned(),
+                before,
+                after,
+            });
+        }
+    }
+}
+
+fn is_toml(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "toml")
+}
+
+fn invalid(path: &Path, line: usize, message: impl Into<String>) -> Error {
+    Error::Invalid {
+        path: PathBuf::from(path),
+        line,
+        message: format!("{}; the file is left as it is", message.into()),
+    }
+}
+
+fn read(path: &Path, text: &str) -> Result<Option<Node>> {
+    parse(text).map_err(|wrong| invalid(path, wrong.line, wrong.message))
+}
+
+/// The root object; a file with nothing in it becomes an empty one.
+fn root(path: &Path, text: &str) -> Result<(String, Node)> {
+    let text = match read(path, text)? {
+        Some(_) => text.to_owned(),
+        None => format!("{text}{{\n}}\n"),
+    };
+    match read(path, &text)? {
+        Some(node) if matches!(node.kind, Kind::Object(_)) => Ok((text, node)),
+        _ => Err(invalid(path, 1, "an object is expected")),
+    }
+}
+
+/// `text` with the server in the object `key`; `None` where it is there already.
+fn set(path: &Path, text: &str, key: &str, server: &Value) -> Result<Option<String>> {
+    let (text, node) = root(path, text)?;
+    let Some(servers) = node.get(key) else {
+        return Ok(Some(with_part(
+            &text,
+            &node,
+            Some(key),
+            &json!({ NAME: server }),
+        )));
+    };
+    if !matches!(servers.kind, Kind::Object(_)) {
+        return Err(invalid(path, 1, format!("{key} is no object")));
+    }
+    let Some(known) = servers.get(NAME) else {
+        return Ok(Some(with_part(&text, servers, Some(NAME), server)));
+    };
+    let same = serde_json::from_str::<Value>(&text[known.span.clone()])
+        .is_ok_and(|known| known == *server);
+    if same {
+        return Ok(None);
+    }
+    let emptied = unset(path, &text, &[key, NAME])?.unwrap_or(text);
+    set(path, &emptied, key, server)
+}
+
+/// `text` without what stands at a path, and without what holds nothing then.
+fn unset(path: &Path, text: &str, at: &[&str]) -> Result<Option<String>> {
+    let Some(node) = read(path, text)? else {
+        return Ok(None);
+    };
+    let Some((name, above)) = at.split_last() else {
+        return Ok(None);
+    };
+    let Some(holder) = node.at(above) else {
+        return Ok(None);
+    };
+    let Kind::Object(members) = &holder.kind else {
+        return Ok(None);
+    };
+    let Some(index) = members.iter().position(|member| member.name == *name) else {
+        return Ok(None);
+    };
+    if members.len() == 1 && !above.is_empty() {
+        return unset(path, text, above);
+    }
+    Ok(Some(without_part(text, holder, index)))
+}
+
+/// Where a handler of ours is: the group, and the handler in it.
+fn ours(list: &Node, verb: &str) -> Option<(usize, usize)> {
+    list.items().iter().enumerate().find_map(|(at, group)| {
+        let handlers = group.get("hooks")?.items();
+        let own = handlers.iter().position(|handler| {
+            let command = handler.get("command").and_then(Node::text);
+            command.is_some_and(|command| is_ours(command, verb))
+        });
+        Some((at, own?))
+    })
+}
+
+fn hooked(
+    path: &Path,
+    text: String,
+    (event, verb): (&str, &str),
+    (command, group): (&str, &Value),
+) -> Result<String> {
+    let (text, node) = root(path, &text)?;
+    let Some(hooks) = node.get("hooks") else {
+        return Ok(with_part(
+            &text,
+            &node,
+            Some("hooks"),
+            &json!({ event: [group] }),
+        ));
+    };
+    if !matches!(hooks.kind, Kind::Object(_)) {
+        return Err(invalid(path, 1, "hooks is no object"));
+    }
+    let Some(list) = hooks.get(event) else {
+        return Ok(with_part(&text, hooks, Some(event), &json!([group])));
+    };
+    if !matches!(list.kind, Kind::Array(_)) {
+        return Err(invalid(path, 1, format!("hooks.{event} is no list")));
+    }
+    let Some((at, own)) = ours(list, verb) else {
+        return Ok(with_part(&text, list, None, group));
+    };
+    let handlers = list.items()[at].get("hooks").map_or(&[][..], Node::items);
+    let known = handlers[own].get("command");
+    match known {
+        Some(known) if known.text() != Some(command) => {
+            let mut text = text.clone();
+            text.replace_range(known.span.clone(), &Value::from(command).to_string());
+            Ok(text)
+        }
+        _ => Ok(text),
+    }
+}
+
+fn unhooked(path: &Path, mut text: String, verb: &str) -> Result<String> {
+    loop {
+        let Some(node) = read(path, &text)? else {
+            return Ok(text);
+        };
+        let Some(Kind::Object(events)) = node.get("hooks").map(|hooks| &hooks.kind) else {
+            return Ok(text);
+        };
+        let found = events
+            .iter()
+            .find_map(|event| Some((event, ours(&event.value, verb)?)));
+        let Some((event, (at, own))) = found else {
+            return Ok(text);
+        };
+        let groups = event.value.items();
+        let handlers = groups[at].get("hooks");
+        let alone = handlers.is_none_or(|handlers| handlers.items().len() == 1);
+        text = match (alone, groups.len(), handlers) {
+            (false, _, Some(handlers)) => without_part(&text, handlers, own),
+            (_, 1, _) => unset(path, &text, &["hooks", &event.name])?.unwrap_or(text),
+            _ => without_part(&text, &event.value, at),
+        };
+    }
+}

@@ -1,0 +1,111 @@
+//! Files that are tome's alone: the Claude Code plugin, Copilot's hooks, OpenCode's plugin.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::plan::{EVENTS, group, handler};
+use super::{Step, file, quoted};
+use crate::core::Result;
+use crate::core::layout::coder::GUIDES;
+use crate::core::log::Agent;
+
+/// The files of a Claude Code plugin in `folder`, as far as they are not there already.
+pub fn plugin(folder: &Path, program: &str) -> Result<Vec<Step>> {
+    let mut steps = Vec::new();
+    for (name, text) in files(program) {
+        let path = folder.join(name);
+        let before = file::read(&path)?;
+        if before.as_ref() != Some(&text) {
+            steps.push(Step {
+                path,
+                before,
+                after: Some(text),
+            });
+        }
+    }
+    Ok(steps)
+}
+
+fn files(program: &str) -> Vec<(PathBuf, String)> {
+    let command = format!("{} hook {}", quoted(program), Agent::ClaudeCode.name());
+    let hooks: Map<String, Value> = EVENTS
+        .iter()
+        .map(|(event, matcher)| {
+            (
+                (*event).to_owned(),
+                json!([group(*matcher, handler(&command))]),
+            )
+        })
+        .collect();
+    let manifest = json!({
+        "name": "tome",
+        "version": env!("CARGO_PKG_VERSION"),
+        "description": env!("CARGO_PKG_DESCRIPTION"),
+        "license": env!("CARGO_PKG_LICENSE"),
+    });
+    let servers = json!({ "mcpServers": { "tome": { "command": program, "args": ["mcp"] } } });
+    let mut files = vec![
+        (".claude-plugin/plugin.json".into(), pretty(&manifest)),
+        (
+            "hooks/hooks.json".into(),
+            pretty(&json!({ "hooks": hooks })),
+        ),
+        (".mcp.json".into(), pretty(&servers)),
+        (
+            "skills/recall/SKILL.md".into(),
+            skill(
+                "recall",
+                "Look up what is remembered about the user, the project or earlier conversations before going on.",
+                include_str!("../../assets/guides/recall.md"),
+            ),
+        ),
+        (
+            "skills/store/SKILL.md".into(),
+            skill(
+                "store",
+                "Store what was learned in this conversation as a memory for later ones.",
+                include_str!("../../assets/guides/store.md"),
+            ),
+        ),
+    ];
+    for (name, text) in GUIDES {
+        files.push((Path::new("guides").join(name), text.to_owned()));
+    }
+    files
+}
+
+fn skill(name: &str, about: &str, guide: &str) -> String {
+    format!("---\nname: {name}\ndescription: {about}\n---\n\n{guide}")
+}
+
+fn pretty(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
+/// Copilot CLI's hooks; its documents do not say which event they are about, so the command does.
+pub(super) fn copilot(command: &str) -> String {
+    let events = [
+        "sessionStart",
+        "userPromptSubmitted",
+        "postToolUse",
+        "agentStop",
+        "subagentStop",
+        "sessionEnd",
+    ];
+    let hooks: Map<String, Value> = events
+        .iter()
+        .map(|event| {
+            let command = format!("{command} --event {event}");
+            let handler = json!([{ "type": "command", "bash": command, "powershell": command, "timeoutSec": 5 }]);
+            ((*event).to_owned(), handler)
+        })
+        .collect();
+    pretty(&json!({ "version": 1, "hooks": hooks }))
+}
+
+/// OpenCode's plugin, which tells what happens as Claude Code does.
+pub(super) fn opencode(program: &str) -> String {
+    include_str!("../../assets/setup/opencode.js")
+        .replace("\"tome\"", &Value::from(program).to_string())
+}

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""The real Claude Code against tome, offline: its hooks, its MCP calls, its transcript.
+
+Run: python3 tests/clients/claude_code.py [TOME]      (TOME: the program; default target/debug/tome)
+The client is `claude` on PATH, or the one that CLAUDE names. Without it nothing is tested, and that is said.
+The Messages API is stood in for on 127.0.0.1; nothing leaves the machine.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from stand_in import StandIn
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOME = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else HERE.parent.parent / "target/debug/tome").resolve()
+CLAUDE = os.environ.get("CLAUDE") or shutil.which("claude")
+POINTER = "With recalled memory, please replan if needed"
+
+
+def use(tool, **given):
+    return {"type": "tool_use", "name": tool, "input": given}
+
+
+def say(text):
+    return {"type": "text", "text": text}
+
+
+def task(number):
+    return use("TaskCreate", subject="Step %d" % number, description="The step number %d" % number, activeForm="Doing step %d" % number)
+
+
+class Place:
+    """A home and a project of their own, with tome set up in the project."""
+
+    def __init__(self, folder):
+        self.home = pathlib.Path(folder)
+        self.project = self.home / "project"
+        (self.project / ".memory").mkdir(parents=True)
+        (self.project / ".git").mkdir()
+        (self.project / ".memory/MEMORY.md").write_text("# Memory\n\n- [Zebra](zebra.md) — the zebra has stripes\n")
+        (self.project / ".memory/zebra.md").write_text("---\nname: Zebra\ndescription: the zebra has stripes\ntype: project\n---\n\nThe zebra lives in enclosure 7.\n")
+        self.env = {"HOME": str(self.home), "PATH": os.environ["PATH"], "TZ": "UTC"}
+        self.tome("setup", "claude-code", "--project", "--yes")
+        (self.home / "mcp.json").write_text(json.dumps(
+            {"mcpServers": {"tome": {"command": str(TOME), "args": ["mcp", "--store", "./.memory"]}}}))
+
+    def tome(self, *args):
+        done = subprocess.run([str(TOME), *args], cwd=self.project, env=self.env, capture_output=True, text=True)
+        check(done.returncode == 0, "tome %s: %s" % (" ".join(args), done.stderr))
+        return done.stdout
+
+    def claude(self, *args, stand_in=None):
+        env = dict(self.env, ANTHROPIC_API_KEY="sk-test-x", DISABLE_TELEMETRY="1", DISABLE_AUTOUPDATER="1",
+                   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", CLAUDE_CODE_ENABLE_TASKS="1",
+                   ANTHROPIC_BASE_URL=stand_in.url if stand_in else "http://127.0.0.1:9")
+        done = subprocess.run([CLAUDE, *args], cwd=self.project, env=env, capture_output=True, text=True, timeout=180, stdin=subprocess.DEVNULL)
+        return done
+
+    def session(self, turns):
+        """Runs one prompt; answers what the client sent and the events that hooks captured."""
+        stand_in = StandIn(turns)
+        try:
+            done = self.claude("-p", "find the zebra", "--mcp-config", str(self.home / "mcp.json"), "--strict-mcp-config",
+                               "--allowedTools", "Bash", "mcp__tome__*", "TaskCreate", stand_in=stand_in)
+        finally:
+            stand_in.close()
+        check(done.returncode == 0, "claude ends well: %s %s" % (done.stdout, done.stderr))
+        return stand_in.requests
+
+    def events(self):
+        files = list((self.home / ".local/share/tome/events").glob("*/events.jsonl"))
+        check(len(files) == 1, "one store of events: %s" % files)
+        return [json.loads(line) for line in files[0].read_text().splitlines()]
+
+
+failures = []
+
+
+def check(held, what):
+    if held:
+        return
+    failures.append(what)
+    print("FAILED: " + what[:2000], file=sys.stderr)
+
+
+def everything(place):
+    requests = place.session([
+        [say("Let me look."), use("mcp__tome__recall_memory", query="zebra")],
+        [use("mcp__tome__memory_write", filename="feeding.md", name="Feeding", description="when the zebra is fed",
+             memory_type="project", content="The zebra is fed at noon.")],
+        [use("Bash", command="echo zebra-output", description="say zebra")],
+        [task(number) for number in range(1, 7)],
+        [say("Found it.")],
+        [say("Nothing to store.")],
+    ])
+    sent = json.dumps(requests, ensure_ascii=False)
+    first = json.dumps(requests[0], ensure_ascii=False)
+    check("the zebra has stripes" in first and "Current memory index" in first, "the context arrives with the first request")
+    check("result(s) for: " in sent and "Citation: zebra.md#L" in sent, "recall_memory answers")
+    check("Memory saved: feeding.md" in sent, "memory_write answers")
+    check((place.project / ".memory/feeding.md").read_text().endswith("\n\nThe zebra is fed at noon.\n"), "the file is on disk")
+    check("feeding.md" in (place.project / ".memory/MEMORY.md").read_text(), "the index has it")
+    check(POINTER in sent, "six tasks: the pointer to recalling arrives")
+    check("Storing in coder memory" in sent, "the end of such a turn: the store guide arrives")
+    events = place.events()
+    kinds = [event["event_type"] for event in events]
+    for kind in ["session_start", "user_message", "tool_result", "assistant_stop"]:
+        check(kind in kinds, "%s is captured: %s" % (kind, kinds))
+    check(any(event["text"] == "find the zebra" for event in events), "the prompt is captured")
+    check(any("zebra-output" in event["text"] for event in events), "the tool's output is captured")
+    check(kinds.count("assistant_stop") == 2, "the reminder comes once: %s" % kinds)
+    session = events[0]["session_id"]
+    logs = json.loads(place.tome("logs", "--json"))
+    check(any(log.get("id") == session for log in logs["logs"]), "tome logs shows that very session: %s" % logs)
+    check("find the zebra" in place.tome("log", session), "tome log reads it")
+    history = json.loads(place.tome("history", "--json", "--store", "./.memory"))["changes"]
+    check(history and history[0]["door"] == "mcp" and history[0]["who"] == "claude-code", "the client signs: %s" % history[:1])
+    place.tome("undo", "--store", "./.memory")
+    check(not (place.project / ".memory/feeding.md").exists(), "the write can be undone")
+
+
+def five_tasks(place):
+    requests = place.session([[task(number) for number in range(1, 6)], [say("Done.")]])
+    sent = json.dumps(requests)
+    check(sum(event["metadata"].get("tool_name") == "TaskCreate" for event in place.events()) == 5, "five tasks are made")
+    check(POINTER not in sent and "Storing in coder memory" not in sent, "five tasks: no pointer")
+
+
+def listed(place):
+    done = place.claude("mcp", "list")
+    check("tome" in done.stdout, "claude mcp list knows the project's server: %s %s" % (done.stdout, done.stderr))
+
+
+def plugin(place):
+    place.tome("setup", "claude-code", "--plugin", "../plugin", "--yes")
+    done = place.claude("plugin", "validate", "../plugin")
+    check(done.returncode == 0, "the plugin is valid: %s %s" % (done.stdout, done.stderr))
+
+
+def main():
+    if not CLAUDE:
+        print("not run: Claude Code is not installed (put `claude` on PATH, or set CLAUDE)")
+        return 0
+    for part in [everything, five_tasks, listed, plugin]:
+        with tempfile.TemporaryDirectory() as folder:
+            before = len(failures)
+            part(Place(folder))
+            print("%s ... %s" % (part.__name__, "ok" if len(failures) == before else "FAILED"))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""The real Codex against tome, offline: its hooks, its MCP calls, its rollout.
+
+Run: python3 tests/clients/codex.py [TOME]      (TOME: the program; default target/debug/tome)
+The client is `codex` on PATH, or the one that CODEX names. Without it nothing is tested, and that is said.
+The Responses API is stood in for on 127.0.0.1; nothing leaves the machine.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOME = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else HERE.parent.parent / "target/debug/tome").resolve()
+CODEX = os.environ.get("CODEX") or shutil.which("codex")
+
+failures = []
+
+
+def check(held, what):
+    if not held:
+        failures.append(what)
+        print("FAILED: " + what[:3000], file=sys.stderr)
+
+
+class StandIn:
+    """Answers the k-th request with the k-th list of output items; after the last one, with `ok`."""
+
+    def __init__(self, turns):
+        self.requests = []
+        stand_in = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def do_GET(self):
+                self.reply("application/json", b'{"models": [], "data": []}')
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("content-length", 0)))
+                if not self.path.endswith("/responses"):
+                    return self.reply("application/json", b"{}")
+                stand_in.requests.append(body.decode("utf-8", "replace"))
+                items = turns.pop(0) if turns else [message("ok")]
+                events = [{"type": "response.created", "response": {"id": "r"}}]
+                events += [{"type": "response.output_item.done", "output_index": at, "item": item} for at, item in enumerate(items)]
+                usage = {"input_tokens": 1, "input_tokens_details": None, "output_tokens": 1, "output_tokens_details": None, "total_tokens": 2}
+                events.append({"type": "response.completed", "response": {"id": "r", "usage": usage, "output": []}})
+                text = "".join("event: %s\ndata: %s\n\n" % (event["type"], json.dumps(event)) for event in events)
+                self.reply("text/event-stream", text.encode())
+
+            def reply(self, kind, body):
+                self.send_response(200)
+                self.send_header("content-type", kind)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+def message(text):
+    return {"type": "message", "role": "assistant", "id": "m", "content": [{"type": "output_text", "text": text}]}
+
+
+def call(number, name, namespace=None, **given):
+    item = {"type": "function_call", "id": "f%d" % number, "call_id": "c%d" % number, "name": name, "arguments": json.dumps(given)}
+    return dict(item, namespace=namespace) if namespace else item
+
+
+def session(home):
+    project = home / "project"
+    (project / ".memory").mkdir(parents=True)
+    (project / ".git").mkdir()
+    (project / ".memory/MEMORY.md").write_text("# Memory\n\n- [Zebra](zebra.md) — the zebra has stripes\n")
+    (project / ".memory/zebra.md").write_text("---\nname: Zebra\ndescription: the zebra has stripes\ntype: project\n---\n\nEnclosure 7.\n")
+    env = {"HOME": str(home), "PATH": os.environ["PATH"], "TZ": "UTC", "STAND_IN_KEY": "x"}
+
+    def tome(*args):
+        done = subprocess.run([str(TOME), *args], cwd=project, env=env, capture_output=True, text=True)
+        check(done.returncode == 0, "tome %s: %s" % (" ".join(args), done.stderr))
+        return done.stdout
+
+    tome("setup", "codex", "--yes")
+    listed = subprocess.run([CODEX, "mcp", "list"], cwd=project, env=env, capture_output=True, text=True).stdout
+    check("tome" in listed, "codex mcp list knows the server: " + listed)
+    stand_in = StandIn([
+        [call(1, "recall_memory", namespace="mcp__tome", query="zebra")],
+        [call(2, "update_plan", plan=[{"step": "step %d" % n, "status": "pending"} for n in range(6)])],
+        [message("Found it.")],
+    ])
+    settings = [
+        "model=\"stand-in\"", "model_provider=\"stand_in\"", "approval_policy=\"never\"",
+        "model_providers.stand_in={name=\"stand-in\", base_url=\"http://127.0.0.1:%d/v1\", wire_api=\"responses\", env_key=\"STAND_IN_KEY\"}" % stand_in.port,
+    ]
+    flags = [part for setting in settings for part in ("-c", setting)]
+    done = subprocess.run([CODEX, "exec", *flags, "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox",
+                           "find the zebra"], cwd=project, env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    stand_in.server.shutdown()
+    sent = "\n".join(stand_in.requests)
+    check(done.returncode == 0, "codex ends well: %s %s" % (done.stdout, done.stderr))
+    check("the zebra has stripes" in (stand_in.requests or [""])[0], "the context arrives with the first request: " + done.stderr)
+    check("Citation: zebra.md#L" in sent, "recall_memory answers: " + sent[-1500:])
+    files = list((home / ".local/share/tome/events").glob("*/events.jsonl"))
+    events = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    kinds = [event["event_type"] for event in events]
+    for kind in ["session_start", "user_message", "assistant_stop"]:
+        check(kind in kinds, "%s is captured: %s" % (kind, kinds))
+    print("tools that Codex told of: %s" % [event["metadata"].get("tool_name") for event in events if event["event_type"] == "tool_result"])
+    check("find the zebra" in tome("logs"), "tome logs shows the session")
+    tome("setup", "codex", "--remove", "--yes")
+    check(not (home / ".codex/hooks.json").exists(), "tome is taken out")
+
+
+def main():
+    if not CODEX:
+        print("not run: Codex is not installed (put `codex` on PATH, or set CODEX)")
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        session(pathlib.Path(folder))
+    print("Codex ... %s" % ("FAILED" if failures else "ok"))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,230 @@
+//! Setting up and taking out: an agent's settings get tome in, and their very bytes back.
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::support::{Home, tree};
+
+const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "opencode", "copilot"];
+
+/// Settings as people have them.
+const SETTINGS: [&str; 7] = [
+    "",
+    "{}",
+    "{\n  // mine\n  \"model\": \"opus\", /* why */\n  \"hooks\": {\n    \"Stop\": [\n      { \"hooks\": [{ \"type\": \"command\", \"command\": \"say done\" }] } // other\n    ],\n  },\n}\n",
+    "{\"mcpServers\":{\"other\":{\"command\":\"x\"}},\"hooks\":{}}",
+    "{\r\n\t\"mcpServers\": {\r\n\t\t\"other\": { \"command\": \"x\" }\r\n\t}\r\n}",
+    "{\n    \"mcp\": {},\n    \"hooks\": { \"SessionStart\": [], \"PostToolUse\": [ {\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\",\"command\":\"x hook claude-code\"}]} ] }\n}\n\n\n",
+    "\u{feff}{ \"a\" : [ 1 , 2 ] , \"b\" : { } }   ",
+];
+
+fn files(agent: &str) -> &'static [&'static str] {
+    match agent {
+        "claude-code" => &[".claude/settings.json"],
+        "codex" => &[".codex/hooks.json", ".codex/config.toml"],
+        "gemini" => &[".gemini/settings.json"],
+        "opencode" => &[".config/opencode/opencode.json"],
+        _ => &[".copilot/mcp-config.json"],
+    }
+}
+
+#[test]
+fn in_again_and_out_gives_back_the_very_bytes() {
+    for agent in AGENTS {
+        for settings in SETTINGS.iter().map(Some).chain([None]) {
+            let home = Home::new();
+            for file in files(agent).iter().filter(|_| settings.is_some()) {
+                let toml = "# mine\nmodel = 'x'   # why\n\n[mcp_servers.other]\ncommand = \"y\"";
+                let text = if file.ends_with(".toml") {
+                    toml
+                } else {
+                    settings.expect("some")
+                };
+                home.file(file, text);
+            }
+            let before = tree(&home.path());
+            home.ok(&["setup", agent]);
+            let put = tree(&home.path());
+            assert_ne!(put, before);
+            let again = home.run(&["setup", agent]);
+            assert_eq!(
+                (again.code, again.out.as_str()),
+                (0, ""),
+                "{agent} {settings:?}"
+            );
+            assert!(
+                again.err.contains("already") || again.err.contains("as it should be"),
+                "{again:?}"
+            );
+            assert_eq!(tree(&home.path()), put, "{agent} {settings:?}");
+            home.ok(&["setup", agent, "--remove"]);
+            let mut after = tree(&home.path());
+            after.retain(|name, _| !name.starts_with(".local"));
+            let mut start = before;
+            start.retain(|name, _| !name.starts_with(".local"));
+            assert_eq!(after, start, "{agent} {settings:?}");
+        }
+    }
+}
+
+#[test]
+fn others_edits_in_between_are_kept_when_tome_is_taken_out() {
+    let home = Home::new();
+    let text = "{\n  \"model\": \"opus\", // mine\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"hooks\": [\n          { \"type\": \"command\", \"command\": \"say done\" }\n        ]\n      }\n    ]\n  }\n}\n";
+    home.file(".claude/settings.json", text);
+    home.ok(&["setup", "claude-code"]);
+    let put = home.read(".claude/settings.json");
+    home.file(".claude/settings.json", put.replace("opus", "sonnet"));
+    home.ok(&["setup", "claude-code", "--remove"]);
+    assert_eq!(
+        home.read(".claude/settings.json"),
+        text.replace("opus", "sonnet")
+    );
+}
+
+#[test]
+fn what_is_registered_is_what_the_agent_reads() {
+    let home = Home::new();
+    home.file(".claude/settings.json", "{}");
+    let dry = home.ok(&["setup", "claude-code", "--dry-run"]);
+    assert!(dry.contains("+  \"hooks\": {"), "{dry}");
+    assert_eq!(home.read(".claude/settings.json"), "{}");
+    let said = home.run(&["setup", "claude-code"]);
+    assert!(
+        said.out.contains("+  \"hooks\": {")
+            && said.err.contains("claude mcp add --scope user tome -- "),
+        "{said:?}"
+    );
+    let settings: Value = serde_json::from_str(&home.read(".claude/settings.json")).expect("JSON");
+    let hooks = settings["hooks"].as_object().expect("hooks");
+    assert_eq!(hooks.len(), 8);
+    for groups in hooks.values() {
+        let command = groups[0]["hooks"][0]["command"]
+            .as_str()
+            .expect("a command");
+        assert!(command.ends_with("tome hook claude-code"), "{command}");
+    }
+    assert!(!home.path().join(".claude.json").exists());
+    home.ok(&["setup", "claude-code", "--project"]);
+    let servers: Value = serde_json::from_str(&home.read("project/.mcp.json")).expect("JSON");
+    assert_eq!(
+        servers["mcpServers"]["tome"]["args"],
+        serde_json::json!(["mcp"])
+    );
+    assert!(
+        home.read("project/.claude/settings.json")
+            .contains("SessionStart")
+    );
+    home.ok(&["setup", "codex"]);
+    assert!(
+        home.read(".codex/config.toml")
+            .contains("[mcp_servers.tome]")
+    );
+    assert!(home.read(".codex/hooks.json").contains("hook codex"));
+    home.ok(&["setup", "copilot"]);
+    assert!(
+        home.read(".copilot/hooks/tome.json")
+            .contains("hook copilot --event postToolUse")
+    );
+    home.ok(&["setup", "opencode"]);
+    assert!(
+        home.read(".config/opencode/plugins/tome.js")
+            .contains("\"hook\", \"opencode\"")
+    );
+}
+
+#[test]
+fn a_file_that_is_no_json_is_left_as_it_is() {
+    let home = Home::new();
+    home.file(".claude/settings.json", "{\n  \"a\": 1\n  \"b\": 2\n}\n");
+    let said = home.run(&["setup", "claude-code"]);
+    assert_eq!(said.code, 2);
+    assert!(
+        said.err
+            .contains("settings.json:3: a comma is missing; the file is left as it is"),
+        "{said:?}"
+    );
+    assert_eq!(home.run(&["setup", "emacs"]).code, 2);
+}
+
+#[test]
+fn the_plugin_is_whole() {
+    let home = Home::new();
+    home.ok(&["setup", "claude-code", "--plugin", "../plugin"]);
+    for file in [
+        ".claude-plugin/plugin.json",
+        "hooks/hooks.json",
+        ".mcp.json",
+    ] {
+        let text = home.read(&format!("plugin/{file}"));
+        let value: Value = serde_json::from_str(&text).expect(file);
+        assert!(value.is_object());
+    }
+    for file in ["skills/recall/SKILL.md", "skills/store/SKILL.md"] {
+        assert!(
+            home.read(&format!("plugin/{file}"))
+                .starts_with("---\nname: ")
+        );
+    }
+    assert!(
+        home.read("plugin/guides/memory-recall-guide.md")
+            .contains("Recalling")
+    );
+}
+
+/// JSON with comments, blanks and trailing commas where they may stand.
+fn json() -> impl Strategy<Value = String> {
+    let blank = prop_oneof![
+        Just(""),
+        Just(" "),
+        Just("\n  "),
+        Just(" // c\n"),
+        Just("/* c */"),
+        Just("\r\n\t")
+    ];
+    let leaf = prop_oneof![
+        Just("1".to_owned()),
+        Just("null".to_owned()),
+        Just("\"a // b\"".to_owned()),
+        Just("[]".to_owned()),
+        Just("{ }".to_owned())
+    ];
+    let object = (
+        prop::collection::vec((0..6usize, leaf, blank.clone(), blank.clone()), 0..5),
+        blank,
+        any::<bool>(),
+    );
+    object.prop_map(|(members, inner, trailing)| {
+        const NAMES: [&str; 6] = ["a", "b", "mcpServers-x", "c", "hooks-x", "d"];
+        let parts: Vec<String> = members
+            .iter()
+            .enumerate()
+            .map(|(at, (name, value, before, after))| {
+                format!("{before}\"{}{at}\":{after}{value}", NAMES[*name])
+            })
+            .collect();
+        let comma = if trailing && !parts.is_empty() {
+            ","
+        } else {
+            ""
+        };
+        format!("{{{}{comma}{inner}}}\n", parts.join(","))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn any_settings_come_back(settings in json()) {
+        let home = Home::new();
+        home.file(".gemini/settings.json", &settings);
+        home.ok(&["setup", "gemini"]);
+        let put = home.read(".gemini/settings.json");
+        prop_assert!(put.contains("\"mcpServers\"") && put.contains("hook gemini"));
+        home.ok(&["setup", "gemini"]);
+        prop_assert_eq!(home.read(".gemini/settings.json"), put);
+        home.ok(&["setup", "gemini", "--remove"]);
+        prop_assert_eq!(home.read(".gemini/settings.json"), settings);
+    }
+}
