@@ -262,4 +262,43 @@ mod tests {
             bare
         );
     }
+
+    #[test]
+    fn what_was_set_aside_is_appended_once() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let root = home.path().join("events");
+        let store = Store::open("events", &root, Some(crate::core::layout::Layout::Events));
+        let store = store.expect("a store");
+        let history = History::open(&home.path().join("history"));
+        let event = |id: &str| Event {
+            event_id: id.to_owned(),
+            session_id: String::new(),
+            timestamp: 1,
+            event_type: "user_message".to_owned(),
+            role: "user".to_owned(),
+            text: "said".to_owned(),
+            metadata: BTreeMap::new(),
+            agent: String::new(),
+        };
+        let all = Span {
+            from: 0,
+            to: 9,
+            limit: 9,
+        };
+        let count = || within(&store, all).expect("readable").0.len();
+        let held = history.lock(&[store.root().path()]).expect("free");
+        set_aside(&store, &event("A")).expect("written");
+        collect(&store, &history).expect("left to the holder");
+        assert_eq!(count(), 0);
+        drop(held);
+        // One that was appended, and not taken away, before a crash.
+        append(&store, &history, &event("B"), Identity::Fresh).expect("appended");
+        set_aside(&store, &event("B")).expect("written");
+        collect(&store, &history).expect("collected");
+        collect(&store, &history).expect("nothing to do");
+        assert_eq!(count(), 2);
+        let lines = fs::read_to_string(root.join(EVENTS)).expect("text");
+        assert_eq!(lines.lines().count(), 2);
+        assert_eq!(fs::read_dir(root.join(WAITING)).expect("there").count(), 0);
+    }
 }
