@@ -1,7 +1,7 @@
 //! Markdown as it reads: a memory's text for the preview.
 //!
 //! The result is lines, with the links that are in them and the source line of each, so that
-//! the app can scroll, follow and click. The header of a file is not text: [`fields`] shows what
+//! the app can scroll, follow and click. The header of a file is not text: [`fields()`] shows what
 //! it says.
 
 mod block;
