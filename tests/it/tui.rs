@@ -170,8 +170,19 @@ impl Tty {
 
     /// Waits for the end; answers how it ended and everything that was written.
     fn end(mut self) -> (ExitStatus, String) {
-        let status = self.child.wait().expect("it ends");
         let until = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("it ends") {
+                break status;
+            }
+            if Instant::now() > until {
+                self.child.kill().expect("it can be killed");
+                let screen = self.until("any screen", |_| true);
+                panic!("it does not end:\n{screen}");
+            }
+            std::thread::yield_now();
+            std::thread::park_timeout(Duration::from_millis(5));
+        };
         let mut seen = self.seen.0.lock().expect("not poisoned");
         while !seen.ended && Instant::now() < until {
             let wait = Duration::from_millis(200);
@@ -345,6 +356,7 @@ fn an_outside_edit_meets_ours_and_both_survive() {
         let text = fs::read_to_string(&path).expect("text");
         text.contains("One.") && text.contains("Two.")
     });
+    tty.gone("edit · ");
     tty.send("q");
     assert!(tty.end().0.success());
 }
