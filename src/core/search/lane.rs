@@ -51,7 +51,7 @@ impl<'a> Lane<'a> {
         let mut stretch = Stretch::default();
         for (at, needles) in found {
             let gap = match stretch.spots.last() {
-                Some(last) => self.after(last.at, REACH),
+                Some(last) => self.after(last.at, REACH, Some(*at)),
                 None => Vec::new(),
             };
             if let Some(end) = gap.iter().position(|spot| spot.at == *at) {
@@ -67,15 +67,15 @@ impl<'a> Lane<'a> {
             stretch.count(stretch.spots.len().saturating_sub(1), needles);
         }
         if let Some(last) = stretch.spots.last() {
-            let rest = self.after(last.at, FROM_BEFORE.len());
+            let rest = self.after(last.at, FROM_BEFORE.len(), None);
             stretch.spots.extend(rest);
             done.push(stretch);
         }
         done
     }
 
-    /// Returns the spots after `at`, at most so many.
-    fn after(&self, at: At, most: usize) -> Vec<Spot> {
+    /// Returns the spots after `at`, at most so many and none behind `last`.
+    fn after(&self, at: At, most: usize, last: Option<At>) -> Vec<Spot> {
         let mut spots = Vec::with_capacity(most);
         let first = self.blocks.partition_point(|block| *block < at.0);
         for block in &self.blocks[first..] {
@@ -91,6 +91,9 @@ impl<'a> Lane<'a> {
                     return spots;
                 }
                 spots.extend(self.seen(content, (*block, number)));
+                if last == Some((*block, number)) {
+                    return spots;
+                }
             }
         }
         spots
