@@ -1,5 +1,7 @@
 //! Text as the cells of a terminal: widths, cutting, and what must never be printed raw.
 
+use std::ops::Range;
+
 use ratatui::style::Style;
 use ratatui::text::Span;
 use unicode_segmentation::UnicodeSegmentation;
@@ -142,34 +144,64 @@ pub fn fit(text: &str, width: usize) -> String {
     out
 }
 
-/// A line in rows of at most `width` columns, each letter in the style of its byte.
+/// The rows of a line in `width` columns, in bytes: broken behind blanks, or where it must be.
+/// Blanks at the end of a row may run over it.
+pub fn wrap(line: &str, width: usize) -> Vec<Range<usize>> {
+    let width = width.max(2);
+    let mut rows = Vec::new();
+    let (mut start, mut start_column) = (0, 0);
+    // Behind the last blank: where a row may end.
+    let mut after_blank: Option<(usize, usize)> = None;
+    for cell in cells(line) {
+        let is_blank = cell.text == " " || cell.text == "\t";
+        while cell.column + cell.width > start_column + width && !is_blank && cell.at > start {
+            let (at, column) = after_blank
+                .filter(|(at, _)| *at > start)
+                .unwrap_or((cell.at, cell.column));
+            rows.push(start..at);
+            (start, start_column) = (at, column);
+            after_blank = None;
+        }
+        if is_blank {
+            after_blank = Some((cell.at + cell.text.len(), cell.column + cell.width));
+        }
+    }
+    rows.push(start..line.len());
+    rows
+}
+
+/// A line in rows of `width` columns, each letter in the style of its byte.
 pub fn styled_rows(
     line: &str,
     width: usize,
     style_at: impl Fn(usize) -> Style,
 ) -> Vec<Vec<Span<'static>>> {
-    let mut rows: Vec<Vec<Span<'static>>> = vec![Vec::new()];
-    let mut taken = 0;
-    for cell in cells(line) {
-        if taken + cell.width > width.max(TAB) {
-            rows.push(Vec::new());
-            taken = 0;
+    let mut rows: Vec<Vec<Span<'static>>> = Vec::new();
+    let mut cells = cells(line).peekable();
+    for range in wrap(line, width) {
+        let mut row: Vec<Span<'static>> = Vec::new();
+        let end = range.start + line[range.clone()].trim_end().len();
+        while let Some(cell) = cells.next_if(|cell| cell.at < range.end) {
+            if cell.at >= end {
+                continue;
+            }
+            let style = style_at(cell.at);
+            match row.last_mut() {
+                Some(span) if span.style == style => {
+                    span.content.to_mut().push_str(&cell.symbol());
+                }
+                _ => row.push(Span::styled(cell.symbol(), style)),
+            }
         }
-        taken += cell.width;
-        let style = style_at(cell.at);
-        let Some(row) = rows.last_mut() else {
-            continue;
-        };
-        match row.last_mut() {
-            Some(span) if span.style == style => span.content.to_mut().push_str(&cell.symbol()),
-            _ => row.push(Span::styled(cell.symbol(), style)),
-        }
+        rows.push(row);
     }
     rows
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -203,5 +235,34 @@ mod tests {
         }
         assert_eq!(byte_at(line, 6), 2, "the second half of a wide letter");
         assert_eq!(byte_at(line, 99), line.len());
+    }
+
+    fn pieces(line: &str, width: usize) -> Vec<&str> {
+        wrap(line, width)
+            .into_iter()
+            .map(|range| &line[range])
+            .collect()
+    }
+
+    #[test]
+    fn lines_are_broken_behind_blanks() {
+        assert_eq!(pieces("one two three", 8), ["one two ", "three"]);
+        assert_eq!(pieces("abcdefghij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(pieces("a bcdefgh", 4), ["a ", "bcde", "fgh"]);
+        assert_eq!(pieces("한글한글", 5), ["한글", "한글"]);
+        assert_eq!(pieces("", 5), [""]);
+    }
+
+    proptest! {
+        #[test]
+        fn rows_make_up_the_line_and_fit(line in "[a b한👩\\t]{0,60}", width in 5..30usize) {
+            let rows = pieces(&line, width);
+            prop_assert_eq!(rows.concat(), line.clone());
+            for range in wrap(&line, width) {
+                let start = column_of(&line, range.start);
+                let end = range.start + line[range].trim_end().len();
+                prop_assert!(column_of(&line, end) <= start + width);
+            }
+        }
     }
 }

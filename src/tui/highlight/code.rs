@@ -85,6 +85,14 @@ impl Syntaxes {
         })
     }
 
+    /// One set for all tests.
+    #[cfg(test)]
+    pub(crate) fn shared() -> Arc<Self> {
+        static SHARED: std::sync::LazyLock<Arc<Syntaxes>> =
+            std::sync::LazyLock::new(Syntaxes::load);
+        Arc::clone(&SHARED)
+    }
+
     /// The start of code in the language that a fence or an extension names.
     pub fn start(&self, name: &str) -> Option<Code> {
         let name = name.trim().to_ascii_lowercase();

@@ -80,8 +80,8 @@ impl Scan<'_> {
             let start = from + found;
             let closing = rest[start..].bytes().take_while(|b| *b == b'`').count();
             if closing == ticks {
-                self.push(at..at + start + ticks, Role::Code);
                 self.push(at..at + ticks, Role::Marker);
+                self.push(at + ticks..at + start, Role::Code);
                 self.push(at + start..at + start + ticks, Role::Marker);
                 return at + start + ticks;
             }
@@ -116,8 +116,8 @@ impl Scan<'_> {
             let Some(close) = rest.find("]]") else {
                 return at + 2;
             };
-            self.push(at..at + close + 2, Role::Link);
             self.push(at..at + 2, Role::Marker);
+            self.push(at + 2..at + close, Role::Link);
             self.push(at + close..at + close + 2, Role::Marker);
             return at + close + 2;
         }
@@ -137,20 +137,14 @@ impl Scan<'_> {
 
     fn address(&mut self, at: usize, end: usize) -> usize {
         let rest = &self.line[at..end];
-        let starts = rest.starts_with("https://") || rest.starts_with("http://");
-        let inside = self.line[..at]
-            .chars()
-            .next_back()
-            .is_some_and(char::is_alphanumeric);
-        if !starts || inside {
-            return at + 1;
+        let inside = self.line[..at].ends_with(char::is_alphanumeric);
+        match address(rest).filter(|_| !inside) {
+            Some(length) => {
+                self.push(at..at + length, Role::Link);
+                at + length
+            }
+            None => at + 1,
         }
-        let length = rest
-            .find(|c: char| c.is_whitespace() || matches!(c, ')' | '>' | '"' | '`' | ']'))
-            .unwrap_or(rest.len());
-        let length = rest[..length].trim_end_matches(['.', ',', ';', ':']).len();
-        self.push(at..at + length, Role::Link);
-        at + length
     }
 
     fn pair(&mut self, range: Range<usize>, depth: usize, alone: &mut [bool]) -> usize {
@@ -173,12 +167,23 @@ impl Scan<'_> {
             return at + mark.len();
         };
         let end = at + close + mark.len();
-        self.push(at..end, role);
         self.push(at..at + mark.len(), Role::Marker);
+        self.push(at + mark.len()..at + close, role);
         self.run(at + mark.len()..at + close, depth + 1);
         self.push(at + close..end, Role::Marker);
         end
     }
+}
+
+/// The length of the web address with which `text` starts.
+pub(crate) fn address(text: &str) -> Option<usize> {
+    if !text.starts_with("https://") && !text.starts_with("http://") {
+        return None;
+    }
+    let length = text
+        .find(|c: char| c.is_whitespace() || matches!(c, ')' | '>' | '"' | '`' | ']'))
+        .unwrap_or(text.len());
+    Some(text[..length].trim_end_matches(['.', ',', ';', ':']).len())
 }
 
 /// Where `mark` closes what `rest` opens with it.

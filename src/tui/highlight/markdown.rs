@@ -123,14 +123,6 @@ fn field(line: &str) -> Vec<Paint> {
             range: colon..colon + 1,
             role: Role::Marker,
         });
-        from = colon + 1;
-    }
-    let value = line[from..].trim_start();
-    if !value.is_empty() {
-        paints.push(Paint {
-            range: line.len() - value.len()..line.len(),
-            role: Role::String,
-        });
     }
     paints
 }

@@ -2,7 +2,7 @@
 //!
 //! The text, its undo and the screen are values of this module; time is handed in with every
 //! key, the clipboard and the file are the app's. Two flavours share everything but the meaning
-//! of keys: [`plain`] as in shells and common editors, [`vi`] with its modes.
+//! of keys: `plain` as in shells and common editors, `vi` with its modes.
 
 mod buffer;
 mod motion;
@@ -64,7 +64,7 @@ pub enum EditorOutcome {
     SaveAndLeave,
     /// Leave and forget what is not saved.
     Discard,
-    /// Something to tell.
+    /// Something to tell; after a replacement the text may be another, see [`Editor::is_modified`].
     Message(String),
 }
 

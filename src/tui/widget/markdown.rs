@@ -1,7 +1,7 @@
 //! Markdown as it reads: a memory's text for the preview.
 //!
 //! The result is lines, with the links that are in them and the source line of each, so that
-//! the app can scroll, follow and click. The header of a file is not text: [`fields`] shows what
+//! the app can scroll, follow and click. The header of a file is not text: [`fields()`] shows what
 //! it says.
 
 mod block;
@@ -21,7 +21,7 @@ use self::flow::{Piece, wrap};
 use self::table::Table;
 use crate::core::link::Form;
 use crate::tui::cells;
-use crate::tui::highlight::Syntaxes;
+use crate::tui::highlight::{Syntaxes, address};
 use crate::tui::theme::{Role, Theme};
 
 /// Text is never wider than this, however wide the pane: longer lines are hard to read.
@@ -178,7 +178,7 @@ impl Writer<'_> {
             Event::Text(text) => match &mut self.block {
                 Block::Code { text: code, .. } => code.push_str(&text),
                 Block::Html(html) => html.push_str(&text),
-                Block::Flow => self.push(&text, Style::new()),
+                Block::Flow => self.prose(&text),
             },
             Event::Code(code) => {
                 let style = self.look.theme.style(Role::Code);
@@ -326,6 +326,27 @@ impl Writer<'_> {
                 self.styles.pop();
             }
         }
+    }
+
+    /// Puts in text, with the web addresses in it as links.
+    fn prose(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some(start) = rest.find("http").filter(|_| self.link.is_none()) {
+            let (before, from) = rest.split_at(start);
+            let Some(length) = address(from) else {
+                let skipped = start + "http".len();
+                self.push(&rest[..skipped], Style::new());
+                rest = &rest[skipped..];
+                continue;
+            };
+            self.push(before, Style::new());
+            self.link(&from[..length], LinkType::Autolink);
+            self.push(&from[..length], Style::new());
+            self.link = None;
+            self.styles.pop();
+            rest = &from[length..];
+        }
+        self.push(rest, Style::new());
     }
 
     fn push(&mut self, text: &str, style: Style) {

@@ -51,14 +51,6 @@ impl Prompt {
 
 impl Editor {
     pub(super) fn ask(&mut self, question: Question) -> EditorOutcome {
-        let selected = self
-            .selection()
-            .filter(|range| range.start.row == range.end.row)
-            .map(|range| self.buffer.slice(&range));
-        let start = match question {
-            Question::Find(_) => selected.unwrap_or_default(),
-            _ => String::new(),
-        };
         self.anchor = None;
         let syntax = match &self.needle {
             Some(needle) => needle.syntax,
@@ -66,7 +58,7 @@ impl Editor {
         };
         self.prompt = Some(Prompt {
             question,
-            input: Input::new(&start),
+            input: Input::default(),
             syntax,
             origin: self.cursor,
         });

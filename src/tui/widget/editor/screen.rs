@@ -45,7 +45,7 @@ impl Screen {
     /// The rows of a line, in bytes; never none.
     pub(super) fn rows(&self, line: &str) -> Vec<Range<usize>> {
         match self.wrap {
-            Wrap::Soft if line.len() > self.width => broken(line, self.width),
+            Wrap::Soft if line.len() > self.width => cells::wrap(line, self.width),
             _ => std::iter::once(0..line.len()).collect(),
         }
     }
@@ -182,66 +182,5 @@ impl Screen {
     pub(super) fn under(&self, lines: &[String], x: usize, y: usize) -> Place {
         let row = self.down(lines, (self.top, self.row), y);
         self.place(lines, row, self.left + x)
-    }
-}
-
-/// Breaks a line after blanks, or where it must.
-fn broken(line: &str, width: usize) -> Vec<Range<usize>> {
-    let width = width.max(2);
-    let mut rows = Vec::new();
-    let (mut start, mut start_column) = (0, 0);
-    // Behind the last blank: where a row may end.
-    let mut after_blank: Option<(usize, usize)> = None;
-    for cell in cells::cells(line) {
-        let is_blank = cell.text == " " || cell.text == "\t";
-        while cell.column + cell.width > start_column + width && !is_blank && cell.at > start {
-            let (at, column) = after_blank
-                .filter(|(at, _)| *at > start)
-                .unwrap_or((cell.at, cell.column));
-            rows.push(start..at);
-            (start, start_column) = (at, column);
-            after_blank = None;
-        }
-        if is_blank {
-            after_blank = Some((cell.at + cell.text.len(), cell.column + cell.width));
-        }
-    }
-    rows.push(start..line.len());
-    rows
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn pieces(line: &str, width: usize) -> Vec<&str> {
-        broken(line, width)
-            .into_iter()
-            .map(|range| &line[range])
-            .collect()
-    }
-
-    #[test]
-    fn lines_are_broken_behind_blanks() {
-        assert_eq!(pieces("one two three", 8), ["one two ", "three"]);
-        assert_eq!(pieces("abcdefghij", 4), ["abcd", "efgh", "ij"]);
-        assert_eq!(pieces("a bcdefgh", 4), ["a ", "bcde", "fgh"]);
-        assert_eq!(pieces("한글한글", 5), ["한글", "한글"]);
-        assert_eq!(pieces("", 5), [""]);
-    }
-
-    proptest! {
-        #[test]
-        fn rows_make_up_the_line_and_fit(line in "[a b한👩\\t]{0,60}", width in 5..30usize) {
-            let rows = pieces(&line, width);
-            prop_assert_eq!(rows.concat(), line.clone());
-            for range in broken(&line, width) {
-                let start = cells::column_of(&line, range.start);
-                let end = range.start + line[range].trim_end().len();
-                prop_assert!(cells::column_of(&line, end) <= start + width);
-            }
-        }
     }
 }

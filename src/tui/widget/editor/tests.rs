@@ -312,7 +312,7 @@ fn theme(background: Background) -> Theme {
 fn picture(background: Background) -> String {
     let text = "---\nname: Auth\n---\n## Decision\nUse **JWT** with `rotate` and a line that is long.\n```rust\nfn a() {}\n```\n|done \u{1b}[31m";
     let mut some =
-        editor(Flavour::Readline, text).with_colours(Syntaxes::load(), &Language::Markdown);
+        editor(Flavour::Readline, text).with_colours(Syntaxes::shared(), &Language::Markdown);
     some.resize(34, 12);
     press(&mut some, "<s-right> <s-right>");
     let theme = theme(background);
@@ -322,33 +322,33 @@ fn picture(background: Background) -> String {
 #[test]
 fn looks_in_the_dark() {
     insta::assert_snapshot!(picture(Background::Dark), @r##"
-⟨gutter⟩  1⟨/⟩  ⟨marker⟩---⟨/⟩
-⟨gutter⟩  2⟨/⟩  ⟨syntax-constant⟩name⟨/⟩⟨marker⟩:⟨/⟩ ⟨syntax-string⟩Auth⟨/⟩
-⟨gutter⟩  3⟨/⟩  ⟨marker⟩---⟨/⟩
-⟨gutter⟩  4⟨/⟩  ⟨title+marker⟩##⟨/⟩⟨heading⟩ Decision⟨/⟩
-⟨gutter⟩  5⟨/⟩  Use ⟨title+marker⟩**⟨/⟩⟨title⟩JWT⟨/⟩⟨title+marker⟩**⟨/⟩ with ⟨marker⟩`⟨/⟩⟨code⟩rotate⟨/⟩⟨marker⟩`⟨/⟩
-⟨gutter⟩  ·⟨/⟩  and a line that is long.
-⟨gutter⟩  6⟨/⟩  ⟨marker⟩```⟨/⟩⟨muted⟩rust⟨/⟩
-⟨gutter+code-block⟩  7⟨/⟩⟨code-block⟩  ⟨/⟩⟨code-block+syntax-keyword⟩fn⟨/⟩⟨code-block⟩ ⟨/⟩⟨code-block+syntax-function⟩a⟨/⟩⟨muted+code-block⟩()⟨/⟩⟨code-block⟩ ⟨/⟩⟨muted+code-block⟩{}⟨/⟩⟨code-block⟩                    ⟨/⟩
-⟨gutter⟩  8⟨/⟩  ⟨marker⟩```⟨/⟩
-⟨accent+cursor-line⟩  9⟨/⟩⟨cursor-line⟩  ⟨/⟩⟨selection⟩do⟨/⟩⟨cursor+cursor-line⟩n⟨/⟩⟨cursor-line⟩e ␛[31m                   ⟨/⟩
-"##);
+    ⟨gutter⟩  1⟨/⟩  ⟨marker⟩---⟨/⟩
+    ⟨gutter⟩  2⟨/⟩  ⟨syntax-constant⟩name⟨/⟩⟨marker⟩:⟨/⟩ Auth
+    ⟨gutter⟩  3⟨/⟩  ⟨marker⟩---⟨/⟩
+    ⟨gutter⟩  4⟨/⟩  ⟨title+marker⟩##⟨/⟩⟨heading⟩ Decision⟨/⟩
+    ⟨gutter⟩  5⟨/⟩  Use ⟨marker⟩**⟨/⟩⟨title⟩JWT⟨/⟩⟨marker⟩**⟨/⟩ with ⟨marker⟩`⟨/⟩⟨code⟩rotate⟨/⟩⟨marker⟩`⟨/⟩
+    ⟨gutter⟩  ·⟨/⟩  and a line that is long.
+    ⟨gutter⟩  6⟨/⟩  ⟨marker⟩```⟨/⟩⟨muted⟩rust⟨/⟩
+    ⟨gutter+code-block⟩  7⟨/⟩⟨code-block⟩  ⟨/⟩⟨code-block+syntax-keyword⟩fn⟨/⟩⟨code-block⟩ ⟨/⟩⟨code-block+syntax-function⟩a⟨/⟩⟨muted+code-block⟩()⟨/⟩⟨code-block⟩ ⟨/⟩⟨muted+code-block⟩{}⟨/⟩⟨code-block⟩                    ⟨/⟩
+    ⟨gutter⟩  8⟨/⟩  ⟨marker⟩```⟨/⟩
+    ⟨accent+cursor-line⟩  9⟨/⟩⟨cursor-line⟩  ⟨/⟩⟨selection⟩do⟨/⟩⟨cursor+cursor-line⟩n⟨/⟩⟨cursor-line⟩e ␛[31m                   ⟨/⟩
+    "##);
 }
 
 #[test]
 fn looks_in_the_light() {
     insta::assert_snapshot!(picture(Background::Light), @r##"
-⟨gutter⟩  1⟨/⟩  ⟨marker⟩---⟨/⟩
-⟨gutter⟩  2⟨/⟩  ⟨syntax-constant⟩name⟨/⟩⟨marker⟩:⟨/⟩ ⟨syntax-string⟩Auth⟨/⟩
-⟨gutter⟩  3⟨/⟩  ⟨marker⟩---⟨/⟩
-⟨gutter⟩  4⟨/⟩  ⟨title+marker⟩##⟨/⟩⟨heading⟩ Decision⟨/⟩
-⟨gutter⟩  5⟨/⟩  Use ⟨title+marker⟩**⟨/⟩⟨title⟩JWT⟨/⟩⟨title+marker⟩**⟨/⟩ with ⟨marker⟩`⟨/⟩⟨code⟩rotate⟨/⟩⟨marker⟩`⟨/⟩
-⟨gutter⟩  ·⟨/⟩  and a line that is long.
-⟨gutter⟩  6⟨/⟩  ⟨marker⟩```⟨/⟩⟨muted⟩rust⟨/⟩
-⟨gutter+code-block⟩  7⟨/⟩⟨code-block⟩  ⟨/⟩⟨code-block+syntax-keyword⟩fn⟨/⟩⟨code-block⟩ ⟨/⟩⟨accent+code-block⟩a⟨/⟩⟨muted+code-block⟩()⟨/⟩⟨code-block⟩ ⟨/⟩⟨muted+code-block⟩{}⟨/⟩⟨code-block⟩                    ⟨/⟩
-⟨gutter⟩  8⟨/⟩  ⟨marker⟩```⟨/⟩
-⟨accent+cursor-line⟩  9⟨/⟩⟨cursor-line⟩  ⟨/⟩⟨selection⟩do⟨/⟩⟨cursor+cursor-line⟩n⟨/⟩⟨cursor-line⟩e ␛[31m                   ⟨/⟩
-"##);
+    ⟨gutter⟩  1⟨/⟩  ⟨marker⟩---⟨/⟩
+    ⟨gutter⟩  2⟨/⟩  ⟨syntax-constant⟩name⟨/⟩⟨marker⟩:⟨/⟩ Auth
+    ⟨gutter⟩  3⟨/⟩  ⟨marker⟩---⟨/⟩
+    ⟨gutter⟩  4⟨/⟩  ⟨title+marker⟩##⟨/⟩⟨heading⟩ Decision⟨/⟩
+    ⟨gutter⟩  5⟨/⟩  Use ⟨marker⟩**⟨/⟩⟨title⟩JWT⟨/⟩⟨marker⟩**⟨/⟩ with ⟨marker⟩`⟨/⟩⟨code⟩rotate⟨/⟩⟨marker⟩`⟨/⟩
+    ⟨gutter⟩  ·⟨/⟩  and a line that is long.
+    ⟨gutter⟩  6⟨/⟩  ⟨marker⟩```⟨/⟩⟨muted⟩rust⟨/⟩
+    ⟨gutter+code-block⟩  7⟨/⟩⟨code-block⟩  ⟨/⟩⟨code-block+syntax-keyword⟩fn⟨/⟩⟨code-block⟩ ⟨/⟩⟨accent+code-block⟩a⟨/⟩⟨muted+code-block⟩()⟨/⟩⟨code-block⟩ ⟨/⟩⟨muted+code-block⟩{}⟨/⟩⟨code-block⟩                    ⟨/⟩
+    ⟨gutter⟩  8⟨/⟩  ⟨marker⟩```⟨/⟩
+    ⟨accent+cursor-line⟩  9⟨/⟩⟨cursor-line⟩  ⟨/⟩⟨selection⟩do⟨/⟩⟨cursor+cursor-line⟩n⟨/⟩⟨cursor-line⟩e ␛[31m                   ⟨/⟩
+    "##);
 }
 
 #[test]
@@ -381,7 +381,7 @@ proptest! {
     ) {
         let flavour = if is_vi { Flavour::Vi } else { Flavour::Readline };
         let mut editor = Editor::open(text.as_bytes()).expect("text").with_flavour(flavour)
-            .with_colours(Syntaxes::load(), &Language::Markdown);
+            .with_colours(Syntaxes::shared(), &Language::Markdown);
         editor.resize(20, 6);
         let theme = Theme::default();
         for key in typed {

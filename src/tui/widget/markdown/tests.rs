@@ -9,7 +9,7 @@ use crate::tui::theme::{Background, Depth, Terminal};
 
 fn shown(text: &str, width: usize) -> Rendered {
     let theme = Theme::default();
-    let syntaxes = Syntaxes::load();
+    let syntaxes = Syntaxes::shared();
     let look = Look {
         theme: &theme,
         syntaxes: &syntaxes,
@@ -22,7 +22,7 @@ fn picture(text: &str, width: usize) -> String {
     dump::styled_lines(&shown(text, width).lines, &Theme::default())
 }
 
-const PROSE: &str = "# Auth *Refactor*\n\nUse **JWT** with `refresh` tokens,\nrotated ~~daily~~ on use. See [Testing](testing.md) and [[key-decisions|decisions]].\n\n## Points\n- access token: 15 minutes and a text that is wrapped\n  - nested\n    1. deep\n- [x] done\n- [ ] open\n\n> quoted text that is long enough to wrap\n> twice\n\n<!-- META: hidden -->\n![diagram](a.png)\n\n---\nEnd.\n";
+const PROSE: &str = "# Auth *Refactor*\n\nUse **JWT** with `refresh` tokens,\nrotated ~~daily~~ on use. See [Testing](testing.md) and [[key-decisions|decisions]].\n\n## Points\n- access token: 15 minutes and a text that is wrapped\n  - nested\n    1. deep\n- [x] done\n- [ ] open\n\n> quoted text that is long enough to wrap\n> twice\n\n<!-- META: hidden -->\n![diagram](a.png)\n\n---\nEnd: https://e.org/x.\n";
 
 #[test]
 fn prose() {
@@ -48,7 +48,7 @@ fn prose() {
 
     ⟨muted⟩──────────────────────────────────⟨/⟩
 
-    End.
+    End: ⟨link⟩https://e.org/x⟨/⟩.
     "##);
 }
 
@@ -109,6 +109,11 @@ fn links_know_their_cells() {
             ("testing.md", Form::Inline, "Testing".to_owned()),
             ("key-decisions", Form::Wiki, "decisions".to_owned()),
             ("a.png", Form::Inline, "▣ diagram".to_owned()),
+            (
+                "https://e.org/x",
+                Form::Inline,
+                "https://e.org/x".to_owned()
+            ),
         ]
     );
     let spot = &rendered.links[0];
@@ -124,7 +129,7 @@ fn the_header_is_shown_and_not_its_source() {
     memory.updated = Some("2026-02-11".to_owned());
     memory.tags = vec!["auth".to_owned()];
     memory.problem = Some("no closing ---".to_owned());
-    let syntaxes = Syntaxes::load();
+    let syntaxes = Syntaxes::shared();
     let mut out = String::new();
     for background in [Background::Dark, Background::Light] {
         let depth = Depth::True;
@@ -166,7 +171,7 @@ fn nothing_that_a_terminal_obeys_comes_through() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
-    fn any_text_fits_and_knows_its_source(
+    fn any_text_is_rendered_and_knows_its_source(
         text in "([#>|*_`~\\[\\]()<!\\- \\n1.a한👩\\t]|\\n\\n|\\[\\[|```|\\|-\\|){0,80}",
         width in 8..60usize,
     ) {
