@@ -203,21 +203,32 @@ fn allowed_logs(filters: &Filters, sources: Sources<'_>) -> Vec<bool> {
 /// Does `work` for every number below `count`, on all cores, and returns the results in
 /// order.
 fn on_all_cores<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    with_on_all_cores(count, || (), |(), number| work(number))
+}
+
+/// Does the same with something that each thread makes for itself once.
+fn with_on_all_cores<S, T: Send>(
+    count: usize,
+    make: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, usize) -> T + Sync,
+) -> Vec<T> {
     const MOST_THREADS: usize = 8;
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS));
     if cores == 1 || count < 2 {
-        return (0..count).map(work).collect();
+        let mut own = make();
+        return (0..count).map(|number| work(&mut own, number)).collect();
     }
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::with_capacity(count));
     let run = || {
+        let mut own = make();
         let mut mine = Vec::new();
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= count {
                 break;
             }
-            mine.push((number, work(number)));
+            mine.push((number, work(&mut own, number)));
         }
         done.lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -279,6 +279,7 @@ mod tests {
             text: "said".to_owned(),
             metadata: BTreeMap::new(),
             agent: String::new(),
+            more: serde_json::Map::new(),
         };
         let all = Span {
             from: 0,

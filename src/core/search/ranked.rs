@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::lane::{At, Found, Lane, blocks_of_logs};
 use super::needle::{Hay, Needles, Place};
 use super::score::{Rarity, Spot, Stretch, counted, worth};
-use super::{Sheet, Sources, on_all_cores};
+use super::{Sheet, Sources, on_all_cores, with_on_all_cores};
 use crate::core::corpus::{Block, Corpus, Part};
 use crate::core::text::Stems;
 
@@ -95,9 +95,9 @@ impl Sighted {
 
     fn look_in_logs(&mut self, corpus: &Corpus, needles: &Needles, part: Part) {
         let count = corpus.blocks(part).len();
-        let found = on_all_cores(count, |number| {
+        let found = with_on_all_cores(count, Stems::default, |stems, number| {
             let block = corpus.block(part, number)?;
-            look_in_block(&block, needles, part)
+            look_in_block(&block, needles, (part, stems))
         });
         let mut logs: HashMap<usize, Vec<(At, Found)>> = HashMap::new();
         for (number, block) in found.into_iter().enumerate() {
@@ -173,7 +173,7 @@ fn scored(
 fn look_in_block(
     block: &Block<'_>,
     needles: &Needles,
-    part: Part,
+    (part, stems): (Part, &mut Stems),
 ) -> Option<Vec<(usize, usize, Found)>> {
     let may_hold = needles.held_by(block, part);
     if may_hold == 0 || block.logs().next().is_none() {
@@ -186,7 +186,7 @@ fn look_in_block(
         part,
         may_hold,
     };
-    needles.find(hay, &mut Stems::default(), &mut places);
+    needles.find(hay, stems, &mut places);
     places.sort_unstable();
     let mut found = Vec::new();
     let mut from = 0;
