@@ -1,6 +1,6 @@
 //! `tome stats`: what the logs hold, per agent and project.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 
@@ -60,12 +60,17 @@ pub(super) fn run(args: &StatsArgs, world: &World, printer: &mut Printer) -> End
     })
 }
 
-/// How many messages each log has.
+/// How many messages each log has; what a fork copied from another log counts there alone.
 fn messages(corpus: &Corpus) -> Vec<u64> {
     let mut counts = vec![0; corpus.logs().len()];
+    let mut homes: HashMap<u64, usize> = HashMap::new();
     for part in Part::ALL {
         for content in corpus.blocks(part).filter_map(|block| block.read()) {
             for (_, message) in content.messages() {
+                let home = message.id.map(|id| *homes.entry(id).or_insert(message.log));
+                if home.is_some_and(|home| home != message.log) {
+                    continue;
+                }
                 if let Some(count) = counts.get_mut(message.log) {
                     *count += 1;
                 }

@@ -46,8 +46,11 @@ pub fn unpack(root: &Path, moment: &Moment) -> Result<Demo> {
         };
         let folder = path.parent().unwrap_or(&root);
         fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-        let text = filling.filled(file.contents_utf8().unwrap_or_default());
-        fs::write(&path, text).map_err(|e| Error::io(&path, e))?;
+        let template = file.contents_utf8().unwrap_or_default();
+        fs::write(&path, filling.filled(template)).map_err(|e| Error::io(&path, e))?;
+        let aged = fs::File::options().write(true).open(&path);
+        let aged = aged.and_then(|opened| opened.set_modified(filling.age_of(template).into()));
+        aged.map_err(|e| Error::io(&path, e))?;
     }
     Ok(demo)
 }
@@ -78,6 +81,18 @@ impl Filling<'_> {
             text = self.dated(&text, mark);
         }
         text
+    }
+
+    /// When a file was last changed: on the latest day that it speaks of.
+    fn age_of(&self, text: &str) -> jiff::Timestamp {
+        let marks = ["@DAY-", "@TIME-", "@MS-"];
+        let days = marks.iter().flat_map(|mark| text.split(mark).skip(1));
+        let days = days.filter_map(|rest| rest.split(['@', ':']).next()?.parse::<i64>().ok());
+        let hours = jiff::Span::new().hours(days.min().unwrap_or(0) * 24);
+        self.moment
+            .time
+            .checked_sub(hours)
+            .unwrap_or(self.moment.time)
     }
 
     /// `text` with each `@MARK-days[:hour:minute]@` replaced by that time.
