@@ -26,7 +26,7 @@ pub(super) struct Needle {
 }
 
 /// Everything that is looked for at once.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Needles {
     pub(super) all: Vec<Needle>,
     /// Phrases that a hit must hold as they stand.
@@ -124,6 +124,10 @@ impl Needles {
             };
             let mut from = 0;
             while let Some(start) = beginning.find_at(text.as_bytes(), from).map(|m| m.start()) {
+                if goes_on(text.as_bytes(), start) {
+                    from = start + 1;
+                    continue;
+                }
                 let word = word_at(text, start);
                 from = word.map_or(start + 1, |word| word.at + word.text.len());
                 // A word that is not all ASCII is found below.
@@ -136,7 +140,14 @@ impl Needles {
                 }
             }
         }
-        wide_words(text, &mut |word| {
+        let are_plain = (0..self.all.len())
+            .filter(is_held)
+            .all(|number| self.all[number].beginning.is_some());
+        wide_words(text, &mut |word, char| {
+            // A plain word is no form of one that keeps a character beyond ASCII.
+            if are_plain && !fold(char.encode_utf8(&mut [0; 4])).is_ascii() {
+                return;
+            }
             for number in (0..self.all.len()).filter(is_held) {
                 let is_exact = self.all[number].is(word, part, stems);
                 found.extend(is_exact.map(|is_exact| Place {
@@ -223,8 +234,14 @@ pub(super) fn literal(text: &str) -> Option<Regex> {
         .ok()
 }
 
-/// Hands on every word that has a letter or digit beyond ASCII, once.
-fn wide_words(text: &str, take: &mut dyn FnMut(&Word<'_>)) {
+/// Tells whether the letter before this place belongs to the same word, by its byte; a
+/// character beyond ASCII is left for others to judge.
+fn goes_on(bytes: &[u8], at: usize) -> bool {
+    at > 0 && bytes[at - 1].is_ascii_alphanumeric()
+}
+
+/// Hands on every word that has a letter or digit beyond ASCII, once, with the first such.
+fn wide_words(text: &str, take: &mut dyn FnMut(&Word<'_>, char)) {
     let mut from = 0;
     while let Some(at) = text::next_wide(text, from) {
         let Some(char) = text[at..].chars().next() else {
@@ -233,7 +250,7 @@ fn wide_words(text: &str, take: &mut dyn FnMut(&Word<'_>)) {
         from = at + char.len_utf8();
         if let Some(word) = word_at(text, at).filter(|_| char.is_alphanumeric()) {
             from = from.max(word.at + word.text.len());
-            take(&word);
+            take(&word, char);
         }
     }
 }

@@ -95,7 +95,9 @@ impl Sighted {
 
     fn look_in_logs(&mut self, corpus: &Corpus, needles: &Needles, part: Part) {
         let count = corpus.blocks(part).len();
-        let found = with_on_all_cores(count, Stems::default, |stems, number| {
+        // Threads that share a search wait for each other's scratch space.
+        let own = || (Stems::default(), needles.clone());
+        let found = with_on_all_cores(count, own, |(stems, needles), number| {
             let block = corpus.block(part, number)?;
             look_in_block(&block, needles, (part, stems))
         });
