@@ -1,19 +1,17 @@
 //! The logs that are meant, the corpus over them, and what is searched.
 
-use std::collections::HashSet;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::Failure;
 use super::args::{LogFilter, RoleArg};
 use super::world::World;
-use crate::core::corpus::{Busy, Corpus, Effort, Log, Progress, Tally};
+use crate::core::archive::{Archive, last_change};
+use crate::core::corpus::{Corpus, Log, Progress, Tally};
 use crate::core::discover::Reach;
-use crate::core::keep::kept;
 use crate::core::layout::Layout;
-use crate::core::log::{Agent, LogFile, Role, locate};
+use crate::core::log::{Agent, LogFile, Places, Role};
 use crate::core::search::{Shelf, Sources};
 use crate::core::store::Store;
 
@@ -25,43 +23,50 @@ pub(super) enum Logs {
 }
 
 impl World {
-    /// Every log that can be found, kept copies of swept ones included. With `--store`, those
-    /// of the named stores alone.
-    pub(super) fn log_files(&self) -> Result<Vec<LogFile>, Failure> {
-        let mut places = self.places.clone();
-        if !self.common.store.is_empty() {
-            places = Default::default();
-        }
-        let stores: Vec<Store> = if self.common.store.is_empty() {
+    /// The logs that there are. With `--store`, those of the named stores alone.
+    pub(super) fn archive(&self) -> Result<Archive, Failure> {
+        let is_named = !self.common.store.is_empty();
+        let stores: Vec<Store> = if is_named {
+            self.stores()?
+        } else {
             let found = self.discovered()?.stores.into_iter();
             found.map(|found| found.store).collect()
-        } else {
-            self.stores()?
         };
         let with_logs = stores
             .iter()
             .filter(|store| matches!(store.layout(), Layout::Session | Layout::Events));
-        places.stores = with_logs
-            .map(|store| store.root().path().to_owned())
-            .collect();
-        let mut found = locate(&places);
-        // A session of this project is found in its own place and as a store.
-        found.sort_by(|a, b| (a.agent, &a.path, &a.id).cmp(&(b.agent, &b.path, &b.id)));
-        found.dedup_by(|a, b| (a.agent, &a.path, &a.id) == (b.agent, &b.path, &b.id));
-        if self.common.store.is_empty() {
-            found.extend(kept(&self.kept, &found));
-        }
-        Ok(found)
+        let places = Places {
+            stores: with_logs
+                .map(|store| store.root().path().to_owned())
+                .collect(),
+            ..if is_named {
+                Places::default()
+            } else {
+                self.places.clone()
+            }
+        };
+        let everything = is_named || self.reach() == Reach::Everything;
+        Ok(Archive {
+            places,
+            kept: (!is_named).then(|| self.kept.clone()),
+            cache: self.cache.clone(),
+            project: if everything {
+                Vec::new()
+            } else {
+                self.places.projects.clone()
+            },
+        })
+    }
+
+    /// Every log that can be found.
+    pub(super) fn log_files(&self) -> Result<Vec<LogFile>, Failure> {
+        Ok(self.archive()?.locate())
     }
 
     /// The corpus of `logs`, brought up to date; on a terminal it tells how far it has come.
-    pub(super) fn corpus(&self, logs: &[LogFile]) -> Result<Corpus, Failure> {
-        let effort = Effort {
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
-            busy: Busy::Wait,
-        };
+    pub(super) fn corpus(&self, archive: &Archive, logs: &[LogFile]) -> Result<Corpus, Failure> {
         let meter = Meter::new();
-        let corpus = Corpus::refresh(&self.cache, logs, effort, &meter);
+        let corpus = archive.corpus(logs, &meter);
         meter.clear();
         Ok(corpus?)
     }
@@ -83,55 +88,25 @@ impl World {
         if logs == Logs::Unwanted {
             return Ok(look(None));
         }
-        let files = self.log_files()?;
-        let corpus = self.project_corpus(&files)?;
+        let archive = self.archive()?;
+        let files = archive.locate();
+        let meant = || -> Result<Corpus, Failure> {
+            let meter = Meter::new();
+            let corpus = archive.meant(&files, &meter);
+            meter.clear();
+            Ok(corpus?)
+        };
+        let corpus = meant()?;
+        for error in corpus.unread() {
+            super::print::complain(&format!("warning: {error}"));
+        }
         let answer = look(Some(&corpus));
         if !corpus.is_damaged() {
             return Ok(answer);
         }
         // Something was wrong with the cache; what is wrong is made anew.
         drop(corpus);
-        let corpus = self.project_corpus(&files)?;
-        Ok(look(Some(&corpus)))
-    }
-
-    /// The corpus of those of the logs that are meant.
-    fn project_corpus(&self, files: &[LogFile]) -> Result<Corpus, Failure> {
-        let all = self.corpus(files)?;
-        for error in all.unread() {
-            super::print::complain(&format!("warning: {error}"));
-        }
-        let meant: HashSet<(PathBuf, String)> = all
-            .logs()
-            .filter(|log| self.is_meant(log))
-            .map(|log| (log.path(), log.id().to_owned()))
-            .collect();
-        if meant.len() == all.logs().len() {
-            return Ok(all);
-        }
-        let files: Vec<LogFile> = files
-            .iter()
-            .filter(|log| meant.contains(&(log.path.clone(), log.id.clone())))
-            .cloned()
-            .collect();
-        self.corpus(&files)
-    }
-
-    /// Whether a log belongs to the current project, or everything is asked for.
-    pub(super) fn is_meant(&self, log: &Log<'_>) -> bool {
-        if self.reach() == Reach::Everything || !self.common.store.is_empty() {
-            return true;
-        }
-        let Some(root) = self.places.projects.last() else {
-            return true;
-        };
-        log.cwd()
-            .is_some_and(|cwd| Path::new(cwd).starts_with(root))
-            || self
-                .places
-                .projects
-                .iter()
-                .any(|folder| log.path().starts_with(folder))
+        Ok(look(Some(&meant()?)))
     }
 
     /// The filter with its words understood.
@@ -191,21 +166,15 @@ pub(super) struct Filter<'a> {
 }
 
 impl Filter<'_> {
-    pub(super) fn lets(&self, world: &World, log: &Log<'_>) -> bool {
+    pub(super) fn lets(&self, archive: &Archive, log: &Log<'_>) -> bool {
         let meant = match self.project {
             Some(part) => log.cwd().is_some_and(|cwd| cwd.contains(part)),
-            None => world.is_meant(log),
+            None => archive.is_meant(log),
         };
         meant
             && self.agent.is_none_or(|agent| log.agent() == Some(agent))
             && self.since.is_none_or(|since| last_change(log) >= since)
     }
-}
-
-/// When something was last said in a log, or else when its file was last changed.
-pub(super) fn last_change(log: &Log<'_>) -> i64 {
-    let said = log.span().map(|(_, last)| last);
-    said.or(log.stamp().1).unwrap_or(0)
 }
 
 impl From<RoleArg> for Role {

@@ -3,24 +3,24 @@
 use serde_json::{Value, json};
 
 use super::args::LogsArgs;
-use super::gather::last_change;
 use super::print::{Cell, Printer, Role as Paint, age};
 use super::world::World;
 use super::{Ended, Outcome};
+use crate::core::archive::{last_change, title};
 use crate::core::corpus::{Corpus, Log, Part};
 use crate::core::layout::size;
-use crate::core::log::{Role, clean};
-use crate::core::memory::one_line;
+use crate::core::log::Role;
 
 pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> Ended {
-    let files = world.log_files()?;
-    let corpus = world.corpus(&files)?;
+    let archive = world.archive()?;
+    let files = archive.locate();
+    let corpus = world.corpus(&archive, &files)?;
     let filter = world.understood(&args.filter)?;
     let speaks = args.role.map(|role| speakers(&corpus, role.into()));
     let mut logs: Vec<(usize, Log<'_>)> = corpus
         .logs()
         .enumerate()
-        .filter(|(_, log)| filter.lets(world, log))
+        .filter(|(_, log)| filter.lets(&archive, log))
         .filter(|(number, _)| speaks.as_ref().is_none_or(|speaks| speaks[*number]))
         .filter(|(number, _)| args.subagents || files[*number].parent.is_none())
         .collect();
@@ -69,10 +69,7 @@ fn speakers(corpus: &Corpus, role: Role) -> Vec<bool> {
 
 fn row(log: &Log<'_>, world: &World) -> Vec<Cell> {
     const LONGEST: usize = 72;
-    let head = log.facts().map(|(head, _)| head).unwrap_or_default();
-    let title = log.title().map(str::to_owned);
-    let title = title.or(head.first_prompt).unwrap_or_default();
-    let title = one_line(&clean(&title));
+    let title = title(log);
     let mut short: String = title.chars().take(LONGEST).collect();
     if short.len() < title.len() {
         short.push('…');

@@ -34,14 +34,7 @@ pub(super) fn run(args: &ResumeArgs, world: &World, printer: &mut Printer) -> En
             Outcome::Nothing
         });
     }
-    let words: Vec<String> = std::iter::once(resume.program)
-        .chain(resume.args.iter().map(String::as_str))
-        .map(quoted)
-        .collect();
-    let mut line = words.join(" ");
-    if let Some(cwd) = &resume.cwd {
-        line = format!("cd {} && {line}", quoted(&cwd.to_string_lossy()));
-    }
+    let line = resume.command_line();
     if printer.is_json() {
         printer.object(json!({
             "program": resume.program,
@@ -53,27 +46,4 @@ pub(super) fn run(args: &ResumeArgs, world: &World, printer: &mut Printer) -> En
         printer.line(&line)?;
     }
     Ok(Outcome::Done)
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_see_more_than_a_word() {
-        assert_eq!(quoted("/home/kim/shop"), "/home/kim/shop");
-        assert_eq!(quoted("a b"), "'a b'");
-        assert_eq!(quoted("it's; rm"), "'it'\\''s; rm'");
-        assert_eq!(quoted(""), "''");
-    }
 }

@@ -22,13 +22,14 @@ struct Count {
 }
 
 pub(super) fn run(args: &StatsArgs, world: &World, printer: &mut Printer) -> Ended {
-    let files = world.log_files()?;
-    let corpus = world.corpus(&files)?;
+    let archive = world.archive()?;
+    let files = archive.locate();
+    let corpus = world.corpus(&archive, &files)?;
     let filter = world.understood(&args.filter)?;
     let messages = messages(&corpus);
     let mut counts: BTreeMap<(&str, String), Count> = BTreeMap::new();
     for (number, log) in corpus.logs().enumerate() {
-        if !filter.lets(world, &log) {
+        if !filter.lets(&archive, &log) {
             continue;
         }
         let project = log.cwd().map(|cwd| world.short_path(cwd.as_ref()));

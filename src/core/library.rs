@@ -107,6 +107,10 @@ pub struct Listed {
     pub title: String,
     /// When it was last spoken in, in milliseconds since 1970; 0 when unknown.
     pub time: i64,
+    /// How many prompts a person wrote.
+    pub turns: u64,
+    /// The working directory.
+    pub cwd: Option<PathBuf>,
 }
 
 impl Library {

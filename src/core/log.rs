@@ -257,6 +257,31 @@ pub struct Resume {
     pub cwd: Option<PathBuf>,
 }
 
+impl Resume {
+    /// The command as a shell takes it, the way to its directory included.
+    pub fn command_line(&self) -> String {
+        let words: Vec<String> = std::iter::once(self.program)
+            .chain(self.args.iter().map(String::as_str))
+            .map(quoted)
+            .collect();
+        let line = words.join(" ");
+        match &self.cwd {
+            Some(cwd) => format!("cd {} && {line}", quoted(&cwd.to_string_lossy())),
+            None => line,
+        }
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
 /// An agent's row: all that the rest of the program asks of it.
 struct Format {
     agent: Agent,
@@ -403,6 +428,14 @@ mod tests {
             head.reach(time);
         }
         assert_eq!((head.first, head.last), (Some(2), Some(9)));
+    }
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_see_more_than_a_word() {
+        assert_eq!(quoted("/home/kim/shop"), "/home/kim/shop");
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("it's; rm"), "'it'\\''s; rm'");
+        assert_eq!(quoted(""), "''");
     }
 
     #[test]
