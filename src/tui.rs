@@ -28,8 +28,11 @@ mod worker;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
+
+use jiff::tz::TimeZone;
 
 use app::App;
 use effect::Effect;
@@ -38,14 +41,20 @@ use keymap::Keymap;
 use reader::Reader;
 use terminal::Screen;
 use theme::Theme;
-use worker::{Running, Worker};
+use worker::Worker;
+use worker::archivist::{self, Archivist};
+use worker::desk::Desk;
+use worker::finder::{self, Finder};
+use worker::scribe::Scribe;
 
+use crate::core::archive::Archive;
 use crate::core::change::{Author, Moment};
 use crate::core::config::{Settings, Warning};
 use crate::core::discover::{Reach, Surroundings};
 use crate::core::history::History;
 use crate::core::layout::Layout;
 use crate::core::library::Library;
+use crate::core::log::LogFile;
 use crate::core::unsaved::{Drawer, Loan};
 use crate::core::watch::Watch;
 
@@ -60,6 +69,8 @@ const TOAST: Duration = Duration::from_secs(6);
 pub struct Setup {
     /// Where the stores come from.
     pub source: Source,
+    /// Where the logs are.
+    pub archive: Archive,
     /// The history that changes go to.
     pub history: History,
     /// The directory for unsaved texts.
@@ -68,6 +79,8 @@ pub struct Setup {
     pub author: Author,
     /// The time.
     pub clock: Clock,
+    /// The time zone that the person is in.
+    pub zone: TimeZone,
     /// How things look.
     pub theme: Theme,
     /// The user's keymap file and what it says.
@@ -111,8 +124,9 @@ pub struct Named {
 
 pub use terminal::background;
 
-/// Runs the terminal UI until the person leaves it. Only the terminal itself can fail.
-pub fn run(setup: Setup) -> io::Result<()> {
+/// Runs the terminal UI until the person leaves it; answers what was picked. Only the terminal
+/// itself can fail.
+pub fn run(setup: Setup) -> io::Result<Vec<String>> {
     let (events, inbox) = mpsc::channel();
     let changed = events.clone();
     let watch = Watch::start(move |paths| drop(changed.send(Event::Changed(paths))));
@@ -121,6 +135,23 @@ pub fn run(setup: Setup) -> io::Result<()> {
     if let Some((path, text)) = &setup.keymap {
         warnings.extend(keymap.read(&path.display().to_string(), text));
     }
+    let newest = Arc::new(AtomicU64::new(0));
+    let leaving = Arc::new(AtomicBool::new(false));
+    let time = (setup.clock, setup.zone.clone());
+    let finder = Finder::new(events.clone(), time, Arc::clone(&newest));
+    let finder = Desk::open("finder", finder)?;
+    let scribe = Scribe {
+        events: events.clone(),
+    };
+    let spoken = events.clone();
+    let archivist = Archivist {
+        archive: setup.archive,
+        watch: Watch::start(move |_| drop(spoken.send(Event::Spoken))).ok(),
+        finder: finder.slot(),
+        events: events.clone(),
+        leaving: Arc::clone(&leaving),
+    };
+    let archivist = Desk::open("archivist", archivist)?;
     let worker = Worker {
         source: setup.source,
         history: setup.history,
@@ -130,38 +161,88 @@ pub fn run(setup: Setup) -> io::Result<()> {
         library: Arc::new(Library::default()),
         watch: watch.ok(),
         events: events.clone(),
+        archivist: archivist.slot(),
+        finder: finder.slot(),
+    };
+    let desks = Desks {
+        worker: Desk::open("worker", worker)?,
+        archivist,
+        finder,
+        scribe: Desk::open("scribe", scribe)?,
+        newest,
+        leaving,
     };
     let screen = Screen::open()?;
     terminal::listen(events.clone())?;
     let mut running = Loop {
-        app: App::new(setup.theme, keymap, setup.title),
+        app: App::new(setup.theme, keymap, setup.title, setup.zone),
         screen,
         reader: Reader::start(events)?,
-        worker: worker.start()?,
+        desks,
         clock: setup.clock,
         loans: setup.unsaved,
         editor: setup.editor,
         toast: None,
+        picked: Vec::new(),
         panics: setup.panics,
     };
     running.app.warn(&warnings);
     let ended = running.run(&inbox);
     // The screen goes back before the last texts are kept: nobody waits in front of it.
     drop(running.screen);
-    running.worker.finish();
-    ended
+    running.desks.finish();
+    ended.map(|()| running.picked)
+}
+
+/// The desks, and what the loop says to them besides jobs.
+struct Desks {
+    worker: Desk<Effect>,
+    archivist: Desk<archivist::Job>,
+    finder: Desk<finder::Job>,
+    scribe: Desk<LogFile>,
+    /// The newest request to the finder.
+    newest: Arc<AtomicU64>,
+    /// Whether the program is about to end.
+    leaving: Arc<AtomicBool>,
+}
+
+impl Desks {
+    /// Hands an effect to whoever does it.
+    fn hand(&self, effect: Effect) {
+        match effect {
+            Effect::Find { generation, text } => {
+                self.newest.store(generation, Ordering::Relaxed);
+                self.finder.hand(finder::Job::Find { generation, text });
+            }
+            Effect::Open(file) => self.scribe.hand(file),
+            Effect::Relook => self.archivist.hand(archivist::Job::Again),
+            job => self.worker.hand(job),
+        }
+    }
+
+    /// Waits for what must be done, and gives up the rest.
+    fn finish(self) {
+        self.leaving.store(true, Ordering::Relaxed);
+        self.newest.store(u64::MAX, Ordering::Relaxed);
+        self.worker.finish();
+        self.archivist.finish();
+        self.finder.finish();
+        self.scribe.finish();
+    }
 }
 
 struct Loop {
     app: App,
     screen: Screen,
     reader: Reader,
-    worker: Running,
+    desks: Desks,
     clock: Clock,
     loans: PathBuf,
     editor: Option<String>,
     /// The toast that is up, and until when.
     toast: Option<(u64, Instant)>,
+    /// What was picked.
+    picked: Vec<String>,
     panics: bool,
 }
 
@@ -178,7 +259,7 @@ impl Loop {
         self.app.resize(self.screen.size()?);
         self.screen.draw(&self.app)?;
         assert!(!self.panics, "a panic was asked for");
-        self.worker.hand(Effect::Load);
+        self.desks.hand(Effect::Load);
         loop {
             self.reader.turn();
             let Some(first) = self.next(inbox) else {
@@ -225,6 +306,10 @@ impl Loop {
     fn perform(&mut self, effect: Effect) -> io::Result<Next> {
         match effect {
             Effect::Quit => return Ok(Next::End),
+            Effect::Pick(lines) => {
+                self.picked = lines;
+                return Ok(Next::End);
+            }
             Effect::Copy(text) => terminal::copy(&text)?,
             Effect::Suspend => {
                 self.screen.leave()?;
@@ -234,10 +319,10 @@ impl Loop {
             Effect::Lend(subject) => {
                 let result = self.lend(&subject.path, &subject.text)?;
                 for effect in self.app.update(Event::Lent { subject, result }) {
-                    self.worker.hand(effect);
+                    self.desks.hand(effect);
                 }
             }
-            job => self.worker.hand(job),
+            job => self.desks.hand(job),
         }
         Ok(Next::Go)
     }

@@ -25,7 +25,10 @@ pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> Ende
     let stores = world.stores()?;
     let (total, hits) = world.search(&stores, Logs::Wanted, |sources| {
         let found = find(sources, ask, None, &());
-        let hits = found.matches.iter().filter_map(|found| hit(sources, found));
+        let hits = found
+            .matches
+            .iter()
+            .filter_map(|found| hit(sources, &query, found));
         (found.total, hits.collect::<Vec<Hit>>())
     })?;
     if printer.is_json() {

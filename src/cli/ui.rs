@@ -44,6 +44,8 @@ pub(super) fn run(path: Option<&Path>, world: &World) -> Ended {
             ..world.author()
         },
         clock: now,
+        zone: world.now.time_zone().clone(),
+        archive: world.archive()?,
         theme,
         keymap,
         editor: ["VISUAL", "EDITOR"].into_iter().find_map(|name| {

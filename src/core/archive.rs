@@ -1,6 +1,6 @@
 //! The archive: which logs are meant where somebody stands, and the corpus over them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::Result;
@@ -95,7 +95,6 @@ pub fn title(log: &Log<'_>) -> String {
 
 /// The logs of a corpus as a list shows them, each with its project.
 pub fn listed(corpus: &Corpus, files: &[LogFile]) -> Vec<(String, Listed)> {
-    use std::collections::HashMap;
     let by_place: HashMap<(&Path, &str), &LogFile> = files
         .iter()
         .map(|file| ((file.path.as_path(), file.id.as_str()), file))
@@ -113,7 +112,7 @@ pub fn listed(corpus: &Corpus, files: &[LogFile]) -> Vec<(String, Listed)> {
                 },
                 time: last_change(&log),
                 turns: log.turns(),
-                cwd: log.cwd().map(PathBuf::from),
+                parent: None,
             };
             let project = log.cwd().unwrap_or_default().to_owned();
             Some((project, listed))

@@ -3,7 +3,7 @@
 //! Immutable: what changed on the disk gives a new library, which shares with the old one
 //! everything that did not change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -109,8 +109,8 @@ pub struct Listed {
     pub time: i64,
     /// How many prompts a person wrote.
     pub turns: u64,
-    /// The working directory.
-    pub cwd: Option<PathBuf>,
+    /// Where in its bundle the log is that started this one as a subagent.
+    pub parent: Option<usize>,
 }
 
 impl Library {
@@ -133,8 +133,9 @@ impl Library {
         }
     }
 
-    /// The library with these logs, grouped by agent and by the project that each is given with.
-    pub fn with_logs(&self, logs: impl IntoIterator<Item = (String, Listed)>) -> Self {
+    /// Logs, each given with its project, grouped by agent and project. The logs of subagents
+    /// come behind the one that started them.
+    pub fn bundled(logs: impl IntoIterator<Item = (String, Listed)>) -> Vec<Bundle> {
         let mut groups: BTreeMap<(Agent, String), Vec<Listed>> = BTreeMap::new();
         for (project, log) in logs {
             groups
@@ -144,17 +145,10 @@ impl Library {
         }
         let mut bundles: Vec<Bundle> = groups
             .into_iter()
-            .map(|((agent, project), mut logs)| {
-                logs.sort_by(|a, b| {
-                    b.time
-                        .cmp(&a.time)
-                        .then_with(|| a.file.path.cmp(&b.file.path))
-                });
-                Bundle {
-                    agent,
-                    project,
-                    logs,
-                }
+            .map(|((agent, project), logs)| Bundle {
+                agent,
+                project,
+                logs: in_families(logs),
             })
             .collect();
         let newest = |bundle: &Bundle| bundle.logs.first().map_or(0, |log| log.time);
@@ -164,10 +158,21 @@ impl Library {
                 .then_with(|| newest(b).cmp(&newest(a)))
                 .then_with(|| a.project.cmp(&b.project))
         });
+        bundles
+    }
+
+    /// The library with these logs.
+    pub fn with_logs(&self, logs: Arc<Vec<Bundle>>) -> Self {
         Self {
-            logs: Arc::new(bundles),
+            logs,
             ..self.clone()
         }
+    }
+
+    /// The log at this file with this id.
+    pub fn log(&self, path: &Path, id: &str) -> Option<&Listed> {
+        let mut logs = self.logs.iter().flat_map(|bundle| &bundle.logs);
+        logs.find(|log| log.file.path == path && log.file.id == id)
     }
 
     /// The library after something happened at `paths`: only their stores are looked at again,
@@ -210,9 +215,10 @@ impl Library {
             .sum()
     }
 
-    /// How many logs there are.
+    /// How many conversations there are, those of subagents not counted.
     pub fn sessions(&self) -> usize {
-        self.logs.iter().map(|bundle| bundle.logs.len()).sum()
+        let logs = self.logs.iter().flat_map(|bundle| &bundle.logs);
+        logs.filter(|log| log.parent.is_none()).count()
     }
 
     /// The directories to watch, and whether what is below them matters too.
@@ -232,6 +238,45 @@ impl Library {
             }
         }
         all
+    }
+}
+
+/// The logs, newest first, each followed by those that it started.
+fn in_families(mut logs: Vec<Listed>) -> Vec<Listed> {
+    logs.sort_by(|a, b| {
+        b.time
+            .cmp(&a.time)
+            .then_with(|| a.file.path.cmp(&b.file.path))
+    });
+    let ids: HashSet<String> = logs.iter().map(|log| log.file.id.clone()).collect();
+    let mut started: HashMap<String, Vec<Listed>> = HashMap::new();
+    let mut heads = Vec::new();
+    for log in logs {
+        match log.file.parent.clone().filter(|id| ids.contains(id)) {
+            Some(parent) if parent != log.file.id => started.entry(parent).or_default().push(log),
+            _ => heads.push(log),
+        }
+    }
+    let mut sorted = Vec::new();
+    for head in heads {
+        family(head, None, &mut started, &mut sorted);
+    }
+    // Whoever claims to have started each other still is shown.
+    sorted.extend(started.into_values().flatten());
+    sorted
+}
+
+fn family(
+    head: Listed,
+    parent: Option<usize>,
+    started: &mut HashMap<String, Vec<Listed>>,
+    sorted: &mut Vec<Listed>,
+) {
+    let children = started.remove(&head.file.id).unwrap_or_default();
+    sorted.push(Listed { parent, ..head });
+    let at = sorted.len() - 1;
+    for child in children {
+        family(child, Some(at), started, sorted);
     }
 }
 
@@ -355,6 +400,55 @@ mod tests {
         assert_eq!(after.shelves[0].index, Some(Budget { lines: 1, bytes: 9 }));
         let same = after.refresh(&[PathBuf::from("/elsewhere/x.md")]);
         assert!(Arc::ptr_eq(&same.shelves[0], &after.shelves[0]));
+    }
+
+    #[test]
+    fn subagents_come_behind_who_started_them() {
+        let log = |id: &str, parent: Option<&str>, time: i64| {
+            let file = LogFile {
+                agent: Agent::ClaudeCode,
+                path: PathBuf::from(id),
+                id: id.to_owned(),
+                parent: parent.map(str::to_owned),
+                title: None,
+                size: 1,
+                modified: None,
+            };
+            let listed = Listed {
+                file,
+                title: id.to_owned(),
+                time,
+                turns: 1,
+                parent: None,
+            };
+            ("/shop".to_owned(), listed)
+        };
+        let bundles = Library::bundled([
+            log("old", None, 1),
+            log("sub-of-old", Some("old"), 9),
+            log("new", None, 5),
+            log("sub-of-gone", Some("gone"), 3),
+            log("sub-of-sub", Some("sub-of-old"), 2),
+            log("a", Some("b"), 1),
+            log("b", Some("a"), 1),
+        ]);
+        let told: Vec<(&str, Option<usize>)> = bundles[0]
+            .logs
+            .iter()
+            .map(|log| (log.title.as_str(), log.parent))
+            .take(5)
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("new", None),
+                ("sub-of-gone", None),
+                ("old", None),
+                ("sub-of-old", Some(2)),
+                ("sub-of-sub", Some(3)),
+            ]
+        );
+        assert_eq!(bundles[0].logs.len(), 7, "nobody is lost");
     }
 
     #[test]

@@ -15,20 +15,24 @@ mod needle;
 mod pages;
 mod ranked;
 pub mod recall;
+mod recent;
 mod score;
 mod shelf;
 mod snippet;
 
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::core::archive::last_change;
 use crate::core::citation::{Citation, Part as CitedPart};
 use crate::core::corpus::{Corpus, Log, Message};
 use crate::core::layout::session::MESSAGES;
-use crate::core::log::{Agent, Role};
+use crate::core::log::{Agent, Role, clean, mask};
 use crate::core::query::{Filters, Place};
 
+pub use recent::recent;
 pub use shelf::{Sheet, Shelf};
 
 /// Where something was found.
@@ -51,6 +55,8 @@ pub struct Hit {
     pub path: String,
     /// The line, from 1.
     pub line: u64,
+    /// What the memory is called.
+    pub title: String,
     /// The text around the match, one line of at most 300 characters.
     pub text: String,
     /// What to hand to `tome read` or `tome log`.
@@ -67,6 +73,8 @@ pub struct Hit {
     pub session: Option<String>,
     /// When it was said, in milliseconds since 1970 UTC.
     pub time: Option<i64>,
+    /// The log's file and its id there.
+    pub log: Option<(PathBuf, String)>,
 }
 
 impl Source {
@@ -96,6 +104,7 @@ impl Sources<'_> {
             store: sheet.store.clone(),
             path: sheet.memory.path.clone(),
             line: line as u64,
+            title: sheet.memory.title.clone(),
             text,
             citation: Citation {
                 store: self.shelf.prefix(&sheet.store),
@@ -108,15 +117,29 @@ impl Sources<'_> {
             agent: None,
             session: None,
             time: (sheet.memory.modified > 0).then_some(sheet.memory.modified),
+            log: None,
         }
     }
 
-    /// Returns the hit that a message is.
+    /// Returns the hit that a message is; nothing in its text acts on a terminal or is a secret.
     fn message(&self, log: Log<'_>, message: &Message<'_>, (text, score): (String, f32)) -> Hit {
+        let line = usize::try_from(message.line).unwrap_or(usize::MAX).max(1);
+        let mut hit = self.log(log, (mask(&clean(&text)), score));
+        hit.line = message.line;
+        hit.citation.part = CitedPart::Lines(line..=line);
+        hit.role = Some(message.role);
+        hit.time = message.time;
+        if let Some(session) = message.session {
+            hit.session = Some(session.to_owned());
+        }
+        hit
+    }
+
+    /// Returns the hit that a conversation is, of which `text` tells something.
+    fn log(&self, log: Log<'_>, (text, score): (String, f32)) -> Hit {
         let file = log.path();
         let agent = log.agent();
-        let line = usize::try_from(message.line).unwrap_or(usize::MAX).max(1);
-        let part = CitedPart::Lines(line..=line);
+        let part = CitedPart::Whole;
         let home = file.parent().and_then(|root| self.shelf.named(root));
         let (store, path, citation) = match home {
             Some(store) => {
@@ -139,20 +162,21 @@ impl Sources<'_> {
                 (name.to_owned(), file.display().to_string(), citation)
             }
         };
-        let session = message.session.unwrap_or_else(|| log.id());
         Hit {
             source: Source::Messages,
             store,
             path,
-            line: message.line,
+            line: 1,
+            title: String::new(),
             text,
             citation,
             score,
             category: None,
-            role: Some(message.role),
+            role: None,
             agent,
-            session: Some(session.to_owned()),
-            time: message.time,
+            session: Some(log.id().to_owned()),
+            time: Some(last_change(&log)).filter(|time| *time > 0),
+            log: Some((file, log.id().to_owned())),
         }
     }
 }

@@ -10,6 +10,7 @@ mod view;
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use ratatui::crossterm::event::{Event as Input, KeyEvent, KeyEventKind};
 use ratatui::layout::{Rect, Size};
 
@@ -25,7 +26,7 @@ use super::pane::browse::Browse;
 use super::pane::{Answer, Pane, Scene, Step, Toast};
 use super::theme::Theme;
 use crate::core::config::Warning;
-use crate::core::library::Library;
+use crate::core::library::{Bundle, Library};
 
 /// Everything that is shown.
 #[derive(Debug)]
@@ -41,6 +42,11 @@ pub(crate) struct App {
     wanted: Wanted,
     /// Where the person stands.
     title: String,
+    zone: TimeZone,
+    /// The logs, which come and change at times of their own.
+    logs: Arc<Vec<Bundle>>,
+    /// How much of the logs has been read, in percent, while they are.
+    reading: Option<u64>,
     now: i64,
     toast: Option<(u64, Toast)>,
     /// How many toasts there were.
@@ -57,7 +63,7 @@ const START: Wanted = Wanted {
 
 impl App {
     /// An app that has read nothing yet.
-    pub(crate) fn new(theme: Theme, keymap: Keymap, title: String) -> Self {
+    pub(crate) fn new(theme: Theme, keymap: Keymap, title: String, zone: TimeZone) -> Self {
         Self {
             theme,
             keymap,
@@ -67,6 +73,9 @@ impl App {
             areas: Areas::default(),
             wanted: START,
             title,
+            zone,
+            logs: Arc::default(),
+            reading: None,
             now: 0,
             toast: None,
             toasts: 0,
@@ -142,6 +151,8 @@ impl App {
             theme: &self.theme,
             keymap: &self.keymap,
             syntaxes: &self.syntaxes,
+            zone: &self.zone,
+            reading: self.reading,
             now: self.now,
         }
     }
@@ -165,15 +176,26 @@ impl App {
             Event::Resumed => {}
             Event::Terminated => effects.push(Effect::Quit),
             Event::Changed(paths) => effects.push(Effect::Refresh(paths)),
-            event => {
-                if let Event::Indexed(library) = &event {
-                    self.library = Arc::clone(library);
-                }
-                self.hear(event, &mut effects);
+            Event::Spoken => effects.push(Effect::Relook),
+            Event::Reading(tally) => {
+                self.reading = tally.map(|tally| tally.bytes_done * 100 / tally.bytes.max(1));
             }
+            Event::Indexed(library) => self.shelve(&library, &mut effects),
+            Event::Logged(logs) => {
+                self.logs = logs;
+                let library = Arc::clone(&self.library);
+                self.shelve(&library, &mut effects);
+            }
+            event => self.hear(event, &mut effects),
         }
         self.arrange();
         effects
+    }
+
+    /// Puts stores and logs, which come apart, together.
+    fn shelve(&mut self, library: &Library, effects: &mut Vec<Effect>) {
+        self.library = Arc::new(library.with_logs(Arc::clone(&self.logs)));
+        self.hear(Event::Indexed(Arc::clone(&self.library)), effects);
     }
 
     /// Tells every pane, and then sees to what no pane does.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::core::change::{Change, Wish};
+use crate::core::log::LogFile;
 use crate::core::unsaved::Unsaved;
 
 /// Something to be done outside of the app.
@@ -14,6 +15,12 @@ pub(crate) enum Effect {
     Refresh(Vec<PathBuf>),
     /// Read a text; a newer reading makes an older one pointless.
     Read { generation: u64, target: Target },
+    /// Find something; a newer request makes an older one pointless.
+    Find { generation: u64, text: String },
+    /// Read a conversation.
+    Open(LogFile),
+    /// Look at the logs again.
+    Relook,
     /// Read a text that is not for the preview.
     Fetch(Target),
     /// Plan a change.
@@ -44,6 +51,8 @@ pub(crate) enum Effect {
     Lend(Unsaved),
     /// Stop, as Ctrl-Z does elsewhere.
     Suspend,
+    /// End, having picked these lines.
+    Pick(Vec<String>),
     /// End.
     Quit,
 }

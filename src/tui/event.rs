@@ -7,10 +7,13 @@ use ratatui::crossterm::event::Event as Input;
 
 use super::effect::{Request, Target};
 use super::pane::browse::tree::Key;
+use super::worker::finder::Findings;
 use crate::core::Error;
 use crate::core::change::{Change, Edit};
+use crate::core::corpus::Tally;
 use crate::core::history::Record;
-use crate::core::library::Library;
+use crate::core::library::{Bundle, Library};
+use crate::core::log::{LogFile, Transcript};
 use crate::core::store::Document;
 use crate::core::unsaved::Unsaved;
 
@@ -25,9 +28,25 @@ pub(crate) enum Event {
     Indexed(Arc<Library>),
     /// Files changed outside.
     Changed(Vec<PathBuf>),
+    /// How far the reading of the logs has come; `None` when it is over.
+    Reading(Option<Tally>),
+    /// The logs are here; or again, because something was said.
+    Logged(Arc<Vec<Bundle>>),
+    /// Logs have changed, or what is cached of them is damaged.
+    Spoken,
+    /// What can be found is another than before.
+    Findable,
+    /// Something was found; perhaps more is still looked for.
+    Found { generation: u64, found: Findings },
+    /// A conversation that was asked for is here.
+    Opened {
+        file: LogFile,
+        result: Result<Arc<Transcript>, Error>,
+    },
     /// A text that was asked for is here.
     Read {
         generation: u64,
+        target: Target,
         result: Result<Document, Error>,
     },
     /// A text that was fetched for a purpose of its own.
@@ -64,8 +83,10 @@ pub(crate) enum Event {
     Resolved(Unsaved),
     /// The editor was left with a text that is not saved.
     Parked(Unsaved),
-    /// Something wants to be shown in the tree.
-    Shown(Key),
+    /// Something wants to be shown in the tree, from this line of its file on.
+    Shown { key: Key, line: Option<usize> },
+    /// Memories were marked elsewhere.
+    Marked(Vec<Key>),
     /// Texts that a process left behind which died.
     LeftBehind(Vec<Unsaved>),
     /// Something went wrong that no other event tells.

@@ -6,10 +6,14 @@
 
 pub(crate) mod browse;
 pub(crate) mod editor;
+pub(crate) mod find;
 pub(crate) mod history;
+pub(crate) mod log;
+pub(crate) mod preview;
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
@@ -31,6 +35,9 @@ pub(crate) struct Scene<'a> {
     pub(crate) theme: &'a Theme,
     pub(crate) keymap: &'a Keymap,
     pub(crate) syntaxes: &'a Arc<Syntaxes>,
+    pub(crate) zone: &'a TimeZone,
+    /// How much of the logs has been read, in percent, while they are.
+    pub(crate) reading: Option<u64>,
     /// The time in milliseconds since 1970.
     pub(crate) now: i64,
 }

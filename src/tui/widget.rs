@@ -2,8 +2,10 @@
 //! drawing changes nothing.
 
 pub mod age;
+pub mod conversation;
 pub mod diff;
 pub mod editor;
+pub mod emphasis;
 pub mod input;
 pub mod list;
 pub mod markdown;

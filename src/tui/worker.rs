@@ -1,16 +1,20 @@
-//! The thread that does what takes time: reading, planning, writing, watching.
+//! The threads that do what takes time, each at a desk of its own.
 //!
-//! It owns the library, the history and the drawer of unsaved texts; the app gets values. What
-//! panics here is told and does not end the program.
+//! The worker reads, plans, writes and watches: it owns the library, the history and the drawer of
+//! unsaved texts. The archivist keeps the logs up to date, the finder finds, the scribe reads
+//! conversations. The app gets values. What panics at a desk is told and does not end the program.
 
+pub(crate) mod archivist;
+pub(crate) mod desk;
+pub(crate) mod finder;
 mod plan;
+pub(crate) mod scribe;
 
-use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread::JoinHandle;
+use std::sync::mpsc::Sender;
+
+use desk::Clerk;
 
 use super::effect::{Effect, Request, Target};
 use super::event::{Event, Fresh};
@@ -18,6 +22,7 @@ use super::{Clock, Source};
 use crate::core::change::{Author, Change, commit};
 use crate::core::discover::{Discovered, Found, Problem, discover};
 use crate::core::history::{History, Record};
+use crate::core::layout::Layout;
 use crate::core::library::Library;
 use crate::core::memory::Revision;
 use crate::core::store::{Document, Store};
@@ -35,75 +40,43 @@ pub(crate) struct Worker {
     pub(crate) library: Arc<Library>,
     pub(crate) watch: Option<Watch>,
     pub(crate) events: Sender<Event>,
+    pub(crate) archivist: Sender<archivist::Job>,
+    pub(crate) finder: Sender<finder::Job>,
 }
 
-/// The thread and the way to it.
-pub(crate) struct Running {
-    jobs: Sender<Effect>,
-    thread: JoinHandle<()>,
-}
+impl Clerk for Worker {
+    type Job = Effect;
 
-impl Running {
-    /// Hands a job over.
-    pub(crate) fn hand(&self, job: Effect) {
-        // A worker that is gone has told why.
-        drop(self.jobs.send(job));
+    fn perform(&mut self, job: Effect) {
+        self.work(job);
     }
 
-    /// Waits until everything that was handed over is done.
-    pub(crate) fn finish(self) {
-        drop(self.jobs);
-        // What went wrong was told when it happened.
-        drop(self.thread.join());
+    fn outdates(newer: &Effect, older: &Effect) -> bool {
+        outdates(newer, older)
+    }
+
+    fn events(&self) -> &Sender<Event> {
+        &self.events
     }
 }
 
 impl Worker {
-    /// Starts the thread.
-    pub(crate) fn start(mut self) -> std::io::Result<Running> {
-        let (jobs, queue) = mpsc::channel();
-        let thread = std::thread::Builder::new()
-            .name("worker".to_owned())
-            .spawn(move || self.work(&queue))?;
-        Ok(Running { jobs, thread })
-    }
-
-    fn work(&mut self, queue: &Receiver<Effect>) {
-        let mut waiting = VecDeque::new();
-        loop {
-            if waiting.is_empty() {
-                match queue.recv() {
-                    Ok(job) => waiting.push_back(job),
-                    Err(_) => return,
-                }
-            }
-            waiting.extend(queue.try_iter());
-            let Some(job) = waiting.pop_front() else {
-                continue;
-            };
-            if waiting.iter().any(|newer| outdates(newer, &job)) {
-                continue;
-            }
-            if catch_unwind(AssertUnwindSafe(|| self.perform(job))).is_err() {
-                self.tell(Event::Failed(
-                    "something went wrong inside tome; nothing was lost".to_owned(),
-                ));
-            }
-        }
-    }
-
     fn tell(&self, event: Event) {
         // Nobody listens any more when the program is about to end.
         drop(self.events.send(event));
     }
 
-    fn perform(&mut self, job: Effect) {
+    fn work(&mut self, job: Effect) {
         match job {
             Effect::Load => self.load(),
             Effect::Refresh(paths) => self.refresh(&paths),
             Effect::Read { generation, target } => {
                 let result = self.read(&target);
-                self.tell(Event::Read { generation, result });
+                self.tell(Event::Read {
+                    generation,
+                    target,
+                    result,
+                });
             }
             Effect::Fetch(target) => {
                 let result = self.read(&target);
@@ -143,8 +116,15 @@ impl Worker {
             }
             Effect::Keep(text) => self.told(|worker| worker.drawer.keep(&text)),
             Effect::Forget(text) => self.told(|worker| worker.drawer.forget(&text)),
-            // These are the loop's own.
-            Effect::Copy(_) | Effect::Lend(_) | Effect::Suspend | Effect::Quit => {}
+            // These are the loop's own, or other desks'.
+            Effect::Find { .. }
+            | Effect::Open(_)
+            | Effect::Relook
+            | Effect::Copy(_)
+            | Effect::Lend(_)
+            | Effect::Suspend
+            | Effect::Pick(_)
+            | Effect::Quit => {}
         }
     }
 
@@ -161,18 +141,28 @@ impl Worker {
             self.tell(Event::Failed(error.to_string()));
         }
         let first = self.library.shelves.is_empty();
-        self.library = Arc::new(Library {
-            logs: Arc::clone(&self.library.logs),
-            ..Library::load(found)
-        });
+        self.library = Arc::new(Library::load(found));
         self.aim();
-        self.tell(Event::Indexed(Arc::clone(&self.library)));
+        self.show();
+        let shelves = self.library.shelves.iter();
+        let with_logs = shelves
+            .filter(|shelf| matches!(shelf.store.layout(), Layout::Session | Layout::Events));
+        let roots = with_logs.map(|shelf| shelf.store.root().path().to_owned());
+        // The other desks are gone when the program is about to end.
+        drop(self.archivist.send(archivist::Job::Look(roots.collect())));
         if first {
             let texts = self.drawer.left_behind();
             if !texts.is_empty() {
                 self.tell(Event::LeftBehind(texts));
             }
         }
+    }
+
+    /// Tells everybody what the library is now.
+    fn show(&self) {
+        self.tell(Event::Indexed(Arc::clone(&self.library)));
+        let library = Arc::clone(&self.library);
+        drop(self.finder.send(finder::Job::Stores(library)));
     }
 
     fn aim(&mut self) {
@@ -188,7 +178,7 @@ impl Worker {
         let library = self.library.refresh(paths);
         if library != *self.library {
             self.library = Arc::new(library);
-            self.tell(Event::Indexed(Arc::clone(&self.library)));
+            self.show();
         }
     }
 

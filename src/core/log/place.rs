@@ -57,6 +57,31 @@ impl Places {
             ..Self::default()
         }
     }
+
+    /// Returns the directories below which logs come to be, for whoever waits for new ones.
+    ///
+    /// Not those of databases: looking into one leaves marks beside it, which would look like
+    /// something new.
+    pub fn roots(&self) -> Vec<PathBuf> {
+        let below = |homes: &[PathBuf], folders: &[&str]| -> Vec<PathBuf> {
+            let pairs = homes
+                .iter()
+                .flat_map(|home| folders.iter().map(|folder| home.join(folder)));
+            pairs.collect()
+        };
+        [
+            below(&self.claude, &["projects"]),
+            below(&self.codex, &["sessions", "archived_sessions"]),
+            below(&self.gemini, &["tmp"]),
+            below(&self.copilot, &["session-state"]),
+            below(&self.opencode, &["storage"]),
+            below(&self.pi, &["sessions"]),
+            below(&self.factory, &["sessions"]),
+            below(&self.cursor, &["projects"]),
+            self.sessions.clone(),
+        ]
+        .concat()
+    }
 }
 
 /// The ending of a compressed log.

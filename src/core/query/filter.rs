@@ -107,7 +107,8 @@ impl Filter {
         }
     }
 
-    pub(super) fn named(name: &str) -> Option<Self> {
+    /// Returns the filter of that name.
+    pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|filter| filter.name() == name)
     }
 

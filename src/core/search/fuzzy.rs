@@ -199,12 +199,20 @@ pub fn indices(query: &Query, line: &str) -> Vec<u32> {
     found
 }
 
-/// Returns the hit that a match is.
-pub fn hit(sources: Sources<'_>, found: &Match) -> Option<Hit> {
-    let text = (
-        snippet::around(line(sources, found.spot)?, 0),
-        found.score as f32,
-    );
+/// Returns the hit that a match of the query is, with the text around what matches.
+pub fn hit(sources: Sources<'_>, query: &Query, found: &Match) -> Option<Hit> {
+    let whole = line(sources, found.spot)?;
+    let shown = snippet::begin(whole, SHOWN);
+    // The beginning is the best place to be, unless the match is not there.
+    let at = match shown.len() > snippet::LONGEST {
+        true => indices(query, shown).first().copied().unwrap_or(0),
+        false => 0,
+    };
+    let at = shown
+        .char_indices()
+        .nth(at as usize)
+        .map_or(0, |(at, _)| at);
+    let text = (snippet::around(whole, at), found.score as f32);
     match found.spot {
         Spot::Title(sheet) => Some(sources.line(sources.shelf.sheets.get(sheet)?, 1, text)),
         Spot::Line(sheet, line) => Some(sources.line(sources.shelf.sheets.get(sheet)?, line, text)),

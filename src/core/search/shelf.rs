@@ -1,5 +1,6 @@
 //! The memories of the stores, with their text, as they are at this moment.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::on_all_cores;
@@ -36,6 +37,19 @@ impl Shelf {
     /// Reads the memories of the stores. A file that cannot be read is left out: `list`
     /// tells of it.
     pub fn read<'a>(stores: impl IntoIterator<Item = &'a Store>) -> Result<Self> {
+        Self::default().again(stores)
+    }
+
+    /// Reads the memories of the stores, of which this shelf has what has not changed.
+    pub fn again<'a>(&self, stores: impl IntoIterator<Item = &'a Store>) -> Result<Self> {
+        let known: HashMap<(&str, String), &Sheet> = self
+            .sheets
+            .iter()
+            .map(|sheet| {
+                let file = sheet.layout.rules().place(&sheet.memory.path);
+                ((sheet.store.as_str(), file), sheet)
+            })
+            .collect();
         let mut shelf = Self::default();
         for store in stores {
             let name = store.name().to_owned();
@@ -45,9 +59,16 @@ impl Shelf {
             const TOGETHER: usize = 64;
             let read = on_all_cores(files.len().div_ceil(TOGETHER), |at| {
                 let files = files.iter().skip(at * TOGETHER).take(TOGETHER);
-                files
-                    .filter_map(|file| sheet(store, file))
-                    .collect::<Vec<Sheet>>()
+                let read = files.filter_map(|file| {
+                    let same = known.get(&(store.name(), file.path.clone()));
+                    let same = same.filter(|sheet| {
+                        sheet.layout == store.layout()
+                            && sheet.memory.size == file.size
+                            && sheet.memory.modified == file.modified
+                    });
+                    same.map_or_else(|| sheet(store, file), |same| Some((*same).clone()))
+                });
+                read.collect::<Vec<Sheet>>()
             });
             shelf.sheets.extend(read.into_iter().flatten());
         }

@@ -50,6 +50,9 @@ impl App {
         if self.library.sessions() > 0 {
             facts.push(count(self.library.sessions(), "session", "sessions"));
         }
+        if let Some(percent) = self.reading {
+            facts.push(format!("reading logs {percent} %"));
+        }
         let unsaved = self.panes.iter().filter_map(|pane| pane.unsaved()).count();
         if unsaved > 0 {
             facts.push(format!("{unsaved} unsaved"));

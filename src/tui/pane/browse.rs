@@ -5,8 +5,6 @@ mod acts;
 pub(crate) mod fixture;
 mod list;
 mod mouse;
-mod page;
-pub(crate) mod preview;
 pub(crate) mod tree;
 mod view;
 
@@ -18,6 +16,8 @@ use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::Rect;
 
+use super::log::Start;
+use super::preview::{self, Mode, Preview, Sheet};
 use super::{Answer, Pane, Scene, Step, Toast};
 use crate::core::citation::Part;
 use crate::core::library::Library;
@@ -30,7 +30,6 @@ use crate::tui::layout::{Focus, Shown, Wanted};
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{Cursor, Step as Move};
 pub(crate) use acts::subject_of;
-use preview::{Mode, Preview, Sheet};
 use tree::{Fold, Key, Node, Tree, Wish};
 
 /// The tree and the preview.
@@ -54,6 +53,8 @@ pub(crate) struct Browse {
     parked: Vec<Unsaved>,
     /// Where links were followed from.
     trail: Vec<Key>,
+    /// The line of the next text that is wanted to be seen.
+    line: Option<usize>,
     /// Whether anything was read yet.
     loaded: bool,
 }
@@ -74,6 +75,7 @@ impl Browse {
             waiting: None,
             parked: Vec::new(),
             trail: Vec::new(),
+            line: None,
             loaded: false,
         }
     }
@@ -133,6 +135,11 @@ impl Browse {
             _ => Part::Whole,
         };
         let key = self.tree.key(&self.library, row);
+        if let Node::Log(at, log) = row.node {
+            let log = &self.library.logs[at].logs[log];
+            let effect = self.preview.want_log(log, Start::default(), scene);
+            return effect.map(Step::Do).into_iter().collect();
+        }
         let target = match (&key, row.node) {
             (Key::Memory(store, path) | Key::Entry(store, path, _), _) => Target::File {
                 store: store.clone(),
@@ -147,8 +154,12 @@ impl Browse {
                 return Vec::new();
             }
         };
-        let part = part(&key);
-        let effect = self.preview.want(preview::Wanted { target, part });
+        let wanted = preview::Wanted {
+            target,
+            part: part(&key),
+            line: self.line.take(),
+        };
+        let effect = self.preview.want(wanted);
         vec![Step::Do(effect)]
     }
 
@@ -225,6 +236,7 @@ impl Browse {
                 }
                 _ => Vec::new(),
             },
+            Action::Open if self.log_here().is_some() => self.open_log(),
             Action::Open => match fold {
                 Some(fold) => self.fold(fold.toggled(), scene),
                 None => self.enter_preview(),
@@ -284,24 +296,16 @@ impl Browse {
     }
 
     fn act_in_preview(&mut self, action: Action, scene: &Scene<'_>) -> Option<Vec<Step>> {
-        let height = usize::from(scene.areas.preview_text().height);
-        let scroll = self.preview.scroll;
-        let to = match action {
-            Action::Up => scroll.saturating_sub(1),
-            Action::Down => scroll + 1,
-            Action::PageUp => scroll.saturating_sub(height.saturating_sub(1)),
-            Action::PageDown => scroll + height.saturating_sub(1),
-            Action::HalfUp => scroll.saturating_sub(height / 2),
-            Action::HalfDown => scroll + height / 2,
-            Action::Top => 0,
-            Action::Bottom => usize::MAX,
-            Action::NextLink => return Some(self.link(Move::Down, scene)),
-            Action::PreviousLink => return Some(self.link(Move::Up, scene)),
-            Action::Open => return Some(self.follow(scene)),
+        if self.preview.act(action, scene) {
+            return Some(Vec::new());
+        }
+        Some(match action {
+            Action::NextLink => self.link(Move::Down, scene),
+            Action::PreviousLink => self.link(Move::Up, scene),
+            Action::Open if self.log_here().is_some() => self.open_log(),
+            Action::Open => self.follow(scene),
             _ => return None,
-        };
-        self.preview.scroll_to(to, height);
-        Some(Vec::new())
+        })
     }
 
     /// Selects the next or the previous link and brings it into view.
@@ -424,25 +428,43 @@ impl Pane for Browse {
                 self.marks.retain(there);
                 self.rebuild(library, scene)
             }
-            Event::Read { generation, result } => {
+            Event::Read {
+                generation,
+                target,
+                result,
+            } => {
+                let request = (*generation, target);
                 match result {
-                    Ok(document) => self.preview.read(*generation, document.clone(), scene),
-                    Err(error) => self.preview.fail(*generation, &error.to_string(), scene),
+                    Ok(document) => self.preview.read(request, document.clone(), scene),
+                    Err(error) => self.preview.fail(request, &error.to_string(), scene),
                 }
                 self.catch_up(scene)
+            }
+            Event::Opened { file, result } => {
+                if let Ok(transcript) = result {
+                    self.preview.opened(file, transcript, scene);
+                }
+                Vec::new()
             }
             Event::Parked(text) => {
                 self.parked.push(text.clone());
                 Vec::new()
             }
-            Event::Shown(key) => self.go(key, scene).unwrap_or_default(),
+            Event::Shown { key, line } => {
+                self.line = *line;
+                self.go(key, scene).unwrap_or_default()
+            }
+            Event::Marked(keys) => {
+                self.marks.extend(keys.iter().cloned());
+                Vec::new()
+            }
             _ => Vec::new(),
         }
     }
 
     fn resize(&mut self, scene: &Scene<'_>) {
         self.cursor.fit(Self::height(scene), self.tree.rows.len());
-        self.preview.lay_out(scene);
+        self.preview.resize(scene);
     }
 
     fn facts(&self) -> Option<String> {
@@ -469,7 +491,7 @@ impl Pane for Browse {
             self.view_tree(frame, scene);
         }
         if is_shown(scene.areas.preview) {
-            self.view_preview(frame, scene);
+            self.preview.view(frame, self.keys(Focus::Preview), scene);
         }
     }
 }

@@ -103,7 +103,10 @@ impl HistoryPane {
         match shelf {
             Some(shelf) => {
                 let key = Key::Memory(shelf.store.name().to_owned(), touch.reference());
-                vec![Step::Close, Step::Tell(Box::new(Event::Shown(key)))]
+                vec![
+                    Step::Close,
+                    Step::Tell(Box::new(Event::Shown { key, line: None })),
+                ]
             }
             None => vec![Step::Say(Toast::done(format!(
                 "{} is not there any more; restore brings it back",

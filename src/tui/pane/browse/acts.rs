@@ -1,13 +1,13 @@
 //! What can be done to the row under the cursor, or to the marked ones.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::Browse;
-use super::preview::{Sheet, linked};
 use super::tree::{Key, Node};
 use crate::core::citation::{Citation, Part};
 use crate::core::layout::{Layout, index};
-use crate::core::library::{Library, Shelf};
+use crate::core::library::{Library, Listed, Shelf};
 use crate::core::store::Document;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
@@ -18,7 +18,10 @@ use crate::tui::overlay::choose::Choose;
 use crate::tui::overlay::form::Form;
 use crate::tui::overlay::prompt::{Prompt, Purpose};
 use crate::tui::pane::editor::Editor;
+use crate::tui::pane::find::Find;
 use crate::tui::pane::history::HistoryPane;
+use crate::tui::pane::log::{LogPane, Start, copied, resume};
+use crate::tui::pane::preview::{Sheet, linked};
 use crate::tui::pane::{Scene, Step, Toast};
 
 impl Browse {
@@ -33,6 +36,11 @@ impl Browse {
             Action::EditOutside => match self.subject() {
                 Ok(subject) => vec![Step::Do(Effect::Lend(subject))],
                 Err(why) => vec![Step::Say(why)],
+            },
+            Action::Find => Find::open(scene),
+            Action::Resume => match self.log_here() {
+                Some(log) => resume(&log.file, None),
+                None => vec![Step::Say(Toast::done("Go to a session to continue it"))],
             },
             Action::New => self.new_memory(),
             Action::Rename => self.prompt(Purpose::Rename),
@@ -85,6 +93,22 @@ impl Browse {
         action
             .and_then(|action| self.act_on_it(action, scene))
             .unwrap_or_default()
+    }
+
+    /// The log under the cursor.
+    pub(super) fn log_here(&self) -> Option<&Listed> {
+        let row = self.tree.rows.get(self.cursor.selected)?;
+        match row.node {
+            Node::Log(at, log) => self.library.logs.get(at)?.logs.get(log),
+            _ => None,
+        }
+    }
+
+    pub(super) fn open_log(&self) -> Vec<Step> {
+        match self.log_here() {
+            Some(log) => LogPane::open(log.file.clone(), log.title.clone(), Start::default()),
+            None => Vec::new(),
+        }
     }
 
     /// The store and memory under the cursor.
@@ -141,7 +165,13 @@ impl Browse {
                 .and_then(|shelf| shelf.memory(&path))
                 .and_then(|memory| memory.entries.iter().find(|entry| entry.slug() == slug))
                 .map_or(0, |entry| entry.line.saturating_sub(1)),
-            _ => 0,
+            // The line that was looked for, where the text was opened at one.
+            _ => self
+                .preview
+                .shown
+                .as_ref()
+                .and_then(|(wanted, _)| wanted.line)
+                .map_or(0, |line| line.saturating_sub(1)),
         };
         match self.subject() {
             Ok(subject) => {
@@ -261,7 +291,13 @@ impl Browse {
         let citation = match self.selected() {
             Some(Key::Memory(store, path)) => (store, path, Part::Whole),
             Some(Key::Entry(store, path, slug)) => (store, path, Part::Entry(slug)),
-            _ => return vec![Step::Say(Toast::done("Go to a memory to cite it"))],
+            _ => match self.log_here() {
+                Some(log) => {
+                    let agent = log.file.agent.name().to_owned();
+                    (agent, log.file.id.clone(), Part::Whole)
+                }
+                None => return vec![Step::Say(Toast::done("Go to a memory to cite it"))],
+            },
         };
         let (store, path, part) = citation;
         let text = Citation {
@@ -270,10 +306,7 @@ impl Browse {
             part,
         }
         .to_string();
-        vec![
-            Step::Say(Toast::done(format!("Copied {text}"))),
-            Step::Do(Effect::Copy(text)),
-        ]
+        copied(text)
     }
 
     /// Goes where the selected link leads.
@@ -283,10 +316,7 @@ impl Browse {
         };
         let target = self.preview.page.link_target(link).to_owned();
         if target.contains("://") {
-            return vec![
-                Step::Say(Toast::done(format!("Copied {target}"))),
-                Step::Do(Effect::Copy(target)),
-            ];
+            return copied(target);
         }
         let Some(here) = self.selected() else {
             return Vec::new();
@@ -382,6 +412,28 @@ impl Browse {
     }
 }
 
+/// The rows above a log.
+fn above_log(library: &Library, path: &Path, id: &str) -> Vec<Key> {
+    let is = |log: &Listed| log.file.path == path && log.file.id == id;
+    let mut keys = vec![Key::Sessions];
+    let Some(bundle) = library
+        .logs
+        .iter()
+        .find(|bundle| bundle.logs.iter().any(is))
+    else {
+        return keys;
+    };
+    let agent = bundle.agent.name().to_owned();
+    keys.push(Key::Agent(agent.clone()));
+    keys.push(Key::Bundle(agent, bundle.project.clone()));
+    let mut at = bundle.logs.iter().find(|log| is(log));
+    while let Some(parent) = at.and_then(|log| bundle.logs.get(log.parent?)) {
+        keys.push(Key::Log(parent.file.path.clone(), parent.file.id.clone()));
+        at = Some(parent);
+    }
+    keys
+}
+
 /// A file as a text to be edited, if it is text.
 pub(crate) fn subject_of(shelf: &Shelf, document: &Document) -> Result<Unsaved, Toast> {
     let text = String::from_utf8(document.bytes.clone())
@@ -405,6 +457,7 @@ pub(super) fn above(library: &Library, key: &Key) -> Vec<Key> {
         Key::Memory(store, path) => (store, path),
         Key::Entry(store, path, _) => (store, path),
         Key::Group(store, _) => return vec![Key::Store(store.clone())],
+        Key::Log(path, id) => return above_log(library, path, id),
         _ => return Vec::new(),
     };
     let mut keys = vec![Key::Store(store.clone())];

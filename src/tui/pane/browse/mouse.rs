@@ -37,6 +37,7 @@ impl Browse {
             let fold = self.tree.rows[row].fold;
             return match fold {
                 Some(fold) if on_mark || again => self.fold(fold.toggled(), scene),
+                None if again && self.log_here().is_some() => self.open_log(),
                 None if again => self.enter_preview(),
                 _ => self.look(scene),
             };
@@ -57,9 +58,7 @@ impl Browse {
 
     fn wheel(&mut self, at: Position, rows: isize, scene: &Scene<'_>) -> Vec<Step> {
         if scene.areas.preview.contains(at) {
-            let to = self.preview.scroll.saturating_add_signed(rows);
-            let height = usize::from(scene.areas.preview_text().height);
-            self.preview.scroll_to(to, height);
+            self.preview.scroll_by(rows, scene);
             return Vec::new();
         }
         let before = self.cursor.selected;

@@ -4,6 +4,7 @@
 //! what outlives a library (the selection, marks, folds) is kept by [`Key`].
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 
 use crate::core::layout::{Layout, index};
 use crate::core::library::{Library, Shelf};
@@ -43,7 +44,8 @@ pub(crate) enum Key {
     Sessions,
     Agent(String),
     Bundle(String, String),
-    Log(String),
+    /// File and id.
+    Log(PathBuf, String),
 }
 
 /// Whether what is below a row is shown.
@@ -171,7 +173,8 @@ impl Tree {
                 library.logs[at].project.clone(),
             ),
             Node::Log(at, log) => {
-                Key::Log(library.logs[at].logs[log].file.path.display().to_string())
+                let file = &library.logs[at].logs[log].file;
+                Key::Log(file.path.clone(), file.id.clone())
             }
         }
     }
@@ -410,12 +413,41 @@ impl Building<'_> {
                 continue;
             }
             for (at, logs) in same {
+                // Where there is one project, it goes without saying.
+                if same.len() == 1 {
+                    self.logs(*at, logs, 2);
+                    continue;
+                }
                 let row = self.push(Node::Bundle(*at), 2);
                 if self.foldable(row, logs.len(), Fold::Closed) {
-                    for log in logs {
-                        self.push(Node::Log(*at, *log), 3);
-                    }
+                    self.logs(*at, logs, 3);
                 }
+            }
+        }
+    }
+
+    /// The logs of a bundle, those of subagents below the one that started them.
+    fn logs(&mut self, at: usize, shown: &[usize], depth: u16) {
+        let all = &self.library.logs[at].logs;
+        let is_shown = |log: &usize| shown.binary_search(log).is_ok();
+        // The depth of the rows of a log's subagents, of logs that are open.
+        let mut open: HashMap<usize, u16> = HashMap::new();
+        for log in shown {
+            let depth = match all[*log].parent.filter(is_shown) {
+                None => depth,
+                Some(parent) => match open.get(&parent) {
+                    Some(depth) => *depth,
+                    None => continue,
+                },
+            };
+            let row = self.push(Node::Log(at, *log), depth);
+            let of = all
+                .iter()
+                .enumerate()
+                .filter(|(_, l)| l.parent == Some(*log));
+            let children = of.filter(|(child, _)| is_shown(child)).count();
+            if children > 0 && self.foldable(row, children, Fold::Closed) {
+                open.insert(*log, depth + 1);
             }
         }
     }

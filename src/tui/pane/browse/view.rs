@@ -7,9 +7,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::Browse;
 use super::list::Cursor;
-use super::preview::Mode;
 use crate::tui::action::Action;
-use crate::tui::cells::{cut, visible};
 use crate::tui::chrome::{Keys, bordered};
 use crate::tui::keymap::Place;
 use crate::tui::layout::{Focus, inside};
@@ -17,7 +15,7 @@ use crate::tui::pane::Scene;
 use crate::tui::theme::Role;
 
 impl Browse {
-    fn keys(&self, focus: Focus) -> Keys {
+    pub(super) fn keys(&self, focus: Focus) -> Keys {
         if self.focus == focus {
             Keys::Here
         } else {
@@ -124,46 +122,5 @@ impl Browse {
             ..area
         };
         frame.render_widget(paragraph, middle);
-    }
-
-    pub(super) fn view_preview(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let theme = scene.theme;
-        let area = scene.areas.preview;
-        let sheet = &self.preview.sheet;
-        let mut block = bordered(theme, self.keys(Focus::Preview));
-        if !sheet.title.is_empty() {
-            let room = usize::from(area.width.saturating_sub(20));
-            block = block.title(Span::styled(
-                format!(" {} ", cut(&visible(&sheet.title), room)),
-                theme.style(Role::Title),
-            ));
-        }
-        if let Some(category) = &sheet.category {
-            let badge = Span::styled(
-                format!(" {} ", visible(category)),
-                theme.badge(Some(category)),
-            );
-            block = block.title(Line::from(badge).right_aligned());
-        }
-        let text = scene.areas.preview_text();
-        let height = usize::from(text.height);
-        let lines = self.preview.page.height();
-        if lines > height {
-            let last = (self.preview.scroll + height).min(lines);
-            let place = format!(" {}–{last}/{lines} ", self.preview.scroll + 1);
-            let place = Span::styled(place, theme.style(Role::Muted));
-            block = block.title_bottom(Line::from(place).right_aligned());
-        }
-        if self.preview.mode == Mode::Source {
-            let word = Span::styled(" source ", theme.style(Role::Muted));
-            block = block.title_bottom(Line::from(word));
-        }
-        frame.render_widget(block, area);
-        let link = match self.focus {
-            Focus::Preview => self.preview.link,
-            Focus::Tree => None,
-        };
-        let place = (text, self.preview.scroll);
-        self.preview.page.view(frame, place, link, scene);
     }
 }

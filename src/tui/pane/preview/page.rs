@@ -4,11 +4,12 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::preview::{Mode, Sheet};
+use super::{Mode, Sheet};
 use crate::tui::cells::{self, visible};
 use crate::tui::highlight::{Highlighter, Language};
 use crate::tui::pane::Scene;
 use crate::tui::theme::Role;
+use crate::tui::widget::emphasis::Words;
 use crate::tui::widget::markdown::{Look, Rendered, render};
 
 /// The most lines that the source view shows; more is for the editor.
@@ -21,35 +22,31 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Lays a sheet out.
-    pub(crate) fn of(sheet: &Sheet, mode: Mode, scene: &Scene<'_>) -> Self {
+    /// Lays a sheet out, with words marked in it.
+    pub(crate) fn of(sheet: &Sheet, mode: Mode, words: &Words, scene: &Scene<'_>) -> Self {
         let width = usize::from(scene.areas.preview_text().width);
         if width == 0 {
             return Self::default();
         }
-        if mode == Mode::Source {
-            return Self {
-                rendered: Rendered {
-                    lines: source(&sheet.source, scene, width),
-                    ..Rendered::default()
-                },
-            };
-        }
-        let look = Look {
-            theme: scene.theme,
-            syntaxes: scene.syntaxes,
-            width,
+        let mut rendered = match mode {
+            Mode::Source => Rendered {
+                lines: source(&sheet.source, scene, width),
+                ..Rendered::default()
+            },
+            Mode::Rendered => rendered(sheet, scene, width),
         };
-        let mut rendered = head(sheet, scene, look);
-        let body = render(&sheet.text, 0..sheet.text.len(), look);
-        if !rendered.lines.is_empty() && !body.lines.is_empty() {
-            rendered.lines.push(Line::default());
-            rendered.source.push(0);
+        if !words.is_empty() {
+            let style = scene.theme.style(Role::MatchLine);
+            let lines = std::mem::take(&mut rendered.lines).into_iter();
+            rendered.lines = lines.map(|line| words.mark(line, style)).collect();
         }
-        rendered.append(body);
         Self { rendered }
     }
 
+    /// The line that shows line `source`, from 0, of the sheet's text.
+    pub(crate) fn line_of(&self, source: usize) -> usize {
+        self.rendered.line_of(source)
+    }
     /// How many lines there are.
     pub(crate) fn height(&self) -> usize {
         self.rendered.lines.len()
@@ -108,6 +105,23 @@ impl Page {
             .buffer_mut()
             .set_style(marked.intersection(area), style);
     }
+}
+
+/// The text as it reads, below what is said of it.
+fn rendered(sheet: &Sheet, scene: &Scene<'_>, width: usize) -> Rendered {
+    let look = Look {
+        theme: scene.theme,
+        syntaxes: scene.syntaxes,
+        width,
+    };
+    let mut rendered = head(sheet, scene, look);
+    let body = render(&sheet.text, 0..sheet.text.len(), look);
+    if !rendered.lines.is_empty() && !body.lines.is_empty() {
+        rendered.lines.push(Line::default());
+        rendered.source.push(0);
+    }
+    rendered.append(body);
+    rendered
 }
 
 /// What is said of a text above it.

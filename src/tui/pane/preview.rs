@@ -1,17 +1,29 @@
-//! What is beside the tree: the text of the row under the cursor, rendered or as it is written.
+//! What is beside a list: the text of the row under the cursor, rendered or as it is written, or
+//! the conversation.
+
+mod page;
+mod view;
 
 use std::sync::Arc;
 
-use super::tree::Key;
+use super::browse::tree::Key;
+use super::log::{self, Start};
 use crate::core::citation::{Citation, Part};
 use crate::core::layout::Layout;
-use crate::core::library::Library;
+use crate::core::library::{Library, Listed};
+use crate::core::log::{LogFile, Transcript};
 use crate::core::memory::{Kind, Memory};
 use crate::core::store::Document;
+use crate::tui::action::Action;
 use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, Target};
 use crate::tui::pane::Scene;
 use crate::tui::widget::age::{age, size};
+use crate::tui::widget::conversation::{Conversation, Room, Telling};
+use crate::tui::widget::emphasis::Words;
+use crate::tui::widget::list::Step as Move;
+use crate::tui::widget::markdown::Look;
+use page::Page;
 
 /// How the text is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,6 +38,8 @@ pub(crate) enum Mode {
 pub(crate) struct Wanted {
     pub(crate) target: Target,
     pub(crate) part: Part,
+    /// The line of the file, from 1, that is wanted to be seen.
+    pub(crate) line: Option<usize>,
 }
 
 /// A text with what is said above it.
@@ -61,7 +75,12 @@ pub(crate) struct Preview {
     pub(crate) scroll: usize,
     /// The link that Enter would follow.
     pub(crate) link: Option<usize>,
-    pub(crate) page: super::page::Page,
+    pub(crate) page: Page,
+    /// Words to mark in the text.
+    words: Words,
+    /// The log that is wanted instead of a text.
+    log: Option<(LogFile, Start)>,
+    conversation: Option<(LogFile, Conversation)>,
 }
 
 impl Preview {
@@ -74,7 +93,10 @@ impl Preview {
             mode: Mode::default(),
             scroll: 0,
             link: None,
-            page: super::page::Page::default(),
+            page: Page::default(),
+            words: Words::default(),
+            log: None,
+            conversation: None,
         }
     }
 
@@ -83,6 +105,7 @@ impl Preview {
         self.generation += 1;
         let target = wanted.target.clone();
         self.wanted = Some(wanted);
+        self.log = None;
         Effect::Read {
             generation: self.generation,
             target,
@@ -94,6 +117,7 @@ impl Preview {
         self.generation += 1;
         self.wanted = None;
         self.shown = None;
+        self.log = None;
         if sheet.title != self.sheet.title {
             self.rewind();
         }
@@ -106,26 +130,163 @@ impl Preview {
         self.link = None;
     }
 
+    /// Marks these words in every text from now on.
+    pub(crate) fn mark(&mut self, words: Words) {
+        self.words = words;
+    }
+
+    /// Asks for a conversation; one that is here already is shown at once.
+    pub(crate) fn want_log(
+        &mut self,
+        log: &Listed,
+        start: Start,
+        scene: &Scene<'_>,
+    ) -> Option<Effect> {
+        self.generation += 1;
+        self.wanted = None;
+        self.shown = None;
+        self.sheet = log_sheet(log, scene);
+        self.log = Some((log.file.clone(), start));
+        match &self.conversation {
+            Some((file, _)) if *file == log.file => {
+                self.begin(scene);
+                None
+            }
+            _ => Some(Effect::Open(log.file.clone())),
+        }
+    }
+
+    /// Takes a conversation, if it is the one that is wanted.
+    pub(crate) fn opened(
+        &mut self,
+        file: &LogFile,
+        transcript: &Arc<Transcript>,
+        scene: &Scene<'_>,
+    ) {
+        let Some((wanted, _)) = self.log.as_ref().filter(|(log, _)| log::same(log, file)) else {
+            return;
+        };
+        let transcript = Arc::clone(transcript);
+        match &mut self.conversation {
+            Some((known, conversation)) if log::same(known, wanted) => {
+                *known = file.clone();
+                conversation.refresh(transcript, room(scene));
+            }
+            _ => {
+                let telling = Telling {
+                    agent: file.agent,
+                    zone: scene.zone.clone(),
+                };
+                let conversation = Conversation::new(telling, transcript);
+                self.conversation = Some((file.clone(), conversation));
+                self.begin(scene);
+            }
+        }
+    }
+
+    /// Goes to where the conversation is wanted to begin.
+    fn begin(&mut self, scene: &Scene<'_>) {
+        let (Some((_, start)), Some((_, conversation))) = (&self.log, &mut self.conversation)
+        else {
+            return;
+        };
+        match start.line {
+            Some(line) => conversation.go_to(line, start.words.clone(), room(scene)),
+            None => conversation.step(Move::First, room(scene)),
+        }
+    }
+
+    /// The conversation that is shown, if it is one.
+    fn talk(&self) -> Option<&Conversation> {
+        let (wanted, _) = self.log.as_ref()?;
+        let (file, conversation) = self.conversation.as_ref()?;
+        log::same(file, wanted).then_some(conversation)
+    }
+
+    /// Scrolls; answers whether that was meant.
+    pub(crate) fn act(&mut self, action: Action, scene: &Scene<'_>) -> bool {
+        let height = usize::from(scene.areas.preview_text().height);
+        let page = height.saturating_sub(1).max(1) as isize;
+        let rows = match action {
+            Action::Up => -1,
+            Action::Down => 1,
+            Action::PageUp => -page,
+            Action::PageDown => page,
+            Action::HalfUp => -page / 2,
+            Action::HalfDown => page / 2,
+            Action::Top => isize::MIN / 2,
+            Action::Bottom => isize::MAX / 2,
+            _ => return false,
+        };
+        match (action, self.talk().is_some(), &mut self.conversation) {
+            (Action::Top, true, Some((_, talk))) => talk.step(Move::First, room(scene)),
+            (Action::Bottom, true, Some((_, talk))) => talk.step(Move::Last, room(scene)),
+            _ => self.scroll_by(rows, scene),
+        }
+        true
+    }
+
+    /// Scrolls by lines, as far as there is text.
+    pub(crate) fn scroll_by(&mut self, rows: isize, scene: &Scene<'_>) {
+        let is_talk = self.talk().is_some();
+        match &mut self.conversation {
+            Some((_, talk)) if is_talk => talk.scroll(rows, room(scene)),
+            _ => {
+                let to = self.scroll.saturating_add_signed(rows);
+                let height = usize::from(scene.areas.preview_text().height);
+                self.scroll_to(to, height);
+            }
+        }
+    }
+
     /// Takes a text that was asked for, unless something else is wanted by now.
-    pub(crate) fn read(&mut self, generation: u64, document: Document, scene: &Scene<'_>) {
+    pub(crate) fn read(
+        &mut self,
+        (generation, target): (u64, &Target),
+        document: Document,
+        scene: &Scene<'_>,
+    ) {
+        let Some(wanted) = self
+            .wanted
+            .clone()
+            .filter(|wanted| wanted.target == *target)
+        else {
+            return;
+        };
         if generation != self.generation {
             return;
         }
-        let Some(wanted) = self.wanted.clone() else {
-            return;
-        };
         let same = self.shown.as_ref().is_some_and(|(old, _)| *old == wanted);
         if !same {
             self.rewind();
         }
         self.sheet = sheet(&wanted, &document, scene);
+        let line = wanted.line.filter(|_| !same);
         self.shown = Some((wanted, document));
         self.lay_out(scene);
+        if let Some(line) = line {
+            let height = usize::from(scene.areas.preview_text().height);
+            let source = match self.mode {
+                Mode::Rendered => line.saturating_sub(self.sheet.first_line),
+                Mode::Source => line.saturating_sub(1),
+            };
+            let at = self.page.line_of(source);
+            // What fits on the screen from its beginning stays there.
+            if at + 2 >= height {
+                self.scroll_to(at.saturating_sub(height / 3), height);
+            }
+        }
     }
 
     /// Says why a text that was asked for cannot be shown.
-    pub(crate) fn fail(&mut self, generation: u64, problem: &str, scene: &Scene<'_>) {
-        if generation != self.generation {
+    pub(crate) fn fail(
+        &mut self,
+        (generation, target): (u64, &Target),
+        problem: &str,
+        scene: &Scene<'_>,
+    ) {
+        let wanted = self.wanted.as_ref().map(|wanted| &wanted.target);
+        if generation != self.generation || wanted != Some(target) {
             return;
         }
         self.shown = None;
@@ -141,10 +302,18 @@ impl Preview {
     /// Lays the text out anew, for another width or mode.
     pub(crate) fn lay_out(&mut self, scene: &Scene<'_>) {
         let area = scene.areas.preview_text();
-        self.page = super::page::Page::of(&self.sheet, self.mode, scene);
+        self.page = Page::of(&self.sheet, self.mode, &self.words, scene);
         self.scroll_to(self.scroll, usize::from(area.height));
         let links = self.page.links();
         self.link = self.link.filter(|link| *link < links);
+    }
+
+    /// Fits everything to areas that have just changed.
+    pub(crate) fn resize(&mut self, scene: &Scene<'_>) {
+        self.lay_out(scene);
+        if let Some((_, conversation)) = &mut self.conversation {
+            conversation.resize(room(scene));
+        }
     }
 
     /// Scrolls as far as there is text.
@@ -164,6 +333,38 @@ impl Preview {
             path: path.clone(),
         };
         (wanted.target == is).then_some(document)
+    }
+}
+
+/// Where a conversation is drawn.
+fn room<'a>(scene: &Scene<'a>) -> Room<'a> {
+    let area = scene.areas.preview_text();
+    Room {
+        look: Look {
+            theme: scene.theme,
+            syntaxes: scene.syntaxes,
+            width: usize::from(area.width),
+        },
+        height: usize::from(area.height).max(1),
+    }
+}
+
+/// What is said of a log while it is read, and on the border of its conversation.
+fn log_sheet(log: &Listed, scene: &Scene<'_>) -> Sheet {
+    let ago = match age(log.time, scene.now).as_str() {
+        "" => String::new(),
+        "now" => " · just now".to_owned(),
+        ago => format!(" · {ago} ago"),
+    };
+    let turns = usize::try_from(log.turns).unwrap_or(usize::MAX);
+    Sheet {
+        title: log.title.clone(),
+        facts: format!(
+            "{} · {}{ago}",
+            log.file.agent.name(),
+            count(turns, "turn", "turns")
+        ),
+        ..Sheet::default()
     }
 }
 

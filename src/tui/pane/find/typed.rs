@@ -1,0 +1,172 @@
+//! What is typed into the finder: words in the input, and filters, which become pills.
+
+use std::collections::BTreeSet;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+
+use crate::core::library::Library;
+use crate::core::query::Filter;
+use crate::core::query::complete::{Completion, complete};
+use crate::tui::widget::input::{Input, InputOutcome};
+
+/// The input and the filters beside it.
+#[derive(Debug)]
+pub(super) struct Typed {
+    pub(super) input: Input,
+    /// Filters that are whole, such as `type:project`.
+    pub(super) pills: Vec<String>,
+}
+
+impl Typed {
+    pub(super) fn new(query: &str) -> Self {
+        let mut typed = Self {
+            input: Input::new(query),
+            pills: Vec::new(),
+        };
+        typed.settle();
+        typed
+    }
+
+    /// All of it as one query.
+    pub(super) fn query(&self) -> String {
+        let mut query = self.pills.join(" ");
+        if !query.is_empty() {
+            query.push(' ');
+        }
+        query.push_str(self.input.text());
+        query
+    }
+
+    /// Takes a key. A backspace at the beginning takes the last pill up again.
+    pub(super) fn key(&mut self, key: KeyEvent) -> InputOutcome {
+        if key.code == KeyCode::Backspace
+            && self.input.cursor() == 0
+            && let Some(pill) = self.pills.pop()
+        {
+            let text = format!("{pill}{}", self.input.text());
+            self.input = Input::new(&text);
+            return InputOutcome::Changed;
+        }
+        self.input.key(key)
+    }
+
+    /// Makes pills of the filters that a blank has ended.
+    pub(super) fn settle(&mut self) {
+        let text = self.input.text();
+        if !text.contains(':') || text.contains('"') {
+            return;
+        }
+        let mut rest = String::new();
+        let mut pills = Vec::new();
+        for word in text.split_inclusive(' ') {
+            match word.strip_suffix(' ') {
+                Some(whole) if is_filter(whole) => pills.push(whole.to_owned()),
+                _ => rest.push_str(word),
+            }
+        }
+        if !pills.is_empty() {
+            self.pills.extend(pills);
+            self.input = Input::new(&rest);
+        }
+    }
+
+    /// The words that are looked for, without their marks.
+    pub(super) fn words(&self) -> Vec<String> {
+        let words = self.input.text().split_whitespace();
+        words
+            .filter(|word| !word.starts_with('!') && !is_filter(word))
+            .map(|word| word.trim_matches(['"', '\'', '^', '$']).to_owned())
+            .filter(|word| !word.is_empty())
+            .collect()
+    }
+
+    /// What the word at the cursor can become.
+    pub(super) fn completion(&self, library: &Library) -> Option<Completion> {
+        let text = self.input.text();
+        if self.input.cursor() != text.len() {
+            return None;
+        }
+        let known = |filter: Filter| known(library, filter);
+        complete(text, text.len(), &known).into_iter().next()
+    }
+
+    /// Takes a completion over.
+    pub(super) fn complete(&mut self, completion: &Completion) {
+        let mut text = self.input.text().to_owned();
+        text.replace_range(completion.span.clone(), &completion.text);
+        if !completion.text.ends_with(':') {
+            text.push(' ');
+        }
+        self.input = Input::new(&text);
+    }
+}
+
+/// Whether a word is a filter with a value.
+fn is_filter(word: &str) -> bool {
+    word.split_once(':')
+        .is_some_and(|(name, value)| Filter::named(name).is_some() && !value.is_empty())
+}
+
+/// The values that a filter can have here.
+fn known(library: &Library, filter: Filter) -> Vec<String> {
+    let shelves = library.shelves.iter();
+    let values: BTreeSet<String> = match filter {
+        Filter::Store => shelves.map(|shelf| shelf.store.name().to_owned()).collect(),
+        Filter::Type => shelves
+            .flat_map(|shelf| &shelf.memories)
+            .filter_map(|memory| memory.category.clone())
+            .collect(),
+        Filter::Project => library
+            .logs
+            .iter()
+            .filter_map(|bundle| bundle.project.rsplit('/').next())
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect(),
+        _ => BTreeSet::new(),
+    };
+    values.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::keys::keys;
+
+    fn typed(text: &str) -> Typed {
+        let mut typed = Typed::new("");
+        for key in keys(text) {
+            if typed.key(key) == InputOutcome::Changed {
+                typed.settle();
+            }
+        }
+        typed
+    }
+
+    #[test]
+    fn a_filter_becomes_a_pill_and_comes_back_by_backspace() {
+        let mut found = typed("t y p e : u s e r");
+        assert_eq!((found.pills.len(), found.input.text()), (0, "type:user"));
+        found = typed("t y p e : u s e r <space> t e a");
+        assert_eq!(found.pills, ["type:user"]);
+        assert_eq!(found.query(), "type:user tea");
+        assert_eq!(found.words(), ["tea"]);
+        found = typed("i n : l o g s <space> <backspace>");
+        assert_eq!((found.pills.len(), found.input.text()), (0, "in:logs"));
+    }
+
+    #[test]
+    fn what_only_looks_like_a_filter_is_typed_on() {
+        let found = typed("h t t p : / / x <space> y");
+        assert_eq!(found.query(), "http://x y");
+        let found = Typed::new("\"type:user x\" type: 'whole ^start !not");
+        assert!(found.pills.is_empty());
+    }
+
+    #[test]
+    fn words_lose_their_marks() {
+        let found = Typed::new("'whole ^start end$ !not \"a phrase\" since:3d x");
+        let words = found.words();
+        assert_eq!(words, ["whole", "start", "end", "a", "phrase", "x"]);
+    }
+}

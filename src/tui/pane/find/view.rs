@@ -1,0 +1,285 @@
+//! How the finder is drawn.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::Find;
+use crate::core::log::Role as Who;
+use crate::core::search::Source;
+use crate::core::search::fuzzy::Progress;
+use crate::tui::cells::{self, visible};
+use crate::tui::chrome::{Keys, bordered, two_ends};
+use crate::tui::layout::inside;
+use crate::tui::pane::Scene;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widget::age::age;
+use crate::tui::worker::finder::Row;
+
+/// What stands before the input.
+const PROMPT: &str = " find ❯ ";
+
+impl Find {
+    pub(super) fn draw(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        self.draw_input(frame, scene);
+        self.draw_list(frame, scene);
+        if scene.areas.preview.area() > 0 {
+            self.preview.view(frame, Keys::Elsewhere, scene);
+        }
+    }
+
+    /// The pills and the count, at the end of the first line.
+    fn ends(&self, scene: &Scene<'_>) -> Vec<Span<'static>> {
+        let theme = scene.theme;
+        let mut spans = Vec::new();
+        for pill in &self.typed.pills {
+            let text = format!(" {} × ", visible(pill));
+            spans.push(Span::styled(text, theme.style(Role::Toast)));
+            spans.push(Span::raw(" "));
+        }
+        let (told, role) = self.told(scene);
+        spans.push(Span::styled(format!(" {told} "), theme.style(role)));
+        spans
+    }
+
+    /// How many there are, or what is wrong.
+    fn told(&self, scene: &Scene<'_>) -> (String, Role) {
+        let Some(found) = &self.found else {
+            return ("reading…".to_owned(), Role::Muted);
+        };
+        if let Some(wrong) = &found.wrong {
+            return (wrong.reason.clone(), Role::Warn);
+        }
+        let mut told = match (found.total, found.progress) {
+            (number, Progress::Looking) => format!("{}…", thousands(number)),
+            (_, _) if self.typed.query().trim().is_empty() => "latest first".to_owned(),
+            (0, _) => "nothing found".to_owned(),
+            (number, _) => format!("{} found", thousands(number)),
+        };
+        if let Some(percent) = scene.reading {
+            told.push_str(&format!(" · reading logs {percent} %"));
+        }
+        if !self.marks.is_empty() {
+            told.push_str(&format!(" · {} marked", self.marks.len()));
+        }
+        (told, Role::Muted)
+    }
+
+    /// The pill whose cross is at a column of the first line.
+    pub(super) fn pill_at(&self, x: u16, scene: &Scene<'_>) -> Option<usize> {
+        let ends = self.ends(scene);
+        let width: usize = ends.iter().map(Span::width).sum();
+        let mut at = usize::from(scene.areas.title.right()).saturating_sub(width);
+        for (number, span) in ends.iter().enumerate() {
+            let end = at + span.width();
+            if number % 2 == 0 && number / 2 < self.typed.pills.len() && usize::from(x) < end {
+                return (usize::from(x) >= at).then_some(number / 2);
+            }
+            at = end;
+        }
+        None
+    }
+
+    fn draw_input(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        let theme = scene.theme;
+        let area = scene.areas.title;
+        let ends = self.ends(scene);
+        let taken: usize = ends.iter().map(Span::width).sum();
+        let prompt = u16::try_from(cells::width(PROMPT)).unwrap_or(0);
+        let room = usize::from(area.width.saturating_sub(prompt)).saturating_sub(taken);
+        let room = u16::try_from(room.max(12)).unwrap_or(12);
+        let (typed, column) = self.typed.input.line(theme, room);
+        let mut left = vec![Span::styled(PROMPT, theme.style(Role::Accent))];
+        left.extend(typed.spans);
+        if let Some(completion) = self.typed.completion(scene.library) {
+            let begun = self.typed.input.text().len() - completion.span.start;
+            let ghost = completion.text.get(begun..).unwrap_or_default().to_owned();
+            left.push(Span::styled(ghost, theme.style(Role::Muted)));
+            if !completion.meaning.is_empty() {
+                let meaning = format!("  {}", completion.meaning);
+                left.push(Span::styled(meaning, theme.style(Role::Comment)));
+            }
+        } else if self.typed.query().is_empty() {
+            let hint = "words, \"exact\", 'whole, !not, type: in: agent: since:";
+            left.push(Span::styled(hint, theme.style(Role::Muted)));
+        }
+        let line = two_ends(left, ends, usize::from(area.width), theme.style(Role::Text));
+        frame.render_widget(line, area);
+        let x = area.x.saturating_add(prompt).saturating_add(column);
+        frame.set_cursor_position((x.min(area.right().saturating_sub(1)), area.y));
+    }
+
+    fn draw_list(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        let theme = scene.theme;
+        let area = scene.areas.tree;
+        frame.render_widget(bordered(theme, Keys::Here), area);
+        let inner = inside(area);
+        if self.rows().is_empty() {
+            self.draw_nothing(frame, inner, scene);
+            return;
+        }
+        let window = self.cursor.window(Self::height(scene), self.rows().len());
+        let width = usize::from(inner.width);
+        for (at, y) in window.zip((inner.top()..inner.bottom()).step_by(2)) {
+            let row = &self.rows()[at];
+            let here = at == self.cursor.selected;
+            let [first, second] = self.lines(row, here, width, scene);
+            frame.render_widget(first, Rect::new(inner.x, y, inner.width, 1));
+            if y + 1 < inner.bottom() {
+                frame.render_widget(second, Rect::new(inner.x, y + 1, inner.width, 1));
+            }
+        }
+    }
+
+    /// What it is and how old, and below that the line that matches.
+    fn lines(&self, row: &Row, here: bool, width: usize, scene: &Scene<'_>) -> [Line<'static>; 2] {
+        let theme = scene.theme;
+        let hit = &row.hit;
+        let style = theme.style(if here { Role::Selected } else { Role::Text });
+        let bar = || match here {
+            true => Span::styled("▌", theme.style(Role::Accent)),
+            false => Span::raw(" "),
+        };
+        let mark = match self.marks.contains(&hit.citation.to_string()) {
+            true => Span::styled("✓ ", theme.style(Role::Accent)),
+            false if hit.source == Source::Detail => Span::styled("◆ ", theme.style(Role::Accent)),
+            false => Span::styled("◇ ", theme.style(Role::Muted)),
+        };
+        let mut first = vec![bar(), mark];
+        let mut ends = Vec::new();
+        let muted = theme.style(Role::Muted);
+        match hit.source {
+            Source::Detail => {
+                first.extend(lettered(
+                    &hit.title,
+                    &row.title_letters,
+                    (Style::new(), theme),
+                ));
+                let category = hit.category.as_deref();
+                ends.push(Span::styled(
+                    category.map(visible).unwrap_or_default(),
+                    theme.badge(category),
+                ));
+            }
+            Source::Messages => {
+                let agent = hit.agent.map_or("log", |agent| agent.name());
+                let (who, role) = match hit.role {
+                    Some(Who::User) => ("you", Role::You),
+                    Some(Who::Assistant) => (agent.split('-').next().unwrap_or(agent), Role::Agent),
+                    Some(Who::Tool) => ("tool", Role::Tool),
+                    Some(Who::System) => ("program", Role::Muted),
+                    None => ("session", Role::Strong),
+                };
+                first.push(Span::styled(who, theme.style(role)));
+                first.push(Span::styled(format!(" · {agent}"), muted));
+            }
+        }
+        let old = hit
+            .time
+            .map_or_else(String::new, |time| age(time, scene.now));
+        ends.push(Span::styled(format!("{:>6} ", old), muted));
+        ends.insert(0, Span::raw(" "));
+        let base = if here { Style::new() } else { muted };
+        let mut second = vec![bar(), Span::raw("  ")];
+        second.extend(lettered(&hit.text, &row.letters, (base, theme)));
+        [
+            two_ends(first, ends, width, style),
+            two_ends(second, vec![Span::raw(" ")], width, style),
+        ]
+    }
+
+    /// Nothing is there: what could be typed instead.
+    fn draw_nothing(&self, frame: &mut Frame<'_>, area: Rect, scene: &Scene<'_>) {
+        let theme = scene.theme;
+        let Some(found) = &self.found else { return };
+        if found.wrong.is_some() || found.progress == Progress::Looking {
+            return;
+        }
+        let help = [
+            ("", "Nothing has these letters in this order."),
+            ("", ""),
+            ("word word", "both, in any order"),
+            ("\"a phrase\"", "just as it stands"),
+            ("'word", "as a word of its own"),
+            ("^start end$", "at the ends of a line"),
+            ("!not", "lines without it"),
+            ("type:project", "memories of a type"),
+            ("in:logs in:tools", "where to look"),
+            ("agent:codex role:user", "whose words"),
+            ("since:30d before:2026-01-31", "when"),
+        ];
+        for ((key, means), y) in help.iter().zip(area.top() + 1..area.bottom()) {
+            let line = if key.is_empty() {
+                Line::from(Span::styled(*means, theme.style(Role::Text)))
+            } else {
+                Line::from(vec![
+                    Span::styled(cells::fit(key, 28), theme.style(Role::KeyHint)),
+                    Span::styled(*means, theme.style(Role::Muted)),
+                ])
+            };
+            let row = Rect {
+                x: area.x + 2.min(area.width),
+                y,
+                width: area.width.saturating_sub(2),
+                height: 1,
+            };
+            frame.render_widget(line, row);
+        }
+    }
+}
+
+/// A text with the letters that match in the accent.
+fn lettered(text: &str, letters: &[u32], (base, theme): (Style, &Theme)) -> Vec<Span<'static>> {
+    let found = base.patch(theme.style(Role::Match));
+    let mut spans: Vec<Span<'static>> = Vec::new();
+    let mut next = letters.iter().copied().peekable();
+    for (at, c) in text.chars().enumerate() {
+        let is_match = next.next_if(|letter| *letter as usize == at).is_some();
+        let style = if is_match { found } else { base };
+        let shown = visible(c.encode_utf8(&mut [0; 4]));
+        match spans.last_mut() {
+            Some(span) if span.style == style => span.content.to_mut().push_str(&shown),
+            _ => spans.push(Span::styled(shown, style)),
+        }
+    }
+    spans
+}
+
+/// `12345` as `12,345`.
+fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_that_match_have_spans_of_their_own() {
+        let theme = Theme::default();
+        let spans = lettered("refresh", &[0, 1, 4], (Style::new(), &theme));
+        let told: Vec<&str> = spans.iter().map(|span| span.content.as_ref()).collect();
+        assert_eq!(told, ["re", "fr", "e", "sh"]);
+    }
+
+    #[test]
+    fn long_numbers_are_readable() {
+        for (number, expected) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1234567, "1,234,567"),
+        ] {
+            assert_eq!(thousands(number), expected);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! One piece of a conversation, laid out: words, a tool call, a thought, a note.
+
+use ratatui::text::{Line, Span};
+
+use super::Conversation;
+use crate::core::log::turn::{Item, Speaker};
+use crate::core::log::{clean, mask};
+use crate::core::memory::one_line;
+use crate::tui::cells;
+use crate::tui::theme::Role;
+use crate::tui::widget::age::size;
+use crate::tui::widget::markdown::{Look, MEASURE, render};
+
+/// From this width on, who spoke and when has columns of its own.
+const WIDE: usize = 72;
+
+/// Those columns.
+const NAME: usize = 10;
+const TIME: usize = 7;
+
+/// The most lines of what a tool gave back that are shown.
+const MOST_LINES: usize = 2_000;
+
+/// The most letters of a line that are shown.
+const LONGEST_LINE: usize = 20_000;
+
+/// A part of a turn that is shown.
+#[derive(Debug, Clone)]
+pub(super) struct Piece {
+    pub(super) item: Item,
+    pub(super) speaker: Speaker,
+    pub(super) time: Option<jiff::Zoned>,
+    /// Whether it is the first of its turn.
+    pub(super) starts: bool,
+    /// The number of its turn, from 1.
+    pub(super) turn: usize,
+    /// Whether it is the first of its day.
+    pub(super) new_day: bool,
+}
+
+impl Conversation {
+    /// The lines of a piece.
+    pub(super) fn lines(&self, piece: &Piece, at: usize, look: Look<'_>) -> Vec<Line<'static>> {
+        let theme = look.theme;
+        let wide = look.width >= WIDE;
+        let gutter = if wide { 2 + NAME + TIME } else { 3 };
+        let body = Look {
+            width: look.width.saturating_sub(gutter + 1).clamp(8, MEASURE + 12),
+            ..look
+        };
+        let mut lines = Vec::new();
+        if piece.starts && at > 0 {
+            lines.push(Line::default());
+        }
+        let (name, role) = self.name(piece.speaker);
+        let clock = piece
+            .time
+            .as_ref()
+            .map(|time| time.strftime("%H:%M").to_string())
+            .unwrap_or_default();
+        if let Some(time) = piece.time.as_ref().filter(|_| piece.new_day) {
+            let day = time.strftime("%A, %-d %B %Y").to_string();
+            let indent = " ".repeat(gutter);
+            lines.push(Line::from(vec![
+                Span::raw(indent),
+                Span::styled(day, theme.style(Role::Muted)),
+            ]));
+            lines.push(Line::default());
+        }
+        if piece.starts && !wide {
+            lines.push(Line::from(vec![
+                Span::raw("  "),
+                Span::styled(name, theme.style(role)),
+                Span::styled(format!("  {clock}"), theme.style(Role::Muted)),
+            ]));
+        }
+        let said = self.body(piece.item, piece.speaker, body);
+        for (number, line) in said.into_iter().enumerate() {
+            let mut spans = if number == 0 && piece.starts && wide {
+                vec![
+                    Span::raw("  "),
+                    Span::styled(cells::fit(name, NAME), theme.style(role)),
+                    Span::styled(cells::fit(&clock, TIME), theme.style(Role::Muted)),
+                ]
+            } else {
+                vec![Span::raw(" ".repeat(gutter))]
+            };
+            let line = self.words.mark(line, theme.style(Role::MatchLine));
+            let style = line.style;
+            spans.extend(line.spans.into_iter().map(|span| {
+                let over = style.patch(span.style);
+                span.style(over)
+            }));
+            lines.push(Line::from(spans));
+        }
+        lines
+    }
+
+    fn body(&self, item: Item, speaker: Speaker, look: Look<'_>) -> Vec<Line<'static>> {
+        let theme = look.theme;
+        let told = |at: usize| mask(&clean(self.text(at)));
+        match item {
+            Item::Text(at) if speaker == Speaker::Person => plain(&told(at), Role::Text, look),
+            Item::Text(at) => {
+                let text = told(at);
+                let text = text.trim();
+                render(text, 0..text.len(), look).lines
+            }
+            Item::Thinking(at) => plain(&told(at), Role::Quote, look),
+            Item::Injected(at) => {
+                let mut lines = vec![Line::from(Span::styled(
+                    "put in by the program",
+                    theme.style(Role::Comment),
+                ))];
+                lines.extend(plain(&told(at), Role::Muted, look));
+                lines
+            }
+            Item::Notice(at) => plain(&format!("· {}", told(at)), Role::Muted, look),
+            Item::Tool { call, result } => self.tool(item, (call, result), look),
+        }
+    }
+
+    /// A tool's call on one line, and below it, unfolded, what went in and came back.
+    fn tool(
+        &self,
+        item: Item,
+        (call, result): (Option<usize>, Option<usize>),
+        look: Look<'_>,
+    ) -> Vec<Line<'static>> {
+        let theme = look.theme;
+        let is_open = self.is_open(item);
+        let message = self.transcript.messages.get(item.message());
+        let tool = message.and_then(|message| message.tool.clone());
+        let tool = tool.unwrap_or_else(|| "tool".to_owned());
+        let input = call
+            .map(|at| mask(&clean(self.text(at))))
+            .unwrap_or_default();
+        let name = format!("{} ", cells::fit(&tool, cells::width(&tool).max(6)));
+        let told = match result.map(|at| self.text(at)) {
+            None => "no result".to_owned(),
+            Some(output) => match output.lines().count() {
+                0 => "empty".to_owned(),
+                1 => size(output.len() as u64),
+                lines => format!("{lines} lines"),
+            },
+        };
+        let fold = if is_open { "▾ " } else { "▸ " };
+        let room = look
+            .width
+            .saturating_sub(2 + cells::width(&name) + cells::width(&told) + 2);
+        let short = cells::fit(&one_line(&input), room);
+        let mut lines = vec![Line::from(vec![
+            Span::styled(fold, theme.style(Role::Muted)),
+            Span::styled(name, theme.style(Role::Tool)),
+            Span::styled(short, theme.style(Role::Muted)),
+            Span::styled(format!("  {told}"), theme.style(Role::Muted)),
+        ])];
+        if !is_open {
+            return lines;
+        }
+        let inner = Look {
+            width: look.width.saturating_sub(2).max(8),
+            ..look
+        };
+        let is_told_already = !input.contains('\n') && cells::width(&input) <= room;
+        let parts = [
+            (!is_told_already).then_some((input, Role::Code)),
+            result.map(|at| (mask(&clean(self.text(at))), Role::Text)),
+        ];
+        for (text, role) in parts.into_iter().flatten() {
+            let all = plain(&text, role, inner);
+            let more = all.len().saturating_sub(MOST_LINES);
+            for line in all.into_iter().take(MOST_LINES) {
+                let mut spans = vec![Span::styled("│ ", theme.style(Role::Rule))];
+                spans.extend(line.spans);
+                lines.push(Line::from(spans));
+            }
+            if more > 0 {
+                let note = format!("│ … {more} lines more");
+                lines.push(Line::from(Span::styled(note, theme.style(Role::Muted))));
+            }
+        }
+        lines
+    }
+}
+
+/// A text as it is, its long lines broken.
+fn plain(text: &str, role: Role, look: Look<'_>) -> Vec<Line<'static>> {
+    let style = look.theme.style(role);
+    let mut lines = Vec::new();
+    for line in text.trim_end().trim_start_matches(['\n', '\r']).lines() {
+        // More than anybody looks at would be thrown away a moment later.
+        if lines.len() > 2 * MOST_LINES {
+            break;
+        }
+        let end = line
+            .char_indices()
+            .nth(LONGEST_LINE)
+            .map_or(line.len(), |(at, _)| at);
+        lines.extend(
+            cells::styled_rows(&line[..end], look.width, |_| style)
+                .into_iter()
+                .map(Line::from),
+        );
+    }
+    lines
+}

@@ -1,0 +1,121 @@
+//! Marking words in lines that are laid out already.
+
+use std::ops::Range;
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use regex::{Regex, RegexBuilder};
+
+/// Words to look for, whatever their case.
+#[derive(Debug, Clone, Default)]
+pub struct Words {
+    words: Vec<Regex>,
+}
+
+impl Words {
+    /// Looks for these.
+    pub fn new<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
+        let words = words.into_iter().filter(|word| !word.is_empty());
+        let found = words.filter_map(|word| {
+            let mut builder = RegexBuilder::new(&regex::escape(word));
+            builder.case_insensitive(true).build().ok()
+        });
+        Self {
+            words: found.collect(),
+        }
+    }
+
+    /// Whether nothing is looked for.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Whether every word is in the text.
+    pub fn are_in(&self, text: &str) -> bool {
+        !self.is_empty() && self.words.iter().all(|word| word.is_match(text))
+    }
+
+    /// Whether any word is in the line.
+    pub fn touch(&self, line: &Line<'_>) -> bool {
+        !self.is_empty() && !self.places(&line.to_string()).is_empty()
+    }
+
+    /// The line with the words in another style.
+    pub fn mark(&self, line: Line<'static>, style: Style) -> Line<'static> {
+        if self.is_empty() {
+            return line;
+        }
+        let places = self.places(&line.to_string());
+        if places.is_empty() {
+            return line;
+        }
+        let mut spans = Vec::with_capacity(line.spans.len() + 2 * places.len());
+        let mut at = 0;
+        for span in &line.spans {
+            let end = at + span.content.len();
+            let mut from = at;
+            for place in places.iter().filter(|p| p.start < end && p.end > at) {
+                let (start, stop) = (place.start.max(at), place.end.min(end));
+                if start < from {
+                    continue;
+                }
+                let piece = |range: Range<usize>| span.content[range].to_owned();
+                spans.push(Span::styled(piece(from - at..start - at), span.style));
+                spans.push(Span::styled(
+                    piece(start - at..stop - at),
+                    span.style.patch(style),
+                ));
+                from = stop;
+            }
+            spans.push(Span::styled(
+                span.content[from - at..].to_owned(),
+                span.style,
+            ));
+            at = end;
+        }
+        spans.retain(|span| !span.content.is_empty());
+        Line { spans, ..line }
+    }
+
+    fn places(&self, text: &str) -> Vec<Range<usize>> {
+        let mut places: Vec<Range<usize>> = self
+            .words
+            .iter()
+            .flat_map(|word| word.find_iter(text).map(|found| found.range()))
+            .collect();
+        places.sort_by_key(|place| (place.start, place.end));
+        places
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::style::Modifier;
+
+    use super::*;
+
+    #[test]
+    fn words_are_marked_across_spans_and_whatever_their_case() {
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        let line = Line::from(vec![Span::raw("Use Refresh"), Span::raw("Tokens, Straße")]);
+        let words = Words::new(["hto", "STRASSE", "straße", ""]);
+        let marked = words.mark(line.clone(), bold);
+        assert_eq!(marked.to_string(), line.to_string());
+        let told: Vec<&str> = marked
+            .spans
+            .iter()
+            .filter(|span| span.style == bold)
+            .map(|span| span.content.as_ref())
+            .collect();
+        assert_eq!(told, ["h", "To", "Straße"]);
+        assert!(words.touch(&line));
+        assert!(!words.are_in("refreshtokens"), "all of them must be there");
+    }
+
+    #[test]
+    fn no_words_mark_nothing() {
+        let line = Line::from("as it is");
+        assert_eq!(Words::default().mark(line.clone(), Style::new()), line);
+        assert!(!Words::default().are_in("x"));
+    }
+}
