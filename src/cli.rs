@@ -18,6 +18,7 @@ mod list;
 mod log;
 mod logs;
 mod mcp;
+mod pick;
 mod print;
 mod read;
 mod recall;
@@ -169,6 +170,7 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> Ended {
         Verb::Restore(args) => undo::restore(args, world, printer),
         Verb::Recall(args) => recall::run(args, world, printer),
         Verb::Find(args) => find::run(args, world, printer),
+        Verb::Pick(args) => pick::run(args, world, printer),
         Verb::Logs(args) => logs::run(args, world, printer),
         Verb::Log(args) => log::run(args, world, printer),
         Verb::Resume(args) => resume::run(args, world, printer),

@@ -69,6 +69,8 @@ const TOAST: Duration = Duration::from_secs(6);
 pub struct Setup {
     /// Where the stores come from.
     pub source: Source,
+    /// Whether something is to be picked, and nothing else.
+    pub pick: Option<Pick>,
     /// Where the logs are.
     pub archive: Archive,
     /// The history that changes go to.
@@ -122,7 +124,17 @@ pub struct Named {
     pub layout: Option<Layout>,
 }
 
+pub use pane::find::Print;
 pub use terminal::background;
+
+/// The finder alone.
+#[derive(Debug)]
+pub struct Pick {
+    /// What is printed of the choice.
+    pub print: Print,
+    /// What to look for at first.
+    pub query: String,
+}
 
 /// Runs the terminal UI until the person leaves it; answers what was picked. Only the terminal
 /// itself can fail.
@@ -186,6 +198,9 @@ pub fn run(setup: Setup) -> io::Result<Vec<String>> {
         picked: Vec::new(),
         panics: setup.panics,
     };
+    if let Some(pick) = setup.pick {
+        running.app.only_pick(pick);
+    }
     running.app.warn(&warnings);
     let ended = running.run(&inbox);
     // The screen goes back before the last texts are kept: nobody waits in front of it.

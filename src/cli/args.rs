@@ -1,16 +1,17 @@
 //! Every verb and flag, defined once.
 
 mod logs;
+mod pick;
 
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use clap_complete::Shell;
 
 use crate::core::layout::Layout;
 use crate::core::memory::Revision;
 
 pub use logs::{KeepArgs, LogArgs, LogFilter, LogsArgs, ResumeArgs, RoleArg, StatsArgs};
+pub use pick::{CompletionsArgs, PickArgs, PrintArg, ShellArg};
 
 /// See, search, fix and prune what coding agents remember.
 #[derive(Debug, Parser)]
@@ -118,13 +119,15 @@ pub enum Verb {
     Recall(RecallArgs),
     /// Find memories and messages as you would type in the UI: fuzzy, "exact", 'word, !not, filters
     Find(FindArgs),
+    /// Pick one in the finder, on the whole terminal, and print it: for $(tome pick) in a shell
+    Pick(PickArgs),
     /// Serve the stores to an agent: an MCP server on standard input and output
     Mcp(McpArgs),
     /// Hear an agent's hook: one JSON document on standard input; always exits with 0
     Hook(HookArgs),
     /// Register tome with an agent: its MCP server and its hooks; shows the difference first
     Setup(SetupArgs),
-    /// Print completions for a shell
+    /// Print completions for a shell, or key bindings
     Completions(CompletionsArgs),
     /// Print the manual page
     Man,
@@ -410,12 +413,4 @@ pub struct SetupArgs {
     /// Do not ask on a terminal
     #[arg(long, short)]
     pub yes: bool,
-}
-
-/// Arguments of `completions`.
-#[derive(Debug, ClapArgs)]
-pub struct CompletionsArgs {
-    /// The shell
-    #[arg(value_enum)]
-    pub shell: Shell,
 }

@@ -1,15 +1,42 @@
 //! `tome completions` and `tome man`, from the one definition of the arguments.
 
 use clap::CommandFactory as _;
+use clap_complete::Shell;
 
-use super::args::{Args, CompletionsArgs};
+use super::args::{Args, CompletionsArgs, ShellArg};
 use super::print::Printer;
-use super::{Ended, Outcome};
+use super::{Ended, Failure, Outcome};
 
 pub(super) fn run(args: &CompletionsArgs, printer: &mut Printer) -> Ended {
+    let shell = match args.shell {
+        _ if args.keys => return keys(args.shell, printer),
+        ShellArg::Tmux => return keys(args.shell, printer),
+        ShellArg::Bash => Shell::Bash,
+        ShellArg::Elvish => Shell::Elvish,
+        ShellArg::Fish => Shell::Fish,
+        ShellArg::PowerShell => Shell::PowerShell,
+        ShellArg::Zsh => Shell::Zsh,
+    };
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Args::command(), "tome", &mut script);
+    clap_complete::generate(shell, &mut Args::command(), "tome", &mut script);
     printer.content(&script)?;
+    Ok(Outcome::Done)
+}
+
+/// Prints key bindings for `tome pick`.
+fn keys(shell: ShellArg, printer: &mut Printer) -> Ended {
+    let script = match shell {
+        ShellArg::Bash => include_str!("../../assets/shell/keys.bash"),
+        ShellArg::Zsh => include_str!("../../assets/shell/keys.zsh"),
+        ShellArg::Fish => include_str!("../../assets/shell/keys.fish"),
+        ShellArg::Tmux => include_str!("../../assets/shell/keys.tmux"),
+        ShellArg::Elvish | ShellArg::PowerShell => {
+            return Err(Failure::Asked(
+                "there are key bindings for bash, zsh, fish and tmux".to_owned(),
+            ));
+        }
+    };
+    printer.content(script.as_bytes())?;
     Ok(Outcome::Done)
 }
 

@@ -13,7 +13,7 @@ use crate::core::config::{Color, Settings};
 use crate::core::layout::Layout;
 use crate::core::sandbox::Root;
 use crate::tui::theme::{Background, Depth, Terminal, Theme, ThemeFile};
-use crate::tui::{self, Named, Setup, Source};
+use crate::tui::{self, Named, Pick, Setup, Source};
 
 /// Opens the terminal UI, at `path` where one is given.
 pub(super) fn run(path: Option<&Path>, world: &World) -> Ended {
@@ -23,6 +23,16 @@ pub(super) fn run(path: Option<&Path>, world: &World) -> Ended {
                 .to_owned(),
         ));
     }
+    open(path, None, world)?;
+    Ok(Outcome::Done)
+}
+
+/// Opens the UI, or only the finder to pick something; answers what was picked.
+pub(super) fn open(
+    path: Option<&Path>,
+    pick: Option<Pick>,
+    world: &World,
+) -> Result<Vec<String>, Failure> {
     let (source, title) = source(path, world)?;
     let terminal = terminal(&world.settings);
     let theme_path = world.config_dir.join("theme.toml");
@@ -35,8 +45,9 @@ pub(super) fn run(path: Option<&Path>, world: &World) -> Ended {
     warnings.splice(0..0, world.warnings.iter().cloned());
     let keymap_path = world.config_dir.join("keymap.toml");
     let keymap = read(&keymap_path)?.map(|text| (keymap_path, text));
-    tui::run(Setup {
+    let picked = tui::run(Setup {
         source,
+        pick,
         history: world.history.clone(),
         unsaved: world.data_dir.join("unsaved"),
         author: Author {
@@ -56,7 +67,7 @@ pub(super) fn run(path: Option<&Path>, world: &World) -> Ended {
         warnings,
         panics: cfg!(debug_assertions) && env::var_os(super::world::PANIC).is_some(),
     })?;
-    Ok(Outcome::Done)
+    Ok(picked)
 }
 
 /// The time, for as long as the program runs.

@@ -14,6 +14,7 @@ use jiff::tz::TimeZone;
 use ratatui::crossterm::event::{Event as Input, KeyEvent, KeyEventKind};
 use ratatui::layout::{Rect, Size};
 
+use super::Pick;
 use super::action::Action;
 use super::effect::Effect;
 use super::event::Event;
@@ -23,6 +24,7 @@ use super::layout::{Areas, Focus, Shown, Wanted};
 use super::overlay::palette::Palette;
 use super::overlay::reader::Reader;
 use super::pane::browse::Browse;
+use super::pane::find::Find;
 use super::pane::{Answer, Pane, Scene, Step, Toast};
 use super::theme::Theme;
 use crate::core::config::Warning;
@@ -81,6 +83,11 @@ impl App {
             toasts: 0,
             generation: 0,
         }
+    }
+
+    /// Shows the finder and nothing else; what is chosen ends the program.
+    pub(crate) fn only_pick(&mut self, pick: Pick) {
+        self.panes = vec![Box::new(Find::new(Some(pick.print), &pick.query))];
     }
 
     /// Says what was wrong in the settings.

@@ -1,6 +1,7 @@
 //! The terminal itself: taken, lent, given back whatever happens.
 
-use std::io::{self, Stdout, Write as _, stdout};
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Write, stdout};
 use std::panic;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
@@ -29,15 +30,16 @@ use super::theme::Background;
 
 /// The screen while it is ours; dropped, it is what it was.
 pub(crate) struct Screen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    terminal: Terminal<CrosstermBackend<Box<dyn Write>>>,
 }
 
 impl Screen {
     /// Takes the screen, and sees to it that a panic gives it back.
     pub(crate) fn open() -> io::Result<Self> {
         restore_on_panic();
+        let device = device()?;
         take()?;
-        let terminal = Terminal::new(CrosstermBackend::new(stdout())).inspect_err(|_| {
+        let terminal = Terminal::new(CrosstermBackend::new(device)).inspect_err(|_| {
             // The error that matters is the one that is about to be told.
             drop(give_back());
         })?;
@@ -73,10 +75,20 @@ impl Drop for Screen {
     }
 }
 
+/// What is drawn on: standard output, or, where that goes elsewhere, the terminal behind it.
+fn device() -> io::Result<Box<dyn Write>> {
+    if stdout().is_terminal() {
+        return Ok(Box::new(stdout()));
+    }
+    let terminal = File::options().write(true).open("/dev/tty");
+    let terminal = terminal.map_err(|e| io::Error::new(e.kind(), format!("no terminal: {e}")))?;
+    Ok(Box::new(terminal))
+}
+
 fn take() -> io::Result<()> {
     enable_raw_mode()?;
     execute!(
-        stdout(),
+        device()?,
         EnterAlternateScreen,
         EnableMouseCapture,
         EnableBracketedPaste,
@@ -86,7 +98,7 @@ fn take() -> io::Result<()> {
 
 fn give_back() -> io::Result<()> {
     let written = execute!(
-        stdout(),
+        device()?,
         DisableFocusChange,
         DisableBracketedPaste,
         DisableMouseCapture,
@@ -137,7 +149,7 @@ pub(crate) fn stop() -> io::Result<()> {
 
 /// Puts a text on the clipboard by asking the terminal to (OSC 52).
 pub(crate) fn copy(text: &str) -> io::Result<()> {
-    let mut out = stdout();
+    let mut out = device()?;
     write!(out, "\u{1b}]52;c;{}\u{7}", base64(text.as_bytes()))?;
     out.flush()
 }
@@ -176,6 +188,9 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// Asks the terminal for its background (OSC 11). Every terminal answers the second question
 /// (DA1), so that one which does not know the first costs no wait.
 pub fn background() -> Option<Background> {
+    if !io::stdin().is_terminal() {
+        return None;
+    }
     enable_raw_mode().ok()?;
     let answer = ask();
     drop(disable_raw_mode());
@@ -183,7 +198,7 @@ pub fn background() -> Option<Background> {
 }
 
 fn ask() -> Option<String> {
-    let mut out = stdout();
+    let mut out = device().ok()?;
     write!(out, "\u{1b}]11;?\u{7}\u{1b}[c").ok()?;
     out.flush().ok()?;
     let stdin = io::stdin();

@@ -535,8 +535,12 @@ mod tests {
             last = Some(find(sources, ask, last.as_ref(), &()));
         }
         let found = last.expect("a query was asked");
+        let found_query = query(queries.last().expect("a query was asked"));
         assert_eq!(found.progress, Progress::Complete);
-        let hits = found.matches.iter().filter_map(|found| hit(sources, found));
+        let hits = found
+            .matches
+            .iter()
+            .filter_map(|found| hit(sources, &found_query, found));
         hits.map(|hit| format!("{} {}", hit.citation, hit.text))
             .collect()
     }

@@ -1,9 +1,11 @@
 //! What keys come to: actions in, effects and looks out.
 
+mod finding;
 mod looks;
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::Event as Input;
@@ -42,7 +44,7 @@ impl Bench {
             background,
             depth: Depth::Ansi,
         });
-        let mut app = App::new(theme, Keymap::new(), "shop".to_owned());
+        let mut app = App::new(theme, Keymap::new(), "shop".to_owned(), TimeZone::UTC);
         app.resize(Size::new(width, height));
         let mut bench = Self { home, library, app };
         let library = Arc::clone(&bench.library);
@@ -58,7 +60,11 @@ impl Bench {
             match effect {
                 Effect::Read { generation, target } => {
                     let result = Ok(self.read(&target));
-                    left.extend(self.tell(Event::Read { generation, result }));
+                    left.extend(self.tell(Event::Read {
+                        generation,
+                        target,
+                        result,
+                    }));
                 }
                 Effect::Fetch(target) => {
                     let result = Ok(self.read(&target));

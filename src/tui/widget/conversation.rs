@@ -60,7 +60,7 @@ pub struct Conversation {
     telling: Telling,
     transcript: Arc<Transcript>,
     pieces: Vec<Piece>,
-    /// How many turns there are to see.
+    /// How often a person spoke.
     turns: usize,
     layers: Vec<Layer>,
     /// Tool calls that were unfolded or folded against the rule, by their first message.
@@ -69,7 +69,15 @@ pub struct Conversation {
     selected: usize,
     /// The first piece on the screen, and its first line there.
     top: (usize, usize),
-    laid: BTreeMap<usize, Vec<Line<'static>>>,
+    laid: BTreeMap<usize, Laid>,
+}
+
+/// The lines of a piece.
+#[derive(Debug, Clone, Default)]
+struct Laid {
+    lines: Vec<Line<'static>>,
+    /// How many of them stand above it: air, and the day.
+    above: usize,
 }
 
 impl Conversation {
@@ -113,7 +121,7 @@ impl Conversation {
                 if new_day {
                     day = date;
                 }
-                self.turns += usize::from(starts);
+                self.turns += usize::from(starts && turn.speaker == Speaker::Person);
                 self.pieces.push(Piece {
                     item,
                     speaker: turn.speaker,
@@ -195,7 +203,7 @@ impl Conversation {
         })
     }
 
-    /// The turn under the cursor, from 1, and how many there are.
+    /// How often a person had spoken at the cursor, and in all.
     pub fn turn(&self) -> (usize, usize) {
         let turn = self.pieces.get(self.selected).map_or(0, |piece| piece.turn);
         (turn, self.turns)
@@ -216,13 +224,17 @@ impl Conversation {
             self.turned.clear();
         }
         let message = self.pieces.get(self.selected).map(|p| p.item.message());
+        let row = self.row(room);
         self.cut();
         if let Some(message) = message {
             let after = self.pieces.partition_point(|p| p.item.message() <= message);
             self.selected = after.saturating_sub(1);
         }
-        self.top = (self.selected, 0);
-        self.reveal(room);
+        // What one looks at stays where it is on the screen.
+        let selected = self.selected;
+        self.top = (selected, 0);
+        self.scroll(-(row as isize), room);
+        self.selected = selected;
     }
 
     /// Unfolds or folds the tool call under the cursor; answers whether there is one.
@@ -304,9 +316,8 @@ impl Conversation {
     /// The line of the selected piece that has one of the words.
     fn first_word(&mut self, room: Room<'_>) -> usize {
         self.height(self.selected, room);
-        let lines = self.laid.get(&self.selected);
-        lines
-            .and_then(|lines| lines.iter().position(|line| self.words.touch(line)))
+        let laid = self.laid.get(&self.selected);
+        laid.and_then(|laid| laid.lines.iter().position(|line| self.words.touch(line)))
             .unwrap_or(0)
     }
 
@@ -427,6 +438,13 @@ impl Conversation {
         }
     }
 
+    /// The line of the screen at which the selected piece begins.
+    fn row(&mut self, room: Room<'_>) -> usize {
+        let above = self.top.0..self.selected;
+        let rows: usize = above.map(|piece| self.height(piece, room)).sum();
+        rows.saturating_sub(self.top.1).min(room.height)
+    }
+
     /// Whether the selected piece goes on below the screen.
     fn reaches_below(&mut self, room: Room<'_>) -> bool {
         let mut rows = 0;
@@ -496,14 +514,14 @@ impl Conversation {
     /// How many lines a piece has; lays it out if need be.
     fn height(&mut self, piece: usize, room: Room<'_>) -> usize {
         if let Some(lines) = self.laid.get(&piece) {
-            return lines.len();
+            return lines.lines.len();
         }
         let Some(which) = self.pieces.get(piece) else {
             return 0;
         };
-        let lines = self.lines(which, piece, room.look);
-        let height = lines.len();
-        self.laid.insert(piece, lines);
+        let laid = self.lay(which, piece, room.look);
+        let height = laid.lines.len();
+        self.laid.insert(piece, laid);
         height
     }
 
@@ -530,16 +548,16 @@ impl Conversation {
         let (mut piece, mut line) = self.top;
         let mut y = area.top();
         while y < area.bottom() && piece < self.pieces.len() {
-            let Some(lines) = self.laid.get(&piece) else {
+            let Some(laid) = self.laid.get(&piece) else {
                 break;
             };
-            for drawn in lines.iter().skip(line) {
+            for (number, drawn) in laid.lines.iter().enumerate().skip(line) {
                 if y >= area.bottom() {
                     break;
                 }
                 buffer.set_line(area.x, y, drawn, area.width);
-                if let Some(style) = cursor.filter(|_| piece == self.selected && drawn.width() > 0)
-                {
+                let is_here = piece == self.selected && number >= laid.above;
+                if let Some(style) = cursor.filter(|_| is_here) {
                     buffer.set_string(area.x, y, "▌", style);
                 }
                 y += 1;

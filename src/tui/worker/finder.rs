@@ -3,6 +3,7 @@
 //! It keeps the text of the memories and the corpus as they were last handed to it. A newer
 //! request makes the one at work stale at once, so that no letter waits for an older one.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
@@ -47,6 +48,8 @@ pub(crate) struct Findings {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) hit: Hit,
+    /// How many other lines of the memory match.
+    pub(crate) more: usize,
     /// The letters of its title that match.
     pub(crate) title_letters: Vec<u32>,
     /// The letters of the hit's text that match.
@@ -204,6 +207,7 @@ struct Telling<'a> {
 impl Telling<'_> {
     fn row(&self, hit: Hit) -> Row {
         Row {
+            more: 0,
             letters: fuzzy::indices(self.query, &hit.text),
             title_letters: fuzzy::indices(self.query, &hit.title),
             hit,
@@ -212,7 +216,17 @@ impl Telling<'_> {
 
     fn tell(&self, found: &Found) {
         let mut rows: Vec<Row> = Vec::new();
+        let mut memories: HashMap<usize, usize> = HashMap::new();
         for one in &found.matches {
+            // One row a memory, its best line; the preview marks the others.
+            let sheet = match one.spot {
+                Spot::Title(sheet) | Spot::Line(sheet, _) => Some(sheet),
+                Spot::Message { .. } => None,
+            };
+            if let Some(row) = sheet.and_then(|sheet| memories.get(&sheet)) {
+                rows[*row].more += 1;
+                continue;
+            }
             let Some(mut hit) = fuzzy::hit(self.sources, self.query, one) else {
                 continue;
             };
@@ -220,6 +234,9 @@ impl Telling<'_> {
                 // The title is shown anyway; below it, what the memory is about.
                 hit.text
                     .clone_from(&self.sources.shelf.sheets[at].memory.summary);
+            }
+            if let Some(sheet) = sheet {
+                memories.insert(sheet, rows.len());
             }
             rows.push(self.row(hit));
         }

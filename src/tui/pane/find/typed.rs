@@ -95,7 +95,9 @@ impl Typed {
         let mut text = self.input.text().to_owned();
         text.replace_range(completion.span.clone(), &completion.text);
         if !completion.text.ends_with(':') {
-            text.push(' ');
+            // A value makes the filter whole.
+            let start = text.rfind(' ').map_or(0, |blank| blank + 1);
+            self.pills.push(text.split_off(start));
         }
         self.input = Input::new(&text);
     }
@@ -151,7 +153,7 @@ mod tests {
         assert_eq!(found.pills, ["type:user"]);
         assert_eq!(found.query(), "type:user tea");
         assert_eq!(found.words(), ["tea"]);
-        found = typed("i n : l o g s <space> <backspace>");
+        found = typed("i n : l o g s <space> <bs>");
         assert_eq!((found.pills.len(), found.input.text()), (0, "in:logs"));
     }
 

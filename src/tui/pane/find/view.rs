@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use ratatui::widgets::Clear;
 
 use super::Find;
 use crate::core::log::Role as Who;
@@ -105,6 +106,7 @@ impl Find {
             left.push(Span::styled(hint, theme.style(Role::Muted)));
         }
         let line = two_ends(left, ends, usize::from(area.width), theme.style(Role::Text));
+        frame.render_widget(Clear, area);
         frame.render_widget(line, area);
         let x = area.x.saturating_add(prompt).saturating_add(column);
         frame.set_cursor_position((x.min(area.right().saturating_sub(1)), area.y));
@@ -156,6 +158,9 @@ impl Find {
                     &row.title_letters,
                     (Style::new(), theme),
                 ));
+                if row.more > 0 {
+                    ends.push(Span::styled(format!("+{}  ", row.more), muted));
+                }
                 let category = hit.category.as_deref();
                 ends.push(Span::styled(
                     category.map(visible).unwrap_or_default(),
@@ -197,24 +202,25 @@ impl Find {
             return;
         }
         let help = [
-            ("", "Nothing has these letters in this order."),
+            ("", "Nothing has these letters."),
             ("", ""),
             ("word word", "both, in any order"),
             ("\"a phrase\"", "just as it stands"),
-            ("'word", "as a word of its own"),
-            ("^start end$", "at the ends of a line"),
+            ("'word", "as a whole word"),
+            ("^start end$", "ends of a line"),
             ("!not", "lines without it"),
-            ("type:project", "memories of a type"),
-            ("in:logs in:tools", "where to look"),
-            ("agent:codex role:user", "whose words"),
-            ("since:30d before:2026-01-31", "when"),
+            ("type:project", "a type of memory"),
+            ("in:tools", "memories, logs, tools"),
+            ("agent:codex", "whose log"),
+            ("role:user", "who speaks"),
+            ("since:30d", "or before:, a day, an age"),
         ];
         for ((key, means), y) in help.iter().zip(area.top() + 1..area.bottom()) {
             let line = if key.is_empty() {
                 Line::from(Span::styled(*means, theme.style(Role::Text)))
             } else {
                 Line::from(vec![
-                    Span::styled(cells::fit(key, 28), theme.style(Role::KeyHint)),
+                    Span::styled(cells::fit(key, 14), theme.style(Role::KeyHint)),
                     Span::styled(*means, theme.style(Role::Muted)),
                 ])
             };
@@ -251,7 +257,7 @@ fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

@@ -2,7 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
-use super::Conversation;
+use super::{Conversation, Laid};
 use crate::core::log::turn::{Item, Speaker};
 use crate::core::log::{clean, mask};
 use crate::core::memory::one_line;
@@ -32,15 +32,15 @@ pub(super) struct Piece {
     pub(super) time: Option<jiff::Zoned>,
     /// Whether it is the first of its turn.
     pub(super) starts: bool,
-    /// The number of its turn, from 1.
+    /// How often a person had spoken by then.
     pub(super) turn: usize,
     /// Whether it is the first of its day.
     pub(super) new_day: bool,
 }
 
 impl Conversation {
-    /// The lines of a piece.
-    pub(super) fn lines(&self, piece: &Piece, at: usize, look: Look<'_>) -> Vec<Line<'static>> {
+    /// Lays a piece out.
+    pub(super) fn lay(&self, piece: &Piece, at: usize, look: Look<'_>) -> Laid {
         let theme = look.theme;
         let wide = look.width >= WIDE;
         let gutter = if wide { 2 + NAME + TIME } else { 3 };
@@ -67,6 +67,7 @@ impl Conversation {
             ]));
             lines.push(Line::default());
         }
+        let above = lines.len();
         if piece.starts && !wide {
             lines.push(Line::from(vec![
                 Span::raw("  "),
@@ -93,7 +94,7 @@ impl Conversation {
             }));
             lines.push(Line::from(spans));
         }
-        lines
+        Laid { lines, above }
     }
 
     fn body(&self, item: Item, speaker: Speaker, look: Look<'_>) -> Vec<Line<'static>> {
@@ -148,7 +149,7 @@ impl Conversation {
         let room = look
             .width
             .saturating_sub(2 + cells::width(&name) + cells::width(&told) + 2);
-        let short = cells::fit(&one_line(&input), room);
+        let short = cells::fit(without_key(&one_line(&input)), room);
         let mut lines = vec![Line::from(vec![
             Span::styled(fold, theme.style(Role::Muted)),
             Span::styled(name, theme.style(Role::Tool)),
@@ -181,6 +182,14 @@ impl Conversation {
             }
         }
         lines
+    }
+}
+
+/// What a tool was given, without the name of its first value: the tool's own name says as much.
+fn without_key(input: &str) -> &str {
+    match input.split_once(": ") {
+        Some((key, value)) if key.chars().all(|c| c.is_ascii_lowercase() || c == '_') => value,
+        _ => input,
     }
 }
 

@@ -1,1 +1,263 @@
+//! What is seen of a conversation, and how one moves in it.
 
+use proptest::prelude::*;
+use ratatui::style::Style;
+
+use super::*;
+use crate::core::log::{Kind, Origin, Role as Who};
+use crate::tui::highlight::Syntaxes;
+use crate::tui::theme::Theme;
+
+fn message(line: u64, role: Who, kind: Kind, text: &str) -> Message {
+    let day = 86_400_000;
+    Message {
+        line,
+        role,
+        kind,
+        origin: Origin::Written,
+        time: Some(1_700_000_000_000 + day * (line as i64 / 6)),
+        text: text.to_owned(),
+        id: None,
+        reply: None,
+        tool: (role == Who::Tool || kind == Kind::ToolCall).then(|| "Bash".to_owned()),
+        session: None,
+    }
+}
+
+fn transcript() -> Arc<Transcript> {
+    use Kind::{Text, Thinking, ToolCall, ToolResult};
+    Arc::new(Transcript {
+        messages: vec![
+            message(1, Who::User, Text, "why do tabs log out?"),
+            message(2, Who::Assistant, Thinking, "a race, perhaps"),
+            message(2, Who::Assistant, Text, "The **token** is shared."),
+            message(3, Who::Assistant, ToolCall, "command: cargo test"),
+            message(4, Who::Tool, ToolResult, "running 14 tests\nFAILED\n"),
+            message(5, Who::Assistant, Text, "It fails."),
+            message(6, Who::User, Text, "keep a window of 10 s"),
+        ],
+        ..Transcript::default()
+    })
+}
+
+struct Stage {
+    theme: Theme,
+    syntaxes: Arc<Syntaxes>,
+}
+
+impl Stage {
+    fn new() -> Self {
+        Self {
+            theme: Theme::default(),
+            syntaxes: Syntaxes::load(),
+        }
+    }
+
+    fn room(&self, width: usize, height: usize) -> Room<'_> {
+        Room {
+            look: Look {
+                theme: &self.theme,
+                syntaxes: &self.syntaxes,
+                width,
+            },
+            height,
+        }
+    }
+}
+
+fn telling() -> Telling {
+    Telling {
+        agent: Agent::ClaudeCode,
+        zone: TimeZone::UTC,
+    }
+}
+
+fn drawn(conversation: &Conversation, width: u16, height: u16) -> Vec<String> {
+    let area = Rect::new(0, 0, width, height);
+    let mut buffer = Buffer::empty(area);
+    conversation.view(area, &mut buffer, Some(Style::new()));
+    let text = crate::tui::dump::text(&buffer);
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn turns_have_names_and_times_and_tools_are_a_line() {
+    let stage = Stage::new();
+    let mut talk = Conversation::new(telling(), transcript());
+    talk.lay_out(stage.room(80, 20));
+    let lines = drawn(&talk, 80, 13);
+    assert_eq!(
+        lines,
+        [
+            "                   Tuesday, 14 November 2023",
+            "",
+            "▌ you       22:13  why do tabs log out?",
+            "",
+            "  claude    22:13  The token is shared.",
+            "                   ▸ Bash   cargo test                                  2 lines",
+            "                   It fails.",
+            "",
+            "                   Wednesday, 15 November 2023",
+            "",
+            "  you       22:13  keep a window of 10 s",
+            "",
+            "",
+        ]
+    );
+    assert_eq!(talk.turn(), (1, 2));
+}
+
+#[test]
+fn a_narrow_pane_puts_the_name_above() {
+    let stage = Stage::new();
+    let mut talk = Conversation::new(telling(), transcript());
+    talk.lay_out(stage.room(40, 20));
+    let lines = drawn(&talk, 40, 4);
+    assert_eq!(lines[2..], ["▌ you  22:13", "▌  why do tabs log out?"]);
+}
+
+#[test]
+fn enter_unfolds_a_call_and_layers_show_what_is_hidden() {
+    let stage = Stage::new();
+    let room = stage.room(80, 30);
+    let mut talk = Conversation::new(telling(), transcript());
+    talk.lay_out(room);
+    assert!(!talk.fold(room), "words have nothing to unfold");
+    talk.step(Step::Down, room);
+    talk.step(Step::Down, room);
+    assert!(talk.fold(room));
+    let text = drawn(&talk, 80, 30).join("\n");
+    assert!(
+        text.contains("▾ Bash") && text.contains("│ FAILED"),
+        "{text}"
+    );
+    assert_eq!(
+        talk.selected_text().as_deref(),
+        Some("command: cargo test\n\nrunning 14 tests\nFAILED\n")
+    );
+    talk.toggle(Layer::Thinking, room);
+    assert!(drawn(&talk, 80, 30).join("\n").contains("a race, perhaps"));
+    talk.toggle(Layer::Thinking, room);
+    assert!(!drawn(&talk, 80, 30).join("\n").contains("a race, perhaps"));
+}
+
+#[test]
+fn a_line_of_the_log_is_found_even_in_what_is_folded_or_hidden() {
+    let stage = Stage::new();
+    let room = stage.room(80, 30);
+    let mut talk = Conversation::new(telling(), transcript());
+    talk.go_to(4, Words::new(["failed"]), room);
+    assert_eq!(talk.message().map(|message| message.line), Some(3));
+    assert!(drawn(&talk, 80, 30).join("\n").contains("│ FAILED"));
+    talk.go_to(2, Words::new(["race"]), room);
+    assert!(drawn(&talk, 80, 30).join("\n").contains("a race, perhaps"));
+    talk.go_to(999, Words::default(), room);
+}
+
+#[test]
+fn words_are_found_one_after_the_other_and_around() {
+    let stage = Stage::new();
+    let room = stage.room(80, 30);
+    let mut talk = Conversation::new(telling(), transcript());
+    talk.lay_out(room);
+    assert!(!talk.next_match(Step::Down, room), "nothing is looked for");
+    talk.mark(Words::new(["FAIL"]), room);
+    let mut lines = Vec::new();
+    for _ in 0..3 {
+        assert!(talk.next_match(Step::Down, room));
+        lines.extend(talk.message().map(|message| message.line));
+    }
+    assert_eq!(lines, [3, 5, 3]);
+    assert!(talk.next_match(Step::Up, room));
+    assert_eq!(talk.message().map(|message| message.line), Some(5));
+}
+
+#[test]
+fn what_is_said_meanwhile_is_followed_at_the_end_only() {
+    let stage = Stage::new();
+    let room = stage.room(80, 5);
+    let mut talk = Conversation::new(telling(), transcript());
+    let mut grown = Transcript::clone(&transcript());
+    grown
+        .messages
+        .push(message(7, Who::Assistant, Kind::Text, "Done."));
+    let grown = Arc::new(grown);
+    talk.step(Step::Last, room);
+    talk.refresh(Arc::clone(&grown), room);
+    assert!(drawn(&talk, 80, 5).join("\n").contains("Done."));
+    let mut talk = Conversation::new(telling(), transcript());
+    talk.lay_out(room);
+    talk.refresh(grown, room);
+    assert_eq!(talk.turn(), (1, 2));
+    assert!(!drawn(&talk, 80, 5).join("\n").contains("Done."));
+}
+
+#[test]
+fn secrets_and_escapes_are_not_shown() {
+    let stage = Stage::new();
+    let room = stage.room(100, 10);
+    let secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH";
+    let text = format!("use {secret} \u{1b}[31mred");
+    let transcript = Transcript {
+        messages: vec![message(1, Who::User, Kind::Text, &text)],
+        ..Transcript::default()
+    };
+    let mut talk = Conversation::new(telling(), Arc::new(transcript));
+    talk.lay_out(room);
+    let shown = drawn(&talk, 100, 10).join("\n");
+    assert!(
+        !shown.contains("abcdefghijklmnop") && !shown.contains('\u{1b}'),
+        "{shown}"
+    );
+    assert!(
+        !talk
+            .selected_text()
+            .unwrap_or_default()
+            .contains("abcdefghijklmnop")
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn the_cursor_is_always_on_the_screen(
+        texts in prop::collection::vec(("[a-z \n]{0,80}", 0..4usize), 0..30),
+        moves in prop::collection::vec((0..12usize, -9isize..9), 1..30),
+        width in 10..110usize,
+        height in 1..20usize,
+    ) {
+        let stage = Stage::new();
+        let kinds = [
+            (Who::User, Kind::Text),
+            (Who::Assistant, Kind::Text),
+            (Who::Assistant, Kind::ToolCall),
+            (Who::Tool, Kind::ToolResult),
+        ];
+        let messages = texts.iter().enumerate().map(|(at, (text, kind))| {
+            let (role, kind) = kinds[*kind];
+            message(at as u64 + 1, role, kind, text)
+        });
+        let transcript = Transcript { messages: messages.collect(), ..Transcript::default() };
+        let room = stage.room(width, height);
+        let mut talk = Conversation::new(telling(), Arc::new(transcript));
+        talk.lay_out(room);
+        let steps = [Step::Up, Step::Down, Step::HalfUp, Step::HalfDown, Step::PageUp,
+            Step::PageDown, Step::First, Step::Last];
+        for (kind, rows) in moves {
+            match kind {
+                8 => talk.scroll(rows, room),
+                9 => drop(talk.fold(room)),
+                10 => talk.step_turn(Step::Down, room),
+                11 => talk.toggle(Layer::Tools, room),
+                at => talk.step(steps[at], room),
+            }
+            let (w, h) = (width as u16, height as u16);
+            let lines = drawn(&talk, w, h);
+            if !talk.is_empty() {
+                let (first, last) = talk.window(room);
+                prop_assert!((first..=last).contains(&talk.selected), "{lines:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! `tome pick`: the finder alone, for a shell that wants one thing back.
+
+use super::args::{PickArgs, PrintArg};
+use super::print::Printer;
+use super::world::World;
+use super::{Ended, Outcome, ui};
+use crate::tui::{Pick, Print};
+
+/// Lets a person pick, on the terminal itself, and prints what was picked.
+pub(super) fn run(args: &PickArgs, world: &World, printer: &mut Printer) -> Ended {
+    let pick = Pick {
+        print: match args.print {
+            PrintArg::Citation => Print::Citation,
+            PrintArg::Text => Print::Text,
+            PrintArg::Path => Print::Path,
+            PrintArg::Resume => Print::Resume,
+        },
+        query: args.query.join(" "),
+    };
+    let picked = ui::open(None, Some(pick), world)?;
+    for line in &picked {
+        printer.line(line)?;
+    }
+    Ok(if picked.is_empty() {
+        Outcome::Nothing
+    } else {
+        Outcome::Done
+    })
+}

@@ -1,0 +1,326 @@
+//! Find, and the logs that it leads to.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver};
+
+use jiff::tz::TimeZone;
+use ratatui::crossterm::event::Event as Input;
+
+use super::{Bench, moment};
+use crate::core::archive::{Archive, listed};
+use crate::core::library::Library;
+use crate::core::log::{Places, read};
+use crate::tui::effect::Effect;
+use crate::tui::event::Event;
+use crate::tui::keymap::Place;
+use crate::tui::theme::Background;
+use crate::tui::worker::desk::Clerk as _;
+use crate::tui::worker::finder::{Finder, Job};
+
+/// An app with logs, whose finder and scribe answer at once.
+struct Desk {
+    bench: Bench,
+    finder: Finder,
+    newest: Arc<AtomicU64>,
+    told: Receiver<Event>,
+}
+
+const SAID: &str = concat!(
+    r#"{"type":"user","uuid":"u1","timestamp":"2026-01-02T03:04:05Z","cwd":"/shop","sessionId":"s1","message":{"role":"user","content":"why does refresh rotation log people out?"}}"#,
+    "\n",
+    r#"{"type":"assistant","uuid":"a1","timestamp":"2026-01-02T03:05:05Z","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"Each tab presents the same refresh token."},{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"cargo test auth"}}]}}"#,
+    "\n",
+    r#"{"type":"user","uuid":"r1","timestamp":"2026-01-02T03:06:05Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"two_tabs FAILED"}]}}"#,
+    "\n",
+);
+
+impl Desk {
+    fn new() -> Self {
+        Self::sized(100, 28, Background::Dark)
+    }
+
+    fn sized(width: u16, height: u16, background: Background) -> Self {
+        let bench = Bench::sized(width, height, background);
+        let projects = bench.home.path().join("agent/projects/-shop");
+        fs::create_dir_all(&projects).expect("folders");
+        fs::write(projects.join("s1.jsonl"), SAID).expect("a log");
+        let (events, told) = mpsc::channel();
+        let newest = Arc::new(AtomicU64::new(0));
+        let time = (moment as fn() -> _, TimeZone::UTC);
+        let finder = Finder::new(events, time, Arc::clone(&newest));
+        let mut desk = Self {
+            bench,
+            finder,
+            newest,
+            told,
+        };
+        let library = Arc::clone(&desk.bench.library);
+        desk.finder.perform(Job::Stores(library));
+        desk.look();
+        desk
+    }
+
+    /// Reads the logs, as the archivist does.
+    fn look(&mut self) {
+        let archive = Archive {
+            places: Places {
+                claude: vec![self.bench.home.path().join("agent")],
+                ..Places::default()
+            },
+            cache: self.bench.home.path().join("cache"),
+            ..Archive::default()
+        };
+        let files = archive.locate();
+        let corpus = archive.meant(&files, &()).expect("reads");
+        let bundles = Library::bundled(listed(&corpus, &files));
+        self.tell(Event::Logged(Arc::new(bundles)));
+        self.finder.perform(Job::Logs(Arc::new(corpus)));
+        let events: Vec<Event> = self.told.try_iter().collect();
+        for event in events {
+            self.tell(event);
+        }
+    }
+
+    fn tell(&mut self, event: Event) -> Vec<Effect> {
+        let effects = self.bench.tell(event);
+        self.perform(effects)
+    }
+
+    fn press(&mut self, keys: &str) -> Vec<Effect> {
+        let mut left = Vec::new();
+        for key in crate::tui::keys::keys(keys) {
+            left.extend(self.tell(Event::Input(vec![Input::Key(key)])));
+        }
+        left
+    }
+
+    /// Finds and reads; answers what else is wanted.
+    fn perform(&mut self, effects: Vec<Effect>) -> Vec<Effect> {
+        let mut left = Vec::new();
+        for effect in effects {
+            match effect {
+                Effect::Find { generation, text } => {
+                    self.newest.store(generation, Ordering::Relaxed);
+                    self.finder.perform(Job::Find { generation, text });
+                    let events: Vec<Event> = self.told.try_iter().collect();
+                    for event in events {
+                        left.extend(self.tell(event));
+                    }
+                }
+                Effect::Open(file) => {
+                    let result = read(&file).map(Arc::new);
+                    left.extend(self.tell(Event::Opened { file, result }));
+                }
+                other => left.push(other),
+            }
+        }
+        left
+    }
+
+    fn text(&self) -> String {
+        self.bench.text()
+    }
+
+    fn styled(&self) -> String {
+        let home = self.bench.home.path().display().to_string();
+        self.bench.styled().replace(&home, "~")
+    }
+}
+
+#[test]
+fn an_empty_query_shows_what_is_new() {
+    let mut desk = Desk::new();
+    desk.press("/");
+    assert_eq!(desk.bench.place(), Place::Find);
+    let text = desk.text();
+    assert!(
+        text.contains("Auth Refactor") && text.contains("session · claude-code"),
+        "{text}"
+    );
+    assert!(text.contains("latest first"), "{text}");
+    desk.press("<esc>");
+    assert_eq!(desk.bench.place(), Place::Tree);
+}
+
+#[test]
+fn a_memory_is_found_by_letters_opened_and_edited_at_the_match() {
+    let mut desk = Desk::new();
+    desk.press("/");
+    desk.press("jwt<space>refsh");
+    let text = desk.text();
+    assert!(text.contains("◆ Auth Refactor"), "{text}");
+    assert!(
+        text.contains("Use JWT with refresh token rotation."),
+        "{text}"
+    );
+    desk.press("<cr>");
+    assert_eq!(desk.bench.place(), Place::Tree);
+    assert!(desk.bench.row("▌").contains("Auth Refactor"));
+    desk.press("/");
+    desk.press("jwt<space>refsh");
+    assert_eq!(desk.press("<c-e>"), []);
+    assert_eq!(desk.bench.place(), Place::Editor);
+    let kept = desk.press("X");
+    let [Effect::Keep(text)] = kept.as_slice() else {
+        panic!("{kept:?}");
+    };
+    assert!(
+        text.text.contains("\nXUse JWT with refresh"),
+        "{}",
+        text.text
+    );
+}
+
+#[test]
+fn a_message_is_found_and_its_log_opens_there() {
+    let mut desk = Desk::new();
+    desk.press("/");
+    desk.press("people<space>out<space>in:logs<space>");
+    let text = desk.text();
+    assert!(
+        text.contains("in:logs ×") && text.contains("you · claude-code"),
+        "{text}"
+    );
+    desk.press("<cr>");
+    assert_eq!(desk.bench.place(), Place::Log);
+    let text = desk.text();
+    assert!(
+        text.contains("log people out?") && text.contains("▸ Bash   cargo test auth"),
+        "{text}"
+    );
+    assert_eq!(
+        desk.press("y"),
+        [Effect::Copy("claude-code:s1#L1".to_owned())]
+    );
+    let effects = desk.press("o");
+    assert_eq!(
+        effects,
+        [Effect::Copy("cd /shop && claude --resume s1".to_owned())]
+    );
+    desk.press("jj<cr>");
+    assert!(desk.text().contains("│ two_tabs FAILED"));
+    desk.press("<esc>");
+    assert_eq!(desk.bench.place(), Place::Find, "back to the results");
+}
+
+#[test]
+fn tool_text_is_found_when_words_give_nothing() {
+    let mut desk = Desk::new();
+    desk.press("/");
+    desk.press("\"two_tabs");
+    desk.press("\"");
+    assert!(
+        desk.text().contains("tool · claude-code"),
+        "{}",
+        desk.text()
+    );
+}
+
+#[test]
+fn marks_go_to_the_tree_or_to_the_clipboard() {
+    let mut desk = Desk::new();
+    desk.press("/");
+    desk.press("type:project<space><tab><tab>");
+    assert!(desk.text().contains("2 marked"), "{}", desk.text());
+    let copied = desk.press("<c-y>");
+    let [Effect::Copy(lines)] = copied.as_slice() else {
+        panic!("{copied:?}");
+    };
+    assert_eq!(lines.lines().count(), 2);
+    desk.press("<cr>");
+    assert_eq!(desk.bench.place(), Place::Tree);
+    let text = desk.text();
+    assert!(text.contains("2 marked"), "{text}");
+    let effects = desk.press("d");
+    assert!(
+        matches!(effects.as_slice(), [Effect::Plan { .. }]),
+        "{effects:?}"
+    );
+}
+
+#[test]
+fn what_is_not_understood_is_said_and_nothing_found_teaches() {
+    let mut desk = Desk::new();
+    desk.press("/");
+    desk.press("since:never");
+    assert!(desk.text().contains("since"), "{}", desk.text());
+    desk.press("<c-u>zzzzqqqq");
+    let text = desk.text();
+    assert!(
+        text.contains("nothing found") && text.contains("just as it stands"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_filter_is_completed_and_taken_back() {
+    let mut desk = Desk::new();
+    desk.press("/");
+    desk.press("ty");
+    assert!(desk.text().contains("type:"), "{}", desk.text());
+    desk.press("<right> pro <right>");
+    assert!(desk.text().contains("type:project ×"), "{}", desk.text());
+    desk.press("<bs>");
+    assert!(!desk.text().contains("type:project ×"));
+}
+
+#[test]
+fn a_log_is_in_the_tree_and_grows_on_the_screen() {
+    let mut desk = Desk::new();
+    desk.press("G");
+    assert!(desk.bench.row("▌").contains("sessions"));
+    desk.press("l j l j");
+    let row = desk.bench.row("▌");
+    assert!(row.contains("why does refresh"), "{row}");
+    assert!(
+        desk.text().contains("Each tab presents"),
+        "the preview reads"
+    );
+    desk.press("<cr> G");
+    assert_eq!(desk.bench.place(), Place::Log);
+    let path = desk.bench.home.path().join("agent/projects/-shop/s1.jsonl");
+    let more = r#"{"type":"user","uuid":"u2","timestamp":"2026-01-02T04:04:05Z","message":{"role":"user","content":"and now?"}}"#;
+    fs::write(&path, format!("{SAID}{more}\n")).expect("writes");
+    desk.look();
+    assert!(desk.text().contains("and now?"), "{}", desk.text());
+}
+
+#[test]
+fn words_are_found_in_a_log() {
+    let mut desk = Desk::new();
+    desk.press("/");
+    desk.press("people<space>out<cr>/");
+    assert_eq!(desk.bench.place(), Place::Prompt);
+    desk.press("failed<cr>");
+    assert!(desk.text().contains("│ two_tabs FAILED"), "{}", desk.text());
+    desk.press("/ nowhere <cr>");
+    assert!(desk.text().contains("Not in this conversation"));
+}
+
+#[test]
+fn looks_of_find_and_of_a_log() {
+    for (name, background) in [("dark", Background::Dark), ("light", Background::Light)] {
+        let mut desk = Desk::sized(100, 20, background);
+        desk.press("/");
+        desk.press("refresh");
+        insta::assert_snapshot!(format!("find-{name}"), desk.styled());
+        desk.press("<c-u>people<space>out<cr>jj<cr>");
+        insta::assert_snapshot!(format!("log-{name}"), desk.styled());
+    }
+}
+
+#[test]
+fn small_screens_show_find_and_logs_too() {
+    for (width, height) in [(60, 16), (20, 5), (1, 1), (80, 24), (300, 90)] {
+        let mut desk = Desk::sized(width, height, Background::Dark);
+        desk.text();
+        for pressed in [
+            "/", "refresh", "<down>", "<cr>", "j", "T", "R", "I", "<esc>", "<esc>",
+        ] {
+            desk.press(pressed);
+            desk.text();
+        }
+    }
+}
