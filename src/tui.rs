@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
 
-use app::App;
+use app::{App, Given};
 use effect::Effect;
 use event::Event;
 use keymap::Keymap;
@@ -49,7 +49,7 @@ use worker::scribe::Scribe;
 
 use crate::core::archive::Archive;
 use crate::core::change::{Author, Moment};
-use crate::core::config::{Settings, Warning};
+use crate::core::config::{EditorKeys, Settings, Warning};
 use crate::core::discover::{Reach, Surroundings};
 use crate::core::history::History;
 use crate::core::layout::Layout;
@@ -83,6 +83,8 @@ pub struct Setup {
     pub clock: Clock,
     /// The time zone that the person is in.
     pub zone: TimeZone,
+    /// Whose keys the editor understands.
+    pub editor_keys: EditorKeys,
     /// How things look.
     pub theme: Theme,
     /// The user's keymap file and what it says.
@@ -158,7 +160,7 @@ pub fn run(setup: Setup) -> io::Result<Vec<String>> {
     let spoken = events.clone();
     let archivist = Archivist {
         archive: setup.archive,
-        watch: Watch::start(move |_| drop(spoken.send(Event::Spoken))).ok(),
+        watch: Watch::start(move |paths| drop(spoken.send(Event::Spoken(paths)))).ok(),
         finder: finder.slot(),
         events: events.clone(),
         leaving: Arc::clone(&leaving),
@@ -186,8 +188,13 @@ pub fn run(setup: Setup) -> io::Result<Vec<String>> {
     };
     let screen = Screen::open()?;
     terminal::listen(events.clone())?;
+    let given = Given {
+        title: setup.title,
+        zone: setup.zone,
+        editor_keys: setup.editor_keys,
+    };
     let mut running = Loop {
-        app: App::new(setup.theme, keymap, setup.title, setup.zone),
+        app: App::new(setup.theme, keymap, given),
         screen,
         reader: Reader::start(events)?,
         desks,

@@ -57,6 +57,7 @@ pub(super) fn open(
         clock: now,
         zone: world.now.time_zone().clone(),
         archive: world.archive()?,
+        editor_keys: world.settings.editor_keys,
         theme,
         keymap,
         editor: ["VISUAL", "EDITOR"].into_iter().find_map(|name| {

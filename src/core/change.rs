@@ -8,6 +8,7 @@ mod commit;
 pub mod diff;
 mod draft;
 mod make;
+mod orphan;
 mod plan;
 mod replay;
 
@@ -21,6 +22,7 @@ pub use commit::commit;
 pub(in crate::core) use commit::recover;
 pub use draft::Draft;
 pub use make::{Made, make};
+pub use orphan::linking;
 pub use plan::{Asking, Wish, plan, plan_move};
 pub use replay::{Direction, replay, restore};
 

@@ -26,6 +26,8 @@ pub struct Settings {
     pub discover_project: bool,
     /// Whether stores are looked for where agents keep theirs in the home directory.
     pub discover_home: bool,
+    /// Whose keys the editor of the terminal UI understands.
+    pub editor_keys: EditorKeys,
     /// What hooks do.
     pub hook: HookSettings,
     /// Where the coder's lessons are.
@@ -43,6 +45,15 @@ pub struct HookSettings {
     pub context: bool,
     /// Whether long plans are reminded of recalling and storing lessons.
     pub reminders: bool,
+}
+
+/// Whose keys the editor of the terminal UI understands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EditorKeys {
+    /// Those of shells and of common editors.
+    Readline,
+    /// Those of vi.
+    Vi,
 }
 
 /// When output is coloured.
@@ -74,6 +85,7 @@ impl Default for Settings {
             author: "you".to_owned(),
             discover_project: true,
             discover_home: true,
+            editor_keys: EditorKeys::Readline,
             hook: HookSettings {
                 capture: true,
                 context: true,
@@ -101,11 +113,12 @@ impl fmt::Display for Warning {
 }
 
 /// Every key that holds one value.
-pub const KEYS: [&str; 8] = [
+pub const KEYS: [&str; 9] = [
     "color",
     "author",
     "discover.project",
     "discover.home",
+    "editor.keys",
     "hook.capture",
     "hook.context",
     "hook.reminders",
@@ -179,6 +192,13 @@ impl Settings {
             "author" => value.trim().clone_into(&mut self.author),
             "discover.project" => self.discover_project = flag()?,
             "discover.home" => self.discover_home = flag()?,
+            "editor.keys" => {
+                self.editor_keys = match value {
+                    "readline" => EditorKeys::Readline,
+                    "vi" => EditorKeys::Vi,
+                    other => return Err(format!("'{other}' is not readline or vi")),
+                }
+            }
             "hook.capture" => self.hook.capture = flag()?,
             "hook.context" => self.hook.context = flag()?,
             "hook.reminders" => self.hook.reminders = flag()?,

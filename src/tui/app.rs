@@ -8,6 +8,7 @@ mod outcome;
 mod tests;
 mod view;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
@@ -20,14 +21,14 @@ use super::effect::Effect;
 use super::event::Event;
 use super::highlight::Syntaxes;
 use super::keymap::Keymap;
-use super::layout::{Areas, Focus, Shown, Wanted};
+use super::layout::{Areas, Divider, Focus, Shown, Wanted};
 use super::overlay::palette::Palette;
 use super::overlay::reader::Reader;
 use super::pane::browse::Browse;
 use super::pane::find::Find;
 use super::pane::{Answer, Pane, Scene, Step, Toast};
 use super::theme::Theme;
-use crate::core::config::Warning;
+use crate::core::config::{EditorKeys, Warning};
 use crate::core::library::{Bundle, Library};
 
 /// Everything that is shown.
@@ -42,9 +43,7 @@ pub(crate) struct App {
     panes: Vec<Box<dyn Pane>>,
     areas: Areas,
     wanted: Wanted,
-    /// Where the person stands.
-    title: String,
-    zone: TimeZone,
+    given: Given,
     /// The logs, which come and change at times of their own.
     logs: Arc<Vec<Bundle>>,
     /// How much of the logs has been read, in percent, while they are.
@@ -57,15 +56,30 @@ pub(crate) struct App {
     generation: u64,
 }
 
+/// What the app is told of the person before whom it is.
+#[derive(Debug, Clone)]
+pub(crate) struct Given {
+    /// Where they stand, in a word.
+    pub(crate) title: String,
+    /// Their time zone.
+    pub(crate) zone: TimeZone,
+    /// Whose keys their editor understands.
+    pub(crate) editor_keys: EditorKeys,
+}
+
 /// Whether an input is all there is to it.
 const START: Wanted = Wanted {
     preview: Shown::Yes,
     focus: Focus::Tree,
+    divider: Divider {
+        columns: None,
+        rows: None,
+    },
 };
 
 impl App {
     /// An app that has read nothing yet.
-    pub(crate) fn new(theme: Theme, keymap: Keymap, title: String, zone: TimeZone) -> Self {
+    pub(crate) fn new(theme: Theme, keymap: Keymap, given: Given) -> Self {
         Self {
             theme,
             keymap,
@@ -74,8 +88,7 @@ impl App {
             panes: vec![Box::new(Browse::new())],
             areas: Areas::default(),
             wanted: START,
-            title,
-            zone,
+            given,
             logs: Arc::default(),
             reading: None,
             now: 0,
@@ -158,7 +171,7 @@ impl App {
             theme: &self.theme,
             keymap: &self.keymap,
             syntaxes: &self.syntaxes,
-            zone: &self.zone,
+            given: &self.given,
             reading: self.reading,
             now: self.now,
         }
@@ -183,7 +196,12 @@ impl App {
             Event::Resumed => {}
             Event::Terminated => effects.push(Effect::Quit),
             Event::Changed(paths) => effects.push(Effect::Refresh(paths)),
-            Event::Spoken => effects.push(Effect::Relook),
+            Event::Spoken(paths) => {
+                effects.push(Effect::Relook);
+                if paths.iter().any(|path| self.is_news(path)) {
+                    effects.push(Effect::Load);
+                }
+            }
             Event::Reading(tally) => {
                 self.reading = tally.map(|tally| tally.bytes_done * 100 / tally.bytes.max(1));
             }
@@ -197,6 +215,17 @@ impl App {
         }
         self.arrange();
         effects
+    }
+
+    /// Whether a file near the logs may be the first of a store that is not known yet.
+    fn is_news(&self, path: &Path) -> bool {
+        let roots = self
+            .library
+            .shelves
+            .iter()
+            .map(|shelf| shelf.store.root().path());
+        path.extension().is_some_and(|ending| ending == "md")
+            && !roots.into_iter().any(|root| path.starts_with(root))
     }
 
     /// Puts stores and logs, which come apart, together.

@@ -33,7 +33,7 @@ pub(crate) enum Event {
     /// The logs are here; or again, because something was said.
     Logged(Arc<Vec<Bundle>>),
     /// Logs have changed, or what is cached of them is damaged.
-    Spoken,
+    Spoken(Vec<PathBuf>),
     /// What can be found is another than before.
     Findable,
     /// Something was found; perhaps more is still looked for.
@@ -59,6 +59,8 @@ pub(crate) enum Event {
         generation: u64,
         request: Box<Request>,
         result: Result<Change, Error>,
+        /// What else is worth knowing before it is made.
+        notes: Vec<String>,
     },
     /// A change was made, or not; `None` when nothing was different.
     Committed {

@@ -2,7 +2,7 @@
 //!
 //! Computed when the size or the arrangement changes; drawing and the mouse only read it.
 
-use ratatui::layout::{Constraint, Layout, Margin, Rect};
+use ratatui::layout::{Constraint, Layout, Margin, Position, Rect};
 
 /// The widest measure that is comfortable to read.
 pub(crate) const MEASURE: u16 = 88;
@@ -20,7 +20,22 @@ pub(crate) struct Wanted {
     pub(crate) preview: Shown,
     /// Which of the two has the keys.
     pub(crate) focus: Focus,
+    /// Where the person has put the line between them.
+    pub(crate) divider: Divider,
 }
+
+/// Where the line between tree and preview was dragged to: how much of the body is the tree's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Divider {
+    /// Its columns, where they are side by side.
+    pub(crate) columns: Option<u16>,
+    /// Its rows, where one is above the other.
+    pub(crate) rows: Option<u16>,
+}
+
+/// The least of either side that dragging leaves.
+const LEAST_COLUMNS: u16 = 24;
+const LEAST_ROWS: u16 = 5;
 
 /// Whether something is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +88,37 @@ impl Areas {
         }
     }
 
+    /// Whether the line between tree and preview is at a cell.
+    pub(crate) fn on_divider(&self, at: Position) -> bool {
+        if self.tree.area() == 0 || self.preview.area() == 0 {
+            return false;
+        }
+        let both = [self.tree, self.preview];
+        if self.tree.y == self.preview.y {
+            let edge = self.preview.x;
+            (edge.saturating_sub(1)..=edge).contains(&at.x) && self.body.contains(at)
+        } else {
+            let edge = self.preview.y;
+            (edge.saturating_sub(1)..=edge).contains(&at.y)
+                && both.iter().any(|area| area.contains(at))
+        }
+    }
+
+    /// The divider as it would be if the line were dragged to a cell.
+    pub(crate) fn dragged(&self, divider: Divider, to: Position) -> Divider {
+        if self.tree.y == self.preview.y {
+            Divider {
+                columns: Some(to.x.saturating_sub(self.body.x)),
+                ..divider
+            }
+        } else {
+            Divider {
+                rows: Some(to.y.saturating_sub(self.body.y)),
+                ..divider
+            }
+        }
+    }
+
     /// The rows of the tree.
     pub(crate) fn tree_rows(&self) -> Rect {
         inside(self.tree)
@@ -89,14 +135,20 @@ impl Areas {
 fn split(body: Rect, wanted: Wanted) -> (Rect, Rect) {
     let none = Rect::default();
     if wanted.preview == Shown::Yes && body.width >= WIDE {
-        let tree = (body.width * 2 / 5).clamp(40, 64);
+        let tree = match wanted.divider.columns {
+            Some(columns) => columns.clamp(LEAST_COLUMNS, body.width - LEAST_COLUMNS),
+            None => (body.width * 2 / 5).clamp(40, 64),
+        };
         let [tree, preview] =
             Layout::horizontal([Constraint::Length(tree), Constraint::Min(1)]).areas(body);
         return (tree, preview);
     }
     if wanted.preview == Shown::Yes && body.height + 2 >= TALL {
-        let [tree, preview] =
-            Layout::vertical([Constraint::Percentage(50), Constraint::Min(1)]).areas(body);
+        let tree = match wanted.divider.rows {
+            Some(rows) => Constraint::Length(rows.clamp(LEAST_ROWS, body.height - LEAST_ROWS)),
+            None => Constraint::Percentage(50),
+        };
+        let [tree, preview] = Layout::vertical([tree, Constraint::Min(1)]).areas(body);
         return (tree, preview);
     }
     match wanted.focus {
@@ -139,6 +191,7 @@ mod tests {
         let wanted = Wanted {
             preview: Shown::Yes,
             focus,
+            divider: Divider::default(),
         };
         Areas::of(Rect::new(0, 0, width, height), wanted)
     }

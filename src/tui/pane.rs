@@ -13,11 +13,11 @@ pub(crate) mod preview;
 
 use std::sync::Arc;
 
-use jiff::tz::TimeZone;
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
 use super::action::Action;
+use super::app::Given;
 use super::effect::{Effect, Request};
 use super::event::Event;
 use super::highlight::Syntaxes;
@@ -35,7 +35,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) theme: &'a Theme,
     pub(crate) keymap: &'a Keymap,
     pub(crate) syntaxes: &'a Arc<Syntaxes>,
-    pub(crate) zone: &'a TimeZone,
+    pub(crate) given: &'a Given,
     /// How much of the logs has been read, in percent, while they are.
     pub(crate) reading: Option<u64>,
     /// The time in milliseconds since 1970.

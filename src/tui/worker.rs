@@ -87,10 +87,12 @@ impl Worker {
                 request,
             } => {
                 let result = self.plan(&request);
+                let notes = self.notes(&request);
                 self.tell(Event::Planned {
                     generation,
                     request,
                     result,
+                    notes,
                 });
             }
             Effect::Commit { request, change } => {

@@ -28,7 +28,8 @@ impl App {
                 generation,
                 request,
                 result,
-            } if generation == self.generation => self.planned(request, result),
+                notes,
+            } if generation == self.generation => self.planned(request, result, notes),
             Event::Committed { request, result } => self.committed(request, result),
             Event::Composed(result) => self.composed(result),
             Event::Fetched { target, result } => self.fetched(target, result),
@@ -48,12 +49,17 @@ impl App {
         }
     }
 
-    fn planned(&mut self, request: Box<Request>, result: Result<Change>) -> Vec<Step> {
+    fn planned(
+        &mut self,
+        request: Box<Request>,
+        result: Result<Change>,
+        notes: Vec<String>,
+    ) -> Vec<Step> {
         match result {
             Ok(change) if change.is_empty() => {
                 vec![Step::Say(Toast::done("Nothing would be different"))]
             }
-            Ok(change) => vec![Step::Push(Box::new(Review::new(request, change)))],
+            Ok(change) => vec![Step::Push(Box::new(Review::new(request, change, notes)))],
             Err(Error::Conflict(conflict)) => match *request {
                 Request::Save(text) => conflicting(text, *conflict),
                 _ => vec![trouble(&Error::Conflict(conflict))],

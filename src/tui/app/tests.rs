@@ -11,8 +11,9 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::Event as Input;
 use ratatui::layout::Size;
 
-use super::App;
+use super::{App, Given};
 use crate::core::change::{Asking, Author, Moment, Wish, commit, plan};
+use crate::core::config::EditorKeys;
 use crate::core::history::History;
 use crate::core::library::Library;
 use crate::core::memory::Revision;
@@ -44,7 +45,15 @@ impl Bench {
             background,
             depth: Depth::Ansi,
         });
-        let mut app = App::new(theme, Keymap::new(), "shop".to_owned(), TimeZone::UTC);
+        let mut app = App::new(
+            theme,
+            Keymap::new(),
+            Given {
+                title: "shop".to_owned(),
+                zone: TimeZone::UTC,
+                editor_keys: EditorKeys::Readline,
+            },
+        );
         app.resize(Size::new(width, height));
         let mut bench = Self { home, library, app };
         let library = Arc::clone(&bench.library);
@@ -138,6 +147,7 @@ impl Bench {
             generation: *generation,
             request: request.clone(),
             result,
+            notes: vec!["A link in x.md will lead nowhere".to_owned()],
         };
         assert_eq!(self.tell(event), []);
     }
@@ -288,7 +298,9 @@ fn delete_is_planned_shown_and_then_made() {
     assert_eq!(bench.place(), Place::Review);
     let text = bench.text();
     assert!(
-        text.contains("delete 2 memories") && text.contains("MEMORY.md"),
+        text.contains("delete 2 memories")
+            && text.contains("MEMORY.md")
+            && text.contains("will lead nowhere"),
         "{text}"
     );
     assert_eq!(bench.press("<esc>"), []);
@@ -427,6 +439,7 @@ fn what_is_stale_is_dropped() {
         generation: *generation,
         request: request.clone(),
         result: Err(crate::core::Error::not_found("x")),
+        notes: Vec::new(),
     });
     assert_eq!(bench.place(), Place::Tree);
     assert!(bench.app.toast().is_none());

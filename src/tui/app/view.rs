@@ -28,7 +28,7 @@ impl App {
         let ground = self.panes.iter().rev().find(|pane| pane.fills());
         let place = ground
             .and_then(|pane| pane.title(&scene))
-            .unwrap_or_else(|| self.title.clone());
+            .unwrap_or_else(|| self.given.title.clone());
         let facts = ground
             .and_then(|pane| pane.facts())
             .unwrap_or_else(|| self.facts());

@@ -2,12 +2,13 @@
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
 use crate::core::change::{Change, Verb};
 use crate::tui::action::Action;
+use crate::tui::cells::{self, visible};
 use crate::tui::chrome::{count, dialog};
 use crate::tui::effect::{Effect, Request};
 use crate::tui::keymap::Place;
@@ -22,16 +23,33 @@ pub(crate) struct Review {
     request: Box<Request>,
     change: Change,
     diff: Diff,
+    /// What else is worth knowing.
+    notes: Vec<String>,
 }
 
 impl Review {
-    pub(crate) fn new(request: Box<Request>, change: Change) -> Self {
+    pub(crate) fn new(request: Box<Request>, change: Change, notes: Vec<String>) -> Self {
         let diff = unfolded(&change);
         Self {
             request,
             change,
             diff,
+            notes,
         }
+    }
+
+    /// The notes in lines of this width.
+    fn noted(&self, width: u16) -> Vec<String> {
+        let width = usize::from(width);
+        let notes = self.notes.iter().map(|note| visible(note));
+        notes
+            .flat_map(|note| {
+                let rows = cells::wrap(&note, width);
+                rows.into_iter()
+                    .map(move |row| note[row].to_owned())
+                    .collect::<Vec<_>>()
+            })
+            .collect()
     }
 
     fn title(&self) -> String {
@@ -50,13 +68,16 @@ impl Review {
         let whole = scene.areas.whole;
         let width = (whole.width * 9 / 10).min(104);
         let lines = self.diff.lines(scene.theme, width.saturating_sub(4));
-        let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+        let noted = self.noted(width.saturating_sub(4)).len();
+        let rows = u16::try_from(lines.len() + noted).unwrap_or(u16::MAX);
         centred(whole, width, rows.saturating_add(2))
     }
 
     fn scroll(&mut self, rows: isize, scene: &Scene<'_>) -> Vec<Step> {
         let area = self.area(scene);
-        let (width, height) = (area.width.saturating_sub(4), area.height.saturating_sub(2));
+        let width = area.width.saturating_sub(4);
+        let noted = u16::try_from(self.noted(width).len()).unwrap_or(0);
+        let height = area.height.saturating_sub(2 + noted);
         self.diff.scroll(rows, width, height);
         Vec::new()
     }
@@ -135,6 +156,21 @@ impl Pane for Review {
         }
         frame.render_widget(Clear, area);
         frame.render_widget(block, area);
-        frame.render_widget(self.diff.view(scene.theme), inner);
+        let noted = self.noted(inner.width);
+        let rows = u16::try_from(noted.len()).unwrap_or(0).min(inner.height);
+        let [diff, notes] =
+            Layout::vertical([Constraint::Min(0), Constraint::Length(rows)]).areas(inner);
+        frame.render_widget(self.diff.view(scene.theme), diff);
+        for (note, y) in noted.into_iter().zip(notes.top()..notes.bottom()) {
+            let line = Line::from(Span::styled(note, scene.theme.style(Role::Warn)));
+            frame.render_widget(
+                line,
+                Rect {
+                    y,
+                    height: 1,
+                    ..notes
+                },
+            );
+        }
     }
 }

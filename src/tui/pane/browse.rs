@@ -26,7 +26,7 @@ use crate::tui::action::Action;
 use crate::tui::effect::Target;
 use crate::tui::event::Event;
 use crate::tui::keymap::Place;
-use crate::tui::layout::{Focus, Shown, Wanted};
+use crate::tui::layout::{Divider, Focus, Shown, Wanted};
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{Cursor, Step as Move};
 pub(crate) use acts::subject_of;
@@ -47,6 +47,9 @@ pub(crate) struct Browse {
     focus: Focus,
     shown: Shown,
     preview: Preview,
+    divider: Divider,
+    /// Whether the mouse holds the line between tree and preview.
+    dragging: bool,
     /// What to do once the text under the cursor is here.
     waiting: Option<Action>,
     /// Texts that were left unsaved, by file.
@@ -72,6 +75,8 @@ impl Browse {
             focus: Focus::Tree,
             shown: Shown::Yes,
             preview: Preview::new(),
+            divider: Divider::default(),
+            dragging: false,
             waiting: None,
             parked: Vec::new(),
             trail: Vec::new(),
@@ -478,6 +483,7 @@ impl Pane for Browse {
         Some(Wanted {
             preview: self.shown,
             focus: self.focus,
+            divider: self.divider,
         })
     }
 

@@ -70,7 +70,9 @@ impl Editor {
             Widget::open(b"").expect("no bytes are text")
         });
         let language = Language::of(&subject.path);
-        let mut widget = widget.with_colours(scene.syntaxes.clone(), &language);
+        let mut widget = widget
+            .with_colours(scene.syntaxes.clone(), &language)
+            .with_flavour(scene.given.editor_keys);
         let area = text_area(scene);
         widget.resize(area.width, area.height);
         widget
@@ -314,10 +316,10 @@ impl Pane for Editor {
     fn facts(&self) -> Option<String> {
         let lines = count(self.widget.lines().len(), "line", "lines");
         let ending = self.widget.line_ending();
-        Some(match &self.check.category {
-            Some(category) => format!("{category} · {lines} · {ending}"),
-            None => format!("{lines} · {ending}"),
-        })
+        let mut facts: Vec<String> = self.check.category.iter().cloned().collect();
+        facts.extend([lines, ending.to_string()]);
+        facts.extend(self.widget.mode_name().map(str::to_owned));
+        Some(facts.join(" · "))
     }
 
     fn unsaved(&self) -> Option<Unsaved> {

@@ -23,7 +23,7 @@ use crate::tui::action::Action;
 use crate::tui::effect::{Effect, Target};
 use crate::tui::event::Event;
 use crate::tui::keymap::Place;
-use crate::tui::layout::{Focus, Shown, Wanted, inside};
+use crate::tui::layout::{Divider, Focus, Shown, Wanted, inside};
 use crate::tui::widget::emphasis::Words;
 use crate::tui::widget::input::InputOutcome;
 use crate::tui::widget::list::{Cursor, Step as Move};
@@ -455,6 +455,7 @@ impl Pane for Find {
         Some(Wanted {
             preview: Shown::Yes,
             focus: Focus::Tree,
+            divider: Divider::default(),
         })
     }
 

@@ -88,7 +88,7 @@ impl LogPane {
             None => {
                 let telling = Telling {
                     agent: self.file.agent,
-                    zone: scene.zone.clone(),
+                    zone: scene.given.zone.clone(),
                 };
                 let mut conversation = Conversation::new(telling, Arc::clone(transcript));
                 match self.start.line {

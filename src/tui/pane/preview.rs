@@ -175,7 +175,7 @@ impl Preview {
             _ => {
                 let telling = Telling {
                     agent: file.agent,
-                    zone: scene.zone.clone(),
+                    zone: scene.given.zone.clone(),
                 };
                 let conversation = Conversation::new(telling, transcript);
                 self.conversation = Some((file.clone(), conversation));

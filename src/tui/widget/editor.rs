@@ -30,18 +30,9 @@ use self::buffer::{Buffer, Kind, Stamp};
 use self::prompt::Prompt;
 use self::screen::Screen;
 use self::search::Start;
+use crate::core::config::EditorKeys;
 use crate::tui::cells;
 use crate::tui::highlight::{Highlighter, Language, Syntaxes};
-
-/// Whose keys the editor understands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Flavour {
-    /// Those of shells and of common editors.
-    #[default]
-    Readline,
-    /// Those of vi.
-    Vi,
-}
 
 /// What a key or a click did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,12 +126,22 @@ impl Editor {
         })
     }
 
+    /// The mode that vi's keys are in, in a word.
+    pub fn mode_name(&self) -> Option<&'static str> {
+        self.vi.as_ref().map(|vi| match vi.mode() {
+            Mode::Insert => "insert",
+            Mode::Normal => "normal",
+            Mode::Visual => "visual",
+            Mode::VisualLine => "visual line",
+        })
+    }
+
     /// Understands the keys of `flavour` from now on.
     #[must_use]
-    pub fn with_flavour(mut self, flavour: Flavour) -> Self {
+    pub fn with_flavour(mut self, flavour: EditorKeys) -> Self {
         self.vi = match flavour {
-            Flavour::Readline => None,
-            Flavour::Vi => Some(vi::Vi::default()),
+            EditorKeys::Readline => None,
+            EditorKeys::Vi => Some(vi::Vi::default()),
         };
         self
     }

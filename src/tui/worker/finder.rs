@@ -156,7 +156,7 @@ impl Finder {
         self.last = Some(found).filter(|found| found.progress == Progress::Complete);
         if is_damaged {
             self.corpus = None;
-            self.tell(Event::Spoken);
+            self.tell(Event::Spoken(Vec::new()));
         }
     }
 

@@ -122,6 +122,26 @@ impl Worker {
         Ok(all)
     }
 
+    /// What a change would leave behind that its difference does not show.
+    pub(super) fn notes(&self, request: &Request) -> Vec<String> {
+        let Request::Delete(stores) = request else {
+            return Vec::new();
+        };
+        let mut linking: Vec<String> = Vec::new();
+        for (store, paths) in stores {
+            // Where links cannot be looked for, the plan itself tells why.
+            let found = self
+                .store(store)
+                .and_then(|store| change::linking(store, paths));
+            linking.extend(found.unwrap_or_default());
+        }
+        match linking.as_slice() {
+            [] => Vec::new(),
+            [one] => vec![format!("A link in {one} will lead nowhere")],
+            several => vec![format!("Links in {} will lead nowhere", several.join(", "))],
+        }
+    }
+
     fn again(&self, which: Which, asking: &Asking) -> Result<Change> {
         let roots = self.roots();
         let roots: Vec<&Path> = roots.iter().map(|root| root.as_path()).collect();

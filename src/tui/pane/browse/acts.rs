@@ -8,6 +8,7 @@ use super::tree::{Key, Node};
 use crate::core::citation::{Citation, Part};
 use crate::core::layout::{Layout, index};
 use crate::core::library::{Library, Listed, Shelf};
+use crate::core::log::Agent;
 use crate::core::store::Document;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
@@ -321,6 +322,9 @@ impl Browse {
         let Some(here) = self.selected() else {
             return Vec::new();
         };
+        if let Some((log, start)) = cited(&self.library, &target) {
+            return LogPane::open(log.file.clone(), log.title.clone(), start);
+        }
         let Some(key) = linked(&self.library, &here, &target) else {
             return vec![Step::Say(Toast::trouble(format!("No memory {target}")))];
         };
@@ -410,6 +414,23 @@ impl Browse {
             ..Sheet::default()
         }
     }
+}
+
+/// The log that a citation such as `claude-code:ID#L5` means, and where in it.
+fn cited<'a>(library: &'a Library, target: &str) -> Option<(&'a Listed, Start)> {
+    let Ok(citation) = target.parse::<Citation>();
+    let agent = Agent::named(citation.store.as_deref()?)?;
+    let mut logs = library.logs.iter().flat_map(|bundle| &bundle.logs);
+    let log = logs.find(|log| log.file.agent == agent && log.file.id == citation.path)?;
+    let line = match citation.part {
+        Part::Lines(lines) => Some(*lines.start() as u64),
+        _ => None,
+    };
+    let start = Start {
+        line,
+        ..Start::default()
+    };
+    Some((log, start))
 }
 
 /// The rows above a log.

@@ -12,6 +12,18 @@ impl Browse {
     pub(super) fn pointed(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
         let at = Position::new(mouse.column, mouse.row);
         match mouse.kind {
+            MouseEventKind::Down(MouseButton::Left) if scene.areas.on_divider(at) => {
+                self.dragging = true;
+                Vec::new()
+            }
+            MouseEventKind::Drag(MouseButton::Left) if self.dragging => {
+                self.divider = scene.areas.dragged(self.divider, at);
+                Vec::new()
+            }
+            MouseEventKind::Up(MouseButton::Left) => {
+                self.dragging = false;
+                Vec::new()
+            }
             MouseEventKind::Down(MouseButton::Left) => self.click(at, scene),
             MouseEventKind::ScrollDown => self.wheel(at, 3, scene),
             MouseEventKind::ScrollUp => self.wheel(at, -3, scene),

@@ -9,7 +9,7 @@ use crate::tui::keys::keys;
 use crate::tui::theme::{Background, Depth, Terminal, Theme};
 
 /// An editor with the cursor at `|`.
-fn editor(flavour: Flavour, text: &str) -> Editor {
+fn editor(flavour: EditorKeys, text: &str) -> Editor {
     let at = text.find('|').expect("a cursor in the text");
     let row = text[..at].matches('\n').count();
     let column = at - text[..at].rfind('\n').map_or(0, |line| line + 1);
@@ -35,18 +35,18 @@ fn press(editor: &mut Editor, typed: &str) -> EditorOutcome {
     outcome
 }
 
-fn check_in(flavour: Flavour, before: &str, typed: &str, after: &str) {
+fn check_in(flavour: EditorKeys, before: &str, typed: &str, after: &str) {
     let mut editor = editor(flavour, before);
     press(&mut editor, typed);
     assert_eq!(shown(&editor), after, "{before:?} + {typed}");
 }
 
 fn check(before: &str, typed: &str, after: &str) {
-    check_in(Flavour::Readline, before, typed, after);
+    check_in(EditorKeys::Readline, before, typed, after);
 }
 
 fn vi(before: &str, typed: &str, after: &str) {
-    check_in(Flavour::Vi, before, typed, after);
+    check_in(EditorKeys::Vi, before, typed, after);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn selecting_and_the_clipboard() {
     check("|a\nb", "<s-down> <s-end> <tab>", "  a\n  b|");
     check("a|\nb", "<a-a> x", "x|");
     check("on|e\ntwo", "<c-x>", "|two");
-    let mut some = editor(Flavour::Readline, "|abc");
+    let mut some = editor(EditorKeys::Readline, "|abc");
     press(&mut some, "<s-right>");
     assert_eq!(
         press(&mut some, "<c-c>"),
@@ -111,7 +111,7 @@ fn undo_takes_back_words_and_pauses() {
     check("|", "o n e <c-z> <c-r>", "one|");
     check("|", "a b <left> c <c-z>", "a|b");
     check("abc|", "<bs> <bs> <c-z>", "abc|");
-    let mut some = editor(Flavour::Readline, "|");
+    let mut some = editor(EditorKeys::Readline, "|");
     for (key, seconds) in keys("ab").into_iter().zip([0, 5]) {
         some.key(key, Duration::from_secs(seconds));
     }
@@ -128,7 +128,7 @@ fn undo_takes_back_words_and_pauses() {
 
 #[test]
 fn saving_and_leaving_are_the_apps() {
-    let mut some = editor(Flavour::Readline, "|abc abc");
+    let mut some = editor(EditorKeys::Readline, "|abc abc");
     assert_eq!(press(&mut some, "x <c-s>"), EditorOutcome::Save);
     some.mark_saved();
     assert!(!some.is_modified());
@@ -244,7 +244,7 @@ fn vi_takes_back_and_repeats() {
 
 #[test]
 fn vi_commands_are_outcomes() {
-    let mut some = editor(Flavour::Vi, "|a");
+    let mut some = editor(EditorKeys::Vi, "|a");
     assert_eq!(press(&mut some, ": w <cr>"), EditorOutcome::Save);
     assert_eq!(press(&mut some, ": q <cr>"), EditorOutcome::Leave);
     assert_eq!(press(&mut some, ": w q <cr>"), EditorOutcome::SaveAndLeave);
@@ -266,7 +266,7 @@ fn vi_commands_are_outcomes() {
 #[test]
 fn the_mouse_finds_its_place() {
     use ratatui::crossterm::event::KeyModifiers;
-    let mut some = editor(Flavour::Readline, "|한글 abc\nsecond");
+    let mut some = editor(EditorKeys::Readline, "|한글 abc\nsecond");
     let area = Rect::new(2, 1, 60, 12);
     let mouse = |kind, column, row| MouseEvent {
         kind,
@@ -296,7 +296,7 @@ fn the_mouse_finds_its_place() {
 
 #[test]
 fn broken_lines_are_walked_by_rows() {
-    let mut some = editor(Flavour::Readline, "|one two three four");
+    let mut some = editor(EditorKeys::Readline, "|one two three four");
     some.resize(5 + 1 + 10, 5);
     press(&mut some, "<down>");
     assert_eq!(shown(&some), "one two |three four");
@@ -312,7 +312,7 @@ fn theme(background: Background) -> Theme {
 fn picture(background: Background) -> String {
     let text = "---\nname: Auth\n---\n## Decision\nUse **JWT** with `rotate` and a line that is long.\n```rust\nfn a() {}\n```\n|done \u{1b}[31m";
     let mut some =
-        editor(Flavour::Readline, text).with_colours(Syntaxes::shared(), &Language::Markdown);
+        editor(EditorKeys::Readline, text).with_colours(Syntaxes::shared(), &Language::Markdown);
     some.resize(34, 12);
     press(&mut some, "<s-right> <s-right>");
     let theme = theme(background);
@@ -353,7 +353,7 @@ fn looks_in_the_light() {
 
 #[test]
 fn the_prompt_stands_in_the_last_row() {
-    let mut some = editor(Flavour::Readline, "|one\ntwo one");
+    let mut some = editor(EditorKeys::Readline, "|one\ntwo one");
     some.resize(60, 4);
     press(&mut some, "<c-f> o n e");
     let theme = Theme::default();
@@ -379,7 +379,7 @@ proptest! {
         typed in prop::collection::vec(any_key(), 0..60),
         is_vi: bool,
     ) {
-        let flavour = if is_vi { Flavour::Vi } else { Flavour::Readline };
+        let flavour = if is_vi { EditorKeys::Vi } else { EditorKeys::Readline };
         let mut editor = Editor::open(text.as_bytes()).expect("text").with_flavour(flavour)
             .with_colours(Syntaxes::shared(), &Language::Markdown);
         editor.resize(20, 6);
