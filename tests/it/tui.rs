@@ -1,6 +1,8 @@
 //! The terminal UI, from outside: a real pty, real keys, real files. Every step waits for what it
 //! expects to see, never for a time.
 
+mod finding;
+
 use std::fs;
 use std::io::{Read as _, Write};
 use std::num::NonZeroU16;
@@ -48,17 +50,27 @@ impl Tty {
         Self::sized(home, args, (100, 30), &[])
     }
 
-    fn sized(
+    fn sized(home: &Home, args: &[&str], size: (u16, u16), env: &[(&str, &str)]) -> Self {
+        let words = [&[env!("CARGO_BIN_EXE_tome")], args].concat();
+        Self::started(home, &words, size, env)
+    }
+
+    /// Another program than ours, on a terminal.
+    fn program(home: &Home, words: &[&str], env: &[(&str, &str)]) -> Self {
+        Self::started(home, words, (100, 30), env)
+    }
+
+    fn started(
         home: &Home,
-        args: &[&str],
+        words: &[&str],
         (width, height): (u16, u16),
         env: &[(&str, &str)],
     ) -> Self {
         let pty = native_pty_system()
             .openpty(size(width, height))
             .expect("a pty");
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_tome"));
-        command.args(args);
+        let mut command = CommandBuilder::new(words[0]);
+        command.args(&words[1..]);
         command.cwd(home.project());
         command.env_clear();
         command.env("HOME", home.path());

@@ -1,0 +1,192 @@
+//! Find, logs and `tome pick`, on a real terminal.
+
+use std::fs;
+use std::io::Write as _;
+
+use super::{ENTER, ESCAPE, SAVE, Tty, files, shop};
+use crate::support::Home;
+
+/// A conversation of the project, as Claude Code logs it.
+fn talk(home: &Home) -> std::path::PathBuf {
+    let project = home.project();
+    let project = project.canonicalize().expect("it is there");
+    let cwd = project.display().to_string();
+    let slug: String = cwd
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    let said = |number: usize, role: &str, text: &str| {
+        format!(
+            r#"{{"type":"{role}","uuid":"u{number}","timestamp":"2026-01-02T03:04:{number:02}Z","cwd":"{cwd}","sessionId":"s1","message":{{"role":"{role}","content":"{text}"}}}}"#
+        ) + "\n"
+    };
+    let mut text = said(1, "user", "why do two tabs log each other out?");
+    text += &said(2, "assistant", "Both present the same refresh token.");
+    for number in 3..50 {
+        let role = if number % 2 == 1 { "user" } else { "assistant" };
+        text += &said(number, role, &format!("step {number} of the long way"));
+    }
+    text += &said(50, "user", "keep a grace window of ten seconds");
+    let path = format!(".claude/projects/{slug}/s1.jsonl");
+    home.file(&path, text);
+    home.path().join(path)
+}
+
+#[test]
+fn a_memory_found_by_its_letters_is_edited_and_nothing_else_changes() {
+    let home = shop();
+    let before = files(&home);
+    let tty = Tty::open(&home, &[]);
+    tty.see("4 memories");
+    tty.press("/", "find ❯");
+    tty.see("latest first");
+    tty.send("tkns lve");
+    let screen = tty.see("1 found");
+    assert!(screen.contains("Tokens live for 15 minutes."), "{screen}");
+    // Ctrl-E edits where it was found.
+    tty.press("\u{5}", "edit · auth.md");
+    tty.press("All ", "All Tokens live");
+    tty.press(SAVE, "save 1 file");
+    tty.send(ENTER);
+    tty.see("Memory saved: auth.md");
+    let expected: Vec<(String, Vec<u8>)> = before
+        .into_iter()
+        .map(|(path, bytes)| {
+            let text = String::from_utf8(bytes).expect("text");
+            let text = text.replace("Tokens live", "All Tokens live");
+            (path, text.into_bytes())
+        })
+        .collect();
+    assert_eq!(files(&home), expected);
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
+
+#[test]
+fn a_raw_log_is_found_opened_at_the_line_and_grows_on_the_screen() {
+    let home = shop();
+    let log = talk(&home);
+    let before = fs::read(&log).expect("there");
+    let tty = Tty::open(&home, &[]);
+    tty.see("1 session");
+    tty.press("/", "find ❯");
+    tty.send("\"grace window\"");
+    tty.see("you · claude-code");
+    tty.send(ENTER);
+    let screen = tty.until("the reader", |screen| {
+        screen.contains("log   why do two tabs") && screen.contains("keep a grace window")
+    });
+    assert!(
+        !screen.contains("why do two tabs log each other out?  "),
+        "{screen}"
+    );
+    tty.press("g", "Both present the same refresh token.");
+    tty.press("G", "keep a grace window");
+    let mut file = fs::OpenOptions::new()
+        .append(true)
+        .open(&log)
+        .expect("opens");
+    let more = r#"{"type":"assistant","uuid":"u51","timestamp":"2026-01-02T03:05:00Z","message":{"role":"assistant","content":"Said while you were looking."}}"#;
+    writeln!(file, "{more}").expect("writes");
+    drop(file);
+    tty.see("Said while you were looking.");
+    let after = fs::read(&log).expect("there");
+    assert_eq!(after[..before.len()], before[..], "logs are never written");
+    assert_eq!(after.len(), before.len() + more.len() + 1);
+    tty.press(ESCAPE, "find ❯");
+    tty.send(ESCAPE);
+    tty.see("4 memories");
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
+
+#[test]
+fn logs_are_in_the_tree_by_agent() {
+    let home = shop();
+    talk(&home);
+    let tty = Tty::open(&home, &[]);
+    tty.see("1 session");
+    tty.press("G", "sessions");
+    tty.press("l", "claude-code");
+    tty.send("jl");
+    tty.see("why do two tabs");
+    tty.send("j");
+    tty.see("Both present the same refresh token.");
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
+
+/// Runs `tome pick` with its output in a file, as a shell's `$(…)` has it.
+fn pick(home: &Home, args: &str) -> Tty {
+    let script = format!("exec \"$TOME\" pick {args} > \"$HOME/picked\"");
+    let tome = env!("CARGO_BIN_EXE_tome");
+    Tty::program(home, &["sh", "-c", &script], &[("TOME", tome)])
+}
+
+fn picked(home: &Home) -> String {
+    fs::read_to_string(home.path().join("picked")).expect("it was made")
+}
+
+#[test]
+fn what_is_picked_is_printed_and_the_terminal_is_only_drawn_on() {
+    let home = shop();
+    talk(&home);
+    for (args, typed, expected) in [
+        ("", "15 minutes", ".memory:auth.md#L9\n"),
+        (
+            "--print text",
+            "15 minutes",
+            "Tokens live for 15 minutes.\n",
+        ),
+        ("grace --print citation", "", "claude-code:s1#L50\n"),
+    ] {
+        let tty = pick(&home, args);
+        tty.see("find ❯");
+        tty.send(typed);
+        tty.see("1 found");
+        tty.send(ENTER);
+        let (status, raw) = tty.end();
+        assert!(status.success(), "{args}");
+        super::is_restored(&raw);
+        assert_eq!(picked(&home), expected, "{args}");
+    }
+    let tty = pick(&home, "grace --print resume");
+    tty.see("1 found");
+    tty.send(ENTER);
+    assert!(tty.end().0.success());
+    let line = picked(&home);
+    assert!(
+        line.starts_with("cd ") && line.ends_with("claude --resume s1\n"),
+        "{line}"
+    );
+}
+
+#[test]
+fn nothing_picked_prints_nothing() {
+    let home = shop();
+    let tty = pick(&home, "");
+    tty.see("latest first");
+    tty.send(ESCAPE);
+    let (status, _) = tty.end();
+    assert_eq!(status.exit_code(), 1);
+    assert_eq!(picked(&home), "");
+}
+
+#[test]
+fn the_divider_is_dragged() {
+    let home = shop();
+    let tty = Tty::sized(&home, &[], (120, 30), &[]);
+    let screen = tty.see("4 memories");
+    let edge = |screen: &str| -> usize {
+        let line = screen.lines().nth(1).expect("the upper border");
+        line.chars().position(|c| c == '╮').expect("a corner")
+    };
+    let before = edge(&screen);
+    let (from, to) = (before + 1, before + 21);
+    tty.send(&format!(
+        "\u{1b}[<0;{from};5M\u{1b}[<32;{to};5M\u{1b}[<0;{to};5m"
+    ));
+    tty.until("a wider tree", |screen| edge(screen) > before + 15);
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
