@@ -112,6 +112,8 @@ pub fn listed(corpus: &Corpus, files: &[LogFile]) -> Vec<(String, Listed)> {
                 },
                 time: last_change(&log),
                 turns: log.turns(),
+                cwd: log.cwd().map(str::to_owned),
+                session: log.facts().and_then(|(head, _)| head.session),
                 parent: None,
             };
             let project = log.cwd().unwrap_or_default().to_owned();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::discover::Discovered;
 use super::layout::{Layout, index, instructions};
-use super::log::{Agent, LogFile};
+use super::log::{Agent, Head, LogFile, Resume};
 use super::memory::Memory;
 use super::store::Store;
 
@@ -109,8 +109,23 @@ pub struct Listed {
     pub time: i64,
     /// How many prompts a person wrote.
     pub turns: u64,
+    /// The working directory.
+    pub cwd: Option<String>,
+    /// The session's id as its records give it.
+    pub session: Option<String>,
     /// Where in its bundle the log is that started this one as a subagent.
     pub parent: Option<usize>,
+}
+
+impl Listed {
+    /// The agent's own command that continues the session, where it has one.
+    pub fn resume(&self) -> Option<Resume> {
+        self.file.resume(&Head {
+            cwd: self.cwd.clone(),
+            session: self.session.clone(),
+            ..Head::default()
+        })
+    }
 }
 
 impl Library {
@@ -419,6 +434,8 @@ mod tests {
                 title: id.to_owned(),
                 time,
                 turns: 1,
+                cwd: None,
+                session: None,
                 parent: None,
             };
             ("/shop".to_owned(), listed)

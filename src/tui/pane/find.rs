@@ -252,10 +252,7 @@ impl Find {
                     path.display().to_string()
                 }
             },
-            Print::Resume => {
-                let resume = log()?.file.resume(&Default::default())?;
-                resume.command_line()
-            }
+            Print::Resume => log()?.resume()?.command_line(),
         })
     }
 
@@ -356,7 +353,7 @@ impl Pane for Find {
             Action::Mark => self.mark(scene),
             Action::Copy => self.copy(),
             Action::Resume => match self.log(scene) {
-                Some(log) => resume(&log.file, None),
+                Some(log) => resume(log.resume()),
                 None => vec![Step::Say(Toast::done("That is no session"))],
             },
             Action::Back if self.picks.is_some() => {

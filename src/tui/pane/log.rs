@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 
 use super::{Answer, Pane, Scene, Step, Toast};
 use crate::core::citation::{Citation, Part};
-use crate::core::log::{Head, LogFile, Transcript};
+use crate::core::log::{Head, LogFile, Resume, Transcript};
 use crate::tui::action::Action;
 use crate::tui::cells::{self, visible};
 use crate::tui::chrome::{Keys, bordered, count};
@@ -207,14 +207,12 @@ pub(crate) fn copied(text: String) -> Vec<Step> {
 }
 
 /// Copies the command that continues a session.
-pub(crate) fn resume(file: &LogFile, head: Option<&Head>) -> Vec<Step> {
-    let nothing = Head::default();
-    match file.resume(head.unwrap_or(&nothing)) {
+pub(crate) fn resume(resume: Option<Resume>) -> Vec<Step> {
+    match resume {
         Some(resume) => copied(resume.command_line()),
-        None => vec![Step::Say(Toast::done(format!(
-            "{} has no command that continues a session",
-            file.agent.name()
-        )))],
+        None => vec![Step::Say(Toast::done(
+            "Its agent has no command that continues a session",
+        ))],
     }
 }
 
@@ -259,7 +257,7 @@ impl Pane for LogPane {
             Action::Injected => self.layer(Layer::Injected, "What the program put in is", scene),
             Action::Copy => self.cite(),
             Action::CopyText => self.copy_text(),
-            Action::Resume => resume(&self.file, self.head()),
+            Action::Resume => resume(self.head().and_then(|head| self.file.resume(head))),
             Action::Back => vec![Step::Close],
             _ => return Answer::Unused,
         })

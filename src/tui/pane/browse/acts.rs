@@ -40,7 +40,7 @@ impl Browse {
             },
             Action::Find => Find::open(scene),
             Action::Resume => match self.log_here() {
-                Some(log) => resume(&log.file, None),
+                Some(log) => resume(log.resume()),
                 None => vec![Step::Say(Toast::done("Go to a session to continue it"))],
             },
             Action::New => self.new_memory(),
