@@ -17,6 +17,8 @@ mod keymap;
 #[cfg(test)]
 pub mod keys;
 mod layout;
+#[doc(hidden)]
+pub mod measure;
 mod overlay;
 mod pane;
 mod reader;

@@ -355,7 +355,7 @@ mod tests {
                 "2 assistant thinking: hm",
                 "3 assistant text: on it",
                 "4 assistant tool-call Bash: command: ls \"a\"",
-                "5 tool tool-result: one\ntwo",
+                "5 tool tool-result: one\n[image]\ntwo",
                 "6 system notice*: API Error",
                 "7 system notice*: Conversation compacted",
                 "8 system notice*: This session is being continued",

@@ -190,7 +190,9 @@ fn message(item: &Object<'_>, sink: &mut Sink<'_>) {
     };
     let parts = item.items("content").map(content::flat);
     for text in item.text("content").into_iter().chain(parts) {
-        if role == Role::System {
+        if text == content::IMAGE {
+            sink.show(role, &text);
+        } else if role == Role::System {
             sink.say(role, Origin::Injected, text);
         } else {
             say(Source::Conversation, role, text, sink);

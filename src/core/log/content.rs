@@ -44,7 +44,12 @@ fn take_block(block: &Object<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
             let text = block.text("thinking").or_else(|| block.text("text"));
             sink.think(text.unwrap_or_default());
         }
-        Some("image" | "document" | "redacted_thinking") => {}
+        Some("redacted_thinking") => {}
+        Some(kind @ ("image" | "document")) => match speaker {
+            Speaker::Person => sink.show(Role::User, &format!("[{kind}]")),
+            Speaker::Model => sink.show(Role::Assistant, &format!("[{kind}]")),
+            Speaker::Program => {}
+        },
         _ => say(block.text("text").unwrap_or_default(), speaker, sink),
     }
 }
@@ -79,8 +84,17 @@ pub(super) fn flat(value: Raw<'_>) -> String {
     out
 }
 
+/// What stands for a picture.
+pub(super) const IMAGE: &str = "[image]";
+
 /// Returns the text of one part of a tool's output.
 fn part(object: &Object<'_>) -> Option<String> {
+    if matches!(
+        object.word("type"),
+        Some("image" | "input_image" | "image_url")
+    ) {
+        return Some(IMAGE.to_owned());
+    }
     ["text", "content", "output", "tool_name"]
         .iter()
         .find_map(|key| object.text(key))

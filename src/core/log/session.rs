@@ -150,6 +150,7 @@ mod tests {
             told(&transcript.messages),
             [
                 "2 user text: one",
+                "2 user notice: [image]",
                 "2 user text: two",
                 "3 assistant thinking: hm",
                 "3 assistant text: ok",
@@ -162,7 +163,7 @@ mod tests {
                 "8 user text*: from an extension",
             ]
         );
-        assert_eq!(transcript.messages[5].time, Some(1_785_578_400_000));
+        assert_eq!(transcript.messages[6].time, Some(1_785_578_400_000));
         let head = transcript.head;
         assert_eq!(head.session.as_deref(), Some("s1"));
         assert_eq!(head.cwd.as_deref(), Some("/repo"));

@@ -166,6 +166,11 @@ impl<'a> Sink<'a> {
         }
     }
 
+    /// Takes what stands for something that is no text, such as a picture.
+    pub(super) fn show(&mut self, role: Role, what: &str) {
+        self.push(role, Kind::Notice, what.to_owned());
+    }
+
     /// Tells whether `text` has already come from the other source.
     pub(super) fn is_double(&mut self, source: Source, role: Role, text: &str) -> bool {
         let key = key(role as u8, text.trim());

@@ -84,9 +84,9 @@ pub fn turns(messages: &[Message]) -> Vec<Turn> {
     turns
 }
 
-/// Whether a person said it.
+/// Whether a person said it; a picture goes with the words beside it.
 fn said(message: &Message) -> bool {
-    message.role == Role::User && message.origin == Origin::Written
+    message.role == Role::User && message.origin == Origin::Written && message.kind != Kind::Notice
 }
 
 /// Whose turn a message belongs to: what is not said by either side goes with the turn it is in.

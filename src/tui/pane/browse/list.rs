@@ -1,5 +1,7 @@
 //! The rows of the tree as they look.
 
+use std::path::Path;
+
 use ratatui::text::{Line, Span};
 
 use super::Browse;
@@ -111,7 +113,10 @@ impl Browse {
                 right: vec![Span::styled(row.count.to_string(), muted)],
             },
             Node::Agent(first) => plain(self.library.logs[first].agent.name().to_owned()),
-            Node::Bundle(at) => plain(self.library.logs[at].project.clone()),
+            Node::Bundle(at) => plain(match self.library.logs[at].project.as_str() {
+                "" => "no project".to_owned(),
+                project => visible(&self.short_path(Path::new(project))),
+            }),
             Node::Log(at, log) => {
                 let log = &self.library.logs[at].logs[log];
                 Ends {

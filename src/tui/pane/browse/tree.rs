@@ -402,8 +402,13 @@ impl Building<'_> {
         if bundles.is_empty() {
             return;
         }
+        // Where there is nothing else to see, they are it.
+        let fold = match self.tree.rows.is_empty() {
+            true => Fold::Open,
+            false => Fold::Closed,
+        };
         let row = self.push(Node::Sessions, 0);
-        if !self.foldable(row, count(&bundles), Fold::Closed) {
+        if !self.foldable(row, count(&bundles), fold) {
             return;
         }
         let agent = |at: usize| self.library.logs[at].agent;

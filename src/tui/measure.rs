@@ -1,0 +1,104 @@
+//! The app on a stage instead of a terminal, for benchmarks: keys in, frames out, with the time
+//! that each takes. What the worker does is done between the frames and not counted.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::tz::TimeZone;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::layout::Size;
+
+use super::app::{App, Given};
+use super::effect::{Effect, Target};
+use super::event::Event;
+use super::keymap::Keymap;
+use super::theme::Theme;
+use crate::core::config::EditorKeys;
+use crate::core::discover::{Discovered, Found};
+use crate::core::library::Library;
+use crate::core::store::Store;
+use crate::core::{Error, Result};
+
+/// An app over one store.
+#[derive(Debug)]
+pub struct Stage {
+    app: App,
+    library: Arc<Library>,
+    terminal: Terminal<TestBackend>,
+    frames: Vec<Duration>,
+}
+
+impl Stage {
+    /// Opens the store at `root` on a screen of this size.
+    pub fn open(root: &Path, (width, height): (u16, u16)) -> Result<Self> {
+        let found = Found {
+            store: Store::open("store", root, None)?,
+            why: "measured".to_owned(),
+        };
+        let library = Arc::new(Library::load(Discovered {
+            stores: vec![found],
+            problems: Vec::new(),
+        }));
+        let given = Given {
+            title: "measured".to_owned(),
+            zone: TimeZone::UTC,
+            editor_keys: EditorKeys::Readline,
+        };
+        let mut app = App::new(Theme::default(), Keymap::new(), given);
+        app.resize(Size::new(width, height));
+        let terminal = Terminal::new(TestBackend::new(width, height));
+        let Ok(terminal) = terminal;
+        let mut stage = Self {
+            app,
+            library: Arc::clone(&library),
+            terminal,
+            frames: Vec::new(),
+        };
+        stage.tell(Event::Indexed(library))?;
+        Ok(stage)
+    }
+
+    /// Presses a key, and draws what comes of it.
+    pub fn press(&mut self, key: KeyCode, modifiers: KeyModifiers) -> Result<()> {
+        let input = Input::Key(KeyEvent::new(key, modifiers));
+        self.tell(Event::Input(vec![input]))
+    }
+
+    /// The time that every frame took, update and drawing together; they are forgotten here.
+    pub fn take_frames(&mut self) -> Vec<Duration> {
+        std::mem::take(&mut self.frames)
+    }
+
+    fn tell(&mut self, event: Event) -> Result<()> {
+        let start = Instant::now();
+        let effects = self.app.update(event);
+        let drawn = self.terminal.draw(|frame| self.app.view(frame));
+        let Ok(_) = drawn;
+        self.frames.push(start.elapsed());
+        for effect in effects {
+            if let Effect::Read { generation, target } = effect {
+                let result = self.read(&target);
+                self.tell(Event::Read {
+                    generation,
+                    target,
+                    result,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, target: &Target) -> Result<crate::core::store::Document> {
+        match target {
+            Target::File { store, path } => {
+                let shelf = self.library.shelf(store);
+                let shelf = shelf.ok_or_else(|| Error::not_found(store))?;
+                shelf.store.read(path)
+            }
+            Target::Context { store } => Err(Error::not_found(store)),
+        }
+    }
+}
