@@ -7,29 +7,14 @@ use ratatui::text::Span;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
+pub use crate::core::shown::stand_in;
+
 /// How far apart tab stops are.
 pub const TAB: usize = 4;
 
 /// How many columns `text` takes.
 pub fn width(text: &str) -> usize {
     text.width()
-}
-
-/// What stands for a character that would move the cursor, change colours or turn the direction
-/// of reading; `None` for characters that may be shown.
-pub fn stand_in(c: char) -> Option<char> {
-    match c {
-        '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)),
-        '\u{7f}' => Some('␡'),
-        '\u{80}'..='\u{9f}'
-        | '\u{200b}'
-        | '\u{200e}'
-        | '\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{2069}'
-        | '\u{feff}' => Some('\u{fffd}'),
-        _ => None,
-    }
 }
 
 /// `text` on one line with nothing in it that a terminal would obey; tabs and line ends become

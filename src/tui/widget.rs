@@ -1,7 +1,6 @@
 //! Parts that panes are made of. Each is a plain value: keys go in, an outcome comes out, and
 //! drawing changes nothing.
 
-pub mod age;
 pub mod conversation;
 pub mod diff;
 pub mod editor;

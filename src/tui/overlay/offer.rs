@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
+use crate::core::shown::age;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::chrome::{dialog, fit_end};
@@ -13,7 +14,6 @@ use crate::tui::layout::centred;
 use crate::tui::pane::editor::Editor;
 use crate::tui::pane::{Answer, Pane, Scene, Step, Toast};
 use crate::tui::theme::Role;
-use crate::tui::widget::age::age;
 
 /// Offers one text.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ use super::browse::tree::Key;
 use super::{Answer, Pane, Scene, Step, Toast};
 use crate::core::change::{Change, Verb};
 use crate::core::history::{Record, Touch};
+use crate::core::shown::age;
 use crate::tui::action::Action;
 use crate::tui::cells::{fit, visible};
 use crate::tui::chrome::{Keys, bordered, count, two_ends};
@@ -19,7 +20,6 @@ use crate::tui::event::Event;
 use crate::tui::keymap::Place;
 use crate::tui::layout::inside;
 use crate::tui::theme::Role;
-use crate::tui::widget::age::age;
 use crate::tui::widget::diff::Diff;
 use crate::tui::widget::list::{Cursor, Step as Move};
 

@@ -9,11 +9,11 @@ use super::tree::{Fold, Key, Node, Row};
 use crate::core::layout::Layout;
 use crate::core::library::{Budget, Library, Shelf};
 use crate::core::memory::Kind;
+use crate::core::shown::{age, size};
 use crate::tui::cells::visible;
 use crate::tui::chrome::two_ends;
 use crate::tui::pane::Scene;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widget::age::{age, size};
 use crate::tui::widget::meter::Meter;
 
 /// Whether a row is the one under the cursor.

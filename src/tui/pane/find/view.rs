@@ -10,12 +10,12 @@ use super::Find;
 use crate::core::log::Role as Who;
 use crate::core::search::Source;
 use crate::core::search::fuzzy::Progress;
+use crate::core::shown::age;
 use crate::tui::cells::{self, visible};
 use crate::tui::chrome::{Keys, bordered, two_ends};
 use crate::tui::layout::inside;
 use crate::tui::pane::Scene;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widget::age::age;
 use crate::tui::worker::finder::Row;
 
 /// What stands before the input.

@@ -6,9 +6,9 @@ use super::{Conversation, Laid};
 use crate::core::log::turn::{Item, Speaker};
 use crate::core::log::{clean, mask};
 use crate::core::memory::one_line;
+use crate::core::shown::size;
 use crate::tui::cells;
 use crate::tui::theme::Role;
-use crate::tui::widget::age::size;
 use crate::tui::widget::markdown::{Look, MEASURE, render};
 
 /// From this width on, who spoke and when has columns of its own.

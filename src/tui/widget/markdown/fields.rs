@@ -6,9 +6,9 @@ use ratatui::text::{Line, Span};
 use super::flow::{Piece, wrap};
 use super::{Look, Rendered};
 use crate::core::memory::Memory;
+use crate::core::shown::{age, size};
 use crate::tui::cells;
 use crate::tui::theme::Role;
-use crate::tui::widget::age::{age, size};
 
 /// How much of the header is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
