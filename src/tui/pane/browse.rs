@@ -433,23 +433,9 @@ impl Pane for Browse {
                 self.marks.retain(there);
                 self.rebuild(library, scene)
             }
-            Event::Read {
-                generation,
-                target,
-                result,
-            } => {
-                let request = (*generation, target);
-                match result {
-                    Ok(document) => self.preview.read(request, document.clone(), scene),
-                    Err(error) => self.preview.fail(request, &error.to_string(), scene),
-                }
+            Event::Read { .. } | Event::Opened { .. } => {
+                self.preview.hear(event, scene);
                 self.catch_up(scene)
-            }
-            Event::Opened { file, result } => {
-                if let Ok(transcript) = result {
-                    self.preview.opened(file, transcript, scene);
-                }
-                Vec::new()
             }
             Event::Parked(text) => {
                 self.parked.push(text.clone());

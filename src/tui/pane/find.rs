@@ -420,26 +420,10 @@ impl Pane for Find {
                 self.take(found, scene)
             }
             Event::Findable => vec![self.ask(scene)],
-            Event::Read {
-                generation,
-                target,
-                result,
-            } => {
-                let request = (*generation, target);
-                match result {
-                    Ok(document) => self.preview.read(request, document.clone(), scene),
-                    Err(error) => self.preview.fail(request, &error.to_string(), scene),
-                }
+            event => {
+                self.preview.hear(event, scene);
                 Vec::new()
             }
-            Event::Opened {
-                file,
-                result: Ok(transcript),
-            } => {
-                self.preview.opened(file, transcript, scene);
-                Vec::new()
-            }
-            _ => Vec::new(),
         }
     }
 

@@ -68,15 +68,7 @@ impl LogPane {
     }
 
     fn room<'a>(scene: &Scene<'a>) -> Room<'a> {
-        let area = Self::area(scene);
-        Room {
-            look: Look {
-                theme: scene.theme,
-                syntaxes: scene.syntaxes,
-                width: usize::from(area.width),
-            },
-            height: usize::from(area.height).max(1),
-        }
+        room(Self::area(scene), scene)
     }
 
     fn take(&mut self, transcript: &Arc<Transcript>, scene: &Scene<'_>) {
@@ -195,6 +187,18 @@ impl LogPane {
             conversation.fold(Self::room(scene));
         }
         Vec::new()
+    }
+}
+
+/// Where a conversation is drawn.
+pub(crate) fn room<'a>(area: Rect, scene: &Scene<'a>) -> Room<'a> {
+    Room {
+        look: Look {
+            theme: scene.theme,
+            syntaxes: scene.syntaxes,
+            width: usize::from(area.width),
+        },
+        height: usize::from(area.height).max(1),
     }
 }
 

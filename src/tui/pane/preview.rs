@@ -18,11 +18,11 @@ use crate::core::store::Document;
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, Target};
+use crate::tui::event::Event;
 use crate::tui::pane::Scene;
 use crate::tui::widget::conversation::{Conversation, Room, Telling};
 use crate::tui::widget::emphasis::Words;
 use crate::tui::widget::list::Step as Move;
-use crate::tui::widget::markdown::Look;
 use page::Page;
 
 /// How the text is shown.
@@ -156,13 +156,36 @@ impl Preview {
         }
     }
 
+    /// Takes texts and conversations that were asked for.
+    pub(crate) fn hear(&mut self, event: &Event, scene: &Scene<'_>) {
+        match event {
+            Event::Read {
+                generation,
+                target,
+                result,
+            } => match result {
+                Ok(document) => self.read((*generation, target), document.clone(), scene),
+                Err(error) => self.fail((*generation, target), &error.to_string(), scene),
+            },
+            Event::Opened { file, result } => match result {
+                Ok(transcript) => self.opened(file, transcript, scene),
+                Err(error)
+                    if self
+                        .log
+                        .as_ref()
+                        .is_some_and(|(log, _)| log::same(log, file)) =>
+                {
+                    self.sheet.problem = Some(error.to_string());
+                    self.lay_out(scene);
+                }
+                Err(_) => {}
+            },
+            _ => {}
+        }
+    }
+
     /// Takes a conversation, if it is the one that is wanted.
-    pub(crate) fn opened(
-        &mut self,
-        file: &LogFile,
-        transcript: &Arc<Transcript>,
-        scene: &Scene<'_>,
-    ) {
+    fn opened(&mut self, file: &LogFile, transcript: &Arc<Transcript>, scene: &Scene<'_>) {
         let Some((wanted, _)) = self.log.as_ref().filter(|(log, _)| log::same(log, file)) else {
             return;
         };
@@ -240,7 +263,7 @@ impl Preview {
     }
 
     /// Takes a text that was asked for, unless something else is wanted by now.
-    pub(crate) fn read(
+    fn read(
         &mut self,
         (generation, target): (u64, &Target),
         document: Document,
@@ -279,12 +302,7 @@ impl Preview {
     }
 
     /// Says why a text that was asked for cannot be shown.
-    pub(crate) fn fail(
-        &mut self,
-        (generation, target): (u64, &Target),
-        problem: &str,
-        scene: &Scene<'_>,
-    ) {
+    fn fail(&mut self, (generation, target): (u64, &Target), problem: &str, scene: &Scene<'_>) {
         let wanted = self.wanted.as_ref().map(|wanted| &wanted.target);
         if generation != self.generation || wanted != Some(target) {
             return;
@@ -338,15 +356,7 @@ impl Preview {
 
 /// Where a conversation is drawn.
 fn room<'a>(scene: &Scene<'a>) -> Room<'a> {
-    let area = scene.areas.preview_text();
-    Room {
-        look: Look {
-            theme: scene.theme,
-            syntaxes: scene.syntaxes,
-            width: usize::from(area.width),
-        },
-        height: usize::from(area.height).max(1),
-    }
+    log::room(scene.areas.preview_text(), scene)
 }
 
 /// What is said of a log while it is read, and on the border of its conversation.
