@@ -3,8 +3,6 @@
 use std::io::{self, Read as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,14 +14,15 @@ use crate::core::discover::{Reach, Surroundings, discover};
 use crate::core::layout::Layout;
 use crate::core::log::Agent;
 use crate::core::store::Store;
-use crate::hook::{Hooking, Memory, answer, nothing};
+use crate::hook::{Document, Hooking, Memory, answer, nothing};
 
 /// How long a lock is waited for, from the start of the program.
 const PATIENCE: Duration = Duration::from_millis(60);
 
 /// How often, and how long each time, an agent may leave standard input open without writing
 /// to it. It waits for itself then: on a busy machine it may get to writing late, and what it has
-/// to tell must not be lost.
+/// to tell must not be lost. An agent that has told all of it and only leaves the input open is
+/// waited for once.
 const SILENCE: (usize, Duration) = (100, Duration::from_millis(10));
 
 /// How long stores are read for a session's start; debug builds are slow and no agent's.
@@ -74,33 +73,43 @@ fn say(text: &str) {
 /// All of standard input; `None` when it is not going to end.
 fn input() -> Option<Vec<u8>> {
     let (send, receive) = channel();
-    let read = Arc::new(AtomicU64::new(0));
-    let counter = Arc::clone(&read);
     thread::spawn(move || {
-        let mut bytes = Vec::new();
         let mut part = vec![0; 1 << 16];
         let mut stdin = io::stdin().lock();
-        // One more than was read says that this thread has come to wait.
-        counter.store(1, Ordering::Relaxed);
-        while let Ok(count @ 1..) = stdin.read(&mut part) {
-            bytes.extend_from_slice(&part[..count]);
-            counter.fetch_add(count as u64, Ordering::Relaxed);
+        // Nothing yet: says that this thread has come to wait.
+        let mut read = Ok(0);
+        loop {
+            let told = match read {
+                Ok(count) => send.send(part[..count].to_vec()),
+                Err(_) => return,
+            };
+            // Nobody waits any more when the answer was given without the input.
+            if told.is_err() {
+                return;
+            }
+            read = stdin.read(&mut part);
+            if matches!(read, Ok(0)) {
+                return;
+            }
         }
-        // Nobody waits any more when the answer was given without the input.
-        drop(send.send(bytes));
     });
-    let (mut seen, mut waits) = (0, 0);
+    let mut bytes = Vec::new();
+    let mut document = Document::default();
+    let (mut is_reading, mut waits) = (false, 0);
     loop {
         match receive.recv_timeout(SILENCE.1) {
-            Ok(bytes) => return Some(bytes),
-            Err(RecvTimeoutError::Disconnected) => return None,
+            Ok(part) => {
+                document.read(&part);
+                bytes.extend(part);
+                (is_reading, waits) = (true, 0);
+            }
+            Err(RecvTimeoutError::Disconnected) => return Some(bytes),
+            Err(RecvTimeoutError::Timeout) if document.is_whole() => return Some(bytes),
             Err(RecvTimeoutError::Timeout) => {
-                let now = read.load(Ordering::Relaxed);
-                waits = if now == seen && now > 0 { waits + 1 } else { 0 };
+                waits += usize::from(is_reading);
                 if waits == SILENCE.0 {
                     return None;
                 }
-                seen = now;
             }
         }
     }
