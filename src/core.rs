@@ -3,6 +3,7 @@
 //! Knows no door. Everything of the outside world that it needs (where the data
 //! directory is, what day it is, who asks) comes in as a value.
 
+pub mod archive;
 pub mod change;
 pub mod citation;
 pub mod config;
@@ -25,6 +26,7 @@ pub mod shown;
 pub mod store;
 pub mod template;
 pub mod text;
+pub mod told;
 pub mod unsaved;
 pub mod watch;
 

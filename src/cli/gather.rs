@@ -1,21 +1,26 @@
 //! The logs that are meant, the corpus over them, and what is searched.
 
-use std::collections::HashSet;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::Failure;
 use super::args::{LogFilter, RoleArg};
 use super::world::World;
-use crate::core::corpus::{Busy, Corpus, Effort, Log, Progress, Tally};
+use crate::core::archive::{Archive, Whose, search};
+use crate::core::corpus::{Corpus, Log, Progress, Tally};
 use crate::core::discover::Reach;
-use crate::core::keep::kept;
 use crate::core::layout::Layout;
-use crate::core::log::{Agent, LogFile, Role, locate};
-use crate::core::search::{Shelf, Sources};
+use crate::core::log::{Agent, LogFile, Places, Role};
+use crate::core::search::Sources;
 use crate::core::store::Store;
+
+/// The logs that were found, and their text.
+pub(super) struct Gathered {
+    pub(super) archive: Archive,
+    pub(super) files: Vec<LogFile>,
+    pub(super) corpus: Corpus,
+}
 
 /// Whether logs are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,18 +30,18 @@ pub(super) enum Logs {
 }
 
 impl World {
-    /// Every log that can be found, kept copies of swept ones included. With `--store`, those
-    /// of the named stores alone.
-    pub(super) fn log_files(&self) -> Result<Vec<LogFile>, Failure> {
-        let mut places = self.places.clone();
-        if !self.common.store.is_empty() {
-            places = Default::default();
-        }
-        let stores: Vec<Store> = if self.common.store.is_empty() {
+    /// Where the logs are that are meant: with `--store`, those of the named stores alone.
+    pub(super) fn archive(&self) -> Result<Archive, Failure> {
+        let is_named = !self.common.store.is_empty();
+        let stores: Vec<Store> = if is_named {
+            self.stores()?
+        } else {
             let found = self.discovered()?.stores.into_iter();
             found.map(|found| found.store).collect()
-        } else {
-            self.stores()?
+        };
+        let mut places = match is_named {
+            true => Places::default(),
+            false => self.places.clone(),
         };
         let with_logs = stores
             .iter()
@@ -44,26 +49,35 @@ impl World {
         places.stores = with_logs
             .map(|store| store.root().path().to_owned())
             .collect();
-        let mut found = locate(&places);
-        // A session of this project is found in its own place and as a store.
-        found.sort_by(|a, b| (a.agent, &a.path, &a.id).cmp(&(b.agent, &b.path, &b.id)));
-        found.dedup_by(|a, b| (a.agent, &a.path, &a.id) == (b.agent, &b.path, &b.id));
-        if self.common.store.is_empty() {
-            found.extend(kept(&self.kept, &found));
-        }
-        Ok(found)
+        Ok(Archive {
+            places,
+            kept: (!is_named).then(|| self.kept.clone()),
+            cache: self.cache.clone(),
+            whose: match is_named || self.reach() == Reach::Everything {
+                true => Whose::Everybodys,
+                false => Whose::Projects,
+            },
+        })
     }
 
-    /// The corpus of `logs`, brought up to date; on a terminal it tells how far it has come.
-    pub(super) fn corpus(&self, logs: &[LogFile]) -> Result<Corpus, Failure> {
-        let effort = Effort {
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
-            busy: Busy::Wait,
-        };
+    /// Every log that can be found, kept copies of swept ones included.
+    pub(super) fn log_files(&self) -> Result<Vec<LogFile>, Failure> {
+        Ok(self.archive()?.files())
+    }
+
+    /// The corpus of every log that can be found, brought up to date; on a terminal it tells how
+    /// far it has come.
+    pub(super) fn corpus(&self) -> Result<Gathered, Failure> {
+        let archive = self.archive()?;
+        let files = archive.files();
         let meter = Meter::new();
-        let corpus = Corpus::refresh(&self.cache, logs, effort, &meter);
+        let corpus = archive.corpus(&files, &meter);
         meter.clear();
-        Ok(corpus?)
+        Ok(Gathered {
+            archive,
+            files,
+            corpus: corpus?,
+        })
     }
 
     /// Reads the memories, brings the corpus up to date and searches both.
@@ -71,67 +85,20 @@ impl World {
         &self,
         stores: &[Store],
         logs: Logs,
-        search: impl Fn(Sources<'_>) -> T,
+        look: impl Fn(Sources<'_>) -> T,
     ) -> Result<T, Failure> {
-        let shelf = Shelf::read(stores)?;
-        let look = |corpus: Option<&Corpus>| {
-            search(Sources {
-                shelf: &shelf,
-                corpus,
-            })
+        let archive = match logs {
+            Logs::Wanted => Some(self.archive()?),
+            Logs::Unwanted => None,
         };
-        if logs == Logs::Unwanted {
-            return Ok(look(None));
-        }
-        let files = self.log_files()?;
-        let corpus = self.project_corpus(&files)?;
-        let answer = look(Some(&corpus));
-        if !corpus.is_damaged() {
-            return Ok(answer);
-        }
-        // Something was wrong with the cache; what is wrong is made anew.
-        drop(corpus);
-        let corpus = self.project_corpus(&files)?;
-        Ok(look(Some(&corpus)))
-    }
-
-    /// The corpus of those of the logs that are meant.
-    fn project_corpus(&self, files: &[LogFile]) -> Result<Corpus, Failure> {
-        let all = self.corpus(files)?;
-        for error in all.unread() {
+        let meter = Meter::new();
+        let searched = search(stores, archive.as_ref(), &meter, look);
+        meter.clear();
+        let searched = searched?;
+        for error in &searched.unread {
             super::print::complain(&format!("warning: {error}"));
         }
-        let meant: HashSet<(PathBuf, String)> = all
-            .logs()
-            .filter(|log| self.is_meant(log))
-            .map(|log| (log.path(), log.id().to_owned()))
-            .collect();
-        if meant.len() == all.logs().len() {
-            return Ok(all);
-        }
-        let files: Vec<LogFile> = files
-            .iter()
-            .filter(|log| meant.contains(&(log.path.clone(), log.id.clone())))
-            .cloned()
-            .collect();
-        self.corpus(&files)
-    }
-
-    /// Whether a log belongs to the current project, or everything is asked for.
-    pub(super) fn is_meant(&self, log: &Log<'_>) -> bool {
-        if self.reach() == Reach::Everything || !self.common.store.is_empty() {
-            return true;
-        }
-        let Some(root) = self.places.projects.last() else {
-            return true;
-        };
-        log.cwd()
-            .is_some_and(|cwd| Path::new(cwd).starts_with(root))
-            || self
-                .places
-                .projects
-                .iter()
-                .any(|folder| log.path().starts_with(folder))
+        Ok(searched.answer)
     }
 
     /// The filter with its words understood.
@@ -191,10 +158,10 @@ pub(super) struct Filter<'a> {
 }
 
 impl Filter<'_> {
-    pub(super) fn lets(&self, world: &World, log: &Log<'_>) -> bool {
+    pub(super) fn lets(&self, archive: &Archive, log: &Log<'_>) -> bool {
         let meant = match self.project {
             Some(part) => log.cwd().is_some_and(|cwd| cwd.contains(part)),
-            None => world.is_meant(log),
+            None => archive.holds(log),
         };
         meant
             && self.agent.is_none_or(|agent| log.agent() == Some(agent))

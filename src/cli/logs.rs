@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::args::LogsArgs;
-use super::gather::last_change;
+use super::gather::{Gathered, last_change};
 use super::print::{Cell, Printer, Role as Paint, age};
 use super::world::World;
 use super::{Ended, Outcome};
@@ -13,14 +13,17 @@ use crate::core::log::{Role, clean};
 use crate::core::memory::one_line;
 
 pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> Ended {
-    let files = world.log_files()?;
-    let corpus = world.corpus(&files)?;
+    let Gathered {
+        archive,
+        files,
+        corpus,
+    } = world.corpus()?;
     let filter = world.understood(&args.filter)?;
     let speaks = args.role.map(|role| speakers(&corpus, role.into()));
     let mut logs: Vec<(usize, Log<'_>)> = corpus
         .logs()
         .enumerate()
-        .filter(|(_, log)| filter.lets(world, log))
+        .filter(|(_, log)| filter.lets(&archive, log))
         .filter(|(number, _)| speaks.as_ref().is_none_or(|speaks| speaks[*number]))
         .filter(|(number, _)| args.subagents || files[*number].parent.is_none())
         .collect();

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value, json};
 
 use super::args::StatsArgs;
+use super::gather::Gathered;
 use super::print::{Cell, Printer, Role};
 use super::world::World;
 use super::{Ended, Outcome};
@@ -22,13 +23,16 @@ struct Count {
 }
 
 pub(super) fn run(args: &StatsArgs, world: &World, printer: &mut Printer) -> Ended {
-    let files = world.log_files()?;
-    let corpus = world.corpus(&files)?;
+    let Gathered {
+        archive,
+        files,
+        corpus,
+    } = world.corpus()?;
     let filter = world.understood(&args.filter)?;
     let messages = messages(&corpus);
     let mut counts: BTreeMap<(&str, String), Count> = BTreeMap::new();
     for (number, log) in corpus.logs().enumerate() {
-        if !filter.lets(world, &log) {
+        if !filter.lets(&archive, &log) {
             continue;
         }
         let project = log.cwd().map(|cwd| world.short_path(cwd.as_ref()));
