@@ -10,6 +10,7 @@ mod draft;
 mod make;
 mod plan;
 mod replay;
+mod teach;
 
 use std::path::PathBuf;
 
