@@ -140,7 +140,7 @@ def everything(place):
     check("Storing in coder memory" in sent, "the end of such a turn: the store guide arrives")
     events = place.events()
     kinds = [event["event_type"] for event in events]
-    for kind in ["session_start", "user_message", "tool_result", "assistant_stop"]:
+    for kind in ["session_start", "user_message", "tool_result", "assistant_stop", "session_end"]:
         check(kind in kinds, "%s is captured: %s" % (kind, kinds))
     check(any(event["text"] == "find the zebra" for event in events), "the prompt is captured")
     check(any("zebra-output" in event["text"] for event in events), "the tool's output is captured")
