@@ -3,7 +3,7 @@
 use std::io::{self, Read as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -71,48 +71,54 @@ fn say(text: &str) {
 }
 
 /// All of standard input; `None` when it is not going to end.
+///
+/// Read by this very thread: on a busy machine, waiting for another one to have its turn costs
+/// more than everything else that is done here.
 fn input() -> Option<Vec<u8>> {
-    let (send, receive) = channel();
-    thread::spawn(move || {
-        let mut part = vec![0; 1 << 16];
-        let mut stdin = io::stdin().lock();
-        // Nothing yet: says that this thread has come to wait.
-        let mut read = Ok(0);
-        loop {
-            let told = match read {
-                Ok(count) => send.send(part[..count].to_vec()),
-                Err(_) => return,
-            };
-            // Nobody waits any more when the answer was given without the input.
-            if told.is_err() {
-                return;
-            }
-            read = stdin.read(&mut part);
-            if matches!(read, Ok(0)) {
-                return;
-            }
-        }
-    });
+    let mut stdin = io::stdin().lock();
     let mut bytes = Vec::new();
     let mut document = Document::default();
-    let (mut is_reading, mut waits) = (false, 0);
+    let mut part = vec![0; 1 << 16];
+    let mut waits = 0;
     loop {
-        match receive.recv_timeout(SILENCE.1) {
-            Ok(part) => {
-                document.read(&part);
-                bytes.extend(part);
-                (is_reading, waits) = (true, 0);
-            }
-            Err(RecvTimeoutError::Disconnected) => return Some(bytes),
-            Err(RecvTimeoutError::Timeout) if document.is_whole() => return Some(bytes),
-            Err(RecvTimeoutError::Timeout) => {
-                waits += usize::from(is_reading);
-                if waits == SILENCE.0 {
-                    return None;
+        if is_readable(&stdin) {
+            match stdin.read(&mut part) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(0) | Err(_) => return Some(bytes),
+                Ok(count) => {
+                    document.read(&part[..count]);
+                    bytes.extend_from_slice(&part[..count]);
+                    waits = 0;
                 }
+            }
+        } else if document.is_whole() {
+            return Some(bytes);
+        } else {
+            waits += 1;
+            if waits == SILENCE.0 {
+                return None;
             }
         }
     }
+}
+
+/// Whether something can be read, or is to end, before the silence is too long.
+#[cfg(unix)]
+fn is_readable(stdin: &io::StdinLock<'_>) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let silence = Timespec {
+        tv_sec: 0,
+        tv_nsec: SILENCE.1.subsec_nanos().into(),
+    };
+    let ready = poll(&mut [PollFd::new(stdin, PollFlags::IN)], Some(&silence));
+    // What cannot be asked is read, and says itself what is wrong.
+    ready.map_or_else(|error| error != rustix::io::Errno::INTR, |count| count > 0)
+}
+
+/// Elsewhere there is no asking: an agent that leaves its end open is waited for.
+#[cfg(not(unix))]
+fn is_readable(_stdin: &io::StdinLock<'_>) -> bool {
+    true
 }
 
 impl Memory for World {
