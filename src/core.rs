@@ -26,6 +26,7 @@ pub mod shown;
 pub mod store;
 pub mod template;
 pub mod text;
+pub mod told;
 pub mod unsaved;
 pub mod watch;
 

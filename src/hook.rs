@@ -2,9 +2,10 @@
 //!
 //! Whatever happens, the agent goes on: what cannot be understood is not stored, what cannot be
 //! stored is not waited for, and the answer is then the one that changes nothing.
-//! `payload` knows what each agent sends, `reply` what it expects, `turn` what has happened in
-//! the turn so far.
+//! `document` knows when all of it was read, `payload` what each agent sends, `reply` what it
+//! expects, `turn` what has happened in the turn so far.
 
+mod document;
 mod payload;
 mod reply;
 mod turn;
@@ -23,8 +24,9 @@ use crate::core::layout::events::{self, Event, Identity};
 use crate::core::log::{Agent, mask};
 use crate::core::store::Store;
 
+pub use document::Document;
 use payload::{Heard, Stage};
-use turn::{Offer, Turn};
+use turn::{Offer, Touched, Turn};
 
 /// What a hook is told of the outside world.
 pub struct Hooking<'a> {
@@ -68,14 +70,14 @@ pub fn answer(input: &[u8], hooking: &Hooking<'_>) -> String {
     };
     // Without a place to count in, there is nothing to remind of.
     let offer = record(&heard, hooking).unwrap_or(Offer::Nothing);
-    let told = match (heard.stage, offer) {
+    let told = match (&heard.stage, offer) {
         (Stage::Start, _) if hooking.settings.context && !heard.is_replayed => {
             bounded(&hooking.memory.context(&heard.cwd, hooking.agent))
         }
         (_, Offer::Nothing) => String::new(),
         _ if !hooking.settings.reminders => String::new(),
         (_, Offer::Recall) => recall_pointer(&hooking.memory.lessons()),
-        (_, Offer::Store) => store_pointer(&hooking.memory.lessons()),
+        (_, Offer::Store(touched)) => store_pointer(&hooking.memory.lessons(), &touched),
     };
     reply::worded(hooking.agent, &heard, &told)
 }
@@ -150,11 +152,26 @@ fn recall_pointer(lessons: &Path) -> String {
     )
 }
 
-fn store_pointer(lessons: &Path) -> String {
+fn store_pointer(lessons: &Path, touched: &Touched) -> String {
     format!(
-        "This turn did real work. {}\n\nWhere nothing in it would help in another project, there is nothing to store.",
+        "{}{}\n\nWhere nothing in it would help in another project, there is nothing to store.",
+        worked(touched),
         pointer(lessons, 1, "stored")
     )
+}
+
+/// What the session did, for whoever is to say what it taught.
+fn worked(touched: &Touched) -> String {
+    let tools = match touched.tools {
+        1 => "one tool was used".to_owned(),
+        tools => format!("{tools} tools were used"),
+    };
+    let files = match (touched.files.as_slice(), touched.more) {
+        ([], _) => String::new(),
+        (files, 0) => format!("; files changed: {}", files.join(", ")),
+        (files, more) => format!("; files changed: {} and {more} more", files.join(", ")),
+    };
+    format!("This session did real work: {tools}{files}. ")
 }
 
 /// Where the guide is; the guide itself, where the store has none yet.

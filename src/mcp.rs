@@ -23,8 +23,8 @@ use std::fmt;
 use std::io;
 
 use crate::core::Result;
+use crate::core::archive::Archive;
 use crate::core::change::Moment;
-use crate::core::corpus::{Corpus, Log};
 use crate::core::history::History;
 use crate::core::store::Store;
 
@@ -62,11 +62,8 @@ pub enum Access {
 
 /// The conversations that can be searched: whoever starts the server knows where they are.
 pub trait Logs: Send + Sync {
-    /// The text of every log, as it is now.
-    fn corpus(&self) -> Result<Corpus>;
-
-    /// Whether a log is one of those that are served.
-    fn is_served(&self, log: &Log<'_>) -> bool;
+    /// Where they are now: stores that hold one come and go.
+    fn archive(&self) -> Result<Archive>;
 }
 
 /// Serves until the client closes standard input.

@@ -27,15 +27,24 @@ function tell(cwd, said) {
 }
 
 export const Tome = async ({ directory }) => {
+  // What a session starts with, asked for once; and what is left to say to it, said once.
   const context = new Map()
+  const left = new Map()
+  const start = (session_id, source) => {
+    if (!context.has(session_id)) {
+      const said = { hook_event_name: "SessionStart", session_id, source }
+      context.set(session_id, tell(directory, said).then((told) => told.additionalContext))
+    }
+    return context.get(session_id)
+  }
   return {
     event: async ({ event }) => {
       const session_id = event.properties?.sessionID ?? event.properties?.info?.id
       if (event.type === "session.created") {
-        const told = await tell(directory, { hook_event_name: "SessionStart", session_id, source: "startup" })
-        if (told.additionalContext) context.set(session_id, told.additionalContext)
+        await start(session_id, "startup")
       } else if (event.type === "session.idle") {
-        await tell(directory, { hook_event_name: "Stop", session_id })
+        const told = await tell(directory, { hook_event_name: "Stop", session_id })
+        if (told.additionalContext) left.set(session_id, told.additionalContext)
       } else if (event.type === "session.deleted") {
         await tell(directory, { hook_event_name: "SessionEnd", session_id })
       } else if (event.type === "session.compacted") {
@@ -47,8 +56,16 @@ export const Tome = async ({ directory }) => {
       await tell(directory, { hook_event_name: "UserPromptSubmit", session_id: input.sessionID, prompt: text })
     },
     "experimental.chat.system.transform": async (input, output) => {
-      const told = context.get(input?.sessionID)
-      if (told) output.system.push(told)
+      if (!input?.sessionID) return
+      // A session that is taken up again was not created.
+      const told = await start(input.sessionID, "resume")
+      for (const text of [told, left.get(input.sessionID)]) {
+        if (text) output.system.push(text)
+      }
+      left.delete(input.sessionID)
+    },
+    "experimental.session.compacting": async (input) => {
+      await tell(directory, { hook_event_name: "PreCompact", session_id: input.sessionID })
     },
     "tool.execute.after": async (input, output) => {
       const told = await tell(directory, {

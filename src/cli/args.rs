@@ -81,7 +81,7 @@ pub enum Verb {
     List,
     /// Show a store as its agent sees it: the index, or a line for each file
     View(ViewArgs),
-    /// Print a memory, or a part of it
+    /// Print a memory, or a part of it; or a message of a log
     Read(ReadArgs),
     /// Print what an agent gets to read at the start
     Context,
@@ -153,7 +153,7 @@ pub enum ViewTarget {
 /// Arguments of `read`.
 #[derive(Debug, ClapArgs)]
 pub struct ReadArgs {
-    /// What to read: [STORE:]PATH, with #L10, #L10-20 or #entry-title for a part
+    /// What to read: [STORE:]PATH, with #L10, #L10-20 or #entry-title for a part; or a message, AGENT:ID#L10
     #[arg(value_name = "REF")]
     pub reference: String,
 }

@@ -7,13 +7,20 @@ use std::time::{Duration, Instant};
 use super::Failure;
 use super::args::{LogFilter, RoleArg};
 use super::world::World;
-use crate::core::archive::{Archive, last_change};
+use crate::core::archive::{Archive, Whose, last_change, search};
 use crate::core::corpus::{Corpus, Log, Progress, Tally};
 use crate::core::discover::Reach;
 use crate::core::layout::Layout;
 use crate::core::log::{Agent, LogFile, Places, Role};
-use crate::core::search::{Shelf, Sources};
+use crate::core::search::Sources;
 use crate::core::store::Store;
+
+/// The logs that were found, and their text.
+pub(super) struct Gathered {
+    pub(super) archive: Archive,
+    pub(super) files: Vec<LogFile>,
+    pub(super) corpus: Corpus,
+}
 
 /// Whether logs are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +30,7 @@ pub(super) enum Logs {
 }
 
 impl World {
-    /// The logs that there are. With `--store`, those of the named stores alone.
+    /// Where the logs are that are meant: with `--store`, those of the named stores alone.
     pub(super) fn archive(&self) -> Result<Archive, Failure> {
         let is_named = !self.common.store.is_empty();
         let stores: Vec<Store> = if is_named {
@@ -32,43 +39,45 @@ impl World {
             let found = self.discovered()?.stores.into_iter();
             found.map(|found| found.store).collect()
         };
+        let mut places = match is_named {
+            true => Places::default(),
+            false => self.places.clone(),
+        };
         let with_logs = stores
             .iter()
             .filter(|store| matches!(store.layout(), Layout::Session | Layout::Events));
-        let places = Places {
-            stores: with_logs
-                .map(|store| store.root().path().to_owned())
-                .collect(),
-            ..if is_named {
-                Places::default()
-            } else {
-                self.places.clone()
-            }
-        };
-        let everything = is_named || self.reach() == Reach::Everything;
+        places.stores = with_logs
+            .map(|store| store.root().path().to_owned())
+            .collect();
         Ok(Archive {
             places,
             kept: (!is_named).then(|| self.kept.clone()),
             cache: self.cache.clone(),
-            project: if everything {
-                Vec::new()
-            } else {
-                self.places.projects.clone()
+            whose: match is_named || self.reach() == Reach::Everything {
+                true => Whose::Everybodys,
+                false => Whose::Projects,
             },
         })
     }
 
-    /// Every log that can be found.
+    /// Every log that can be found, kept copies of swept ones included.
     pub(super) fn log_files(&self) -> Result<Vec<LogFile>, Failure> {
-        Ok(self.archive()?.locate())
+        Ok(self.archive()?.files())
     }
 
-    /// The corpus of `logs`, brought up to date; on a terminal it tells how far it has come.
-    pub(super) fn corpus(&self, archive: &Archive, logs: &[LogFile]) -> Result<Corpus, Failure> {
+    /// The corpus of every log that can be found, brought up to date; on a terminal it tells how
+    /// far it has come.
+    pub(super) fn corpus(&self) -> Result<Gathered, Failure> {
+        let archive = self.archive()?;
+        let files = archive.files();
         let meter = Meter::new();
-        let corpus = archive.corpus(logs, &meter);
+        let corpus = archive.corpus(&files, &meter);
         meter.clear();
-        Ok(corpus?)
+        Ok(Gathered {
+            archive,
+            files,
+            corpus: corpus?,
+        })
     }
 
     /// Reads the memories, brings the corpus up to date and searches both.
@@ -76,37 +85,20 @@ impl World {
         &self,
         stores: &[Store],
         logs: Logs,
-        search: impl Fn(Sources<'_>) -> T,
+        look: impl Fn(Sources<'_>) -> T,
     ) -> Result<T, Failure> {
-        let shelf = Shelf::read(stores)?;
-        let look = |corpus: Option<&Corpus>| {
-            search(Sources {
-                shelf: &shelf,
-                corpus,
-            })
+        let archive = match logs {
+            Logs::Wanted => Some(self.archive()?),
+            Logs::Unwanted => None,
         };
-        if logs == Logs::Unwanted {
-            return Ok(look(None));
-        }
-        let archive = self.archive()?;
-        let files = archive.locate();
-        let meant = || -> Result<Corpus, Failure> {
-            let meter = Meter::new();
-            let corpus = archive.meant(&files, &meter);
-            meter.clear();
-            Ok(corpus?)
-        };
-        let corpus = meant()?;
-        for error in corpus.unread() {
+        let meter = Meter::new();
+        let searched = search(stores, archive.as_ref(), &meter, look);
+        meter.clear();
+        let searched = searched?;
+        for error in &searched.unread {
             super::print::complain(&format!("warning: {error}"));
         }
-        let answer = look(Some(&corpus));
-        if !corpus.is_damaged() {
-            return Ok(answer);
-        }
-        // Something was wrong with the cache; what is wrong is made anew.
-        drop(corpus);
-        Ok(look(Some(&meant()?)))
+        Ok(searched.answer)
     }
 
     /// The filter with its words understood.
@@ -169,7 +161,7 @@ impl Filter<'_> {
     pub(super) fn lets(&self, archive: &Archive, log: &Log<'_>) -> bool {
         let meant = match self.project {
             Some(part) => log.cwd().is_some_and(|cwd| cwd.contains(part)),
-            None => archive.is_meant(log),
+            None => archive.holds(log),
         };
         meant
             && self.agent.is_none_or(|agent| log.agent() == Some(agent))

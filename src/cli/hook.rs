@@ -3,9 +3,7 @@
 use std::io::{self, Read as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,14 +14,15 @@ use crate::core::discover::{Reach, Surroundings, discover};
 use crate::core::layout::Layout;
 use crate::core::log::Agent;
 use crate::core::store::Store;
-use crate::hook::{Hooking, Memory, answer, nothing};
+use crate::hook::{Document, Hooking, Memory, answer, nothing};
 
 /// How long a lock is waited for, from the start of the program.
 const PATIENCE: Duration = Duration::from_millis(60);
 
 /// How often, and how long each time, an agent may leave standard input open without writing
 /// to it. It waits for itself then: on a busy machine it may get to writing late, and what it has
-/// to tell must not be lost.
+/// to tell must not be lost. An agent that has told all of it and only leaves the input open is
+/// waited for once.
 const SILENCE: (usize, Duration) = (100, Duration::from_millis(10));
 
 /// How long stores are read for a session's start; debug builds are slow and no agent's.
@@ -72,38 +71,54 @@ fn say(text: &str) {
 }
 
 /// All of standard input; `None` when it is not going to end.
+///
+/// Read by this very thread: on a busy machine, waiting for another one to have its turn costs
+/// more than everything else that is done here.
 fn input() -> Option<Vec<u8>> {
-    let (send, receive) = channel();
-    let read = Arc::new(AtomicU64::new(0));
-    let counter = Arc::clone(&read);
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let mut part = vec![0; 1 << 16];
-        let mut stdin = io::stdin().lock();
-        // One more than was read says that this thread has come to wait.
-        counter.store(1, Ordering::Relaxed);
-        while let Ok(count @ 1..) = stdin.read(&mut part) {
-            bytes.extend_from_slice(&part[..count]);
-            counter.fetch_add(count as u64, Ordering::Relaxed);
-        }
-        // Nobody waits any more when the answer was given without the input.
-        drop(send.send(bytes));
-    });
-    let (mut seen, mut waits) = (0, 0);
+    let mut stdin = io::stdin().lock();
+    let mut bytes = Vec::new();
+    let mut document = Document::default();
+    let mut part = vec![0; 1 << 16];
+    let mut waits = 0;
     loop {
-        match receive.recv_timeout(SILENCE.1) {
-            Ok(bytes) => return Some(bytes),
-            Err(RecvTimeoutError::Disconnected) => return None,
-            Err(RecvTimeoutError::Timeout) => {
-                let now = read.load(Ordering::Relaxed);
-                waits = if now == seen && now > 0 { waits + 1 } else { 0 };
-                if waits == SILENCE.0 {
-                    return None;
+        if is_readable(&stdin) {
+            match stdin.read(&mut part) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(0) | Err(_) => return Some(bytes),
+                Ok(count) => {
+                    document.read(&part[..count]);
+                    bytes.extend_from_slice(&part[..count]);
+                    waits = 0;
                 }
-                seen = now;
+            }
+        } else if document.is_whole() {
+            return Some(bytes);
+        } else {
+            waits += 1;
+            if waits == SILENCE.0 {
+                return None;
             }
         }
     }
+}
+
+/// Whether something can be read, or is to end, before the silence is too long.
+#[cfg(unix)]
+fn is_readable(stdin: &io::StdinLock<'_>) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let silence = Timespec {
+        tv_sec: 0,
+        tv_nsec: SILENCE.1.subsec_nanos().into(),
+    };
+    let ready = poll(&mut [PollFd::new(stdin, PollFlags::IN)], Some(&silence));
+    // What cannot be asked is read, and says itself what is wrong.
+    ready.map_or_else(|error| error != rustix::io::Errno::INTR, |count| count > 0)
+}
+
+/// Elsewhere there is no asking: an agent that leaves its end open is waited for.
+#[cfg(not(unix))]
+fn is_readable(_stdin: &io::StdinLock<'_>) -> bool {
+    true
 }
 
 impl Memory for World {

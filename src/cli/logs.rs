@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::args::LogsArgs;
+use super::gather::Gathered;
 use super::print::{Cell, Printer, Role as Paint, age};
 use super::world::World;
 use super::{Ended, Outcome};
@@ -12,9 +13,11 @@ use crate::core::layout::size;
 use crate::core::log::Role;
 
 pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> Ended {
-    let archive = world.archive()?;
-    let files = archive.locate();
-    let corpus = world.corpus(&archive, &files)?;
+    let Gathered {
+        archive,
+        files,
+        corpus,
+    } = world.corpus()?;
     let filter = world.understood(&args.filter)?;
     let speaks = args.role.map(|role| speakers(&corpus, role.into()));
     let mut logs: Vec<(usize, Log<'_>)> = corpus

@@ -3,7 +3,7 @@
 use super::args::McpArgs;
 use super::world::{World, now};
 use super::{Ended, Failure, Outcome};
-use crate::core::corpus::{Corpus, Log};
+use crate::core::archive::Archive;
 use crate::core::layout::Layout;
 use crate::core::{Error, Result};
 use crate::mcp::{Access, Logs, Serving, serve};
@@ -29,16 +29,10 @@ pub(super) fn run(args: &McpArgs, world: &World) -> Ended {
 }
 
 impl Logs for World {
-    fn corpus(&self) -> Result<Corpus> {
-        let told = |failure: Failure| match failure {
+    fn archive(&self) -> Result<Archive> {
+        self.archive().map_err(|failure| match failure {
             Failure::Core(error, _) => error,
             other => Error::refused("logs", other.to_string()),
-        };
-        let archive = self.archive().map_err(told)?;
-        archive.meant(&archive.locate(), &())
-    }
-
-    fn is_served(&self, _: &Log<'_>) -> bool {
-        true
+        })
     }
 }

@@ -1,4 +1,4 @@
-//! `tome read`: a memory, or a part of it.
+//! `tome read`: a memory, or a part of it; or the messages that a citation means.
 
 use serde_json::json;
 
@@ -7,10 +7,24 @@ use super::print::Printer;
 use super::world::World;
 use super::{Ended, Failure, Outcome};
 use crate::core::Error;
-use crate::core::citation::Part;
+use crate::core::citation::{Citation, Part};
+use crate::core::log::{Agent, clean, mask};
 use crate::core::memory::Kind;
+use crate::core::told;
 
 pub(super) fn run(args: &ReadArgs, world: &World, printer: &mut Printer) -> Ended {
+    let Ok(cited) = args.reference.parse::<Citation>();
+    if cited.store.as_deref().and_then(Agent::named).is_some()
+        && let Some(messages) = world.archive()?.quote(&cited)?
+    {
+        let text = told::messages(&messages, |text| mask(&clean(text)));
+        if printer.is_json() {
+            printer.object(json!({ "store": cited.store, "path": cited.path, "text": text }))?;
+        } else {
+            printer.line(&text)?;
+        }
+        return Ok(Outcome::Done);
+    }
     let (store, citation) = world.holder(&args.reference)?;
     let worded = |error: Error| Failure::Core(error, Some(store.layout()));
     let file = store.locate(&citation.path).map_err(worded)?;

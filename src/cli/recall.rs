@@ -10,8 +10,9 @@ use super::{Ended, Failure, Outcome};
 use crate::core::layout::Layout;
 use crate::core::query::Query;
 use crate::core::search::lesson::{self, Lesson};
-use crate::core::search::recall::{Answer, Ask, Scope, recall};
+use crate::core::search::recall::{Ask, Scope, recall};
 use crate::core::search::{Hit, Shelf, Source};
+use crate::core::told;
 
 pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> Ended {
     let text = args.query.join(" ");
@@ -42,37 +43,12 @@ pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> En
         let results: Vec<Value> = answer.hits.iter().map(as_json).collect();
         printer.object(json!({ "query": text, "total": answer.total, "results": results }))?;
     } else {
-        print(&text, &answer, printer)?;
+        printer.line(&told::hits(&text, &answer.hits))?;
     }
     Ok(match answer.hits.is_empty() {
         true => Outcome::Nothing,
         false => Outcome::Done,
     })
-}
-
-fn print(text: &str, answer: &Answer, printer: &mut Printer) -> Result<(), Failure> {
-    if answer.hits.is_empty() {
-        printer.line(&format!("No results found for: \"{text}\""))?;
-        return Ok(());
-    }
-    printer.line(&format!(
-        "Found {} result(s) for: \"{text}\"",
-        answer.hits.len()
-    ))?;
-    for (at, hit) in answer.hits.iter().enumerate() {
-        printer.line("")?;
-        printer.line(&format!("[{}] Source: {}", at + 1, hit.source.name()))?;
-        // A log of a session needs no name; any other is one of many.
-        let is_session = hit.citation.path == crate::core::layout::session::MESSAGES;
-        if hit.source == Source::Messages && is_session {
-            printer.line(&format!("    Line: {}", hit.line))?;
-        } else {
-            printer.line(&format!("    File: {}:{}", hit.path, hit.line))?;
-        }
-        printer.line(&format!("    Content: {}", hit.text))?;
-        printer.line(&format!("    Citation: {}", hit.citation))?;
-    }
-    Ok(())
 }
 
 /// One hit as JSON; `find` prints the same.
@@ -124,17 +100,7 @@ fn print_lessons(text: &str, lessons: &[Lesson], printer: &mut Printer) -> Ended
     } else if lessons.is_empty() {
         printer.line(lesson::NONE)?;
     } else {
-        for (at, lesson) in lessons.iter().enumerate() {
-            if at > 0 {
-                printer.line("")?;
-            }
-            printer.line(&format!("[{}] Type: {}", at + 1, lesson.category))?;
-            printer.line(&format!("    Path: {}", lesson.citation.path))?;
-            printer.line(&format!("    Why: {}", lesson.why))?;
-            printer.line(&format!("    Citation: {}", lesson.citation))?;
-            printer.line("")?;
-            printer.line(&lesson.text)?;
-        }
+        printer.line(&told::lessons(lessons))?;
     }
     Ok(match lessons.is_empty() {
         true => Outcome::Nothing,

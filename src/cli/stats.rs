@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value, json};
 
 use super::args::StatsArgs;
+use super::gather::Gathered;
 use super::print::{Cell, Printer, Role};
 use super::world::World;
 use super::{Ended, Outcome};
@@ -22,9 +23,11 @@ struct Count {
 }
 
 pub(super) fn run(args: &StatsArgs, world: &World, printer: &mut Printer) -> Ended {
-    let archive = world.archive()?;
-    let files = archive.locate();
-    let corpus = world.corpus(&archive, &files)?;
+    let Gathered {
+        archive,
+        files,
+        corpus,
+    } = world.corpus()?;
     let filter = world.understood(&args.filter)?;
     let messages = messages(&corpus);
     let mut counts: BTreeMap<(&str, String), Count> = BTreeMap::new();

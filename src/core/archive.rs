@@ -1,82 +1,202 @@
-//! The archive: which logs are meant where somebody stands, and the corpus over them.
+//! The logs that are meant, and the search over them and the memories: what every door that
+//! searches needs.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::Result;
+use super::citation::{Citation, Part};
 use super::corpus::{Busy, Corpus, Effort, Log, Progress};
 use super::keep::kept;
 use super::library::Listed;
-use super::log::{LogFile, Places, clean, locate};
+use super::log::{Agent, LogFile, Message, Places, clean, locate, read};
 use super::memory::one_line;
+use super::search::{Shelf, Sources};
+use super::store::Store;
 
-/// Where logs are, and which of them are meant; a door fills it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// Where the logs are, and which of them are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Archive {
-    /// Where agents keep their logs.
+    /// Where logs are looked for, the roots of stores that hold one among them.
     pub places: Places,
-    /// Where copies of logs are kept, where those count.
+    /// Where copies of swept logs are kept, where those are meant, too.
     pub kept: Option<PathBuf>,
     /// Where the text of the logs is cached.
     pub cache: PathBuf,
-    /// The folders of the project that is meant, the outermost last; empty for every project.
-    pub project: Vec<PathBuf>,
+    /// Whose logs are meant.
+    pub whose: Whose,
+}
+
+/// Whose logs are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// All that are found.
+    Everybodys,
+    /// Those of the project whose folders [`Places::projects`] names, its root last.
+    Projects,
+}
+
+/// What a search came to.
+#[derive(Debug)]
+pub struct Searched<T> {
+    /// What was found.
+    pub answer: T,
+    /// Which logs could not be read, and why.
+    pub unread: Vec<String>,
+    /// How many logs were left for another time, because the reading was called off.
+    pub left: usize,
+}
+
+/// The corpus of the logs that are meant.
+#[derive(Debug)]
+pub struct Meant {
+    /// Their text.
+    pub corpus: Corpus,
+    /// Which logs could not be read, and why.
+    pub unread: Vec<String>,
+    /// How many logs were left for another time, because the reading was called off.
+    pub left: usize,
 }
 
 impl Archive {
-    /// Every log that can be found, of whatever project, kept copies of swept ones included.
-    pub fn locate(&self) -> Vec<LogFile> {
+    /// Returns every log that can be found, meant or not.
+    pub fn files(&self) -> Vec<LogFile> {
         let mut found = locate(&self.places);
         // A session of this project is found in its own place and as a store.
         found.sort_by(|a, b| (a.agent, &a.path, &a.id).cmp(&(b.agent, &b.path, &b.id)));
         found.dedup_by(|a, b| (a.agent, &a.path, &a.id) == (b.agent, &b.path, &b.id));
-        if let Some(dir) = &self.kept {
-            found.extend(kept(dir, &found));
+        if let Some(folder) = &self.kept {
+            found.extend(kept(folder, &found));
         }
         found
     }
 
-    /// The corpus of `logs`, brought up to date.
-    pub fn corpus(&self, logs: &[LogFile], progress: &dyn Progress) -> Result<Corpus> {
+    /// Tells whether a log is one of those that are meant.
+    pub fn holds(&self, log: &Log<'_>) -> bool {
+        self.is_meant(log.cwd(), &log.path())
+    }
+
+    fn is_meant(&self, cwd: Option<&str>, path: &Path) -> bool {
+        let projects = &self.places.projects;
+        let (Whose::Projects, Some(root)) = (self.whose, projects.last()) else {
+            return true;
+        };
+        cwd.is_some_and(|cwd| Path::new(cwd).starts_with(root))
+            || projects.iter().any(|folder| path.starts_with(folder))
+    }
+
+    /// Returns the corpus of these logs, brought up to date.
+    pub fn corpus(&self, files: &[LogFile], progress: &dyn Progress) -> Result<Corpus> {
         let effort = Effort {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             busy: Busy::Wait,
         };
-        Corpus::refresh(&self.cache, logs, effort, progress)
+        Corpus::refresh(&self.cache, files, effort, progress)
     }
 
-    /// The corpus of those of the logs that are meant. Every log is brought up to date: only its
-    /// text tells which project it is of.
-    pub fn meant(&self, logs: &[LogFile], progress: &dyn Progress) -> Result<Corpus> {
-        let all = self.corpus(logs, progress)?;
+    /// Brings the corpus up to date as far as `progress` lets it, and searches it together with
+    /// the memories.
+    pub fn search<T>(
+        &self,
+        shelf: &Shelf,
+        progress: &dyn Progress,
+        search: impl Fn(Sources<'_>) -> T,
+    ) -> Result<Searched<T>> {
+        let files = self.files();
+        let look = |meant: &Meant| {
+            search(Sources {
+                shelf,
+                corpus: Some(&meant.corpus),
+            })
+        };
+        let mut meant = self.meant(&files, progress)?;
+        let mut answer = look(&meant);
+        if meant.corpus.is_damaged() {
+            // Something was wrong with the cache; what is wrong is made anew.
+            drop(meant);
+            meant = self.meant(&files, progress)?;
+            answer = look(&meant);
+        }
+        Ok(Searched {
+            answer,
+            unread: meant.unread,
+            left: meant.left,
+        })
+    }
+
+    /// Returns the corpus of those of the logs that are meant. Every log is brought up to date:
+    /// only its text tells which project it is of.
+    pub fn meant(&self, files: &[LogFile], progress: &dyn Progress) -> Result<Meant> {
+        let all = self.corpus(files, progress)?;
+        let unread: Vec<String> = all.unread().iter().map(ToString::to_string).collect();
+        let left = match progress.is_cancelled() {
+            true => files.len().saturating_sub(all.logs().len() + unread.len()),
+            false => 0,
+        };
         let meant: HashSet<(PathBuf, String)> = all
             .logs()
-            .filter(|log| self.is_meant(log))
+            .filter(|log| self.holds(log))
             .map(|log| (log.path(), log.id().to_owned()))
             .collect();
-        if meant.len() == all.logs().len() {
-            return Ok(all);
-        }
-        let logs: Vec<LogFile> = logs
-            .iter()
-            .filter(|log| meant.contains(&(log.path.clone(), log.id.clone())))
-            .cloned()
-            .collect();
-        let unread = all.into_unread();
-        Ok(self.corpus(&logs, &())?.without(unread))
+        let corpus = if meant.len() == all.logs().len() {
+            all
+        } else {
+            let is_meant = |log: &&LogFile| meant.contains(&(log.path.clone(), log.id.clone()));
+            let files: Vec<LogFile> = files.iter().filter(is_meant).cloned().collect();
+            self.corpus(&files, progress)?
+        };
+        Ok(Meant {
+            corpus,
+            unread,
+            left,
+        })
     }
 
-    /// Whether a log belongs to the project that is meant.
-    pub fn is_meant(&self, log: &Log<'_>) -> bool {
-        let Some(root) = self.project.last() else {
-            return true;
+    /// Returns the messages that a citation such as `codex:ID#L12` means, in the order of the
+    /// log; `None` where it means no log.
+    pub fn quote(&self, citation: &Citation) -> Result<Option<Vec<Message>>> {
+        let Some(agent) = citation.store.as_deref().and_then(Agent::named) else {
+            return Ok(None);
         };
-        log.cwd()
-            .is_some_and(|cwd| Path::new(cwd).starts_with(root))
-            || self
-                .project
-                .iter()
-                .any(|folder| log.path().starts_with(folder))
+        let files = self.files();
+        let is_it = |log: &&LogFile| log.agent == agent && log.id == citation.path;
+        let Some(file) = files.iter().find(is_it) else {
+            return Ok(None);
+        };
+        let transcript = read(file)?;
+        if !self.is_meant(transcript.head.cwd.as_deref(), &file.path) {
+            return Ok(None);
+        }
+        let is_cited = |message: &Message| match &citation.part {
+            Part::Whole => true,
+            Part::Lines(lines) => {
+                usize::try_from(message.line).is_ok_and(|line| lines.contains(&line))
+            }
+            Part::Entry(_) => false,
+        };
+        let messages: Vec<Message> = transcript.messages.into_iter().filter(is_cited).collect();
+        Ok((!messages.is_empty()).then_some(messages))
+    }
+}
+
+/// Searches the memories of these stores, and the logs where an archive is given.
+pub fn search<T>(
+    stores: &[Store],
+    archive: Option<&Archive>,
+    progress: &dyn Progress,
+    search: impl Fn(Sources<'_>) -> T,
+) -> Result<Searched<T>> {
+    let shelf = Shelf::read(stores)?;
+    match archive {
+        Some(archive) => archive.search(&shelf, progress, search),
+        None => Ok(Searched {
+            answer: search(Sources {
+                shelf: &shelf,
+                corpus: None,
+            }),
+            unread: Vec::new(),
+            left: 0,
+        }),
     }
 }
 
@@ -120,4 +240,91 @@ pub fn listed(corpus: &Corpus, files: &[LogFile]) -> Vec<(String, Listed)> {
             Some((project, listed))
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::corpus::Tally;
+    use super::*;
+
+    /// Calls the reading off before it begins.
+    struct Hurried;
+
+    impl Progress for Hurried {
+        fn advance(&self, _: Tally) {}
+
+        fn is_cancelled(&self) -> bool {
+            true
+        }
+    }
+
+    const OURS: &str = "11111111-1111-1111-1111-111111111111";
+    const THEIRS: &str = "22222222-2222-2222-2222-222222222222";
+
+    /// A home with a log of the project and one of another.
+    fn house() -> (tempfile::TempDir, Archive) {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let log = |folder: &str, cwd: &str, (text, id): (&str, &str)| {
+            let folder = home.path().join(".claude/projects").join(folder);
+            fs::create_dir_all(&folder).expect("folders");
+            let line = serde_json::json!({
+                "type": "user", "uuid": text, "cwd": cwd, "sessionId": "s",
+                "message": { "role": "user", "content": text },
+            });
+            fs::write(folder.join(id.to_owned() + ".jsonl"), format!("{line}\n")).expect("a log");
+        };
+        log("-p", "/p", ("ours", OURS));
+        log("-elsewhere", "/elsewhere", ("theirs", THEIRS));
+        let mut places = Places::of_home(home.path());
+        places.projects = vec![PathBuf::from("/p")];
+        let archive = Archive {
+            places,
+            kept: None,
+            cache: home.path().join("cache"),
+            whose: Whose::Projects,
+        };
+        (home, archive)
+    }
+
+    fn logs(archive: &Archive, progress: &dyn Progress) -> (usize, usize) {
+        let count = |sources: Sources<'_>| sources.corpus.map_or(0, |corpus| corpus.logs().len());
+        let searched = search(&[], Some(archive), progress, count).expect("searched");
+        (searched.answer, searched.left)
+    }
+
+    #[test]
+    fn a_search_that_was_called_off_says_how_much_is_left() {
+        let (_home, archive) = house();
+        assert_eq!(logs(&archive, &Hurried), (0, 2));
+        assert_eq!(logs(&archive, &()), (1, 0));
+        assert_eq!(logs(&archive, &Hurried), (1, 0));
+        let everybodys = Archive {
+            whose: Whose::Everybodys,
+            ..archive
+        };
+        assert_eq!(logs(&everybodys, &()), (2, 0));
+    }
+
+    #[test]
+    fn a_message_is_quoted_where_its_log_is_meant() {
+        let (_home, archive) = house();
+        let quote = |citation: &str| {
+            let Ok(citation) = citation.parse::<Citation>();
+            let quoted = archive.quote(&citation).expect("readable");
+            quoted.map(|messages| {
+                messages
+                    .iter()
+                    .map(|one| one.text.clone())
+                    .collect::<Vec<_>>()
+            })
+        };
+        let [ours, theirs] = [OURS, THEIRS].map(|id| format!("claude-code:{id}"));
+        assert_eq!(quote(&format!("{ours}#L1")), Some(vec!["ours".to_owned()]));
+        assert_eq!(quote(&ours), Some(vec!["ours".to_owned()]));
+        assert_eq!(quote(&format!("{ours}#L2")), None);
+        assert_eq!(quote(&format!("{theirs}#L1")), None);
+        assert_eq!(quote("some-store:a.md"), None);
+    }
 }

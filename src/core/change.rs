@@ -11,6 +11,7 @@ mod make;
 mod orphan;
 mod plan;
 mod replay;
+mod teach;
 
 use std::path::PathBuf;
 

@@ -187,7 +187,7 @@ impl Corpus {
     }
 
     /// Says which logs could not be read.
-    pub(in crate::core) fn without(mut self, unread: Vec<Error>) -> Self {
+    fn without(mut self, unread: Vec<Error>) -> Self {
         self.unread = unread;
         self
     }
@@ -238,11 +238,6 @@ impl Corpus {
     /// Returns the logs that the last refresh could not read.
     pub fn unread(&self) -> &[Error] {
         &self.unread
-    }
-
-    /// Returns the same when nothing else of it is wanted.
-    pub(in crate::core) fn into_unread(self) -> Vec<Error> {
-        self.unread
     }
 
     /// Tells whether damage was met; the next refresh then reads everything again.

@@ -10,7 +10,6 @@ pub mod facts;
 pub mod index;
 pub mod instructions;
 pub mod listing;
-pub mod recalled;
 pub mod session;
 
 use std::fmt;

@@ -27,7 +27,7 @@ pub(super) struct Heard {
 }
 
 /// What happened, as far as a turn is concerned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stage {
     /// A session starts.
     Start,
@@ -37,8 +37,8 @@ pub(super) enum Stage {
     Plan(usize),
     /// One task of a plan was made.
     Task,
-    /// A file was changed.
-    Edit,
+    /// Files were changed: these, as far as it is said.
+    Edit(Vec<String>),
     /// Some other tool was used.
     Tool,
     /// The turn is over.
@@ -117,9 +117,27 @@ fn tool_stage(said: &Map<String, Value>) -> Stage {
         }
         "taskcreate" => Stage::Task,
         "edit" | "write" | "multiedit" | "notebookedit" | "apply_patch" | "replace"
-        | "write_file" | "create" | "str_replace" | "patch" => Stage::Edit,
+        | "write_file" | "create" | "str_replace" | "patch" => Stage::Edit(changed(&input(said))),
         _ => Stage::Tool,
     }
+}
+
+/// The files that an editing tool's input names.
+fn changed(input: &Value) -> Vec<String> {
+    let names = ["file_path", "filePath", "path", "notebook_path"];
+    if let Some(file) = names.iter().find_map(|name| input.get(*name)?.as_str()) {
+        return vec![file.to_owned()];
+    }
+    // A patch of Codex names each file on a line of its own.
+    let patch = ["command", "input", "patch", "patchText"];
+    let patch = patch.iter().find_map(|name| input.get(*name));
+    let text = words(patch.unwrap_or(input));
+    let marks = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
+    let named = text.lines().filter_map(|line| {
+        let file = marks.iter().find_map(|mark| line.strip_prefix(mark))?;
+        Some(file.trim().to_owned())
+    });
+    named.collect()
 }
 
 /// The steps of a plan: a list, or a checklist in a text.
@@ -174,6 +192,7 @@ fn text(event_type: &str, said: &Map<String, Value>) -> String {
             "trigger",
             "source",
             "agent_type",
+            "agentName",
             "error",
         ],
     };
@@ -204,6 +223,7 @@ fn words(value: &Value) -> String {
                 "content",
                 "output",
                 "textResultForLlm",
+                "text_result_for_llm",
                 "llmContent",
                 "message",
             ];
@@ -232,7 +252,7 @@ fn metadata(said: &Map<String, Value>) -> BTreeMap<String, String> {
         ("reason", &["reason"]),
         ("trigger", &["trigger"]),
         ("agent_id", &["agent_id"]),
-        ("agent_type", &["agent_type"]),
+        ("agent_type", &["agent_type", "agentName"]),
         ("model", &["model"]),
     ];
     kept.iter()
@@ -300,18 +320,66 @@ mod tests {
                 Stage::Tool,
             ),
             (
+                Agent::Copilot,
+                None,
+                r#"{"hook_event_name":"PostToolUse","session_id":"s","cwd":"/p","tool_name":"create","tool_input":{"path":"a.rs"},"tool_result":{"result_type":"success","text_result_for_llm":"x"}}"#,
+                "tool_result",
+                "{\"path\":\"a.rs\"}\nx",
+                Stage::Edit(vec!["a.rs".to_owned()]),
+            ),
+            (
+                Agent::Gemini,
+                None,
+                r#"{"hook_event_name":"AfterTool","cwd":"/p","tool_name":"write_todos","tool_input":{"todos":[{"description":"a"}]},"tool_response":{"llmContent":[{"text":"done"}],"returnDisplay":"x"}}"#,
+                "tool_result",
+                "{\"todos\":[{\"description\":\"a\"}]}\ndone",
+                Stage::Plan(1),
+            ),
+            (
                 Agent::Opencode,
                 None,
-                r#"{"hook_event_name":"PostToolUse","cwd":"/p","tool_name":"edit","tool_input":{"a":1},"tool_response":{"output":"done"}}"#,
+                r#"{"hook_event_name":"PostToolUse","cwd":"/p","tool_name":"edit","tool_input":{"filePath":"a.rs"},"tool_response":{"output":"done"}}"#,
                 "tool_result",
-                "{\"a\":1}\ndone",
-                Stage::Edit,
+                "{\"filePath\":\"a.rs\"}\ndone",
+                Stage::Edit(vec!["a.rs".to_owned()]),
             ),
         ] {
             let heard = read(json.as_bytes(), agent, named).expect("a payload");
             assert_eq!(
                 (heard.event_type.as_str(), heard.text.as_str(), heard.stage),
                 (event_type, text, stage)
+            );
+        }
+    }
+
+    #[test]
+    fn the_files_of_an_edit_are_known() {
+        for (tool, input, files) in [
+            (
+                "Write",
+                r#"{"file_path":"/p/a.rs","content":"x"}"#,
+                &["/p/a.rs"][..],
+            ),
+            (
+                "apply_patch",
+                r#"{"command":"*** Begin Patch\n*** Update File: a.rs\n@@\n-x\n+y\n*** Add File: b.rs\n+z\n*** End Patch"}"#,
+                &["a.rs", "b.rs"],
+            ),
+            (
+                "apply_patch",
+                r#""*** Begin Patch\n*** Delete File: c.rs\n""#,
+                &["c.rs"],
+            ),
+            ("replace", "{}", &[]),
+        ] {
+            let heard = heard(&format!(
+                r#"{{"hook_event_name":"PostToolUse","cwd":"/p","tool_name":"{tool}","tool_input":{input}}}"#
+            ));
+            let files = files.iter().map(|file| (*file).to_owned()).collect();
+            assert_eq!(
+                heard.map(|heard| heard.stage),
+                Some(Stage::Edit(files)),
+                "{tool}"
             );
         }
     }

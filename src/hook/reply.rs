@@ -18,7 +18,7 @@ pub(super) fn worded(agent: Agent, heard: &Heard, told: &str) -> String {
     if told.is_empty() {
         return nothing(Some(agent));
     }
-    let answer = match (agent, heard.stage) {
+    let answer = match (agent, &heard.stage) {
         // At the end of a turn there is nobody to read it, unless the turn goes on.
         (Agent::ClaudeCode | Agent::Codex | Agent::Copilot, Stage::Stop) => {
             json!({ "decision": "block", "reason": told })

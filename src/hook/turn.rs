@@ -10,13 +10,24 @@ use crate::core::memory::Revision;
 use crate::core::{Error, Result};
 
 /// What is offered to the agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Offer {
     Nothing,
     /// The guide to recalling lessons.
     Recall,
-    /// The guide to storing one.
-    Store,
+    /// The guide to storing one, with what the session did.
+    Store(Touched),
+}
+
+/// What a session did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Touched {
+    /// How many tools were used.
+    pub(super) tools: usize,
+    /// The files that were changed, the first of them.
+    pub(super) files: Vec<String>,
+    /// How many more were changed.
+    pub(super) more: usize,
 }
 
 /// A plan of more steps than this is worth a look at earlier lessons.
@@ -24,6 +35,9 @@ const SHORT_PLAN: usize = 5;
 
 /// A session that used so many tools, and changed a file, did real work.
 const REAL_WORK: usize = 10;
+
+/// How many changed files are remembered by name.
+const MOST_FILES: usize = 12;
 
 /// What has happened so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -43,6 +57,12 @@ pub(super) struct Turn {
     /// Whether the session changed a file.
     #[serde(default)]
     edited: bool,
+    /// The files that it changed, the first of them.
+    #[serde(default)]
+    files: Vec<String>,
+    /// How many times it changed another.
+    #[serde(default)]
+    more: usize,
     /// Whether storing was offered in the session.
     #[serde(default)]
     offered: bool,
@@ -62,7 +82,7 @@ impl Turn {
             return Ok(Offer::Nothing);
         }
         let mut turn = before.clone();
-        let offer = turn.step(heard.stage);
+        let offer = turn.step(&heard.stage);
         if turn != before {
             let folder = root.join(FOLDER);
             fs::create_dir_all(&folder).map_err(|e| Error::io(&folder, e))?;
@@ -72,7 +92,7 @@ impl Turn {
         Ok(offer)
     }
 
-    fn step(&mut self, stage: Stage) -> Offer {
+    fn step(&mut self, stage: &Stage) -> Offer {
         match stage {
             Stage::Prompt => {
                 (self.tasks, self.planned, self.reminded) = (0, false, false);
@@ -80,23 +100,40 @@ impl Turn {
             }
             Stage::Plan(steps) => {
                 self.tools += 1;
-                self.plan(steps)
+                self.plan(*steps)
             }
             Stage::Task => {
                 self.tools += 1;
                 self.tasks += 1;
                 self.plan(self.tasks)
             }
-            Stage::Edit | Stage::Tool => {
+            Stage::Edit(files) => {
                 self.tools += 1;
-                self.edited |= stage == Stage::Edit;
+                self.edited = true;
+                for file in files {
+                    if self.files.contains(file) {
+                        continue;
+                    }
+                    match self.files.len() {
+                        0..MOST_FILES => self.files.push(file.clone()),
+                        _ => self.more += 1,
+                    }
+                }
+                Offer::Nothing
+            }
+            Stage::Tool => {
+                self.tools += 1;
                 Offer::Nothing
             }
             Stage::Stop => {
                 let real = self.edited && self.tools >= REAL_WORK && !self.offered;
                 if (self.planned && !self.reminded) || real {
                     (self.reminded, self.offered) = (true, true);
-                    return Offer::Store;
+                    return Offer::Store(Touched {
+                        tools: self.tools,
+                        files: self.files.clone(),
+                        more: self.more,
+                    });
                 }
                 Offer::Nothing
             }
@@ -126,20 +163,26 @@ mod tests {
 
     fn offers(stages: &[Stage]) -> Vec<Offer> {
         let mut turn = Turn::default();
-        stages.iter().map(|stage| turn.step(*stage)).collect()
+        stages.iter().map(|stage| turn.step(stage)).collect()
     }
 
     #[test]
     fn six_steps_are_a_long_plan_and_five_are_not() {
         use Stage::{Plan, Prompt, Stop, StopAgain};
-        assert_eq!(offers(&[Prompt, Plan(5), Stop]), [Offer::Nothing; 3]);
+        assert_eq!(
+            offers(&[Prompt, Plan(5), Stop]),
+            [Offer::Nothing, Offer::Nothing, Offer::Nothing]
+        );
         assert_eq!(
             offers(&[Prompt, Plan(6), Plan(7), Stop, StopAgain, Stop]),
             [
                 Offer::Nothing,
                 Offer::Recall,
                 Offer::Nothing,
-                Offer::Store,
+                Offer::Store(Touched {
+                    tools: 2,
+                    ..Touched::default()
+                }),
                 Offer::Nothing,
                 Offer::Nothing
             ]
@@ -150,7 +193,7 @@ mod tests {
     #[test]
     fn the_sixth_task_of_a_turn_counts() {
         let mut stages = vec![Stage::Prompt];
-        stages.extend([Stage::Task; 7]);
+        stages.extend(vec![Stage::Task; 7]);
         let offered = offers(&stages);
         assert_eq!(offered[6], Offer::Recall);
         assert_eq!(
@@ -176,16 +219,21 @@ mod tests {
 
     #[test]
     fn real_work_is_reminded_of_once_in_a_session() {
-        let mut stages = vec![Stage::Edit; 10];
-        stages.extend([Stage::Stop, Stage::Prompt, Stage::Edit, Stage::Stop]);
-        let offered = offers(&stages);
-        assert_eq!(
-            offered
-                .iter()
-                .filter(|offer| **offer == Offer::Store)
-                .count(),
-            1
-        );
-        assert_eq!(offers(&[Stage::Tool; 12]).last(), Some(&Offer::Nothing));
+        let edit = |number: usize| Stage::Edit(vec![format!("{number}.rs"), "a.rs".to_owned()]);
+        let mut stages: Vec<Stage> = (0..14).map(edit).collect();
+        stages.extend([Stage::Stop, Stage::Prompt, edit(0), Stage::Stop]);
+        let stored: Vec<Touched> = offers(&stages)
+            .into_iter()
+            .filter_map(|offer| match offer {
+                Offer::Store(touched) => Some(touched),
+                _ => None,
+            })
+            .collect();
+        let [touched] = stored.as_slice() else {
+            panic!("offered once: {stored:?}");
+        };
+        assert_eq!((touched.tools, touched.more), (14, 3));
+        assert_eq!(touched.files[..3], ["0.rs", "a.rs", "1.rs"]);
+        assert_eq!(offers(&vec![Stage::Tool; 12]).last(), Some(&Offer::Nothing));
     }
 }

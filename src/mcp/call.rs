@@ -1,5 +1,7 @@
 //! One call of a tool: its arguments, the store it is about, and how it changes something.
 
+use std::sync::atomic::AtomicBool;
+
 use serde_json::{Map, Value};
 
 use super::Serving;
@@ -18,6 +20,8 @@ pub(super) struct Call<'a> {
     pub(super) arguments: &'a Map<String, Value>,
     /// The client's name, which signs changes.
     pub(super) who: &'a str,
+    /// Whether nobody waits for the answer any more.
+    pub(super) is_dropped: &'a AtomicBool,
 }
 
 impl<'a> Call<'a> {

@@ -4,9 +4,16 @@ use super::answer::{Answer, Failure, Told};
 use super::call::Call;
 use super::table::{EXPECTED, Effect, Field, Form, OFFSET, Tool};
 use crate::core::change::Wish;
+use crate::core::citation::{Citation, Part};
 use crate::core::layout::Fields;
 use crate::core::layout::coder::{self, Lesson};
 use crate::core::memory::slug;
+use crate::core::query::Query;
+use crate::core::search::{Shelf, lesson};
+use crate::core::told;
+
+/// What can be done with a lesson that is like others.
+const DECISIONS: [&str; 4] = ["create", "merge", "update", "generalize"];
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
@@ -44,10 +51,19 @@ pub(super) const TOOLS: &[Tool] = &[
             Field::may("topic", Form::Text, "The topic's folder"),
             Field::may(
                 "decision",
-                Form::OneOf(&["create", "merge"]),
-                "After similar lessons were shown: create a new file, or merge as a further entry into the file named by into",
+                Form::OneOf(&DECISIONS),
+                "After similar lessons were shown. create: a new file; merge: the same lesson, what is new is added to it; update: a related one, likewise, with your description; generalize: a principle made of episodes, linked both ways",
             ),
-            Field::may("into", Form::Text, "The file to merge into"),
+            Field::may(
+                "into",
+                Form::Text,
+                "merge, update: the lesson, as PATH#ENTRY; merge with a PATH alone adds a further entry to that file",
+            ),
+            Field::may(
+                "from",
+                Form::Texts,
+                "generalize: the episodes, each as PATH#ENTRY, two or more",
+            ),
             EXPECTED,
         ],
         run: store,
@@ -55,17 +71,19 @@ pub(super) const TOOLS: &[Tool] = &[
 ];
 
 fn recall(call: &Call<'_>) -> Told {
-    const SHOWN: usize = 3;
     let query = call.text("query")?;
     if query.trim().is_empty() {
         return Err(Failure::Said("query parameter is required".to_owned()));
     }
-    let lessons = similar(call, query)?;
+    let store = call.store()?;
+    let now = (call.serving.clock)().time;
+    let query = Query::of_prose(query, &now.to_zoned(jiff::tz::TimeZone::system()));
+    let shelf = Shelf::read([store])?;
+    let lessons = lesson::lessons(&shelf, &query);
     if lessons.is_empty() {
-        return Ok(Answer::text(coder::NOTHING_MATCHED));
+        return Ok(Answer::text(lesson::NONE));
     }
-    let parts: Vec<String> = lessons.iter().take(SHOWN).map(Lesson::in_full).collect();
-    Ok(Answer::page(&parts.join("\n\n---\n\n"), call.offset()?))
+    Ok(Answer::page(&told::lessons(&lessons), call.offset()?))
 }
 
 fn similar(call: &Call<'_>, query: &str) -> Result<Vec<Lesson>, Failure> {
@@ -88,25 +106,75 @@ fn store(call: &Call<'_>) -> Told {
             "Invalid type '{kind}'. Must be one of: {known}"
         )));
     }
-    let title = call.text("title")?;
-    let path = match call.optional_text("decision")? {
-        Some("merge") => call.text("into")?.to_owned(),
-        Some("create") => new_path(call, kind, title)?,
+    let (title, content) = (call.text("title")?, call.text("content")?);
+    let wish = match call.optional_text("decision")? {
+        Some("create") => create(call, kind, fields)?,
+        Some("merge") => {
+            let Ok(lesson) = call.text("into")?.parse::<Citation>();
+            match lesson.part {
+                Part::Entry(_) => Wish::Extend {
+                    lesson,
+                    content: content.to_owned(),
+                    fields: Fields {
+                        description: None,
+                        ..fields
+                    },
+                },
+                _ => Wish::Append {
+                    path: lesson.path,
+                    entry: content.to_owned(),
+                    fields,
+                },
+            }
+        }
+        Some("update") => {
+            let Ok(lesson) = call.text("into")?.parse::<Citation>();
+            Wish::Extend {
+                lesson,
+                content: content.to_owned(),
+                fields,
+            }
+        }
+        Some("generalize") => {
+            if kind != "semantic" {
+                return Err(Failure::Said(
+                    "A principle is of type semantic; call again with type: \"semantic\""
+                        .to_owned(),
+                ));
+            }
+            let cited = |text: &String| {
+                let Ok(citation) = text.parse::<Citation>();
+                citation
+            };
+            Wish::Generalize {
+                path: new_path(call, kind, title)?,
+                content: content.to_owned(),
+                fields,
+                from: call.texts("from")?.iter().map(cited).collect(),
+            }
+        }
         Some(other) => {
             return Err(Failure::Said(format!(
-                "Invalid decision '{other}'. Must be one of: create, merge"
+                "Invalid decision '{other}'. Must be one of: {}",
+                DECISIONS.join(", ")
             )));
         }
         None => {
             let known = similar(call, &format!("{title} {}", fields.tags.join(" ")))?;
             if !known.is_empty() {
-                return Ok(Answer::text(proposal(&known)));
+                let proposed = proposal(&known, (kind, title, content));
+                return Ok(Answer::text(proposed));
             }
-            new_path(call, kind, title)?
+            create(call, kind, fields)?
         }
     };
-    call.change(&Wish::Append {
-        path,
+    call.change(&wish)
+}
+
+/// A lesson in a file of its own; where a file has that name already, a further one in it.
+fn create(call: &Call<'_>, kind: &str, fields: Fields) -> Result<Wish, Failure> {
+    Ok(Wish::Append {
+        path: new_path(call, kind, call.text("title")?)?,
         entry: call.text("content")?.to_owned(),
         fields,
     })
@@ -127,14 +195,37 @@ fn new_path(call: &Call<'_>, kind: &str, title: &str) -> Result<String, Failure>
     })
 }
 
-/// What is there already, and what can be done about it.
-fn proposal(known: &[Lesson]) -> String {
+/// What is there already, and what is proposed to be done about it.
+fn proposal(known: &[Lesson], (kind, title, content): (&str, &str, &str)) -> String {
     const SHOWN: usize = 5;
     let rows: Vec<String> = known.iter().take(SHOWN).map(Lesson::in_brief).collect();
+    let episodes: Vec<String> = known
+        .iter()
+        .filter(|lesson| lesson.category() == "episodic")
+        .take(SHOWN)
+        .map(|lesson| format!("\"{}\"", lesson.citation()))
+        .collect();
+    let same = known
+        .iter()
+        .find(|lesson| lesson.is_said_by(title, content));
+    let proposed = match (same, known.first()) {
+        (Some(lesson), _) => format!(
+            "{0} says nearly the same. Proposed: decision: \"merge\", into: \"{0}\".",
+            lesson.citation()
+        ),
+        _ if kind != "procedural" && episodes.len() > 1 => format!(
+            "{} episodes are like it. Proposed, where they teach the same: the principle with type: \"semantic\", decision: \"generalize\", from: [{}].",
+            episodes.len(),
+            episodes.join(", ")
+        ),
+        (None, Some(lesson)) => format!(
+            "Proposed, where it is about the same thing: decision: \"update\", into: \"{}\".",
+            lesson.citation()
+        ),
+        (None, None) => String::new(),
+    };
     format!(
-        "Nothing is stored yet: similar lessons are here.\n{}\n\nThe same lesson or a related one: call again with decision: \"merge\" and into: its path. \
-         Two or more episodes that teach the same: store the principle with type: \"semantic\" and decision: \"create\", and name them in its content. \
-         Something else: decision: \"create\".",
+        "Nothing is stored yet: similar lessons are here.\n{}\n\n{proposed} Where it is something else: decision: \"create\". In every case what is there stays, and the user can undo it.",
         rows.join("\n")
     )
 }

@@ -5,9 +5,11 @@ use serde_json::{Value, json};
 use super::answer::{Answer, Failure, QUOTED, Told};
 use super::call::Call;
 use super::table::{Effect, Field, Form, OFFSET, REVISION, Tool};
-use crate::core::log::{clean, mask};
+use crate::core::citation::Citation;
+use crate::core::log::{Agent, clean, mask};
 use crate::core::memory::{Kind, Memory, Revision};
 use crate::core::store::Store;
+use crate::core::told;
 
 /// How many memories are listed in one answer.
 const MOST_LISTED: usize = 200;
@@ -22,13 +24,13 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "memory_read",
-        about: "Reads a memory, or a part of it.",
+        about: "Reads a memory, or a part of it; or the messages that a citation means.",
         effect: Effect::Reads,
         fields: &[
             Field::must(
                 "path",
                 Form::Text,
-                "What to read: [STORE:]PATH, with #L10, #L10-20 or #entry-title for a part",
+                "What to read: [STORE:]PATH, with #L10, #L10-20 or #entry-title for a part; or the citation of a message, AGENT:ID#L10",
             ),
             OFFSET,
             REVISION,
@@ -73,9 +75,12 @@ fn row(store: &Store, memory: &Memory, stores: usize) -> Value {
 
 pub(super) fn read(call: &Call<'_>) -> Told {
     let reference = call.text("path")?;
+    if let Some(answer) = quoted(call, reference)? {
+        return Ok(answer);
+    }
     let (store, citation) = match call.at {
         Some(_) => {
-            let Ok(citation) = reference.parse::<crate::core::citation::Citation>();
+            let Ok(citation) = reference.parse::<Citation>();
             (call.store()?, citation)
         }
         None => call.aimed(reference)?,
@@ -93,6 +98,21 @@ pub(super) fn read(call: &Call<'_>) -> Told {
     }
     let answer = Answer::page(part, call.offset()?);
     with_revision(call, answer, document.revision)
+}
+
+/// The messages that a citation means, in full; `None` where it means something else.
+pub(super) fn quoted(call: &Call<'_>, reference: &str) -> Result<Option<Answer>, Failure> {
+    let Ok(citation) = reference.parse::<Citation>();
+    let named = |store: &Store| citation.store.as_deref() == Some(store.name());
+    let is_agent = citation.store.as_deref().and_then(Agent::named).is_some();
+    if !is_agent || call.serving.stores.iter().any(named) {
+        return Ok(None);
+    }
+    let Some(messages) = call.serving.logs.archive()?.quote(&citation)? else {
+        return Ok(None);
+    };
+    let text = told::messages(&messages, |text| mask(&clean(text)));
+    Ok(Some(Answer::page(&text, call.offset()?).with(QUOTED)))
 }
 
 /// The answer with the revision of what was read, in words where the client asked for it.

@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Failure, Told};
 use super::call::Call;
-use super::general::with_revision;
+use super::general::{quoted, with_revision};
 use super::table::{EXPECTED, Effect, Field, Form, OFFSET, REVISION, Tool};
 use crate::core::change::Wish;
 use crate::core::layout::{Fields, Patch, View};
@@ -22,9 +22,17 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "memory_read",
-        about: "Reads a memory file with its header.",
+        about: "Reads a memory file with its header; or the messages that a citation means.",
         effect: Effect::Reads,
-        fields: &[FILENAME, OFFSET, REVISION],
+        fields: &[
+            Field::must(
+                "filename",
+                Form::Text,
+                "The file, such as user_prefs.md; or the citation of a message, AGENT:ID#L10",
+            ),
+            OFFSET,
+            REVISION,
+        ],
         run: read,
     },
     Tool {
@@ -87,7 +95,11 @@ fn view(call: &Call<'_>) -> Told {
 }
 
 fn read(call: &Call<'_>) -> Told {
-    let document = call.read(call.text("filename")?)?;
+    let filename = call.text("filename")?;
+    if let Some(answer) = quoted(call, filename)? {
+        return Ok(answer);
+    }
+    let document = call.read(filename)?;
     let answer = Answer::page(&document.lossy(), call.offset()?);
     with_revision(call, answer, document.revision)
 }

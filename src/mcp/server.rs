@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
@@ -96,7 +97,7 @@ impl Inside {
     fn call(
         &self,
         request: &CallToolRequestParams,
-        who: &str,
+        (who, is_dropped): (&str, &AtomicBool),
     ) -> Result<CallToolResult, ErrorData> {
         let offer = self.offers.iter().find(|offer| offer.name == request.name);
         let Some(offer) = offer else {
@@ -111,6 +112,7 @@ impl Inside {
             at: offer.at,
             arguments: request.arguments.as_ref().unwrap_or(&none),
             who,
+            is_dropped,
         });
         Ok(match told {
             Ok(answer) => result(answer),
@@ -224,15 +226,27 @@ fn described(offer: &Offer, serving: &Serving) -> rmcp::model::Tool {
     rmcp::model::Tool::new(offer.name.clone(), about, offer.tool.schema()).with_annotations(hints)
 }
 
+/// Somebody who waits for an answer; says so when they no longer do.
+#[derive(Default)]
+struct Waiting(Arc<AtomicBool>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 impl Desk {
     /// Does the work beside the protocol, so that a long call holds up no other.
     async fn beside<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
-        work: impl FnOnce(&Inside) -> Result<T, ErrorData> + Send + 'static,
+        work: impl FnOnce(&Inside, &AtomicBool) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let inside = Arc::clone(&self.0);
-        let task = tokio::task::spawn_blocking(move || work(&inside));
+        let waiting = Waiting::default();
+        let is_dropped = Arc::clone(&waiting.0);
+        let task = tokio::task::spawn_blocking(move || work(&inside, &is_dropped));
         tokio::select! {
             done = task => done.unwrap_or_else(|_| {
                 Err(ErrorData::internal_error("the call failed; nothing was changed", None))
@@ -270,7 +284,9 @@ impl ServerHandler for Desk {
     ) -> Result<CallToolResponse, ErrorData> {
         let who = who(&context);
         let result = self
-            .beside(&context, move |inside| inside.call(&request, &who))
+            .beside(&context, move |inside, is_dropped| {
+                inside.call(&request, (&who, is_dropped))
+            })
             .await?;
         Ok(result.into())
     }
@@ -281,8 +297,10 @@ impl ServerHandler for Desk {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        self.beside(&context, move |inside| inside.resources(cursor.as_deref()))
-            .await
+        self.beside(&context, move |inside, _| {
+            inside.resources(cursor.as_deref())
+        })
+        .await
     }
 
     async fn list_resource_templates(
@@ -302,7 +320,7 @@ impl ServerHandler for Desk {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
-        let result = self.beside(&context, move |inside| {
+        let result = self.beside(&context, move |inside, _| {
             let text = resource::read(&inside.serving, &uri);
             let text =
                 text.map_err(|error| ErrorData::resource_not_found(error.to_string(), None))?;
@@ -332,7 +350,7 @@ impl ServerHandler for Desk {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let result = self
-            .beside(&context, move |inside| inside.prompt(&request))
+            .beside(&context, move |inside, _| inside.prompt(&request))
             .await?;
         Ok(result.into())
     }

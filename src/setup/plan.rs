@@ -196,7 +196,10 @@ impl Planning<'_> {
         let before = file::read(path)?;
         let after = match self.asked.way {
             Way::In => Some(text),
-            Way::Out => None,
+            // Somebody else's file of that name comes back.
+            Way::Out => {
+                file::recalled(&self.homes.memory, path, before.as_deref()).unwrap_or_default()
+            }
         };
         self.push(path, before, after);
         Ok(())

@@ -90,7 +90,9 @@ pub(super) fn copilot(command: &str) -> String {
         "userPromptSubmitted",
         "postToolUse",
         "agentStop",
+        "subagentStart",
         "subagentStop",
+        "preCompact",
         "sessionEnd",
     ];
     let hooks: Map<String, Value> = events

@@ -12,12 +12,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 from stand_in import StandIn
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOME = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else HERE.parent.parent / "target/debug/tome").resolve()
 CLAUDE = os.environ.get("CLAUDE") or shutil.which("claude")
+TMUX = shutil.which("tmux")
 POINTER = "With recalled memory, please replan if needed"
 
 
@@ -77,6 +79,36 @@ class Place:
         return [json.loads(line) for line in files[0].read_text().splitlines()]
 
 
+class Screen:
+    """The terminal UI in a terminal of its own, a tmux server that nobody else uses."""
+
+    def __init__(self, place):
+        self.socket = str(place.home / "tmux")
+        self.tmux("new-session", "-d", "-x", "120", "-y", "36", str(TOME), cwd=place.project,
+                  env=dict(place.env, TERM="xterm-256color", LANG="C.UTF-8"))
+
+    def tmux(self, *args, **more):
+        return subprocess.run([TMUX, "-f", "/dev/null", "-S", self.socket, *args], capture_output=True, text=True, check=True, **more).stdout
+
+    def press(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def until(self, held, what):
+        """Waits for a condition on what is shown, and answers whether it came."""
+        deadline = time.monotonic() + 60
+        shown = ""
+        while time.monotonic() < deadline:
+            shown = self.tmux("capture-pane", "-p")
+            if held(shown):
+                return True
+            time.sleep(0.05)
+        check(False, "%s; the screen:\n%s" % (what, shown))
+        return False
+
+    def close(self):
+        self.tmux("kill-server")
+
+
 failures = []
 
 
@@ -108,7 +140,7 @@ def everything(place):
     check("Storing in coder memory" in sent, "the end of such a turn: the store guide arrives")
     events = place.events()
     kinds = [event["event_type"] for event in events]
-    for kind in ["session_start", "user_message", "tool_result", "assistant_stop"]:
+    for kind in ["session_start", "user_message", "tool_result", "assistant_stop", "session_end"]:
         check(kind in kinds, "%s is captured: %s" % (kind, kinds))
     check(any(event["text"] == "find the zebra" for event in events), "the prompt is captured")
     check(any("zebra-output" in event["text"] for event in events), "the tool's output is captured")
@@ -117,10 +149,36 @@ def everything(place):
     logs = json.loads(place.tome("logs", "--json"))
     check(any(log.get("id") == session for log in logs["logs"]), "tome logs shows that very session: %s" % logs)
     check("find the zebra" in place.tome("log", session), "tome log reads it")
+    check("claude-code:%s#L" % session in place.tome("recall", "find the zebra"), "tome recall finds the prompt")
+    check("claude-code:%s#L" % session in place.tome("recall", "zebra-output"), "tome recall finds the tool's output")
     history = json.loads(place.tome("history", "--json", "--store", "./.memory"))["changes"]
     check(history and history[0]["door"] == "mcp" and history[0]["who"] == "claude-code", "the client signs: %s" % history[:1])
-    place.tome("undo", "--store", "./.memory")
-    check(not (place.project / ".memory/feeding.md").exists(), "the write can be undone")
+    undone_by_a_person(place)
+
+
+def undone_by_a_person(place):
+    """The write is in the terminal UI's history, and one key takes it back."""
+    if not TMUX:
+        print("not run: the terminal UI, for tmux is not installed")
+        return
+    written = place.project / ".memory/feeding.md"
+    index = (place.project / ".memory/MEMORY.md")
+    screen = Screen(place)
+    try:
+        screen.until(lambda shown: "Feeding" in shown or "feeding" in shown, "the UI shows the memory")
+        screen.press("H")
+        if screen.until(lambda shown: "claude-code" in shown and "feeding.md" in shown, "the history shows the write and who made it"):
+            screen.press("u")
+            # What would be undone is shown first.
+            screen.until(lambda shown: "- The zebra is fed at noon." in shown, "the undo is shown before it is made")
+            screen.press("Enter")
+            screen.until(lambda _: not written.exists(), "the write is undone")
+            check("feeding.md" not in index.read_text(), "the index has it no more")
+            check("zebra.md" in index.read_text(), "the index has the rest: " + index.read_text())
+            newest = json.loads(place.tome("history", "--json", "--store", "./.memory"))["changes"][0]
+            check(newest["door"] == "tui" and newest["verb"] == "undo", "the undo is in the history: %s" % newest)
+    finally:
+        screen.close()
 
 
 def five_tasks(place):
@@ -133,6 +191,14 @@ def five_tasks(place):
 def listed(place):
     done = place.claude("mcp", "list")
     check("tome" in done.stdout, "claude mcp list knows the project's server: %s %s" % (done.stdout, done.stderr))
+    # For the user, the command is the one that setup says.
+    said = subprocess.run([str(TOME), "setup", "claude-code", "--yes"], cwd=place.project, env=place.env, capture_output=True, text=True).stderr
+    command = next((line.split("claude mcp add", 1)[1].split() for line in said.splitlines() if "claude mcp add" in line), [])
+    (place.project / ".mcp.json").unlink()
+    added = place.claude("mcp", "add", *command)
+    check(added.returncode == 0, "claude mcp add: %s %s" % (added.stdout, added.stderr))
+    shown = place.claude("mcp", "list").stdout
+    check(any(line.startswith("tome:") and "Connected" in line for line in shown.splitlines()), "claude mcp list reports it connected: " + shown)
 
 
 def plugin(place):

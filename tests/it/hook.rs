@@ -204,6 +204,53 @@ fn an_open_standard_input_is_not_waited_for() {
 }
 
 #[test]
+fn a_whole_document_on_an_open_standard_input_is_heard() {
+    use std::io::Write as _;
+    let home = Home::new();
+    let mut child = home
+        .command(&["hook", "claude-code"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("runs");
+    let mut held = child.stdin.take().expect("piped");
+    let said = payload(
+        &home,
+        "UserPromptSubmit",
+        json!({ "prompt": "held } open" }),
+    );
+    held.write_all(format!("{said:#}\n").as_bytes())
+        .expect("heard");
+    held.flush().expect("heard");
+    let said = Said::of(&child.wait_with_output().expect("ends"));
+    drop(held);
+    assert_eq!((said.code, said.out.as_str()), (0, CLAUDE));
+    assert_eq!(events(&home)[0]["text"], "held } open");
+}
+
+#[test]
+fn the_end_of_real_work_offers_storing_once_with_what_was_touched() {
+    let home = Home::new();
+    let stop = payload(&home, "Stop", json!({ "stop_hook_active": false }));
+    for number in 0..10 {
+        let file = format!("src/part{}.rs", number % 3);
+        let edit = json!({ "tool_name": "Edit", "tool_input": { "file_path": file }, "tool_response": {} });
+        tell(&home, "claude-code", &payload(&home, "PostToolUse", edit));
+    }
+    let told = tell(&home, "claude-code", &stop);
+    let reason = told["reason"].as_str().expect("a reason");
+    assert!(
+        reason.starts_with("This session did real work: 10 tools were used; files changed: src/part0.rs, src/part1.rs, src/part2.rs. "),
+        "{reason}"
+    );
+    assert!(reason.contains("Storing in coder memory"), "{reason}");
+    assert_eq!(
+        tell(&home, "claude-code", &stop),
+        json!({ "continue": true })
+    );
+}
+
+#[test]
 fn two_hundred_hooks_at_once_lose_nothing() {
     let home = Home::new();
     std::thread::scope(|scope| {

@@ -282,7 +282,7 @@ fn the_other_layouts_have_theirs() {
     );
     assert!(
         recalled.starts_with(
-            "Type: semantic\nPath: semantic/errors.md#retry-with-jitter\nWhy: title: retri"
+            "[1] Type: semantic\n    Path: semantic/errors.md\n    Why: title: retries\n    Citation: semantic/errors.md#retry-with-jitter\n\n**Title:** Retry"
         ),
         "{recalled}"
     );
@@ -388,6 +388,240 @@ fn recall_finds_memories_and_messages_and_marks_what_is_quoted() {
         "{quoted}"
     );
     client.end();
+}
+
+#[test]
+fn recall_ranks_finds_what_is_new_and_goes_on() {
+    let home = index_home();
+    let mut client = Client::start(&home, &[]);
+    let ask = |client: &mut Client, arguments: Value| {
+        let answer = client.ask(
+            "tools/call",
+            json!({ "name": "recall_memory", "arguments": arguments }),
+        );
+        let content = answer["result"]["content"].as_array().expect("texts");
+        let texts: Vec<String> = content
+            .iter()
+            .map(|text| text["text"].as_str().expect("text").to_owned())
+            .collect();
+        texts
+    };
+    let question = json!({ "query": "how do we rotate the pelican keys?" });
+    assert_eq!(
+        ask(&mut client, question.clone()),
+        ["No results found for: \"how do we rotate the pelican keys?\""]
+    );
+    // A file and a log that came after the server started.
+    home.file(
+        "project/.memory/keys.md",
+        "---\nname: Keys\n---\n\nUnrelated.\nPelican keys are rotated on Mondays.\n",
+    );
+    let id = "11111111-1111-1111-1111-111111111111";
+    let said = |text: &str| {
+        let line = json!({
+            "type": "user", "uuid": text, "sessionId": id, "cwd": home.project(),
+            "message": { "role": "user", "content": text },
+        });
+        format!("{line}\n")
+    };
+    let log = format!(".claude/projects/-p/{id}.jsonl");
+    let secret = "sk-Ab3dEf6hIj9lMn2pQr5tUv8xYz1";
+    let long = format!(
+        "the pelican rotation key is {secret} {}",
+        "and so on ".repeat(60)
+    );
+    home.file(&log, said(&long));
+    let found = ask(&mut client, question.clone());
+    assert!(
+        found[0].contains("Citation: keys.md#L6")
+            && found[0].contains(&format!("Citation: claude-code:{id}#L1")),
+        "{found:?}"
+    );
+    assert!(!found.concat().contains(secret), "{found:?}");
+    assert!(
+        found[1].starts_with("The text above is quoted from logs"),
+        "{found:?}"
+    );
+    // The message in full, by its citation; of another project, nothing.
+    let quoted = client.ok(
+        "memory_read",
+        json!({ "filename": format!("claude-code:{id}#L1") }),
+    );
+    assert!(
+        quoted.starts_with("[L1 user]\nthe pelican rotation key is sk-‹masked› and so on ")
+            && quoted.matches("and so on").count() == 60,
+        "{quoted}"
+    );
+    let other = "22222222-2222-2222-2222-222222222222";
+    home.file(
+        &format!(".claude/projects/-q/{other}.jsonl"),
+        said("a pelican elsewhere").replace(&home.project().display().to_string(), "/elsewhere"),
+    );
+    let missing = client.fails(
+        "memory_read",
+        json!({ "filename": format!("claude-code:{other}#L1") }),
+    );
+    assert!(missing.contains("not found"), "{missing}");
+    // Edited files, and logs that grow.
+    home.file("project/.memory/keys.md", "Nothing of it.\n");
+    home.file(&log, said(&long) + &said("a pelican flew by"));
+    let found = ask(&mut client, json!({ "query": "pelican" }));
+    assert!(
+        found[0].starts_with("Found 2 result(s)") && found[0].contains(&format!("{id}#L2")),
+        "{found:?}"
+    );
+    // Page by page, everything once.
+    let body: String = (0..12).map(|n| format!("heron {n}\n")).collect();
+    home.file("project/.memory/herons.md", &body);
+    home.file(&log, said("a heron flew by"));
+    let mut seen = Vec::new();
+    let mut offset = 0;
+    loop {
+        let page = ask(&mut client, json!({ "query": "heron", "offset": offset }));
+        let cited = page[0]
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("Citation: "));
+        seen.extend(cited.map(str::to_owned));
+        let more = format!("go on with offset: {}", offset + 5);
+        offset += 5;
+        if !page.iter().any(|text| text.ends_with(&more)) {
+            break;
+        }
+    }
+    assert_eq!(seen.len(), 13, "{seen:?}");
+    assert!(
+        seen[..5]
+            .iter()
+            .any(|cited| cited.starts_with("claude-code:")),
+        "{seen:?}"
+    );
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 13, "{seen:?}");
+    assert_eq!(
+        ask(&mut client, json!({ "query": "heron", "offset": 20 })),
+        ["No more results for: \"heron\""]
+    );
+    client.end();
+}
+
+#[test]
+fn a_lesson_is_merged_updated_or_generalized_and_nothing_is_lost() {
+    let home = Home::new();
+    home.file(
+        "lessons/episodic/net/storm.md",
+        "**Title:** Retry storm\n**Description:** all at once\n\n**Content:** Every client retried at once.\n\n**Tags:** #retry #failure\n",
+    );
+    home.file(
+        "lessons/episodic/queue.md",
+        "**Title:** Retry flood\n**Description:** of the queue\n\n**Content:** The queue was flooded.\n\n**Tags:** #retry #failure\n",
+    );
+    let mut client = Client::start(&home, &["--store", "../lessons"]);
+    let lesson = |more: Value| {
+        let mut lesson = json!({
+            "type": "episodic", "title": "Retry storm", "description": "again",
+            "content": "It came back.", "tags": ["retry", "network"],
+        });
+        if let (Value::Object(lesson), Value::Object(more)) = (&mut lesson, more) {
+            lesson.extend(more);
+        }
+        lesson
+    };
+    let proposed = client.ok("coder_memory_store", lesson(json!({})));
+    assert!(
+        proposed.starts_with("Nothing is stored yet")
+            && proposed
+                .contains("decision: \"merge\", into: \"episodic/net/storm.md#retry-storm\""),
+        "{proposed}"
+    );
+    let proposed = client.ok(
+        "coder_memory_store",
+        lesson(json!({ "title": "Retry budget", "content": "Other words." })),
+    );
+    assert!(
+        proposed.contains("decision: \"generalize\", from: [\"episodic/net/storm.md#retry-storm\", \"episodic/queue.md#retry-flood\"]"),
+        "{proposed}"
+    );
+    let into = "episodic/net/storm.md#retry-storm";
+    client.ok(
+        "coder_memory_store",
+        lesson(json!({ "decision": "merge", "into": into })),
+    );
+    assert_eq!(
+        home.read("lessons/episodic/net/storm.md"),
+        "**Title:** Retry storm\n**Description:** all at once\n\n**Content:** Every client retried at once.\n\nIt came back.\n\n**Tags:** #retry #failure #network\n"
+    );
+    client.ok(
+        "coder_memory_store",
+        lesson(json!({ "decision": "update", "into": into, "content": "A limit helps." })),
+    );
+    let updated = home.read("lessons/episodic/net/storm.md");
+    for kept in [
+        "**Description:** again",
+        "all at once",
+        "Every client",
+        "It came back.",
+        "A limit helps.",
+    ] {
+        assert!(updated.contains(kept), "{updated}");
+    }
+    let general = lesson(json!({
+        "type": "semantic", "title": "Bound retries", "topic": "errors", "content": "Bound them.", "decision": "generalize",
+        "from": [into, "episodic/queue.md"],
+    }));
+    client.ok("coder_memory_store", general);
+    let principle = home.read("lessons/semantic/errors/bound-retries.md");
+    assert!(
+        principle.contains("Bound them.\n\nFrom [Retry storm](../../episodic/net/storm.md), [Retry flood](../../episodic/queue.md)."),
+        "{principle}"
+    );
+    assert!(
+        home.read("lessons/episodic/queue.md")
+            .contains("The queue was flooded.\n\nGeneralized in [Bound retries](../semantic/errors/bound-retries.md).")
+    );
+    assert!(
+        home.read("lessons/semantic/errors/README.md")
+            .contains("bound-retries.md")
+    );
+    for (wrong, words) in [
+        (
+            json!({ "decision": "generalize", "type": "semantic", "from": [into] }),
+            "two or more",
+        ),
+        (
+            json!({ "decision": "generalize", "from": [into, into] }),
+            "type: \"semantic\"",
+        ),
+        (
+            json!({ "decision": "generalize", "type": "semantic", "from": [into, "semantic/errors/bound-retries.md"] }),
+            "below episodic/",
+        ),
+        (
+            json!({ "decision": "update", "into": "episodic/queue.md#none" }),
+            "not found",
+        ),
+        (
+            json!({ "decision": "forget" }),
+            "create, merge, update, generalize",
+        ),
+    ] {
+        let said = client.fails("coder_memory_store", lesson(wrong));
+        assert!(said.contains(words), "{said}");
+    }
+    client.end();
+    // One decision is one change.
+    home.ok(&["undo", "--store", "../lessons"]);
+    assert!(
+        !home
+            .read("lessons/episodic/queue.md")
+            .contains("Generalized")
+    );
+    assert!(
+        !home
+            .path()
+            .join("lessons/semantic/errors/bound-retries.md")
+            .exists()
+    );
 }
 
 #[test]

@@ -132,6 +132,20 @@ fn without_a_store_the_logs_of_the_project_are_searched_and_no_others() {
         out.contains("Citation: claude-code:11111111-1111-1111-1111-111111111111#L1"),
         "{out}"
     );
+    // A citation opens the message; one of another project only where that is asked for.
+    assert_eq!(
+        home.ok(&[
+            "read",
+            "claude-code:11111111-1111-1111-1111-111111111111#L1"
+        ]),
+        "[L1 user]\nours pelican\n"
+    );
+    let theirs = "claude-code:22222222-2222-2222-2222-222222222222#L1";
+    assert_eq!(home.run(&["read", theirs]).code, 2);
+    assert!(
+        home.ok(&["read", "--all", theirs])
+            .contains("theirs pelican")
+    );
     assert!(
         home.ok(&["recall", "--all", "pelican"])
             .contains("theirs pelican")

@@ -68,6 +68,21 @@ fn in_again_and_out_gives_back_the_very_bytes() {
 }
 
 #[test]
+fn a_file_of_the_same_name_comes_back() {
+    let home = Home::new();
+    for (agent, file) in [
+        ("copilot", ".copilot/hooks/tome.json"),
+        ("opencode", ".config/opencode/plugins/tome.js"),
+    ] {
+        home.file(file, "somebody else's\n");
+        home.ok(&["setup", agent]);
+        assert_ne!(home.read(file), "somebody else's\n");
+        home.ok(&["setup", agent, "--remove"]);
+        assert_eq!(home.read(file), "somebody else's\n");
+    }
+}
+
+#[test]
 fn others_edits_in_between_are_kept_when_tome_is_taken_out() {
     let home = Home::new();
     let text = "{\n  \"model\": \"opus\", // mine\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"hooks\": [\n          { \"type\": \"command\", \"command\": \"say done\" }\n        ]\n      }\n    ]\n  }\n}\n";

@@ -1,6 +1,8 @@
 //! From a wish to a change: what each file would hold.
 
+use super::teach::Principle;
 use super::{Change, Draft, Moment, Verb};
+use crate::core::citation::Citation;
 use crate::core::error::Conflict;
 use crate::core::header::splice;
 use crate::core::layout::{Act, Fields, Layout, Patch, Upkeep, Writing, index};
@@ -55,6 +57,26 @@ pub enum Wish {
         from: String,
         /// The name then.
         to: String,
+    },
+    /// Add to one lesson of a file; what it says stays.
+    Extend {
+        /// Which lesson.
+        lesson: Citation,
+        /// What it is to say, too.
+        content: String,
+        /// Its new description, and tags that it is to have, too.
+        fields: Fields,
+    },
+    /// Make a principle of lessons that teach the same; each points to the other.
+    Generalize {
+        /// The principle's file; made when missing.
+        path: String,
+        /// The principle.
+        content: String,
+        /// What goes into its header.
+        fields: Fields,
+        /// The lessons.
+        from: Vec<Citation>,
     },
     /// Bring the index up to date.
     Index(Upkeep),
@@ -142,6 +164,30 @@ pub fn plan(store: &Store, wish: &Wish, asking: &Asking) -> Result<Change> {
         }
         Wish::Delete { paths } => (Verb::Delete, planner.delete(&mut draft, paths)?),
         Wish::Rename { from, to } => (Verb::Rename, planner.rename(&mut draft, from, to)?),
+        Wish::Extend {
+            lesson,
+            content,
+            fields,
+        } => (
+            Verb::Patch,
+            planner.extend(&mut draft, lesson, (content, fields))?,
+        ),
+        Wish::Generalize {
+            path,
+            content,
+            fields,
+            from,
+        } => {
+            let principle = Principle {
+                path,
+                content,
+                fields,
+            };
+            (
+                Verb::Append,
+                planner.generalize(&mut draft, &principle, from)?,
+            )
+        }
         Wish::Index(how) => {
             store.rules().keep_index(&mut draft, *how)?;
             (Verb::Index, "Index up to date".to_owned())
@@ -160,14 +206,14 @@ pub fn plan(store: &Store, wish: &Wish, asking: &Asking) -> Result<Change> {
     Ok(draft.into_change(verb, message))
 }
 
-struct Planner<'a> {
-    store: &'a Store,
-    asking: &'a Asking,
+pub(super) struct Planner<'a> {
+    pub(super) store: &'a Store,
+    pub(super) asking: &'a Asking,
 }
 
 impl Planner<'_> {
     /// The file that a caller's path means, if `act` is allowed on it.
-    fn target(&self, act: Act, path: &str) -> Result<String> {
+    pub(super) fn target(&self, act: Act, path: &str) -> Result<String> {
         let file = self.store.locate(path)?;
         let placed = self.store.rules().place(path);
         if matches!(act, Act::Delete | Act::Rename) && self.store.root().is_link(&placed) {
@@ -189,12 +235,12 @@ impl Planner<'_> {
         Ok(file)
     }
 
-    fn refer(&self, file: &str) -> String {
+    pub(super) fn refer(&self, file: &str) -> String {
         self.store.rules().refer(file)
     }
 
     /// The text of the file, which must be the one that the caller has seen.
-    fn seen(&self, draft: &Draft<'_>, file: &str) -> Result<Option<String>> {
+    pub(super) fn seen(&self, draft: &Draft<'_>, file: &str) -> Result<Option<String>> {
         self.check(draft, file)?;
         draft.text(file)
     }

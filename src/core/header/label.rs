@@ -4,8 +4,10 @@
 //! Whatever stands before, between or after the labels belongs to the entry it
 //! follows, so that cutting a file into entries loses nothing.
 
+use std::ops::Range;
+
 use super::super::memory::{Entry, one_line};
-use super::lines;
+use super::{lines, newline, splice};
 
 /// The entries of a file, in order.
 pub fn entries(text: &str) -> Vec<Entry> {
@@ -109,6 +111,81 @@ pub fn written(title: &str, description: &str, content: &str, tags: &[String]) -
     )
 }
 
+/// What is added to an entry.
+#[derive(Debug, Clone, Copy)]
+pub struct More<'a> {
+    /// What the content is to say, too.
+    pub content: &'a str,
+    /// The new description; what the old one said goes into the content.
+    pub description: Option<&'a str>,
+    /// Tags that the entry is to have, too.
+    pub tags: &'a [String],
+}
+
+/// `text` with more in one of its entries; what is said there already is not said twice, and
+/// nothing that is there goes.
+pub fn extended(text: &str, entry: &Entry, more: More<'_>) -> String {
+    let nl = newline(text);
+    let within = lines(text, entry.span.start).take_while(|line| line.span.start < entry.span.end);
+    // Where the description and the tags stand, and where the content and the entry end.
+    let (mut described, mut tagged, mut end) = (None, None, entry.span.start);
+    let (mut told, mut label) = (None, "");
+    for line in within.filter(|line| !line.text.trim().is_empty() && line.text.trim_end() != "---")
+    {
+        label = labelled(line.text).map_or(label, |(label, _)| label);
+        end = line.span.end;
+        match label {
+            "Description" if described.is_none() => described = Some(line.span.clone()),
+            "Tags" if tagged.is_none() => tagged = Some(line.span.end),
+            "Content" => told = Some(line.span.end),
+            _ => {}
+        }
+    }
+    let has = |said: &str| one_line(&entry.content).contains(&one_line(said));
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    let mut added: Vec<String> = Vec::new();
+    if let Some(description) = more.description.map(one_line)
+        && !description.is_empty()
+        && description != entry.summary
+    {
+        match described {
+            Some(span) => edits.push((span, format!("**Description:** {description}"))),
+            None => added.push(description),
+        }
+        if !entry.summary.is_empty() && !has(&entry.summary) {
+            added.push(entry.summary.clone());
+        }
+    }
+    let content = more.content.trim();
+    if !content.is_empty() && !has(content) {
+        added.push(content.to_owned());
+    }
+    if !added.is_empty() {
+        let added = added.join("\n\n").replace('\n', nl);
+        edits.push(match told {
+            Some(at) => (at..at, format!("{nl}{nl}{added}")),
+            None => (end..end, format!("{nl}{nl}**Content:** {added}")),
+        });
+    }
+    let tags = more.tags.iter().map(|tag| tag.trim_start_matches('#'));
+    let new: Vec<String> = tags
+        .filter(|tag| !tag.is_empty() && !entry.tags.iter().any(|known| known == tag))
+        .map(|tag| format!(" #{tag}"))
+        .collect();
+    if !new.is_empty() {
+        edits.push(match tagged {
+            Some(at) => (at..at, new.concat()),
+            None => (end..end, format!("{nl}{nl}**Tags:**{}", new.concat())),
+        });
+    }
+    // The last ones first, so that the places of the others hold.
+    let mut out = text.to_owned();
+    for (at, with) in edits.into_iter().rev() {
+        out = splice(&out, at, &with);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,6 +217,41 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].content, "C\n\nmore");
         assert_eq!(found[0].tags, ["a", "success"]);
+    }
+
+    #[test]
+    fn an_entry_is_extended_where_it_says_something_new() {
+        let text = "# E\n\n**Title:** A\n**Description:** da\n\n**Content:** one\ntwo\n\n**Tags:** #x\n\n---\n\n**Title:** B\n";
+        let more = |content, description, tags: &[&str]| {
+            let tags: Vec<String> = tags.iter().map(|tag| (*tag).to_owned()).collect();
+            let more = More {
+                content,
+                description,
+                tags: &tags,
+            };
+            extended(text, &entries(text)[0], more)
+        };
+        assert_eq!(more("one two", None, &["x"]), text);
+        assert_eq!(
+            more("three", Some("new"), &["#y", "x"]),
+            "# E\n\n**Title:** A\n**Description:** new\n\n**Content:** one\ntwo\n\nda\n\nthree\n\n**Tags:** #x #y\n\n---\n\n**Title:** B\n"
+        );
+        let bare = extended(
+            text,
+            &entries(text)[1],
+            More {
+                content: "c",
+                description: Some("d"),
+                tags: &["z".to_owned()],
+            },
+        );
+        assert_eq!(
+            bare,
+            format!(
+                "{}\n\n**Content:** d\n\nc\n\n**Tags:** #z\n",
+                text.trim_end()
+            )
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::core::sandbox::{Found, Root};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
-pub use lesson::{Lesson, NOTHING_MATCHED, similar};
+pub use lesson::{Lesson, similar};
 
 /// The folders that are types.
 pub const TYPES: [&str; 3] = ["episodic", "procedural", "semantic"];

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::desk::Clerk;
 use super::finder;
-use crate::core::archive::{Archive, listed};
+use crate::core::archive::{Archive, Meant, listed};
 use crate::core::corpus::{Progress, Tally};
 use crate::core::library::{Depth, Library};
 use crate::core::log::LogFile;
@@ -36,18 +36,18 @@ pub(crate) struct Archivist {
 
 impl Archivist {
     fn look(&mut self) {
-        let files = self.archive.locate();
+        let files = self.archive.files();
         let meter = Meter {
             events: self.events.clone(),
             leaving: Arc::clone(&self.leaving),
             last: Mutex::new(Instant::now()),
         };
-        let corpus = self.archive.meant(&files, &meter);
+        let meant = self.archive.meant(&files, &meter);
         self.tell(Event::Reading(None));
-        match corpus {
-            Ok(corpus) => {
-                if let Some(error) = corpus.unread().first() {
-                    self.tell(Event::Failed(error.to_string()));
+        match meant {
+            Ok(Meant { corpus, unread, .. }) => {
+                if let Some(error) = unread.first() {
+                    self.tell(Event::Failed(error.clone()));
                 }
                 let logs = Library::bundled(listed(&corpus, &files));
                 self.tell(Event::Logged(Arc::new(logs)));

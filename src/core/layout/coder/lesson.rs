@@ -1,4 +1,5 @@
-//! Lessons that fit a query: by title and tags first, then by description and body.
+//! Lessons that are like a new one, as evidence for what to do with it: by title and tags first,
+//! then by description and body. Recalling lessons is [`crate::core::search::lesson`]'s.
 
 use std::collections::BTreeSet;
 
@@ -8,9 +9,6 @@ use crate::core::memory::Entry;
 use crate::core::store::Store;
 use crate::core::text::{fold, stem, words};
 
-/// What is said when no lesson fits.
-pub const NOTHING_MATCHED: &str = "No universal patterns matched your query in coder memory.";
-
 /// A lesson that fits, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lesson {
@@ -18,28 +16,37 @@ pub struct Lesson {
     pub path: String,
     /// The entry in it.
     pub entry: Entry,
-    /// The entry's own text.
-    pub text: String,
     /// The words that it shares with the query, best place first.
     pub why: String,
     score: usize,
 }
 
 impl Lesson {
-    /// The lesson with type, path and why.
-    pub fn in_full(&self) -> String {
-        let kind = self.path.split('/').next().unwrap_or_default();
-        let place = format!("{}#{}", self.path, self.entry.slug());
-        format!(
-            "Type: {kind}\nPath: {place}\nWhy: {}\n\n{}",
-            self.why,
-            self.text.trim()
-        )
+    /// The type.
+    pub fn category(&self) -> &str {
+        self.path.split('/').next().unwrap_or_default()
+    }
+
+    /// How to refer to it.
+    pub fn citation(&self) -> String {
+        format!("{}#{}", self.path, self.entry.slug())
+    }
+
+    /// Whether a lesson of this title and content would say the same again.
+    pub fn is_said_by(&self, title: &str, content: &str) -> bool {
+        let same = |ours: &str, theirs: &str| {
+            let (ours, theirs) = (stems(ours), stems(theirs));
+            let shared = ours.intersection(&theirs).count();
+            let all = ours.union(&theirs).count();
+            // Most of the words of both.
+            all > 0 && shared * 3 >= all * 2
+        };
+        same(&self.entry.title, title) || same(&self.entry.content, content)
     }
 
     /// The lesson on one line.
     pub fn in_brief(&self) -> String {
-        format!("- {}: {} ({})", self.path, self.entry.title, self.why)
+        format!("- {}: {} ({})", self.citation(), self.entry.title, self.why)
     }
 }
 
@@ -52,15 +59,14 @@ pub fn similar(store: &Store, query: &str) -> Result<Vec<Lesson>> {
             continue;
         };
         for entry in label::entries(&text) {
-            let own = text[entry.span.clone()].to_owned();
-            found.extend(fitting(&memory.path, entry, own, &wanted));
+            found.extend(fitting(&memory.path, entry, &wanted));
         }
     }
     found.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
     Ok(found)
 }
 
-fn fitting(path: &str, entry: Entry, text: String, wanted: &BTreeSet<String>) -> Option<Lesson> {
+fn fitting(path: &str, entry: Entry, wanted: &BTreeSet<String>) -> Option<Lesson> {
     let places = [
         ("title", format!("{} {path}", entry.title), 4),
         ("tags", entry.tags.join(" "), 3),
@@ -85,7 +91,6 @@ fn fitting(path: &str, entry: Entry, text: String, wanted: &BTreeSet<String>) ->
     enough.then(|| Lesson {
         path: path.to_owned(),
         entry,
-        text,
         why: reasons.join("; "),
         score,
     })

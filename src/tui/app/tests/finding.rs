@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use ratatui::crossterm::event::Event as Input;
 
 use super::{Bench, moment};
-use crate::core::archive::{Archive, listed};
+use crate::core::archive::{Archive, Whose, listed};
 use crate::core::library::Library;
 use crate::core::log::{Places, read};
 use crate::tui::effect::Effect;
@@ -69,11 +69,12 @@ impl Desk {
                 claude: vec![self.bench.home.path().join("agent")],
                 ..Places::default()
             },
+            kept: None,
             cache: self.bench.home.path().join("cache"),
-            ..Archive::default()
+            whose: Whose::Everybodys,
         };
-        let files = archive.locate();
-        let corpus = archive.meant(&files, &()).expect("reads");
+        let files = archive.files();
+        let corpus = archive.meant(&files, &()).expect("reads").corpus;
         let bundles = Library::bundled(listed(&corpus, &files));
         self.tell(Event::Logged(Arc::new(bundles)));
         self.finder.perform(Job::Logs(Arc::new(corpus)));

@@ -1,0 +1,125 @@
+//! Lessons that grow: more in one of them, and a principle made of several.
+
+use super::Draft;
+use super::plan::Planner;
+use crate::core::citation::{Citation, Part};
+use crate::core::header::label::{More, entries, extended};
+use crate::core::layout::{Act, Fields, Writing};
+use crate::core::link::relative;
+use crate::core::memory::{Entry, one_line, stem};
+use crate::core::{Error, Result};
+
+/// A principle that lessons teach.
+pub(super) struct Principle<'a> {
+    pub(super) path: &'a str,
+    pub(super) content: &'a str,
+    pub(super) fields: &'a Fields,
+}
+
+/// A lesson in its file.
+struct Found {
+    file: String,
+    text: String,
+    entry: Entry,
+}
+
+impl Planner<'_> {
+    /// Adds to one lesson.
+    pub(super) fn extend(
+        &self,
+        draft: &mut Draft<'_>,
+        lesson: &Citation,
+        (content, fields): (&str, &Fields),
+    ) -> Result<String> {
+        let file = self.target(Act::Patch, &lesson.path)?;
+        self.seen(draft, &file)?;
+        let found = self.lesson(draft, lesson)?;
+        let more = More {
+            content,
+            description: fields.description.as_deref(),
+            tags: &fields.tags,
+        };
+        let text = extended(&found.text, &found.entry, more);
+        draft.set(&found.file, Some(text.into_bytes()))?;
+        Ok(format!("Memory updated: {}", self.refer(&found.file)))
+    }
+
+    /// Writes a principle, and points it and the lessons at each other.
+    pub(super) fn generalize(
+        &self,
+        draft: &mut Draft<'_>,
+        principle: &Principle<'_>,
+        from: &[Citation],
+    ) -> Result<String> {
+        const FEWEST: usize = 2;
+        let file = self.target(Act::Append, principle.path)?;
+        if from.len() < FEWEST {
+            return Err(Error::refused(
+                principle.path,
+                "a principle comes from two or more lessons; name them",
+            ));
+        }
+        let title = principle.fields.name.as_deref().map(one_line);
+        let title = title.unwrap_or_else(|| stem(&file).to_owned());
+        let mut links: Vec<String> = Vec::new();
+        for lesson in from {
+            let found = self.lesson(draft, lesson)?;
+            if found.file == file || !found.file.starts_with("episodic/") {
+                return Err(Error::refused(
+                    lesson.to_string(),
+                    "principles come from what happened: name lessons below episodic/",
+                ));
+            }
+            let link = |title: &str, at: &str, to: &str| format!("[{title}]({})", relative(at, to));
+            let note = format!("Generalized in {}.", link(&title, &found.file, &file));
+            let more = More {
+                content: &note,
+                description: None,
+                tags: &[],
+            };
+            let text = extended(&found.text, &found.entry, more);
+            links.push(link(&found.entry.title, &file, &found.file));
+            draft.set(&found.file, Some(text.into_bytes()))?;
+        }
+        let old = self.seen(draft, &file)?;
+        let content = format!(
+            "{}\n\nFrom {}.",
+            principle.content.trim_end(),
+            links.join(", ")
+        );
+        let writing = Writing {
+            file: &file,
+            content: &content,
+            fields: principle.fields,
+            old: old.as_deref(),
+        };
+        let text = self.store.rules().append(draft, &writing)?;
+        draft.set(&file, Some(text.into_bytes()))?;
+        Ok(format!("Memory updated: {}", self.refer(&file)))
+    }
+
+    /// The lesson that a citation means, as the draft has it: the named one, or the only one.
+    fn lesson(&self, draft: &Draft<'_>, lesson: &Citation) -> Result<Found> {
+        let file = self.target(Act::Patch, &lesson.path)?;
+        let missing = || Error::not_found(lesson.to_string());
+        let text = draft.text(&file)?.ok_or_else(missing)?;
+        let mut all = entries(&text);
+        let entry = match &lesson.part {
+            Part::Entry(slug) => all.into_iter().find(|entry| entry.slug() == *slug),
+            _ if all.len() > 1 => {
+                let slugs: Vec<String> = all.iter().map(Entry::slug).collect();
+                return Err(Error::refused(
+                    lesson.to_string(),
+                    format!(
+                        "there are several lessons; say {0}#NAME, where NAME is one of {1}",
+                        lesson.path,
+                        slugs.join(", ")
+                    ),
+                ));
+            }
+            _ => all.pop(),
+        };
+        let entry = entry.ok_or_else(missing)?;
+        Ok(Found { file, text, entry })
+    }
+}

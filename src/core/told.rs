@@ -1,0 +1,108 @@
+//! How what was recalled is told: the words that agents and scripts know from `recall_memory`.
+
+use super::layout::session::MESSAGES;
+use super::log::{Message, Role};
+use super::search::lesson::Lesson;
+use super::search::{Hit, Source};
+
+/// The hits as every door tells them; no line of them is empty but the ones between.
+pub fn hits(query: &str, hits: &[Hit]) -> String {
+    if hits.is_empty() {
+        return format!("No results found for: \"{query}\"");
+    }
+    let mut out = format!("Found {} result(s) for: \"{query}\"", hits.len());
+    for (at, hit) in hits.iter().enumerate() {
+        // A log of a session needs no name; any other is one of many.
+        let is_session = hit.source == Source::Messages && hit.citation.path == MESSAGES;
+        let place = match is_session {
+            true => format!("Line: {}", hit.line),
+            false => format!("File: {}:{}", hit.path, hit.line),
+        };
+        out.push_str(&format!(
+            "\n\n[{}] Source: {}\n    {place}\n    Content: {}\n    Citation: {}",
+            at + 1,
+            hit.source.name(),
+            hit.text,
+            hit.citation
+        ));
+    }
+    out
+}
+
+/// The lessons in full, each with its type, its path and why it fits.
+pub fn lessons(lessons: &[Lesson]) -> String {
+    let told = lessons.iter().enumerate().map(|(at, lesson)| {
+        format!(
+            "[{}] Type: {}\n    Path: {}\n    Why: {}\n    Citation: {}\n\n{}",
+            at + 1,
+            lesson.category,
+            lesson.citation.path,
+            lesson.why,
+            lesson.citation,
+            lesson.text
+        )
+    });
+    told.collect::<Vec<_>>().join("\n\n")
+}
+
+/// Messages of a log, each under its line and who speaks; `shown` makes each text fit to be
+/// shown.
+pub fn messages(messages: &[Message], shown: impl Fn(&str) -> String) -> String {
+    let told = messages.iter().map(|message| {
+        let who = match (message.role, message.tool.as_deref()) {
+            (Role::User, _) => "user",
+            (Role::System, _) => "system",
+            (_, Some(tool)) => tool,
+            (Role::Assistant, None) => "assistant",
+            (Role::Tool, None) => "tool",
+        };
+        format!("[L{} {who}]\n{}", message.line, shown(&message.text))
+    });
+    told.collect::<Vec<_>>().join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hit(source: Source, citation: &str, text: &str) -> Hit {
+        let Ok(citation) = citation.parse::<super::super::citation::Citation>();
+        Hit {
+            source,
+            store: "s".to_owned(),
+            path: citation.path.clone(),
+            line: 10,
+            title: String::new(),
+            text: text.to_owned(),
+            citation,
+            score: 1.0,
+            category: None,
+            role: None,
+            agent: None,
+            session: None,
+            time: None,
+            log: None,
+        }
+    }
+
+    #[test]
+    fn results_are_told_in_the_words_agents_know() {
+        let found = [
+            hit(
+                Source::Detail,
+                "detail/auth-design.md#L10",
+                "Decided to use JWT tokens",
+            ),
+            hit(
+                Source::Messages,
+                "messages.jsonl#L10",
+                "User asked about auth",
+            ),
+        ];
+        assert_eq!(
+            hits("auth", &found),
+            "Found 2 result(s) for: \"auth\"\n\n[1] Source: detail\n    File: detail/auth-design.md:10\n    Content: Decided to use JWT tokens\n    Citation: detail/auth-design.md#L10\n\n[2] Source: messages\n    Line: 10\n    Content: User asked about auth\n    Citation: messages.jsonl#L10"
+        );
+        assert_eq!(hits("x", &[]), "No results found for: \"x\"");
+    }
+}

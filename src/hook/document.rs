@@ -1,0 +1,86 @@
+//! Whether a JSON document is whole yet, told while it is being read.
+
+/// How far a document has been read: only brackets and strings are looked at, so that the cost
+/// of a long one is one look at each byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Document {
+    depth: usize,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum State {
+    /// Before the first bracket.
+    #[default]
+    Before,
+    /// Outside any string.
+    Plain,
+    /// In a string.
+    Text,
+    /// In a string, after a backslash.
+    Escaped,
+    /// After the last bracket.
+    Whole,
+}
+
+impl Document {
+    /// Reads on.
+    pub fn read(&mut self, part: &[u8]) {
+        for byte in part {
+            self.state = match (self.state, byte) {
+                (State::Text, b'"') => State::Plain,
+                (State::Text, b'\\') => State::Escaped,
+                (State::Text | State::Escaped, _) => State::Text,
+                (State::Plain, b'"') => State::Text,
+                (State::Before | State::Plain, b'{' | b'[') => {
+                    self.depth += 1;
+                    State::Plain
+                }
+                (State::Plain, b'}' | b']') => {
+                    self.depth = self.depth.saturating_sub(1);
+                    match self.depth {
+                        0 => State::Whole,
+                        _ => State::Plain,
+                    }
+                }
+                (state, _) => state,
+            };
+        }
+    }
+
+    /// Tells whether the last bracket was closed: what may follow is blank, or a mistake.
+    pub fn is_whole(&self) -> bool {
+        self.state == State::Whole
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_is_whole_at_its_last_bracket_and_not_before() {
+        for text in [
+            "{}",
+            " {\n \"a\": [1, {\"b\": \"}\\\"]\\\\\"}]}",
+            "{\"a\":\"{{{\"}",
+            "[{}]",
+        ] {
+            let end = text.len() - 1;
+            let mut document = Document::default();
+            for byte in &text.as_bytes()[..end] {
+                document.read(&[*byte]);
+                assert!(!document.is_whole(), "{text}");
+            }
+            document.read(&text.as_bytes()[end..]);
+            assert!(document.is_whole(), "{text}");
+            document.read(b" \n");
+            assert!(document.is_whole(), "{text}");
+        }
+        for text in ["", "nonsense", "3", "{", "{\"a\":\"}"] {
+            let mut document = Document::default();
+            document.read(text.as_bytes());
+            assert!(!document.is_whole(), "{text}");
+        }
+    }
+}
