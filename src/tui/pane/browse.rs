@@ -3,6 +3,7 @@
 mod acts;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod follow;
 mod list;
 mod mouse;
 pub(crate) mod tree;
@@ -311,28 +312,6 @@ impl Browse {
             Action::Open => self.follow(scene),
             _ => return None,
         })
-    }
-
-    /// Selects the next or the previous link and brings it into view.
-    fn link(&mut self, way: Move, scene: &Scene<'_>) -> Vec<Step> {
-        let links = self.preview.page.links();
-        if links == 0 {
-            return vec![Step::Say(Toast::done("No links here"))];
-        }
-        let height = usize::from(scene.areas.preview_text().height);
-        let next = match (self.preview.link, way) {
-            (Some(at), Move::Up) => (at + links - 1) % links,
-            (Some(at), _) => (at + 1) % links,
-            (None, Move::Up) => links - 1,
-            (None, _) => 0,
-        };
-        self.preview.link = Some(next);
-        let line = self.preview.page.link_line(next);
-        if line < self.preview.scroll || line >= self.preview.scroll + height {
-            self.preview
-                .scroll_to(line.saturating_sub(height / 3), height);
-        }
-        Vec::new()
     }
 
     fn type_filter(&mut self, outcome: InputOutcome, scene: &Scene<'_>) -> Vec<Step> {

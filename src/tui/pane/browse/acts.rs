@@ -8,7 +8,6 @@ use super::tree::{Key, Node};
 use crate::core::citation::{Citation, Part};
 use crate::core::layout::{Layout, index};
 use crate::core::library::{Library, Listed, Shelf};
-use crate::core::log::Agent;
 use crate::core::store::Document;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
@@ -21,8 +20,8 @@ use crate::tui::overlay::prompt::{Prompt, Purpose};
 use crate::tui::pane::editor::Editor;
 use crate::tui::pane::find::Find;
 use crate::tui::pane::history::HistoryPane;
-use crate::tui::pane::log::{LogPane, Start, copied, resume};
-use crate::tui::pane::preview::{Sheet, linked};
+use crate::tui::pane::log::{copied, resume};
+use crate::tui::pane::preview::Sheet;
 use crate::tui::pane::{Scene, Step, Toast};
 
 impl Browse {
@@ -94,22 +93,6 @@ impl Browse {
         action
             .and_then(|action| self.act_on_it(action, scene))
             .unwrap_or_default()
-    }
-
-    /// The log under the cursor.
-    pub(super) fn log_here(&self) -> Option<&Listed> {
-        let row = self.tree.rows.get(self.cursor.selected)?;
-        match row.node {
-            Node::Log(at, log) => self.library.logs.get(at)?.logs.get(log),
-            _ => None,
-        }
-    }
-
-    pub(super) fn open_log(&self) -> Vec<Step> {
-        match self.log_here() {
-            Some(log) => LogPane::open(log.file.clone(), log.title.clone(), Start::default()),
-            None => Vec::new(),
-        }
     }
 
     /// The store and memory under the cursor.
@@ -310,35 +293,6 @@ impl Browse {
         copied(text)
     }
 
-    /// Goes where the selected link leads.
-    pub(super) fn follow(&mut self, scene: &Scene<'_>) -> Vec<Step> {
-        let Some(link) = self.preview.link else {
-            return self.first_link(scene);
-        };
-        let target = self.preview.page.link_target(link).to_owned();
-        if target.contains("://") {
-            return copied(target);
-        }
-        let Some(here) = self.selected() else {
-            return Vec::new();
-        };
-        if let Some((log, start)) = cited(&self.library, &target) {
-            return LogPane::open(log.file.clone(), log.title.clone(), start);
-        }
-        let Some(key) = linked(&self.library, &here, &target) else {
-            return vec![Step::Say(Toast::trouble(format!("No memory {target}")))];
-        };
-        let steps = self.go(&key, scene);
-        if steps.is_some() {
-            self.trail.push(here);
-        }
-        steps.unwrap_or_default()
-    }
-
-    fn first_link(&mut self, scene: &Scene<'_>) -> Vec<Step> {
-        self.link(crate::tui::widget::list::Step::Down, scene)
-    }
-
     /// What a group is called, and a word about it.
     fn naming(&self, node: Node) -> Option<(String, String)> {
         Some(match node {
@@ -414,23 +368,6 @@ impl Browse {
             ..Sheet::default()
         }
     }
-}
-
-/// The log that a citation such as `claude-code:ID#L5` means, and where in it.
-fn cited<'a>(library: &'a Library, target: &str) -> Option<(&'a Listed, Start)> {
-    let Ok(citation) = target.parse::<Citation>();
-    let agent = Agent::named(citation.store.as_deref()?)?;
-    let mut logs = library.logs.iter().flat_map(|bundle| &bundle.logs);
-    let log = logs.find(|log| log.file.agent == agent && log.file.id == citation.path)?;
-    let line = match citation.part {
-        Part::Lines(lines) => Some(*lines.start() as u64),
-        _ => None,
-    };
-    let start = Start {
-        line,
-        ..Start::default()
-    };
-    Some((log, start))
 }
 
 /// The rows above a log.

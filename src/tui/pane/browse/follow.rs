@@ -1,0 +1,97 @@
+//! Where links and rows lead: to another memory, or into a log.
+
+use super::Browse;
+use super::tree::Node;
+use crate::core::citation::{Citation, Part};
+use crate::core::library::{Library, Listed};
+use crate::core::log::Agent;
+use crate::tui::pane::log::{LogPane, Start, copied};
+use crate::tui::pane::preview::linked;
+use crate::tui::pane::{Scene, Step, Toast};
+use crate::tui::widget::list::Step as Move;
+
+impl Browse {
+    /// The log under the cursor.
+    pub(super) fn log_here(&self) -> Option<&Listed> {
+        let row = self.tree.rows.get(self.cursor.selected)?;
+        match row.node {
+            Node::Log(at, log) => self.library.logs.get(at)?.logs.get(log),
+            _ => None,
+        }
+    }
+
+    pub(super) fn open_log(&self) -> Vec<Step> {
+        match self.log_here() {
+            Some(log) => LogPane::open(log.file.clone(), log.title.clone(), Start::default()),
+            None => Vec::new(),
+        }
+    }
+
+    /// Selects the next or the previous link and brings it into view.
+    pub(super) fn link(&mut self, way: Move, scene: &Scene<'_>) -> Vec<Step> {
+        let links = self.preview.page.links();
+        if links == 0 {
+            return vec![Step::Say(Toast::done("No links here"))];
+        }
+        let height = usize::from(scene.areas.preview_text().height);
+        let next = match (self.preview.link, way) {
+            (Some(at), Move::Up) => (at + links - 1) % links,
+            (Some(at), _) => (at + 1) % links,
+            (None, Move::Up) => links - 1,
+            (None, _) => 0,
+        };
+        self.preview.link = Some(next);
+        let line = self.preview.page.link_line(next);
+        if line < self.preview.scroll || line >= self.preview.scroll + height {
+            self.preview
+                .scroll_to(line.saturating_sub(height / 3), height);
+        }
+        Vec::new()
+    }
+
+    /// Goes where the selected link leads.
+    pub(super) fn follow(&mut self, scene: &Scene<'_>) -> Vec<Step> {
+        let Some(link) = self.preview.link else {
+            return self.first_link(scene);
+        };
+        let target = self.preview.page.link_target(link).to_owned();
+        if target.contains("://") {
+            return copied(target);
+        }
+        let Some(here) = self.selected() else {
+            return Vec::new();
+        };
+        if let Some((log, start)) = cited(&self.library, &target) {
+            return LogPane::open(log.file.clone(), log.title.clone(), start);
+        }
+        let Some(key) = linked(&self.library, &here, &target) else {
+            return vec![Step::Say(Toast::trouble(format!("No memory {target}")))];
+        };
+        let steps = self.go(&key, scene);
+        if steps.is_some() {
+            self.trail.push(here);
+        }
+        steps.unwrap_or_default()
+    }
+
+    fn first_link(&mut self, scene: &Scene<'_>) -> Vec<Step> {
+        self.link(Move::Down, scene)
+    }
+}
+
+/// The log that a citation such as `claude-code:ID#L5` means, and where in it.
+fn cited<'a>(library: &'a Library, target: &str) -> Option<(&'a Listed, Start)> {
+    let Ok(citation) = target.parse::<Citation>();
+    let agent = Agent::named(citation.store.as_deref()?)?;
+    let mut logs = library.logs.iter().flat_map(|bundle| &bundle.logs);
+    let log = logs.find(|log| log.file.agent == agent && log.file.id == citation.path)?;
+    let line = match citation.part {
+        Part::Lines(lines) => Some(*lines.start() as u64),
+        _ => None,
+    };
+    let start = Start {
+        line,
+        ..Start::default()
+    };
+    Some((log, start))
+}
