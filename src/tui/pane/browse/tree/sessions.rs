@@ -1,0 +1,80 @@
+//! The rows of the logs: by agent, by project, subagents below those that started them.
+
+use std::collections::HashMap;
+
+use super::{Building, Fold, Node, contains};
+
+impl Building<'_> {
+    pub(super) fn sessions(&mut self) {
+        let shown = |at: usize| -> Vec<usize> {
+            let logs = &self.library.logs[at].logs;
+            let words = &self.wish.filter;
+            (0..logs.len())
+                .filter(|log| words.iter().all(|word| contains(&logs[*log].title, word)))
+                .collect()
+        };
+        let bundles: Vec<(usize, Vec<usize>)> = (0..self.library.logs.len())
+            .map(|at| (at, shown(at)))
+            .filter(|(_, logs)| !logs.is_empty())
+            .collect();
+        let count = |bundles: &[(usize, Vec<usize>)]| -> usize {
+            bundles.iter().map(|(_, logs)| logs.len()).sum()
+        };
+        if bundles.is_empty() {
+            return;
+        }
+        // Where there is nothing else to see, they are it.
+        let fold = match self.tree.rows.is_empty() {
+            true => Fold::Open,
+            false => Fold::Closed,
+        };
+        let row = self.push(Node::Sessions, 0);
+        if !self.foldable(row, count(&bundles), fold) {
+            return;
+        }
+        let agent = |at: usize| self.library.logs[at].agent;
+        for same in bundles.chunk_by(|a, b| agent(a.0) == agent(b.0)) {
+            let row = self.push(Node::Agent(same[0].0), 1);
+            if !self.foldable(row, count(same), Fold::Closed) {
+                continue;
+            }
+            for (at, logs) in same {
+                // Where there is one project, it goes without saying.
+                if same.len() == 1 {
+                    self.logs(*at, logs, 2);
+                    continue;
+                }
+                let row = self.push(Node::Bundle(*at), 2);
+                if self.foldable(row, logs.len(), Fold::Closed) {
+                    self.logs(*at, logs, 3);
+                }
+            }
+        }
+    }
+
+    /// The logs of a bundle, those of subagents below the one that started them.
+    fn logs(&mut self, at: usize, shown: &[usize], depth: u16) {
+        let all = &self.library.logs[at].logs;
+        let is_shown = |log: &usize| shown.binary_search(log).is_ok();
+        // The depth of the rows of a log's subagents, of logs that are open.
+        let mut open: HashMap<usize, u16> = HashMap::new();
+        for log in shown {
+            let depth = match all[*log].parent.filter(is_shown) {
+                None => depth,
+                Some(parent) => match open.get(&parent) {
+                    Some(depth) => *depth,
+                    None => continue,
+                },
+            };
+            let row = self.push(Node::Log(at, *log), depth);
+            let of = all
+                .iter()
+                .enumerate()
+                .filter(|(_, l)| l.parent == Some(*log));
+            let children = of.filter(|(child, _)| is_shown(child)).count();
+            if children > 0 && self.foldable(row, children, Fold::Closed) {
+                open.insert(*log, depth + 1);
+            }
+        }
+    }
+}
