@@ -11,8 +11,6 @@
 mod quick;
 
 use std::cmp::Reverse;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use nucleo_matcher::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -45,13 +43,6 @@ pub trait Watch: Sync {
 }
 
 impl Watch for () {}
-
-/// Which of many requests a search is for; a newer one makes it stale.
-#[derive(Debug, Clone)]
-pub struct Generation {
-    newest: Arc<AtomicU64>,
-    mine: u64,
-}
 
 /// How far a search has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,27 +109,6 @@ const PROMISING: usize = 2000;
 const REMEMBERED: usize = 200_000;
 /// The most bytes of a line that nucleo is shown.
 const SHOWN: usize = 2048;
-
-impl Generation {
-    /// Starts the next request; those before it become stale.
-    pub fn next(newest: &Arc<AtomicU64>) -> Self {
-        Self {
-            newest: Arc::clone(newest),
-            mine: newest.fetch_add(1, Ordering::SeqCst) + 1,
-        }
-    }
-
-    /// Returns its number.
-    pub fn number(&self) -> u64 {
-        self.mine
-    }
-}
-
-impl Watch for Generation {
-    fn is_stale(&self) -> bool {
-        self.newest.load(Ordering::Relaxed) != self.mine
-    }
-}
 
 /// Finds the lines that match; `last` is what the same sources gave for the query before.
 pub fn find(sources: Sources<'_>, ask: Ask<'_>, last: Option<&Found>, watch: &dyn Watch) -> Found {
@@ -668,15 +638,5 @@ mod tests {
         let (found, _) = run(1);
         assert_eq!(found.progress, Progress::Stale);
         assert!(found.total < 6000);
-    }
-
-    #[test]
-    fn a_newer_request_makes_the_older_stale() {
-        let newest = Arc::default();
-        let first = Generation::next(&newest);
-        assert!(!first.is_stale());
-        let second = Generation::next(&newest);
-        assert!(first.is_stale() && !second.is_stale());
-        assert!(first.number() < second.number());
     }
 }
