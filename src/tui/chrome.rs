@@ -31,7 +31,7 @@ pub(crate) fn bordered(theme: &Theme, keys: Keys) -> Block<'static> {
 /// The border of a dialog, with its title above and its keys below.
 pub(crate) fn dialog(scene: &Scene<'_>, title: &str, place: Place) -> Block<'static> {
     let theme = scene.theme;
-    let mut keys = hints(scene.keymap, theme, place);
+    let mut keys = hints(scene.keymap, theme, place, scene.areas.whole.width);
     keys.spans.insert(0, Span::raw(" "));
     bordered(theme, Keys::Here)
         .title_bottom(keys)
@@ -92,14 +92,22 @@ pub(crate) fn two_ends<'a>(
     Line::from(spans).style(style)
 }
 
-/// The keys that matter most at a place: `e edit   n new`.
-pub(crate) fn hints(keymap: &Keymap, theme: &Theme, place: Place) -> Line<'static> {
+/// The keys that matter most at a place: `e edit   n new`. Where there is no room for all, the
+/// last two stay, which tell how to learn more and how to leave.
+pub(crate) fn hints(keymap: &Keymap, theme: &Theme, place: Place, width: u16) -> Line<'static> {
+    const LAST: usize = 2;
+    let rows = keymap.rows(place);
+    let mut told: Vec<(String, String)> = rows
+        .iter()
+        .filter_map(|row| Some((row.on.first()?.to_string(), row.hint.clone()?)))
+        .collect();
+    let wide = |(key, hint): &(String, String)| cells::width(key) + cells::width(hint) + 4;
+    while told.len() > LAST && told.iter().map(wide).sum::<usize>() > usize::from(width) + 3 {
+        told.remove(told.len() - 1 - LAST);
+    }
     let mut spans = Vec::new();
-    for row in keymap.rows(place) {
-        let (Some(hint), Some(key)) = (&row.hint, row.on.first()) else {
-            continue;
-        };
-        spans.push(Span::styled(key.to_string(), theme.style(Role::KeyHint)));
+    for (key, hint) in told {
+        spans.push(Span::styled(key, theme.style(Role::KeyHint)));
         spans.push(Span::styled(
             format!(" {hint}   "),
             theme.style(Role::Muted),

@@ -79,7 +79,12 @@ impl App {
         let Some(top) = self.panes.last().filter(|pane| pane.fills()) else {
             return;
         };
-        let mut line = hints(&self.keymap, theme, top.place());
+        let mut line = hints(
+            &self.keymap,
+            theme,
+            top.place(),
+            area.width.saturating_sub(1),
+        );
         line.spans.insert(0, Span::raw(" "));
         frame.render_widget(line, area);
     }
