@@ -244,10 +244,14 @@ impl Row {
         self.sum == sum_of(text)
     }
 
-    /// Returns what it is made of, whose it is, and whether it ends as a question does.
-    pub(super) fn nature(&self) -> Option<(Kind, Origin, bool)> {
-        let (_, kind, origin) = unflag(self.flags)?;
-        Some((kind, origin, self.flags >> QUESTION & 1 == 1))
+    /// Returns who speaks, what it is made of and where it is from.
+    pub(super) fn nature(&self) -> Option<(Role, Kind, Origin)> {
+        unflag(self.flags)
+    }
+
+    /// Tells whether it ends as a question does.
+    pub(super) fn is_question(&self) -> bool {
+        self.flags >> QUESTION & 1 == 1
     }
 
     /// Returns the message whose text this is.

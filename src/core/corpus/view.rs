@@ -52,6 +52,8 @@ pub struct Content<'a> {
 pub struct Sketch {
     /// The log's place in [`Corpus::logs`].
     pub log: usize,
+    /// Who speaks.
+    pub role: Role,
     /// When, in milliseconds since 1970 UTC.
     pub time: Option<i64>,
     /// The bytes of its text.
@@ -284,18 +286,24 @@ impl<'a> Table<'a> {
         Some(Message { log, ..message })
     }
 
+    /// Returns the log that a message is of, if it is shown.
+    pub fn log(&self, number: usize) -> Option<usize> {
+        self.corpus.owned_by(self.row_at(number)?.owner)
+    }
+
     /// Returns what can be said of a message without its text; `None` where its log is not
     /// shown.
     pub fn sketch(&self, number: usize) -> Option<Sketch> {
         let row = self.row_at(number)?;
-        let (kind, origin, is_question) = row.nature()?;
+        let (role, kind, origin) = row.nature()?;
         Some(Sketch {
             log: self.corpus.owned_by(row.owner)?,
+            role,
             time: row.time,
             length: self.range(number)?.len(),
             kind,
             origin,
-            is_question,
+            is_question: row.is_question(),
         })
     }
 

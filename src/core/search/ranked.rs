@@ -1,8 +1,6 @@
 //! Ranking: every memory line and message that has words of the query, best first.
 
-use std::collections::HashMap;
-
-use super::lane::{At, Found, Lane, blocks_of_logs};
+use super::lane::{At, Lane, Sight, blocks_of_logs};
 use super::needle::{Hay, Needles, Place};
 use super::score::{Rarity, Spot, Stretch, counted, worth};
 use super::{Sheet, Sources, on_all_cores, with_on_all_cores};
@@ -35,7 +33,8 @@ struct Written {
 /// What was found in all of it, not scored yet.
 pub(super) struct Sighted {
     sheets: Vec<Written>,
-    logs: Vec<(usize, Vec<(At, Found)>)>,
+    /// By log, in the order of the log.
+    logs: Vec<(usize, Vec<Sight>)>,
     part: Part,
     /// How many texts have each needle.
     with: Vec<usize>,
@@ -94,26 +93,35 @@ impl Sighted {
     }
 
     fn look_in_logs(&mut self, corpus: &Corpus, needles: &Needles, part: Part) {
+        /// How many blocks are looked at before their memory is given back.
+        const TOGETHER: usize = 8;
         let count = corpus.blocks(part).len();
         // Threads that share a search wait for each other's scratch space.
         let own = || (Stems::default(), needles.clone());
-        let found = with_on_all_cores(count, own, |(stems, needles), number| {
-            let block = corpus.block(part, number)?;
-            look_in_block(&block, needles, (part, stems))
-        });
-        let mut logs: HashMap<usize, Vec<(At, Found)>> = HashMap::new();
-        for (number, block) in found.into_iter().enumerate() {
-            for (message, log, counts) in block.unwrap_or_default() {
-                for (needle, ..) in &counts {
-                    self.with[*needle] += 1;
-                }
-                logs.entry(log)
-                    .or_default()
-                    .push(((number, message), counts));
+        let chunks = count.div_ceil(TOGETHER);
+        let found = with_on_all_cores(chunks, own, |(stems, needles), at| {
+            let blocks = at * TOGETHER..count.min((at + 1) * TOGETHER);
+            let mut found = Vec::new();
+            for block in blocks
+                .clone()
+                .filter_map(|number| corpus.block(part, number))
+            {
+                // A damaged block has said so itself.
+                let _ = match part {
+                    Part::Words => ask_block(&block, needles, &mut found),
+                    Part::Tools => look_in_block(&block, needles, (stems, &mut found)),
+                };
             }
+            corpus.give_back(part, blocks);
+            found
+        });
+        let mut logs: Vec<Vec<Sight>> = vec![Vec::new(); corpus.logs().len()];
+        for (log, sight) in found.into_iter().flatten() {
+            self.with[usize::from(sight.needle)] += 1;
+            logs[log as usize].push(sight);
         }
-        self.logs = logs.into_iter().collect();
-        self.logs.sort_by_key(|(log, _)| *log);
+        let logs = logs.into_iter().enumerate();
+        self.logs = logs.filter(|(_, sights)| !sights.is_empty()).collect();
         self.bytes += corpus.logs().map(|log| log.text_bytes(part)).sum::<u64>();
     }
 
@@ -128,7 +136,7 @@ impl Sighted {
             + self
                 .logs
                 .iter()
-                .map(|(_, found)| found.len())
+                .map(|(_, found)| found.chunk_by(|a, b| a.at() == b.at()).count())
                 .sum::<usize>()
     }
 
@@ -147,8 +155,11 @@ impl Sighted {
         let blocks = blocks_of_logs(corpus, self.part);
         let logs = on_all_cores(self.logs.len(), |at| {
             let (log, found) = &self.logs[at];
-            let lane = Lane::new(corpus, self.part, (*log, &blocks[*log]));
-            let stretches = lane.stretches(found);
+            let mine = &blocks[*log];
+            let stretches = Lane::new(corpus, self.part, (*log, mine)).stretches(found);
+            if let (Some(first), Some(last)) = (mine.first(), mine.last()) {
+                corpus.give_back(self.part, *first..last + 1);
+            }
             let holder = Holder::Log(*log, self.part);
             scored(&rarity, &stretches, holder).collect::<Vec<Ranked>>()
         });
@@ -171,26 +182,60 @@ fn scored(
     })
 }
 
-/// Finds the needles in a block: message, log and what is in it.
+/// Asks a block of words for the needles: which log and what is in it, in order.
+fn ask_block(block: &Block<'_>, needles: &Needles, found: &mut Vec<(u32, Sight)>) -> Option<()> {
+    block.logs().next()?;
+    let number = u32::try_from(block.number()).ok()?;
+    let mut sights: Vec<Sight> = Vec::new();
+    for (at, needle) in needles.all.iter().enumerate() {
+        block.sightings((needle.stem, needle.exact), &mut |sighting| {
+            sights.push(Sight {
+                block: number,
+                message: sighting.message as u16,
+                needle: at as u8,
+                is_exact: sighting.is_exact,
+                times: sighting.times,
+            });
+        });
+    }
+    if sights.is_empty() {
+        return Some(());
+    }
+    sights.sort_unstable();
+    let table = block.table()?;
+    for forms in sights.chunk_by(|a, b| (a.message, a.needle) == (b.message, b.needle)) {
+        if let Some(log) = table.log(usize::from(forms[0].message)) {
+            let whole = Sight {
+                is_exact: forms.iter().any(|form| form.is_exact),
+                times: forms.iter().map(|form| form.times).sum(),
+                ..forms[0]
+            };
+            found.push((log as u32, whole));
+        }
+    }
+    Some(())
+}
+
+/// Looks for the needles in a block of tool text, if it may hold any.
 fn look_in_block(
     block: &Block<'_>,
     needles: &Needles,
-    (part, stems): (Part, &mut Stems),
-) -> Option<Vec<(usize, usize, Found)>> {
-    let may_hold = needles.held_by(block, part);
-    if may_hold == 0 || block.logs().next().is_none() {
-        return None;
+    (stems, found): (&mut Stems, &mut Vec<(u32, Sight)>),
+) -> Option<()> {
+    let may_hold = needles.held_by(block);
+    if may_hold == 0 {
+        return Some(());
     }
+    block.logs().next()?;
     let content = block.read()?;
     let mut places: Vec<Place> = Vec::new();
     let hay = Hay {
         text: content.text(),
-        part,
+        part: Part::Tools,
         may_hold,
     };
     needles.find(hay, stems, &mut places);
     places.sort_unstable();
-    let mut found = Vec::new();
     let mut from = 0;
     while from < places.len() {
         let number = content.at(places[from].at);
@@ -199,11 +244,20 @@ fn look_in_block(
             .partition_point(|place| place.at < end)
             .max(1);
         if let Some(message) = content.message(number) {
-            found.push((number, message.log, counted(&places[from..from + length])));
+            for (needle, times, is_exact) in counted(&places[from..from + length]) {
+                let sight = Sight {
+                    block: u32::try_from(block.number()).ok()?,
+                    message: number as u16,
+                    needle: needle as u8,
+                    is_exact,
+                    times,
+                };
+                found.push((message.log as u32, sight));
+            }
         }
         from += length;
     }
-    Some(found)
+    Some(())
 }
 
 /// Makes a stretch of a sheet's lines, with what is in them.
