@@ -1,7 +1,7 @@
 //! Recall: the lines of memories and the messages that answer a question, best first.
 //!
 //! A query of one word, or one phrase in quotation marks, is answered with exactly the
-//! lines that hold it, in any case. Any other is ranked, see [`super::score`]. Curated
+//! lines that hold it, in any case. Any other is ranked, see `score`. Curated
 //! memories go before messages of equal score, and both are represented.
 
 use std::cmp::Reverse;
