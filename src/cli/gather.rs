@@ -101,6 +101,11 @@ impl World {
         for error in all.unread() {
             super::print::complain(&format!("warning: {error}"));
         }
+        if let Some(error) = all.unkept() {
+            super::print::complain(&format!(
+                "warning: {error}: the logs are read anew every time"
+            ));
+        }
         let meant: HashSet<(PathBuf, String)> = all
             .logs()
             .filter(|log| self.is_meant(log))
