@@ -24,7 +24,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::core::citation::{Citation, Part as CitedPart};
-use crate::core::corpus::{Corpus, Log, Message};
+use crate::core::corpus::{Block, Corpus, Log, Message, Part};
 use crate::core::layout::session::MESSAGES;
 use crate::core::log::{Agent, Role};
 use crate::core::query::{Filters, Place};
@@ -243,4 +243,37 @@ fn with_on_all_cores<S, T: Send>(
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(number, _)| *number);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Does `work` for every block of a part, on all cores, each with something that its thread
+/// made once, and gives back the memory of what has been looked at on the way. Returns all
+/// that was found, in the order of the blocks.
+fn over_blocks<S, T: Send>(
+    corpus: &Corpus,
+    part: Part,
+    (make, work): (
+        &(dyn Fn() -> S + Sync),
+        &(dyn Fn(&mut S, &Block<'_>, &mut Vec<T>) + Sync),
+    ),
+) -> Vec<T> {
+    // Few for each thread, but enough that giving back is not most of the work: of words all
+    // blocks are touched, of tool text mostly just the filters.
+    let together = match part {
+        Part::Words => 8,
+        Part::Tools => 32,
+    };
+    let count = corpus.blocks(part).len();
+    let found = with_on_all_cores(count.div_ceil(together), make, |own, at| {
+        let blocks = at * together..count.min((at + 1) * together);
+        let mut found = Vec::new();
+        for block in blocks
+            .clone()
+            .filter_map(|number| corpus.block(part, number))
+        {
+            work(own, &block, &mut found);
+        }
+        corpus.give_back(part, blocks);
+        found
+    });
+    found.into_iter().flatten().collect()
 }

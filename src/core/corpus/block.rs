@@ -275,7 +275,7 @@ impl Row {
 }
 
 /// Returns where the text of a row's message ends.
-fn end_of(row: &[u8]) -> usize {
+pub(super) fn end_of(row: &[u8]) -> usize {
     In(row).u32().map_or(usize::MAX, |end| end as usize)
 }
 

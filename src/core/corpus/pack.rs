@@ -231,14 +231,18 @@ impl Maps {
     pub(super) fn give_back(&self, pack: Pack, at: u64, length: u64) {
         #[cfg(unix)]
         if let Some(Held::Mapped(map)) = self.0.get(pack.number())
-            && let (Ok(at), Ok(length)) = (usize::try_from(at), usize::try_from(length))
-            && at.checked_add(length).is_some_and(|end| end <= map.len())
+            && let (Ok(from), Ok(length)) = (usize::try_from(at), usize::try_from(length))
+            && let Some(to) = from.checked_add(length).filter(|to| *to <= map.len())
         {
+            // Looking at a byte brings in its surroundings, too.
+            const AROUND: usize = 64 * 1024;
+            let from = from - from % AROUND;
+            let to = to.next_multiple_of(AROUND).min(map.len());
             // Sound, since the map is of a file, shared and only read: what is given back is
             // read from the file again. A system that refuses loses nothing but memory.
             #[allow(unsafe_code)]
             let _ = unsafe {
-                map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, at, length)
+                map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, from, to - from)
             };
         }
         #[cfg(not(unix))]

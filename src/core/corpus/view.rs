@@ -239,12 +239,20 @@ impl<'a> Block<'a> {
         table
     }
 
+    /// Opens the table after a look at all text; `None` where either is damaged.
+    pub fn scan(&self) -> Option<Table<'a>> {
+        let table = self.table()?;
+        let is_whole = self.is_known(TEXT_IS_WHOLE, || table.has_all_texts());
+        if !is_whole {
+            self.corpus.report_damage();
+        }
+        is_whole.then_some(table)
+    }
+
     /// Looks at all of the block; `None` where it is damaged.
     pub fn read(&self) -> Option<Content<'a>> {
-        let table = self.table()?;
+        let table = self.scan()?;
         let text = std::str::from_utf8(table.text).ok();
-        let is_whole = || table.has_all_texts();
-        let text = text.filter(|_| self.is_known(TEXT_IS_WHOLE, is_whole));
         if text.is_none() {
             self.corpus.report_damage();
         }
@@ -307,18 +315,40 @@ impl<'a> Table<'a> {
         })
     }
 
+    /// Returns the text of all messages, each followed by a newline of ours.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.text
+    }
+
+    /// Returns the number of the message that this byte of the text belongs to.
+    pub fn at(&self, offset: usize) -> usize {
+        let (mut low, mut high) = (0, self.count());
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.row(middle).map(block::end_of) {
+                Some(end) if end < offset => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        low
+    }
+
     /// Returns where the text of a message lies in that of the block.
-    fn range(&self, number: usize) -> Option<Range<usize>> {
+    pub fn range(&self, number: usize) -> Option<Range<usize>> {
         let start = match number {
             0 => 0,
-            _ => self.row_at(number - 1)?.end as usize + 1,
+            _ => block::end_of(self.row(number - 1)?) + 1,
         };
-        Some(start..self.row_at(number)?.end as usize)
+        Some(start..block::end_of(self.row(number)?))
+    }
+
+    fn row(&self, number: usize) -> Option<&'a [u8]> {
+        let from = number.checked_mul(block::ROW)?;
+        self.rows.get(from..from + block::ROW)
     }
 
     fn row_at(&self, number: usize) -> Option<Row> {
-        let from = number.checked_mul(block::ROW)?;
-        Row::read(self.rows.get(from..from + block::ROW)?)
+        Row::read(self.row(number)?)
     }
 
     fn has_all_texts(&self) -> bool {
@@ -352,15 +382,7 @@ impl<'a> Content<'a> {
 
     /// Returns the number of the message that this byte of the text belongs to.
     pub fn at(&self, offset: usize) -> usize {
-        let (mut low, mut high) = (0, self.count());
-        while low < high {
-            let middle = (low + high) / 2;
-            match self.table.row_at(middle) {
-                Some(row) if (row.end as usize) < offset => low = middle + 1,
-                _ => high = middle,
-            }
-        }
-        low
+        self.table.at(offset)
     }
 
     /// Returns where the text of a message lies in [`Content::text`].

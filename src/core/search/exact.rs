@@ -1,11 +1,9 @@
 //! Exact search: the lines that hold a text as it stands, in any case.
 
-use std::ops::Range;
-
 use regex::bytes::Regex;
 
 use super::lane::At;
-use super::{Sources, with_on_all_cores};
+use super::{Sources, over_blocks};
 use crate::core::corpus::{Block, Corpus, Message, Part};
 use crate::core::log::Kind;
 
@@ -67,25 +65,13 @@ pub(super) fn in_logs(
     literal: &Regex,
     (part, allows): (Part, Allows<'_>),
 ) -> Vec<Held> {
-    /// How many blocks are looked at before their memory is given back.
-    const TOGETHER: usize = 8;
-    let count = corpus.blocks(part).len();
     // Threads that share a search wait for each other's scratch space.
     let own = || literal.clone();
-    let found = with_on_all_cores(count.div_ceil(TOGETHER), own, |literal, at| {
-        let blocks = at * TOGETHER..count.min((at + 1) * TOGETHER);
-        let mut held = Vec::new();
-        for block in blocks
-            .clone()
-            .filter_map(|number| corpus.block(part, number))
-        {
-            // A damaged block has said so itself.
-            let _ = in_block(&block, literal, (allows, &mut held));
-        }
-        corpus.give_back(part, blocks);
-        held
-    });
-    found.into_iter().flatten().collect()
+    let work = |literal: &mut Regex, block: &Block<'_>, held: &mut Vec<Held>| {
+        // A damaged block has said so itself.
+        let _ = in_block(block, literal, (allows, held));
+    };
+    over_blocks(corpus, part, (&own, &work))
 }
 
 fn in_block(
@@ -94,17 +80,16 @@ fn in_block(
     (allows, held): (Allows<'_>, &mut Vec<Held>),
 ) -> Option<()> {
     block.logs().next()?;
-    let content = block.read()?;
-    let bytes = content.text().as_bytes();
+    let table = block.scan()?;
+    let bytes = table.bytes();
     let mut from = 0;
     while let Some(found) = literal.find_at(bytes, from) {
-        let number = content.at(found.start());
-        let Range { start, end } = content.range(number)?;
-        from = end.max(found.start()) + 1;
-        let message = content.message(number).filter(|message| allows(message));
+        let number = table.at(found.start());
+        from = table.range(number)?.end.max(found.start()) + 1;
+        let message = table.message(number).filter(|message| allows(message));
         // A phrase with a line break in it could reach into the next message.
         if let Some(message) = message
-            && let Some((offset, is_whole)) = first(literal, &content.text()[start..end])
+            && let Some((offset, is_whole)) = first(literal, message.text)
         {
             held.push(Held {
                 at: (block.number(), number),

@@ -1,5 +1,7 @@
 //! One log's messages in their order, walked from where something was found.
 
+use std::cell::Cell;
+
 use super::score::{Count, FROM_AFTER, FROM_BEFORE, Spot, Stretch, worth_of};
 #[cfg(test)]
 use crate::core::corpus::Message;
@@ -33,6 +35,8 @@ pub(super) struct Lane<'a> {
     log: usize,
     /// The blocks that it has messages in, in order.
     blocks: &'a [usize],
+    /// The one that was opened last, and mostly is the next, too.
+    open: Cell<Option<(usize, Table<'a>)>>,
 }
 
 /// Returns the blocks that each log has messages in.
@@ -55,6 +59,7 @@ impl<'a> Lane<'a> {
             part,
             log,
             blocks,
+            open: Cell::default(),
         }
     }
 
@@ -152,7 +157,12 @@ impl<'a> Lane<'a> {
     }
 
     fn table(&self, block: usize) -> Option<Table<'a>> {
-        self.corpus.block(self.part, block)?.table()
+        if let Some((_, table)) = self.open.get().filter(|(open, _)| *open == block) {
+            return Some(table);
+        }
+        let table = self.corpus.block(self.part, block)?.table()?;
+        self.open.set(Some((block, table)));
+        Some(table)
     }
 }
 

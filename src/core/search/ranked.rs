@@ -1,9 +1,12 @@
 //! Ranking: every memory line and message that has words of the query, best first.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
 use super::lane::{At, Lane, Sight, blocks_of_logs};
 use super::needle::{Hay, Needles, Place};
 use super::score::{Rarity, Spot, Stretch, counted, worth};
-use super::{Sheet, Sources, on_all_cores, with_on_all_cores};
+use super::{Sheet, Sources, on_all_cores, over_blocks};
 use crate::core::corpus::{Block, Corpus, Part};
 use crate::core::text::Stems;
 
@@ -93,30 +96,21 @@ impl Sighted {
     }
 
     fn look_in_logs(&mut self, corpus: &Corpus, needles: &Needles, part: Part) {
-        /// How many blocks are looked at before their memory is given back.
-        const TOGETHER: usize = 8;
-        let count = corpus.blocks(part).len();
         // Threads that share a search wait for each other's scratch space.
         let own = || (Stems::default(), needles.clone());
-        let chunks = count.div_ceil(TOGETHER);
-        let found = with_on_all_cores(chunks, own, |(stems, needles), at| {
-            let blocks = at * TOGETHER..count.min((at + 1) * TOGETHER);
-            let mut found = Vec::new();
-            for block in blocks
-                .clone()
-                .filter_map(|number| corpus.block(part, number))
-            {
+        let found = over_blocks(
+            corpus,
+            part,
+            (&own, &|(stems, needles), block, found| {
                 // A damaged block has said so itself.
                 let _ = match part {
-                    Part::Words => ask_block(&block, needles, &mut found),
-                    Part::Tools => look_in_block(&block, needles, (stems, &mut found)),
+                    Part::Words => ask_block(block, needles, found),
+                    Part::Tools => look_in_block(block, needles, (stems, found)),
                 };
-            }
-            corpus.give_back(part, blocks);
-            found
-        });
+            }),
+        );
         let mut logs: Vec<Vec<Sight>> = vec![Vec::new(); corpus.logs().len()];
-        for (log, sight) in found.into_iter().flatten() {
+        for (log, sight) in found {
             self.with[usize::from(sight.needle)] += 1;
             logs[log as usize].push(sight);
         }
@@ -140,31 +134,102 @@ impl Sighted {
                 .sum::<usize>()
     }
 
-    /// Scores everything.
-    pub(super) fn rank(&self, corpus: Option<&Corpus>) -> Vec<Ranked> {
+    /// Scores everything and returns what is wanted of it: all of the lines, and so many of
+    /// the messages, the best, in no order.
+    pub(super) fn rank(
+        &self,
+        corpus: Option<&Corpus>,
+        (most, wants): (usize, &(dyn Fn(&Ranked) -> bool + Sync)),
+    ) -> Vec<Ranked> {
         let rarity = Rarity::new(&self.with, self.bytes);
         let mut all = Vec::new();
         for written in &self.sheets {
             let holder = Holder::Sheet(written.sheet);
             let stretches = std::slice::from_ref(&written.stretch);
-            all.extend(scored(&rarity, stretches, holder));
+            all.extend(scored(&rarity, stretches, holder).filter(wants));
         }
-        let Some(corpus) = corpus.filter(|_| !self.logs.is_empty()) else {
-            return all;
-        };
+        if let Some(corpus) = corpus.filter(|_| !self.logs.is_empty()) {
+            let best = Best::new(most);
+            self.rank_logs(corpus, &rarity, &|ranked| {
+                if best.may_take(ranked.score) && wants(&ranked) {
+                    best.take(ranked);
+                }
+            });
+            all.extend(best.finish());
+        }
+        all
+    }
+
+    fn rank_logs(&self, corpus: &Corpus, rarity: &Rarity, take: &(dyn Fn(Ranked) + Sync)) {
+        /// How many logs are gone through before the memory of their blocks is given back.
+        const TOGETHER: usize = 16;
         let blocks = blocks_of_logs(corpus, self.part);
-        let logs = on_all_cores(self.logs.len(), |at| {
-            let (log, found) = &self.logs[at];
-            let mine = &blocks[*log];
-            let stretches = Lane::new(corpus, self.part, (*log, mine)).stretches(found);
-            if let (Some(first), Some(last)) = (mine.first(), mine.last()) {
+        // Logs that lie together are gone through together.
+        let mut logs: Vec<&(usize, Vec<Sight>)> = self.logs.iter().collect();
+        logs.sort_by_key(|(log, _)| blocks[*log].first());
+        let groups: Vec<&[&(usize, Vec<Sight>)]> = logs.chunks(TOGETHER).collect();
+        on_all_cores(groups.len(), |group| {
+            for (log, found) in groups[group] {
+                let lane = Lane::new(corpus, self.part, (*log, &blocks[*log]));
+                let holder = Holder::Log(*log, self.part);
+                scored(rarity, &lane.stretches(found), holder).for_each(take);
+            }
+            let touched = groups[group].iter().flat_map(|(log, _)| &blocks[*log]);
+            if let (Some(first), Some(last)) = (touched.clone().min(), touched.max()) {
                 corpus.give_back(self.part, *first..last + 1);
             }
-            let holder = Holder::Log(*log, self.part);
-            scored(&rarity, &stretches, holder).collect::<Vec<Ranked>>()
         });
-        all.extend(logs.into_iter().flatten());
-        all
+    }
+}
+
+/// The best of what is found, from all threads. What cannot be among them is turned away by
+/// its score alone.
+struct Best {
+    most: usize,
+    /// The bits of the lowest score that may still be taken; no score is below zero, so
+    /// that bits are in the order of scores.
+    bar: AtomicU32,
+    taken: Mutex<Vec<Ranked>>,
+}
+
+impl Best {
+    fn new(most: usize) -> Self {
+        Self {
+            most,
+            bar: AtomicU32::new(0),
+            taken: Mutex::default(),
+        }
+    }
+
+    fn may_take(&self, score: f32) -> bool {
+        score.to_bits() >= self.bar.load(Ordering::Relaxed)
+    }
+
+    fn take(&self, ranked: Ranked) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.push(ranked);
+        if self.most > 0 && taken.len() >= self.most.saturating_mul(2) {
+            let (_, last, _) = taken.select_nth_unstable_by(self.most - 1, Ranked::compare);
+            self.bar.store(last.score.to_bits(), Ordering::Relaxed);
+            taken.truncate(self.most);
+        }
+    }
+
+    fn finish(self) -> Vec<Ranked> {
+        let taken = self.taken.into_inner();
+        let mut taken = taken.unwrap_or_else(PoisonError::into_inner);
+        if taken.len() > self.most {
+            taken.select_nth_unstable_by(self.most, Ranked::compare);
+            taken.truncate(self.most);
+        }
+        taken
+    }
+}
+
+impl Ranked {
+    /// Orders by score, the best first, then by place.
+    pub(super) fn compare(a: &Self, b: &Self) -> std::cmp::Ordering {
+        b.score.total_cmp(&a.score).then(a.at.cmp(&b.at))
     }
 }
 
@@ -283,4 +348,35 @@ fn lines_of((number, sheet): (usize, &Sheet), needles: &Needles, stems: &mut Ste
         from += length;
     }
     stretch
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_best_are_those_of_a_sorted_list(
+            scores in proptest::collection::vec(0u8..40, 0..300),
+            most in 1usize..40,
+        ) {
+            let all = scores.iter().enumerate().map(|(at, score)| Ranked {
+                score: f32::from(*score) / 7.0,
+                holder: Holder::Log(0, Part::Words),
+                at: (at / 9, at % 9),
+            });
+            let best = Best::new(most);
+            for ranked in all.clone().filter(|ranked| best.may_take(ranked.score)) {
+                best.take(ranked);
+            }
+            let mut found = best.finish();
+            found.sort_by(Ranked::compare);
+            let mut expected: Vec<Ranked> = all.collect();
+            expected.sort_by(Ranked::compare);
+            expected.truncate(most);
+            prop_assert_eq!(found, expected);
+        }
+    }
 }

@@ -185,8 +185,8 @@ impl<'a> Search<'a> {
         let mut look = |sheets: &[usize], part: Option<Part>, ranked: &mut Vec<Ranked>| {
             let sighted = Sighted::look(self.sources, &needles, (sheets, part));
             total += sighted.count();
-            let scored = sighted.rank(corpus).into_iter();
-            ranked.extend(scored.filter(|ranked| self.is_wanted(ranked)));
+            let wants = |ranked: &Ranked| self.is_wanted(ranked);
+            ranked.extend(sighted.rank(corpus, (self.enough(), &wants)));
         };
         let mut sheets = self.sheets.as_slice();
         if first.is_empty() {
@@ -231,22 +231,22 @@ impl<'a> Search<'a> {
                 || sketch().is_some_and(|sketch| self.allows(log, (sketch.role, sketch.time))))
     }
 
-    /// Returns the best of each source, more than enough of them, not looked at yet.
+    /// Returns how many are looked at, more than enough of them.
+    fn enough(&self) -> usize {
+        200 + self.ask.limit.saturating_mul(20)
+    }
+
+    /// Returns the best of each source, enough of them, not looked at yet.
     fn best(&self, ranked: &[Ranked]) -> Vec<Draft> {
-        let enough = 200 + self.ask.limit.saturating_mul(20);
+        let enough = self.enough();
         let mut drafts = Vec::new();
         for source in [Source::Detail, Source::Messages] {
             let of_source = |ranked: &&Ranked| {
                 matches!(ranked.holder, Holder::Sheet(_)) == (source == Source::Detail)
             };
             let mut mine: Vec<&Ranked> = ranked.iter().filter(of_source).collect();
-            let by_score = |a: &&Ranked, b: &&Ranked| {
-                OrderedScore(b.score)
-                    .cmp(&OrderedScore(a.score))
-                    .then(a.at.cmp(&b.at))
-            };
             if mine.len() > enough {
-                mine.select_nth_unstable_by(enough, by_score);
+                mine.select_nth_unstable_by(enough, |a, b| Ranked::compare(a, b));
                 mine.truncate(enough);
             }
             // In the order in which they are looked at.

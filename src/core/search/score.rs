@@ -110,8 +110,9 @@ impl Rarity {
         for talk in &mut talks {
             talk.sum = talk.best.iter().sum();
         }
+        let mut best = Vec::new();
         for stretch in stretches {
-            let best = self.best(stretch);
+            self.best(stretch, &mut best);
             for (spot, best) in stretch.spots.iter().zip(best.chunks_exact(needles)) {
                 let sum: f32 = best.iter().sum();
                 if sum <= 0.0 {
@@ -130,11 +131,12 @@ impl Rarity {
         }
     }
 
-    /// Returns the best offer to each spot for each needle, from itself and its neighbours.
-    fn best(&self, stretch: &Stretch) -> Vec<f32> {
+    /// Finds the best offer to each spot for each needle, from itself and its neighbours.
+    fn best(&self, stretch: &Stretch, best: &mut Vec<f32>) {
         let needles = self.0.len();
         let spots = &stretch.spots;
-        let mut best = vec![0.0_f32; spots.len() * needles];
+        best.clear();
+        best.resize(spots.len() * needles, 0.0);
         let apart = |from: usize, to: usize| {
             spots[from]
                 .time
@@ -166,7 +168,6 @@ impl Rarity {
                 lend(to, *share);
             }
         }
-        best
     }
 }
 
