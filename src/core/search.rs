@@ -251,10 +251,8 @@ fn with_on_all_cores<S, T: Send>(
 fn over_blocks<S, T: Send>(
     corpus: &Corpus,
     part: Part,
-    (make, work): (
-        &(dyn Fn() -> S + Sync),
-        &(dyn Fn(&mut S, &Block<'_>, &mut Vec<T>) + Sync),
-    ),
+    make: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, &Block<'_>, &mut Vec<T>) + Sync,
 ) -> Vec<T> {
     // Few for each thread, but enough that giving back is not most of the work: of words all
     // blocks are touched, of tool text mostly just the filters.

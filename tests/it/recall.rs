@@ -190,11 +190,11 @@ fn what_the_readme_of_a_folder_says_of_a_lesson_counts_and_is_said() {
             "**Title:** {title}\n**Description:** d\n\n**Content:** {content}\n\n**Tags:** #success\n"
         )
     };
-    home.file("lessons/semantic/net/retry.md", &lesson("Backoff", "Wait."));
-    home.file("lessons/semantic/net/pool.md", &lesson("Pools", "Share."));
+    home.file("lessons/semantic/net/retry.md", lesson("Backoff", "Wait."));
+    home.file("lessons/semantic/net/pool.md", lesson("Pools", "Share."));
     home.file(
         "lessons/semantic/other.md",
-        &lesson("Other", "Idempotent calls."),
+        lesson("Other", "Idempotent calls."),
     );
     home.file(
         "lessons/semantic/net/README.md",

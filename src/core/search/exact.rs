@@ -71,7 +71,7 @@ pub(super) fn in_logs(
         // A damaged block has said so itself.
         let _ = in_block(block, literal, (allows, held));
     };
-    over_blocks(corpus, part, (&own, &work))
+    over_blocks(corpus, part, own, work)
 }
 
 fn in_block(

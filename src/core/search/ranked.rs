@@ -98,17 +98,15 @@ impl Sighted {
     fn look_in_logs(&mut self, corpus: &Corpus, needles: &Needles, part: Part) {
         // Threads that share a search wait for each other's scratch space.
         let own = || (Stems::default(), needles.clone());
-        let found = over_blocks(
-            corpus,
-            part,
-            (&own, &|(stems, needles), block, found| {
-                // A damaged block has said so itself.
-                let _ = match part {
-                    Part::Words => ask_block(block, needles, found),
-                    Part::Tools => look_in_block(block, needles, (stems, found)),
-                };
-            }),
-        );
+        type Own = (Stems, Needles);
+        let work = |(stems, needles): &mut Own, block: &Block<'_>, found: &mut _| {
+            // A damaged block has said so itself.
+            let _ = match part {
+                Part::Words => ask_block(block, needles, found),
+                Part::Tools => look_in_block(block, needles, (stems, found)),
+            };
+        };
+        let found = over_blocks(corpus, part, own, work);
         let mut logs: Vec<Vec<Sight>> = vec![Vec::new(); corpus.logs().len()];
         for (log, sight) in found {
             self.with[usize::from(sight.needle)] += 1;
