@@ -19,9 +19,8 @@ mod score;
 mod shelf;
 mod snippet;
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::core::citation::{Citation, Part as CitedPart};
 use crate::core::corpus::{Block, Corpus, Log, Message, Part};
@@ -206,15 +205,21 @@ fn on_all_cores<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<
     with_on_all_cores(count, || (), |(), number| work(number))
 }
 
+/// Returns how many threads a search takes. The system is asked once: it looks into several
+/// files for an answer, and that would be a tenth of a quick search.
+fn cores() -> usize {
+    const MOST: usize = 8;
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST)))
+}
+
 /// Does the same with something that each thread makes for itself once.
 fn with_on_all_cores<S, T: Send>(
     count: usize,
     make: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, usize) -> T + Sync,
 ) -> Vec<T> {
-    const MOST_THREADS: usize = 8;
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS));
-    if cores == 1 || count < 2 {
+    if count < 2 || cores() == 1 {
         let mut own = make();
         return (0..count).map(|number| work(&mut own, number)).collect();
     }
@@ -235,7 +240,7 @@ fn with_on_all_cores<S, T: Send>(
             .extend(mine);
     };
     std::thread::scope(|scope| {
-        for _ in 1..cores.min(count) {
+        for _ in 1..cores().min(count) {
             scope.spawn(run);
         }
         run();
