@@ -153,6 +153,15 @@ fn a_deleted_or_spoilt_cache_changes_no_answer() {
     assert_eq!(ask(), before);
     std::fs::remove_dir_all(&cache).expect("deleted");
     assert_eq!(ask(), before);
+    std::fs::remove_dir_all(&cache).expect("deleted");
+    std::fs::write(&cache, b"in the way").expect("written");
+    let without = home.run(&["recall", "--store", &store, "how does authentication work"]);
+    assert_eq!((without.code, without.out), (0, before));
+    assert!(
+        without.err.starts_with("tome: warning: ") && without.err.contains("read anew"),
+        "{}",
+        without.err
+    );
 }
 
 #[test]
