@@ -204,13 +204,13 @@ fn filter(cache: &Path) -> io::Result<String> {
 }
 
 fn scan(cache: &Path, part: Part) -> io::Result<String> {
-    let mut corpus = open(cache)?;
+    let corpus = open(cache)?;
     let finder = memmem::Finder::new(WORD);
     let mut messages = 0;
     let blocks = corpus.blocks(part).len();
     for number in 0..blocks {
-        if number % 512 == 511 {
-            corpus.release(part);
+        if number % 64 == 63 {
+            corpus.give_back(part, number - 63..number);
         }
         let block = corpus.block(part, number);
         let Some(content) = block.and_then(|block| block.read()) else {

@@ -38,8 +38,9 @@ const WORDS: &str = "the to of and a in is it that for this we on with be as not
     permission policy account invoice payment webhook stream dashboard metric benchmark buffer socket \
     connection transaction isolation snapshot restore compress validate render layout keyboard terminal";
 
-/// Queries by what they cost: words that a few, many and most messages hold.
-const RECALLS: [(&str, &str); 4] = [
+/// Queries by what they cost: words that a few, many, most and no messages hold. Where the
+/// words give nothing, all tool text is gone through.
+const RECALLS: [(&str, &str); 5] = [
     ("one word", "certificate"),
     ("selective words", "rollback certificate"),
     (
@@ -47,6 +48,7 @@ const RECALLS: [(&str, &str); 4] = [
         "how did we fix the migration of the staging database",
     ),
     ("frequent words", "test code file error"),
+    ("no such word", "xylophone"),
 ];
 
 fn main() -> ExitCode {

@@ -1,7 +1,7 @@
 //! The command line: arguments in, the core called, words or JSON out.
 //!
 //! [`args`] defines every verb once; help, completions and man page come from it. Each verb
-//! is a file. [`world`] is the only place that looks at the environment, the home directory and
+//! is a file. `world` is the only place that looks at the environment, the home directory and
 //! the clock. Exit: 0 done, 1 nothing found or check failed, 2 error.
 
 pub mod args;

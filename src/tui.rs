@@ -1,6 +1,6 @@
 //! The terminal door: what a person sees and types.
 //!
-//! [`run`] is the loop: draw, wait for something to happen, tell [`app::App::update`], have the
+//! [`run`] is the loop: draw, wait for something to happen, tell `App::update`, have the
 //! effects carried out, draw again. The reader, the watcher and the worker are threads
 //! that send events; nothing ticks, so that an idle program costs nothing.
 

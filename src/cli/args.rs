@@ -1,5 +1,8 @@
 //! Every verb and flag, defined once.
 
+// The words here are help texts, where brackets mark what may be left out.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 mod logs;
 mod pick;
 

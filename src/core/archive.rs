@@ -41,7 +41,7 @@ pub enum Whose {
 pub struct Searched<T> {
     /// What was found.
     pub answer: T,
-    /// Which logs could not be read, and why.
+    /// Which logs could not be read or kept, and why.
     pub unread: Vec<String>,
     /// How many logs were left for another time, because the reading was called off.
     pub left: usize,
@@ -52,7 +52,7 @@ pub struct Searched<T> {
 pub struct Meant {
     /// Their text.
     pub corpus: Corpus,
-    /// Which logs could not be read, and why.
+    /// Which logs could not be read or kept, and why.
     pub unread: Vec<String>,
     /// How many logs were left for another time, because the reading was called off.
     pub left: usize,
@@ -128,11 +128,14 @@ impl Archive {
     /// only its text tells which project it is of.
     pub fn meant(&self, files: &[LogFile], progress: &dyn Progress) -> Result<Meant> {
         let all = self.corpus(files, progress)?;
-        let unread: Vec<String> = all.unread().iter().map(ToString::to_string).collect();
+        let mut unread: Vec<String> = all.unread().iter().map(ToString::to_string).collect();
         let left = match progress.is_cancelled() {
             true => files.len().saturating_sub(all.logs().len() + unread.len()),
             false => 0,
         };
+        if let Some(error) = all.unkept() {
+            unread.push(format!("{error}: the logs are read anew every time"));
+        }
         let meant: HashSet<(PathBuf, String)> = all
             .logs()
             .filter(|log| self.holds(log))

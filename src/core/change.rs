@@ -1,8 +1,8 @@
 //! The one way to change a memory: plan → diff → commit → undo.
 //!
-//! A [`Wish`] says what somebody wants. [`plan`] turns it into a [`Change`]: the bytes of every
+//! A [`Wish`] says what somebody wants. [`plan()`] turns it into a [`Change`]: the bytes of every
 //! file before and after, the index among them. Nothing is written until
-//! [`commit`] is called, which checks that the files still are what the plan saw.
+//! [`commit()`] is called, which checks that the files still are what the plan saw.
 
 mod commit;
 pub mod diff;

@@ -5,9 +5,11 @@
 //! In the cache directory that a door hands in: one catalogue, small and replaced whole;
 //! and five packs that are only appended to and are mapped, not loaded. Words (what
 //! people and agents said, thought and were told) and tool text (calls and results) lie
-//! in packs of their own, in blocks of about 64 KB that messages are never cut by. The
-//! filters of all blocks lie together, so that a search that passes over most blocks
-//! touches nothing of them. Packs that are half garbage are copied into new ones.
+//! in packs of their own, in blocks of about 64 KB that messages are never cut by. What a
+//! block can be asked by is made with it and lies with that of all others, so that a search
+//! that passes over most blocks touches nothing of them: for words a concordance, which
+//! costs about the text's size again, for tool text, which is ten times as much and asked
+//! seldom, a filter. Packs that are half garbage are copied into new ones.
 //!
 //! # What can be relied on
 //!
@@ -21,13 +23,17 @@
 //! another version is read anew from the logs. Deleting the cache, at any time, costs time and
 //! nothing else.
 //!
+//! Where the cache cannot be written, the corpus is made in memory for this once, see
+//! [`Corpus::unkept`].
+//!
 //! A corpus shows the logs as they were when it was made, whatever is built meanwhile.
 //! Text that has been looked at stays resident until it is dropped or told to
-//! [`Corpus::release`] it.
+//! [`Corpus::give_back`] it.
 
 mod block;
 mod bytes;
 mod catalogue;
+mod concordance;
 mod filter;
 mod hand;
 mod pack;
@@ -37,6 +43,7 @@ mod source;
 mod state;
 mod view;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
@@ -44,7 +51,8 @@ use crate::core::log::LogFile;
 use crate::core::{Error, Result};
 
 pub use block::{LONGEST, key};
-pub use view::{Block, Content, Log, Message};
+pub use concordance::Sighting;
+pub use view::{Block, Content, Log, Message, Sketch, Table};
 
 use catalogue::Catalogue;
 use pack::{Maps, Pack};
@@ -52,7 +60,7 @@ use pack::{Maps, Pack};
 /// The two kinds of text, which are kept apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// What was said, thought, noted or injected; filters know the stems of its words.
+    /// What was said, thought, noted or injected; its blocks know which message has which word.
     Words,
     /// What tools were given and gave back; filters know its folded words.
     Tools,
@@ -117,6 +125,7 @@ pub struct Corpus {
     checked: [Vec<AtomicU8>; 2],
     is_damaged: AtomicBool,
     unread: Vec<Error>,
+    unkept: Option<Error>,
 }
 
 impl Part {
@@ -148,7 +157,8 @@ impl Corpus {
     ///
     /// Costs no more than opening where nothing has changed. A log that cannot be read
     /// is left out, see [`Corpus::unread`]; a log that is cached but not listed is not
-    /// shown, and stays cached as long as it exists.
+    /// shown, and stays cached as long as it exists. A cache that cannot be written is done
+    /// without, see [`Corpus::unkept`].
     pub fn refresh(
         cache: &Path,
         logs: &[LogFile],
@@ -169,6 +179,7 @@ impl Corpus {
             owners: Vec::new(),
             is_damaged: AtomicBool::new(false),
             unread: Vec::new(),
+            unkept: None,
         }
     }
 
@@ -183,6 +194,12 @@ impl Corpus {
                 .extend(owners.filter(|owner| *owner != 0).map(|owner| (owner, log)));
         }
         self.owners.sort_unstable();
+        self
+    }
+
+    /// Says why it is in memory only.
+    fn in_memory(mut self, why: Error) -> Self {
+        self.unkept = Some(why);
         self
     }
 
@@ -228,16 +245,34 @@ impl Corpus {
         })
     }
 
-    /// Gives back the memory of the text of a part that has been looked at.
+    /// Gives back the memory of blocks that have been looked at; they can be looked at again.
     ///
-    /// A search that goes through much tool text does so now and then.
-    pub fn release(&mut self, part: Part) {
-        self.maps.renew(Pack::Blocks(part));
+    /// A search that goes through many blocks does so now and then.
+    pub fn give_back(&self, part: Part, blocks: Range<usize>) {
+        let rows = &self.catalogue.blocks[part.number()];
+        let Some((first, last)) = rows
+            .get(blocks)
+            .and_then(|rows| rows.first().zip(rows.last()))
+        else {
+            return;
+        };
+        let (from, to) = (first.at, last.at + last.shape.bytes());
+        let pack = Pack::Blocks(part);
+        self.maps.give_back(pack, from, to.saturating_sub(from));
+        let to = last.filter_at + u64::from(last.shape.filter);
+        let (pack, from) = (Pack::Filters(part), first.filter_at);
+        self.maps.give_back(pack, from, to.saturating_sub(from));
     }
 
     /// Returns the logs that the last refresh could not read.
     pub fn unread(&self) -> &[Error] {
         &self.unread
+    }
+
+    /// Returns why what was read could not be kept, so that the next refresh reads it again;
+    /// `None` where all is well.
+    pub fn unkept(&self) -> Option<&Error> {
+        self.unkept.as_ref()
     }
 
     /// Tells whether damage was met; the next refresh then reads everything again.
@@ -258,6 +293,11 @@ impl Corpus {
 
     /// Returns the shown log that an owner stands for.
     fn owned_by(&self, owner: u32) -> Option<usize> {
+        // Numbered from 1, and few are gone: the first guess is mostly right.
+        let guess = self.owners.get((owner as usize).wrapping_sub(1));
+        if let Some((_, log)) = guess.filter(|(known, _)| *known == owner) {
+            return Some(*log);
+        }
         let at = self
             .owners
             .binary_search_by_key(&owner, |(owner, _)| *owner);
@@ -752,6 +792,45 @@ mod tests {
     }
 
     #[test]
+    fn without_a_cache_that_can_be_written_the_logs_are_read_all_the_same() {
+        let mut house = House::new();
+        let text = prompt("first words") + &reply("an answer") + &result("some output");
+        let log = house.change("a.jsonl", |bytes| *bytes = text.into_bytes());
+        let logs = [log];
+        // Not a directory, whoever asks.
+        fs::write(house.cache(), "in the way").expect("it can be written");
+        let corpus = house.refresh(&logs);
+        assert_right(&corpus, &logs);
+        let why = corpus.unkept().expect("it is not kept").to_string();
+        assert!(why.contains("cache"), "{why}");
+        assert!(Corpus::open(&house.cache()).is_none());
+        fs::remove_file(house.cache()).expect("it is there");
+        let corpus = house.refresh(&logs);
+        assert_right(&corpus, &logs);
+        assert!(corpus.unkept().is_none());
+    }
+
+    #[test]
+    fn a_pack_that_cannot_be_written_on_costs_no_words() {
+        let mut house = House::new();
+        let old = house.change("a.jsonl", |bytes| *bytes = prompt("old").into_bytes());
+        house.refresh(&[old]);
+        let logs = [house.change("a.jsonl", |b| b.extend_from_slice(prompt("new").as_bytes()))];
+        // The catalogue's place is taken by what cannot be replaced, as on a full disk.
+        let catalogue = house.cache().join("catalogue");
+        fs::remove_file(&catalogue).expect("it is there");
+        fs::create_dir_all(catalogue.join("x")).expect("it can be made");
+        let corpus = house.refresh(&logs);
+        assert_right(&corpus, &logs);
+        assert!(corpus.unkept().is_some());
+        let packs = fs::read_dir(house.cache()).expect("it is there").flatten();
+        let packs = packs.filter(|entry| entry.path().extension().is_some_and(|e| e == "pack"));
+        assert_eq!(packs.count(), 0, "what is of no use is left behind");
+        fs::remove_dir_all(catalogue).expect("it is there");
+        assert_right(&house.refresh(&logs), &logs);
+    }
+
+    #[test]
     fn while_another_builds_the_last_corpus_is_taken() {
         let mut house = House::new();
         let old = house.change("a.jsonl", |bytes| *bytes = prompt("old").into_bytes());
@@ -820,8 +899,8 @@ mod tests {
         let mut house = House::new();
         let text = prompt("one") + &prompt("two") + &prompt("three");
         let log = house.change("a.jsonl", |bytes| *bytes = text.into_bytes());
-        let mut corpus = house.refresh(&[log]);
-        corpus.release(Part::Words);
+        let corpus = house.refresh(&[log]);
+        corpus.give_back(Part::Words, 0..1);
         let content = corpus.block(Part::Words, 0).and_then(|block| block.read());
         let content = content.expect("there is one");
         for word in words(content.text()) {

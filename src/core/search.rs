@@ -21,13 +21,12 @@ mod shelf;
 mod snippet;
 
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::core::archive::last_change;
 use crate::core::citation::{Citation, Part as CitedPart};
-use crate::core::corpus::{Corpus, Log, Message};
+use crate::core::corpus::{Block, Corpus, Log, Message, Part};
 use crate::core::layout::session::MESSAGES;
 use crate::core::log::{Agent, Role, clean, mask};
 use crate::core::query::{Filters, Place};
@@ -230,15 +229,21 @@ fn on_all_cores<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<
     with_on_all_cores(count, || (), |(), number| work(number))
 }
 
+/// Returns how many threads a search takes. The system is asked once: it looks into several
+/// files for an answer, and that would be a tenth of a quick search.
+fn cores() -> usize {
+    const MOST: usize = 8;
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST)))
+}
+
 /// Does the same with something that each thread makes for itself once.
 fn with_on_all_cores<S, T: Send>(
     count: usize,
     make: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, usize) -> T + Sync,
 ) -> Vec<T> {
-    const MOST_THREADS: usize = 8;
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS));
-    if cores == 1 || count < 2 {
+    if count < 2 || cores() == 1 {
         let mut own = make();
         return (0..count).map(|number| work(&mut own, number)).collect();
     }
@@ -259,7 +264,7 @@ fn with_on_all_cores<S, T: Send>(
             .extend(mine);
     };
     std::thread::scope(|scope| {
-        for _ in 1..cores.min(count) {
+        for _ in 1..cores().min(count) {
             scope.spawn(run);
         }
         run();
@@ -267,4 +272,35 @@ fn with_on_all_cores<S, T: Send>(
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(number, _)| *number);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Does `work` for every block of a part, on all cores, each with something that its thread
+/// made once, and gives back the memory of what has been looked at on the way. Returns all
+/// that was found, in the order of the blocks.
+fn over_blocks<S, T: Send>(
+    corpus: &Corpus,
+    part: Part,
+    make: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, &Block<'_>, &mut Vec<T>) + Sync,
+) -> Vec<T> {
+    // Few for each thread, but enough that giving back is not most of the work: of words all
+    // blocks are touched, of tool text mostly just the filters.
+    let together = match part {
+        Part::Words => 8,
+        Part::Tools => 32,
+    };
+    let count = corpus.blocks(part).len();
+    let found = with_on_all_cores(count.div_ceil(together), make, |own, at| {
+        let blocks = at * together..count.min((at + 1) * together);
+        let mut found = Vec::new();
+        for block in blocks
+            .clone()
+            .filter_map(|number| corpus.block(part, number))
+        {
+            work(own, &block, &mut found);
+        }
+        corpus.give_back(part, blocks);
+        found
+    });
+    found.into_iter().flatten().collect()
 }

@@ -86,6 +86,11 @@ pub fn next_wide(text: &str, from: usize) -> Option<usize> {
     Some(from + 8 * plain + wide)
 }
 
+/// Tells whether the text ends as a question does.
+pub fn is_question(text: &str) -> bool {
+    text.trim_end().ends_with('?')
+}
+
 /// Returns the word in lower case and without accents, as it is compared.
 pub fn fold(word: &str) -> Cow<'_, str> {
     if word
@@ -358,8 +363,8 @@ pub(crate) fn mix(a: u64, b: u64) -> u64 {
 }
 
 /// A hasher for what is a hash already.
-#[derive(Default)]
-struct Same(u64);
+#[derive(Debug, Default)]
+pub(crate) struct Same(u64);
 
 impl Hasher for Same {
     fn write(&mut self, bytes: &[u8]) {

@@ -167,6 +167,15 @@ fn a_deleted_or_spoilt_cache_changes_no_answer() {
     assert_eq!(ask(), before);
     std::fs::remove_dir_all(&cache).expect("deleted");
     assert_eq!(ask(), before);
+    std::fs::remove_dir_all(&cache).expect("deleted");
+    std::fs::write(&cache, b"in the way").expect("written");
+    let without = home.run(&["recall", "--store", &store, "how does authentication work"]);
+    assert_eq!((without.code, without.out), (0, before));
+    assert!(
+        without.err.starts_with("tome: warning: ") && without.err.contains("read anew"),
+        "{}",
+        without.err
+    );
 }
 
 #[test]
@@ -193,5 +202,56 @@ fn lessons_are_recalled_in_full_with_type_path_and_why() {
             1,
             "No universal patterns matched your query in coder memory.\n"
         )
+    );
+}
+
+#[test]
+fn what_the_readme_of_a_folder_says_of_a_lesson_counts_and_is_said() {
+    let home = Home::new();
+    let lesson = |title: &str, content: &str| {
+        format!(
+            "**Title:** {title}\n**Description:** d\n\n**Content:** {content}\n\n**Tags:** #success\n"
+        )
+    };
+    home.file("lessons/semantic/net/retry.md", lesson("Backoff", "Wait."));
+    home.file("lessons/semantic/net/pool.md", lesson("Pools", "Share."));
+    home.file(
+        "lessons/semantic/other.md",
+        lesson("Other", "Idempotent calls."),
+    );
+    home.file(
+        "lessons/semantic/net/README.md",
+        "# semantic/net\n\n- [retry.md](retry.md) — idempotent requests\n- [pool.md](pool.md) — sockets\n",
+    );
+    home.file(
+        "lessons/semantic/README.md",
+        "# semantic\n\n- [net/](net/README.md) — flaky links\n- [other.md](other.md) — misc\n",
+    );
+    let store = home.path().join("lessons").display().to_string();
+    let why = |query: &str| -> Vec<String> {
+        let out = home.run(&["recall", "--store", &store, query]).out;
+        let lines = out.lines().map(str::trim);
+        lines
+            .filter(|line| line.starts_with("Path:") || line.starts_with("Why:"))
+            .map(str::to_owned)
+            .collect()
+    };
+    assert_eq!(
+        why("idempotent"),
+        [
+            "Path: semantic/net/retry.md",
+            "Why: README: idempotent",
+            "Path: semantic/other.md",
+            "Why: content: idempotent"
+        ]
+    );
+    assert_eq!(
+        why("flaky"),
+        [
+            "Path: semantic/net/pool.md",
+            "Why: README: flaky",
+            "Path: semantic/net/retry.md",
+            "Why: README: flaky"
+        ]
     );
 }

@@ -2,9 +2,11 @@
 //!
 //! The text of each message is followed by a newline that belongs to none, so that a
 //! match found in a block's text cannot reach over two messages. Behind the text comes
-//! a row of fixed length for each message, then the names that rows refer to.
+//! a row of fixed length for each message, then the names that rows refer to. Each row has
+//! the checksum of its text, so that one message can be read without the others.
 
 use super::bytes::{In, Out, checksum, clip};
+use super::concordance::Concordance;
 use super::filter::Filter;
 use super::{Message, Part};
 use crate::core::log::{self, Kind, Origin, Role};
@@ -19,7 +21,7 @@ pub const LONGEST: usize = 1024 * 1024;
 /// The most that is kept of a tool's or a session's name.
 const NAME: usize = 200;
 /// The bytes of a row.
-pub(super) const ROW: usize = 48;
+pub(super) const ROW: usize = 50;
 
 /// A block that is being filled.
 #[derive(Debug)]
@@ -29,6 +31,7 @@ pub(super) struct Draft {
     rows: Out,
     names: Vec<String>,
     owners: Vec<u32>,
+    concordance: Concordance,
 }
 
 /// A block ready to be written.
@@ -37,6 +40,7 @@ pub(super) struct Sealed {
     pub(super) part: Part,
     /// Text, rows and names.
     pub(super) bytes: Vec<u8>,
+    /// A concordance for words, a filter for tool text.
     pub(super) filter: Vec<u8>,
     pub(super) shape: Shape,
     /// Whose messages are in it, each once.
@@ -50,8 +54,8 @@ pub(super) struct Shape {
     pub(super) rows: u32,
     pub(super) names: u32,
     pub(super) filter: u32,
+    /// Of rows and names; texts and filters have their own.
     pub(super) checksum: u64,
-    pub(super) filter_checksum: u64,
 }
 
 /// A message as its row has it.
@@ -64,7 +68,8 @@ pub(super) struct Row {
     flags: u16,
     tool: u16,
     session: u16,
-    time: Option<i64>,
+    sum: u32,
+    pub(super) time: Option<i64>,
     id: u64,
     reply: u64,
 }
@@ -87,6 +92,7 @@ impl Draft {
             rows: Out::default(),
             names: Vec::new(),
             owners: Vec::new(),
+            concordance: Concordance::default(),
         }
     }
 
@@ -101,7 +107,8 @@ impl Draft {
     /// Takes in a message of the log that `owner` stands for; returns the bytes of text.
     pub(super) fn push(&mut self, owner: u32, message: &Message<'_>) -> u64 {
         let before = self.text.len();
-        self.text.push_str(clip(message.text, LONGEST));
+        let text = clip(message.text, LONGEST);
+        self.text.push_str(text);
         let end = self.text.len() as u32;
         self.text.push('\n');
         if self.owners.last() != Some(&owner) && !self.owners.contains(&owner) {
@@ -114,10 +121,12 @@ impl Draft {
         rows.u32(owner);
         rows.u32(u32::try_from(message.line).unwrap_or(u32::MAX));
         rows.u32(u32::try_from(message.length).unwrap_or(u32::MAX));
-        rows.u16(flags(message.role, message.kind, message.origin));
+        let mut flags = flags(message.role, message.kind, message.origin);
+        flags |= u16::from(text::is_question(text)) << QUESTION;
+        rows.u16(flags);
         rows.u16(tool);
         rows.u16(session);
-        rows.u16(0);
+        rows.u32(sum_of(text.as_bytes()));
         rows.time(message.time);
         rows.u64(message.id.unwrap_or_default());
         rows.u64(message.reply.unwrap_or_default());
@@ -154,8 +163,7 @@ impl Draft {
             rows: (self.rows.0.len() / ROW) as u32,
             names: (out.0.len() - before_names) as u32,
             filter: filter.len() as u32,
-            checksum: checksum(&out.0),
-            filter_checksum: checksum(&filter),
+            checksum: checksum(&out.0[text..]),
         };
         self.rows.0.clear();
         Sealed {
@@ -175,16 +183,24 @@ impl Draft {
         }
     }
 
-    /// Returns the filter of the text: of stems for words, of words for tool text.
-    fn filter(&self, stems: &mut Stems) -> Vec<u8> {
-        let mut filter = Filter::for_text(self.text.len());
-        for word in text::words(&self.text) {
-            filter.insert(match self.part {
-                Part::Words => stems.term(&word),
-                Part::Tools => word.term(),
-            });
+    /// Returns what the text can be asked by: a concordance of words, a filter of tool text.
+    fn filter(&mut self, stems: &mut Stems) -> Vec<u8> {
+        let words = text::words(&self.text);
+        if self.part == Part::Tools {
+            let mut filter = Filter::for_text(self.text.len());
+            words.for_each(|word| filter.insert(word.term()));
+            return filter.into_bytes();
         }
-        filter.into_bytes()
+        let mut ends = self.rows.0.chunks_exact(ROW).map(end_of);
+        let (mut number, mut end) = (0, ends.next().unwrap_or(usize::MAX));
+        for word in words {
+            while word.at > end {
+                number += 1;
+                end = ends.next().unwrap_or(usize::MAX);
+            }
+            self.concordance.insert(number, &word, stems);
+        }
+        self.concordance.finish()
     }
 }
 
@@ -194,11 +210,11 @@ impl Shape {
         u64::from(self.text) + u64::from(self.rows) * ROW as u64 + u64::from(self.names)
     }
 
-    /// Divides a block's bytes; `None` where they are not what was written.
-    pub(super) fn divide<'a>(&self, bytes: &'a [u8]) -> Option<(&'a str, &'a [u8], &'a [u8])> {
+    /// Divides a block's bytes into text, rows and names; `None` where they are too few.
+    pub(super) fn divide<'a>(&self, bytes: &'a [u8]) -> Option<[&'a [u8]; 3]> {
         let (text, rest) = bytes.split_at_checked(self.text as usize)?;
         let (rows, names) = rest.split_at_checked(self.rows as usize * ROW)?;
-        Some((std::str::from_utf8(text).ok()?, rows, names))
+        Some([text, rows, names])
     }
 }
 
@@ -207,7 +223,7 @@ impl Row {
     pub(super) fn read(row: &[u8]) -> Option<Self> {
         let mut row = In(row);
         let (end, owner, line, length) = (row.u32()?, row.u32()?, row.u32()?, row.u32()?);
-        let (flags, tool, session, _) = (row.u16()?, row.u16()?, row.u16()?, row.u16()?);
+        let (flags, tool, session, sum) = (row.u16()?, row.u16()?, row.u16()?, row.u32()?);
         Some(Self {
             end,
             owner,
@@ -216,10 +232,26 @@ impl Row {
             flags,
             tool,
             session,
+            sum,
             time: row.time()?,
             id: row.u64()?,
             reply: row.u64()?,
         })
+    }
+
+    /// Tells whether this is the message's text as it was written.
+    pub(super) fn is_of(&self, text: &[u8]) -> bool {
+        self.sum == sum_of(text)
+    }
+
+    /// Returns who speaks, what it is made of and where it is from.
+    pub(super) fn nature(&self) -> Option<(Role, Kind, Origin)> {
+        unflag(self.flags)
+    }
+
+    /// Tells whether it ends as a question does.
+    pub(super) fn is_question(&self) -> bool {
+        self.flags >> QUESTION & 1 == 1
     }
 
     /// Returns the message whose text this is.
@@ -240,6 +272,15 @@ impl Row {
             session: name(names, self.session),
         })
     }
+}
+
+/// Returns where the text of a row's message ends.
+pub(super) fn end_of(row: &[u8]) -> usize {
+    In(row).u32().map_or(usize::MAX, |end| end as usize)
+}
+
+fn sum_of(text: &[u8]) -> u32 {
+    checksum(text) as u32
 }
 
 fn name(names: &[u8], number: u16) -> Option<&str> {
@@ -286,6 +327,8 @@ const KINDS: [Kind; 5] = [
     Kind::Notice,
 ];
 const ORIGINS: [Origin; 2] = [Origin::Written, Origin::Injected];
+/// The bit that marks a question.
+const QUESTION: u16 = 12;
 
 fn flags(role: Role, kind: Kind, origin: Origin) -> u16 {
     fn of<T: PartialEq>(all: &[T], one: &T) -> u16 {
@@ -298,7 +341,7 @@ fn unflag(flags: u16) -> Option<(Role, Kind, Origin)> {
     Some((
         *ROLES.get(usize::from(flags & 15))?,
         *KINDS.get(usize::from(flags >> 4 & 15))?,
-        *ORIGINS.get(usize::from(flags >> 8))?,
+        *ORIGINS.get(usize::from(flags >> 8 & 15))?,
     ))
 }
 
@@ -339,7 +382,8 @@ mod tests {
         draft.push(7, &Message::of(&message));
         assert!(draft.is_full());
         let sealed = draft.seal(&mut Stems::default());
-        let (text, rows, names) = sealed.shape.divide(&sealed.bytes).expect("it is whole");
+        let [text, rows, names] = sealed.shape.divide(&sealed.bytes).expect("it is whole");
+        let text = std::str::from_utf8(text).expect("it is text");
         let row = Row::read(rows).expect("there is one row");
         let message = row
             .message(&text[..row.end as usize], names)

@@ -15,12 +15,12 @@ use crate::core::log::Agent;
 use crate::core::{Error, Result};
 
 /// Raised when what is kept, or what readers make of a log, changes.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 const MAGIC: &[u8; 8] = b"tomecat\0";
 const NAME: &str = "catalogue";
 /// The bytes of a log's and of a block's row.
 const LOG: usize = 176;
-const BLOCK: usize = 56;
+const BLOCK: usize = 48;
 
 /// A stretch of the catalogue's strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -345,7 +345,6 @@ impl BlockRow {
             out.u32(number);
         }
         out.u64(shape.checksum);
-        out.u64(shape.filter_checksum);
     }
 
     fn read(from: &mut In<'_>) -> Option<Self> {
@@ -362,7 +361,6 @@ impl BlockRow {
                 names,
                 filter,
                 checksum: row.u64()?,
-                filter_checksum: row.u64()?,
             },
         })
     }

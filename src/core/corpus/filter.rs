@@ -1,14 +1,16 @@
 //! Which words a block may hold: a Bloom filter in lines of 64 bytes.
 //!
-//! A word's four bits all lie in one line, so that a question costs one look at memory. A
-//! filter has a sixteenth of its text's bytes: about ten bits for every different word,
-//! and one wrong "maybe" in forty.
+//! A word's four bits all lie in one line, and so does the line's checksum, so that a
+//! question costs one look at memory. The bits are a sixteenth of the text's bytes: about
+//! ten for every different word, and one wrong "maybe" in forty.
 
+use super::bytes::checksum;
 use crate::core::text::Term;
 
-/// The words of 64 bits in a line, and its bytes.
-const WORDS: usize = 8;
-const LINE: usize = 8 * WORDS;
+/// The words of 64 bits in a line, their bytes, and the line's with its checksum.
+const WORDS: usize = 7;
+const BITS: usize = 8 * WORDS;
+const LINE: usize = BITS + 8;
 /// How many bytes of text one byte of filter serves.
 const SHARE: usize = 16;
 
@@ -21,7 +23,7 @@ pub(super) struct Filter {
 impl Filter {
     /// Returns an empty filter for a text of this length.
     pub(super) fn for_text(length: usize) -> Self {
-        let lines = length.div_ceil(SHARE * LINE).max(1);
+        let lines = length.div_ceil(SHARE * BITS).max(1);
         Self {
             lines: vec![[0; WORDS]; lines],
         }
@@ -38,21 +40,27 @@ impl Filter {
 
     /// Returns the filter as it is kept.
     pub(super) fn into_bytes(self) -> Vec<u8> {
-        let words = self.lines.iter().flatten();
-        words.flat_map(|word| word.to_le_bytes()).collect()
+        let mut bytes = Vec::with_capacity(self.lines.len() * LINE);
+        for line in &self.lines {
+            let from = bytes.len();
+            bytes.extend(line.iter().flat_map(|word| word.to_le_bytes()));
+            let sum = checksum(&bytes[from..]);
+            bytes.extend(sum.to_le_bytes());
+        }
+        bytes
     }
 }
 
-/// Tells whether the term may have been taken in; a filter of no sense always may.
-pub(super) fn may_contain(filter: &[u8], term: Term) -> bool {
+/// Tells whether the term may have been taken in; `None` where the filter is damaged.
+pub(super) fn may_contain(filter: &[u8], term: Term) -> Option<bool> {
     let at = LINE * line_of(term, filter.len() / LINE);
-    let Some(line) = filter.get(at..at + LINE) else {
-        return true;
-    };
-    bits(term).iter().all(|(word, bits)| {
-        let word = line[8 * word..].first_chunk();
-        word.is_some_and(|word| u64::from_le_bytes(*word) & bits == *bits)
-    })
+    let (line, sum) = filter.get(at..at + LINE)?.split_at(BITS);
+    let word = |at: usize| Some(u64::from_le_bytes(*line[8 * at..].first_chunk()?));
+    if sum != checksum(line).to_le_bytes() {
+        return None;
+    }
+    let [a, b] = bits(term);
+    Some(word(a.0)? & a.1 == a.1 && word(b.0)? & b.1 == b.1)
 }
 
 fn line_of(Term(hash): Term, lines: usize) -> usize {
@@ -83,7 +91,7 @@ mod tests {
             let mut filter = Filter::for_text(length);
             hashes.iter().for_each(|hash| filter.insert(Term(*hash)));
             let bytes = filter.into_bytes();
-            prop_assert!(hashes.iter().all(|hash| may_contain(&bytes, Term(*hash))));
+            prop_assert!(hashes.iter().all(|hash| may_contain(&bytes, Term(*hash)) == Some(true)));
         }
     }
 
@@ -93,7 +101,7 @@ mod tests {
         (0..3200).for_each(|n| filter.insert(Term::of(&format!("word{n}"))));
         let bytes = filter.into_bytes();
         let passed = (0..10_000)
-            .filter(|n| may_contain(&bytes, Term::of(&format!("other{n}"))))
+            .filter(|n| may_contain(&bytes, Term::of(&format!("other{n}"))) == Some(true))
             .count();
         assert!(passed < 400, "{passed} of 10000 strangers passed");
     }

@@ -1,4 +1,5 @@
-//! The files that hold blocks, filters and states: only appended to, read as maps.
+//! The files that hold blocks, filters and states: only appended to, read as maps. Where
+//! nothing can be written, the same in memory.
 //!
 //! The packs of one generation belong together; a new generation has new files. Each
 //! begins with a mark of its generation, so that a catalogue is never read with the
@@ -19,7 +20,8 @@ use crate::core::{Error, Result};
 pub(super) enum Pack {
     /// Blocks of a part.
     Blocks(Part),
-    /// The filters of a part's blocks: close together, since all of them are asked.
+    /// What the blocks of a part are asked by, concordances or filters: close together,
+    /// since all of them are asked.
     Filters(Part),
     /// What logs say of themselves, and where their decoders stopped.
     States,
@@ -77,9 +79,16 @@ impl Pack {
 /// The packs of a generation, open for appending.
 #[derive(Debug)]
 pub(super) struct Appender {
-    files: [File; 5],
+    sinks: [Sink; 5],
     lengths: [u64; 5],
     cache: PathBuf,
+}
+
+/// Where a pack is written to.
+#[derive(Debug)]
+enum Sink {
+    File(File),
+    Memory(Vec<u8>),
 }
 
 impl Appender {
@@ -118,17 +127,27 @@ impl Appender {
         })
     }
 
+    /// Starts packs that are never written anywhere.
+    pub(super) fn in_memory(cache: &Path) -> Self {
+        Self {
+            sinks: PACKS.map(|_| Sink::Memory(vec![0; HEADER as usize])),
+            lengths: [HEADER; 5],
+            cache: cache.to_owned(),
+        }
+    }
+
     fn each(
         cache: &Path,
         lengths: [u64; 5],
         mut open: impl FnMut(Pack) -> io::Result<File>,
     ) -> Result<Self> {
-        let mut files = Vec::with_capacity(PACKS.len());
+        let mut sinks = Vec::with_capacity(PACKS.len());
         for pack in PACKS {
-            files.push(open(pack).map_err(|error| Error::io(cache, error))?);
+            let file = open(pack).map_err(|error| Error::io(cache, error))?;
+            sinks.push(Sink::File(file));
         }
         Ok(Self {
-            files: files.try_into().expect("there is a file for each pack"),
+            sinks: sinks.try_into().expect("there is a file for each pack"),
             lengths,
             cache: cache.to_owned(),
         })
@@ -138,9 +157,12 @@ impl Appender {
     pub(super) fn append(&mut self, pack: Pack, bytes: &[u8]) -> Result<u64> {
         let number = pack.number();
         let at = self.lengths[number];
-        self.files[number]
-            .write_all(bytes)
-            .map_err(|error| Error::io(&self.cache, error))?;
+        match &mut self.sinks[number] {
+            Sink::File(file) => file
+                .write_all(bytes)
+                .map_err(|error| Error::io(&self.cache, error))?,
+            Sink::Memory(held) => held.extend_from_slice(bytes),
+        }
         self.lengths[number] += bytes.len() as u64;
         Ok(at)
     }
@@ -153,10 +175,14 @@ impl Appender {
     /// Maps what has been written, whether or not the files still have names.
     pub(super) fn map(self) -> Result<Maps> {
         let mut maps = Vec::with_capacity(PACKS.len());
-        for (file, length) in self.files.into_iter().zip(self.lengths) {
-            let failed = |error| Error::io(&self.cache, error);
-            let map = map(&file, length).map_err(failed)?;
-            maps.push((file, map));
+        for (sink, length) in self.sinks.into_iter().zip(self.lengths) {
+            maps.push(match sink {
+                Sink::File(file) => {
+                    let mapped = map(&file, length);
+                    Held::Mapped(mapped.map_err(|error| Error::io(&self.cache, error))?)
+                }
+                Sink::Memory(held) => Held::Memory(held),
+            });
         }
         Ok(Maps(maps))
     }
@@ -164,7 +190,14 @@ impl Appender {
 
 /// The packs of a generation, mapped up to the lengths that a catalogue gives.
 #[derive(Debug)]
-pub(super) struct Maps(Vec<(File, Mmap)>);
+pub(super) struct Maps(Vec<Held>);
+
+/// The bytes of a pack.
+#[derive(Debug)]
+enum Held {
+    Mapped(Mmap),
+    Memory(Vec<u8>),
+}
 
 impl Maps {
     /// Opens the packs; `None` where one is missing, too short or of another generation.
@@ -178,8 +211,7 @@ impl Maps {
             if magic != MAGIC || mark != generation.mark.to_le_bytes() {
                 return None;
             }
-            let map = map(&file, length).ok()?;
-            maps.push((file, map));
+            maps.push(Held::Mapped(map(&file, length).ok()?));
         }
         Some(Self(maps))
     }
@@ -188,16 +220,33 @@ impl Maps {
     pub(super) fn get(&self, pack: Pack, at: u64, length: u64) -> Option<&[u8]> {
         let from = usize::try_from(at).ok()?;
         let to = usize::try_from(at.checked_add(length)?).ok()?;
-        self.0.get(pack.number())?.1.get(from..to)
+        let bytes: &[u8] = match self.0.get(pack.number())? {
+            Held::Mapped(map) => map,
+            Held::Memory(bytes) => bytes,
+        };
+        bytes.get(from..to)
     }
 
-    /// Maps a pack anew, which gives back the memory of what has been looked at.
-    pub(super) fn renew(&mut self, pack: Pack) {
-        if let Some((file, old)) = self.0.get_mut(pack.number())
-            && let Ok(new) = map(file, old.len() as u64)
+    /// Gives back the memory of a stretch that has been looked at; it can be looked at again.
+    pub(super) fn give_back(&self, pack: Pack, at: u64, length: u64) {
+        #[cfg(unix)]
+        if let Some(Held::Mapped(map)) = self.0.get(pack.number())
+            && let (Ok(from), Ok(length)) = (usize::try_from(at), usize::try_from(length))
+            && let Some(to) = from.checked_add(length).filter(|to| *to <= map.len())
         {
-            *old = new;
+            // Looking at a byte brings in its surroundings, too.
+            const AROUND: usize = 64 * 1024;
+            let from = from - from % AROUND;
+            let to = to.next_multiple_of(AROUND).min(map.len());
+            // Sound, since the map is of a file, shared and only read: what is given back is
+            // read from the file again. A system that refuses loses nothing but memory.
+            #[allow(unsafe_code)]
+            let _ = unsafe {
+                map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, from, to - from)
+            };
         }
+        #[cfg(not(unix))]
+        let _ = (pack, at, length);
     }
 }
 
@@ -217,13 +266,15 @@ fn map(file: &File, length: u64) -> io::Result<Mmap> {
 }
 
 /// Removes the packs of every generation but this one, as far as that is possible.
-pub(super) fn sweep(cache: &Path, keep: u64) {
+pub(super) fn sweep(cache: &Path, keep: Option<u64>) {
     let Ok(entries) = fs::read_dir(cache) else {
         return;
     };
-    let kept = PACKS.map(|pack| pack.path(cache, keep));
+    let kept = keep.map(|keep| PACKS.map(|pack| pack.path(cache, keep)));
     for path in entries.flatten().map(|entry| entry.path()) {
-        if path.extension().is_some_and(|ending| ending == "pack") && !kept.contains(&path) {
+        if path.extension().is_some_and(|ending| ending == "pack")
+            && !kept.iter().flatten().any(|kept| *kept == path)
+        {
             // One that cannot be removed now is tried again after the next build.
             let _ = fs::remove_file(path);
         }

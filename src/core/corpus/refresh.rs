@@ -1,7 +1,8 @@
 //! Bringing the corpus up to date: reading what has changed, and just that.
 //!
 //! One builder at a time, under a lock; readers go on with the last catalogue until the
-//! new one takes its place.
+//! new one takes its place. Where the cache cannot be written, everything is read into
+//! memory: slower, but a search must not fail for want of a cache.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, TryLockError};
@@ -33,6 +34,26 @@ pub(super) fn refresh(
     effort: Effort,
     progress: &dyn Progress,
 ) -> Result<Corpus> {
+    // A log that cannot be read is no failure, so that any is the cache's.
+    let why = match kept(cache, logs, effort, progress) {
+        Ok(corpus) => return Ok(corpus),
+        Err(why) => why,
+    };
+    let build = Build {
+        cache,
+        logs,
+        old: None,
+        plan: &Plan::new(None, logs),
+        home: Home::Memory,
+    };
+    let corpus = build.run(effort, progress)?;
+    Ok(corpus
+        .expect("a build that takes nothing over meets no damage")
+        .in_memory(why))
+}
+
+/// Brings the cache up to date.
+fn kept(cache: &Path, logs: &[LogFile], effort: Effort, progress: &dyn Progress) -> Result<Corpus> {
     let old = Corpus::open(cache);
     let plan = Plan::new(old.as_ref().map(|old| &old.catalogue), logs);
     if plan.is_idle()
@@ -60,15 +81,22 @@ pub(super) fn refresh(
             logs,
             old,
             plan,
+            home: Home::Cache,
         }
         .run(effort, progress)
     };
-    match build(old.as_ref(), &plan)? {
+    let built = build(old.as_ref(), &plan).and_then(|built| match built {
         Some(corpus) => Ok(corpus),
         // What is there is damaged: everything is read again.
         None => Ok(build(None, &Plan::new(None, logs))?
             .expect("a build that takes nothing over meets no damage")),
+    });
+    if built.is_err() {
+        // Half-written packs would stay for good where there is no room for whole ones.
+        let used = Catalogue::load(cache).map(|used| used.generation.number);
+        pack::sweep(cache, used);
     }
+    built
 }
 
 /// Makes the cache directory, for its owner only: what is in it was said in private.
@@ -95,12 +123,21 @@ fn lock(cache: &Path, busy: Busy) -> Result<Option<File>> {
     }
 }
 
-/// One build, under the lock.
+/// Where a build puts what it reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Home {
+    /// In the cache directory, under the lock.
+    Cache,
+    Memory,
+}
+
+/// One build.
 struct Build<'a> {
     cache: &'a Path,
     logs: &'a [LogFile],
     old: Option<&'a Corpus>,
     plan: &'a Plan,
+    home: Home,
 }
 
 impl Build<'_> {
@@ -130,8 +167,8 @@ impl Build<'_> {
         let found = self.read_all(first, threads, (total, progress))?;
         let (appender, catalogue) = store.finish();
         let corpus = self.commit(appender, catalogue, (found, &rows))?;
-        if is_new {
-            pack::sweep(self.cache, corpus.catalogue.generation.number);
+        if is_new && self.home == Home::Cache {
+            pack::sweep(self.cache, Some(corpus.catalogue.generation.number));
         }
         Ok(Some(corpus))
     }
@@ -154,7 +191,10 @@ impl Build<'_> {
                     number: pack::newest(self.cache).wrapping_add(1),
                     mark: RandomState::new().hash_one(0),
                 };
-                let appender = Appender::create(self.cache, generation)?;
+                let appender = match self.home {
+                    Home::Cache => Appender::create(self.cache, generation)?,
+                    Home::Memory => Appender::in_memory(self.cache),
+                };
                 let mut catalogue = Catalogue::new(generation);
                 catalogue.next_owner = self.old.map_or(1, |old| old.catalogue.next_owner);
                 (appender, catalogue, true)
@@ -320,10 +360,12 @@ impl Build<'_> {
         }
         let shown: Vec<usize> = (0..new.logs.len()).collect();
         unlisted.iter().for_each(|row| adopt(&mut new, *row));
-        match new.save(self.cache) {
-            // The cache was deleted meanwhile: what was read is still good for this run.
-            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
-            other => other?,
+        if self.home == Home::Cache {
+            match new.save(self.cache) {
+                // The cache was deleted meanwhile: what was read is still good for this run.
+                Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+                other => other?,
+            }
         }
         let corpus = Corpus::new(self.cache, new, appender.map()?);
         let unread = found.failed.into_iter().filter_map(|(_, error)| error);

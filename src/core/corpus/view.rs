@@ -1,12 +1,14 @@
 //! What a search sees of the corpus: logs, blocks and the messages in them.
 
 use std::ffi::OsStr;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use super::block::{self, Row};
 use super::bytes::checksum;
 use super::catalogue::{self, BlockRow, LogRow};
+use super::concordance::{self, Sighting};
 use super::pack::Pack;
 use super::state::State;
 use super::{Corpus, Part, filter};
@@ -29,13 +31,39 @@ pub struct Block<'a> {
     pub(super) number: usize,
 }
 
-/// The text of a block and its messages.
+/// The messages of a block; their text is looked at only when one is asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Content<'a> {
-    pub(super) corpus: &'a Corpus,
-    text: &'a str,
+pub struct Table<'a> {
+    corpus: &'a Corpus,
+    text: &'a [u8],
     rows: &'a [u8],
     names: &'a [u8],
+}
+
+/// All text of a block and its messages.
+#[derive(Debug, Clone, Copy)]
+pub struct Content<'a> {
+    table: Table<'a>,
+    text: &'a str,
+}
+
+/// What can be said of a message without its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sketch {
+    /// The log's place in [`Corpus::logs`].
+    pub log: usize,
+    /// Who speaks.
+    pub role: Role,
+    /// When, in milliseconds since 1970 UTC.
+    pub time: Option<i64>,
+    /// The bytes of its text.
+    pub length: usize,
+    /// What it is made of.
+    pub kind: Kind,
+    /// Written or injected.
+    pub origin: Origin,
+    /// Whether it ends as a question does.
+    pub is_question: bool,
 }
 
 /// A message of the corpus.
@@ -68,8 +96,8 @@ pub struct Message<'a> {
 }
 
 /// What has been found to be whole, as bits of [`Corpus::checked`].
-const TEXT_IS_WHOLE: u8 = 1;
-const FILTER_IS_WHOLE: u8 = 2;
+const ROWS_ARE_WHOLE: u8 = 1;
+const TEXT_IS_WHOLE: u8 = 2;
 
 impl<'a> Log<'a> {
     /// Returns whose log it is.
@@ -153,53 +181,190 @@ impl<'a> Block<'a> {
     /// Tells whether a message in it may hold the term: a stem for words, a folded word
     /// for tool text. There are no wrong answers of no.
     pub fn may_contain(&self, term: Term) -> bool {
-        let shape = &self.row.shape;
-        let pack = Pack::Filters(self.part);
-        let filter = self
-            .corpus
-            .maps
-            .get(pack, self.row.filter_at, u64::from(shape.filter));
-        let whole = |filter: &&[u8]| self.is_whole(FILTER_IS_WHOLE, filter, shape.filter_checksum);
-        filter
-            .filter(whole)
-            .is_none_or(|filter| filter::may_contain(filter, term))
+        let answer = match self.part {
+            Part::Words => {
+                let mut is_there = false;
+                self.filter()
+                    .and_then(|bytes| {
+                        concordance::look_up(bytes, (term, term), &mut |_| is_there = true)
+                    })
+                    .map(|()| is_there)
+            }
+            Part::Tools => self
+                .filter()
+                .and_then(|bytes| filter::may_contain(bytes, term)),
+        };
+        if answer.is_none() {
+            self.corpus.report_damage();
+        }
+        answer.unwrap_or(true)
     }
 
-    /// Looks into the block; `None` where it is damaged.
-    pub fn read(&self) -> Option<Content<'a>> {
+    /// Hands on the messages, shown or not, that hold a word with this stem, once for each
+    /// form of it and in no order; `exact` is the form that is asked for. Of words only.
+    pub fn sightings(&self, (stem, exact): (Term, Term), take: &mut dyn FnMut(Sighting)) {
+        debug_assert_eq!(self.part, Part::Words);
+        let found = self
+            .filter()
+            .and_then(|bytes| concordance::look_up(bytes, (stem, exact), take));
+        if found.is_none() {
+            self.corpus.report_damage();
+        }
+    }
+
+    fn filter(&self) -> Option<&'a [u8]> {
+        let length = u64::from(self.row.shape.filter);
+        let pack = Pack::Filters(self.part);
+        self.corpus.maps.get(pack, self.row.filter_at, length)
+    }
+
+    /// Opens the table of its messages; `None` where it is damaged.
+    pub fn table(&self) -> Option<Table<'a>> {
         let shape = &self.row.shape;
         let pack = Pack::Blocks(self.part);
-        let content = self
-            .corpus
-            .maps
-            .get(pack, self.row.at, shape.bytes())
-            .filter(|bytes| self.is_whole(TEXT_IS_WHOLE, bytes, shape.checksum))
-            .and_then(|bytes| shape.divide(bytes));
-        let Some((text, rows, names)) = content else {
+        let bytes = self.corpus.maps.get(pack, self.row.at, shape.bytes());
+        let table = bytes.and_then(|bytes| {
+            let [text, rows, names] = shape.divide(bytes)?;
+            let is_whole = || checksum(&bytes[text.len()..]) == shape.checksum;
+            self.is_known(ROWS_ARE_WHOLE, is_whole).then_some(Table {
+                corpus: self.corpus,
+                text,
+                rows,
+                names,
+            })
+        });
+        if table.is_none() {
             self.corpus.report_damage();
-            return None;
-        };
-        Some(Content {
-            corpus: self.corpus,
-            text,
-            rows,
-            names,
-        })
+        }
+        table
     }
 
-    /// Tells whether the bytes are what was written; found out once for each block.
-    fn is_whole(&self, what: u8, bytes: &[u8], sum: u64) -> bool {
+    /// Opens the table after a look at all text; `None` where either is damaged.
+    pub fn scan(&self) -> Option<Table<'a>> {
+        let table = self.table()?;
+        let is_whole = self.is_known(TEXT_IS_WHOLE, || table.has_all_texts());
+        if !is_whole {
+            self.corpus.report_damage();
+        }
+        is_whole.then_some(table)
+    }
+
+    /// Looks at all of the block; `None` where it is damaged.
+    pub fn read(&self) -> Option<Content<'a>> {
+        let table = self.scan()?;
+        let text = std::str::from_utf8(table.text).ok();
+        if text.is_none() {
+            self.corpus.report_damage();
+        }
+        Some(Content { table, text: text? })
+    }
+
+    /// Tells whether something of the block is as it was written; found out once.
+    fn is_known(&self, what: u8, is_whole: impl FnOnce() -> bool) -> bool {
         let checked = &self.corpus.checked[self.part.number()][self.number];
         if checked.load(Ordering::Relaxed) & what != 0 {
             return true;
         }
-        let is_whole = checksum(bytes) == sum;
+        let is_whole = is_whole();
         if is_whole {
             checked.fetch_or(what, Ordering::Relaxed);
-        } else {
-            self.corpus.report_damage();
         }
         is_whole
+    }
+}
+
+impl<'a> Table<'a> {
+    /// Returns how many messages there are, shown or not.
+    pub fn count(&self) -> usize {
+        self.rows.len() / block::ROW
+    }
+
+    /// Returns a message; `None` where its log is not shown or its text is damaged.
+    pub fn message(&self, number: usize) -> Option<Message<'a>> {
+        let row = self.row_at(number)?;
+        let log = self.corpus.owned_by(row.owner)?;
+        let text = self.text.get(self.range(number)?);
+        let text = text
+            .filter(|text| row.is_of(text))
+            .and_then(|text| std::str::from_utf8(text).ok());
+        if text.is_none() {
+            self.corpus.report_damage();
+        }
+        let message = row.message(text?, self.names)?;
+        Some(Message { log, ..message })
+    }
+
+    /// Returns the log that a message is of, if it is shown.
+    pub fn log(&self, number: usize) -> Option<usize> {
+        self.corpus.owned_by(self.row_at(number)?.owner)
+    }
+
+    /// Returns what can be said of a message without its text; `None` where its log is not
+    /// shown.
+    pub fn sketch(&self, number: usize) -> Option<Sketch> {
+        let row = self.row_at(number)?;
+        let (role, kind, origin) = row.nature()?;
+        Some(Sketch {
+            log: self.corpus.owned_by(row.owner)?,
+            role,
+            time: row.time,
+            length: self.range(number)?.len(),
+            kind,
+            origin,
+            is_question: row.is_question(),
+        })
+    }
+
+    /// Returns the text of all messages, each followed by a newline of ours.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.text
+    }
+
+    /// Returns the number of the message that this byte of the text belongs to.
+    pub fn at(&self, offset: usize) -> usize {
+        let (mut low, mut high) = (0, self.count());
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.row(middle).map(block::end_of) {
+                Some(end) if end < offset => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        low
+    }
+
+    /// Returns where the text of a message lies in that of the block.
+    pub fn range(&self, number: usize) -> Option<Range<usize>> {
+        let start = match number {
+            0 => 0,
+            _ => block::end_of(self.row(number - 1)?) + 1,
+        };
+        Some(start..block::end_of(self.row(number)?))
+    }
+
+    fn row(&self, number: usize) -> Option<&'a [u8]> {
+        let from = number.checked_mul(block::ROW)?;
+        self.rows.get(from..from + block::ROW)
+    }
+
+    fn row_at(&self, number: usize) -> Option<Row> {
+        Row::read(self.row(number)?)
+    }
+
+    fn has_all_texts(&self) -> bool {
+        let mut from = 0;
+        for number in 0..self.count() {
+            let Some(row) = self.row_at(number) else {
+                return false;
+            };
+            let end = row.end as usize;
+            let text = self.text.get(from..end);
+            if !text.is_some_and(|text| row.is_of(text)) || self.text.get(end) != Some(&b'\n') {
+                return false;
+            }
+            from = end + 1;
+        }
+        from == self.text.len()
     }
 }
 
@@ -212,35 +377,23 @@ impl<'a> Content<'a> {
 
     /// Returns how many messages there are, shown or not.
     pub fn count(&self) -> usize {
-        self.rows.len() / block::ROW
+        self.table.count()
     }
 
     /// Returns the number of the message that this byte of the text belongs to.
     pub fn at(&self, offset: usize) -> usize {
-        let (mut low, mut high) = (0, self.count());
-        while low < high {
-            let middle = (low + high) / 2;
-            match self.row_at(middle) {
-                Some(row) if (row.end as usize) < offset => low = middle + 1,
-                _ => high = middle,
-            }
-        }
-        low
+        self.table.at(offset)
     }
 
     /// Returns where the text of a message lies in [`Content::text`].
-    pub fn range(&self, number: usize) -> Option<std::ops::Range<usize>> {
-        let start = match number {
-            0 => 0,
-            _ => self.row_at(number - 1)?.end as usize + 1,
-        };
-        Some(start..self.row_at(number)?.end as usize)
+    pub fn range(&self, number: usize) -> Option<Range<usize>> {
+        self.table.range(number)
     }
 
     /// Returns a message; `None` where its log is not shown.
     pub fn message(&self, number: usize) -> Option<Message<'a>> {
         let (row, message) = self.row(number)?;
-        let log = self.corpus.owned_by(row.owner)?;
+        let log = self.table.corpus.owned_by(row.owner)?;
         Some(Message { log, ..message })
     }
 
@@ -252,17 +405,9 @@ impl<'a> Content<'a> {
 
     /// Returns a row and its message, shown or not.
     pub(super) fn row(&self, number: usize) -> Option<(Row, Message<'a>)> {
-        let row = self.row_at(number)?;
-        Some((row, row.message(self.slice(number)?, self.names)?))
-    }
-
-    fn row_at(&self, number: usize) -> Option<Row> {
-        let from = number.checked_mul(block::ROW)?;
-        Row::read(self.rows.get(from..from + block::ROW)?)
-    }
-
-    fn slice(&self, number: usize) -> Option<&'a str> {
-        self.text.get(self.range(number)?)
+        let row = self.table.row_at(number)?;
+        let text = self.text.get(self.range(number)?)?;
+        Some((row, row.message(text, self.table.names)?))
     }
 }
 

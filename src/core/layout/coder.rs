@@ -29,7 +29,8 @@ pub const GUIDES: [(&str, &str); 2] = [
     ),
 ];
 
-const README: &str = "README.md";
+/// The table of contents of a folder.
+pub(crate) const README: &str = "README.md";
 
 /// The coder layout.
 #[derive(Debug)]

@@ -1,23 +1,39 @@
 //! Exact search: the lines that hold a text as it stands, in any case.
 
-use std::ops::Range;
-
 use regex::bytes::Regex;
 
 use super::lane::At;
-use super::{Sources, on_all_cores};
-use crate::core::corpus::{Block, Corpus, Part};
+use super::{Sources, over_blocks};
+use crate::core::corpus::{Block, Corpus, Message, Part};
+use crate::core::log::Kind;
 
 /// A line or a message that holds the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Held {
     /// Sheet and line from 1, or block and number.
     pub(super) at: At,
+    /// The sheet or the log.
+    pub(super) holder: usize,
+    /// The line, from 1.
+    pub(super) line: u64,
+    /// What copies of a message share.
+    pub(super) copy: Option<Copy>,
     /// Where the match is in the line or the message.
     pub(super) offset: usize,
     /// Whether it stands there as words of its own.
     pub(super) is_whole: bool,
 }
+
+/// What copies of a message in several logs share: id, kind and length.
+pub(super) type Copy = (u64, Kind, usize);
+
+/// Returns what copies of the message share; `None` for one that has no id.
+pub(super) fn copy_of(message: &Message<'_>) -> Option<Copy> {
+    Some((message.id?, message.kind, message.text.len()))
+}
+
+/// Which messages are wanted.
+pub(super) type Allows<'a> = &'a (dyn Fn(&Message<'_>) -> bool + Sync);
 
 /// Finds the lines of the sheets that hold the text.
 pub(super) fn in_sheets(sources: Sources<'_>, literal: &Regex, sheets: &[usize]) -> Vec<Held> {
@@ -31,6 +47,9 @@ pub(super) fn in_sheets(sources: Sources<'_>, literal: &Regex, sheets: &[usize])
             if let Some((offset, is_whole)) = first(literal, &sheet.text[span]) {
                 held.push(Held {
                     at: (*number, line),
+                    holder: *number,
+                    line: line as u64,
+                    copy: None,
                     offset,
                     is_whole,
                 });
@@ -40,30 +59,43 @@ pub(super) fn in_sheets(sources: Sources<'_>, literal: &Regex, sheets: &[usize])
     held
 }
 
-/// Finds the messages of a part that hold the text.
-pub(super) fn in_logs(corpus: &Corpus, literal: &Regex, part: Part) -> Vec<Held> {
-    let count = corpus.blocks(part).len();
-    let found = on_all_cores(count, |number| {
-        let block = corpus.block(part, number)?;
-        in_block(&block, literal)
-    });
-    found.into_iter().flatten().flatten().collect()
+/// Finds the messages of a part that are allowed and hold the text.
+pub(super) fn in_logs(
+    corpus: &Corpus,
+    literal: &Regex,
+    (part, allows): (Part, Allows<'_>),
+) -> Vec<Held> {
+    // Threads that share a search wait for each other's scratch space.
+    let own = || literal.clone();
+    let work = |literal: &mut Regex, block: &Block<'_>, held: &mut Vec<Held>| {
+        // A damaged block has said so itself.
+        let _ = in_block(block, literal, (allows, held));
+    };
+    over_blocks(corpus, part, own, work)
 }
 
-fn in_block(block: &Block<'_>, literal: &Regex) -> Option<Vec<Held>> {
+fn in_block(
+    block: &Block<'_>,
+    literal: &Regex,
+    (allows, held): (Allows<'_>, &mut Vec<Held>),
+) -> Option<()> {
     block.logs().next()?;
-    let content = block.read()?;
-    let bytes = content.text().as_bytes();
-    let mut held = Vec::new();
+    let table = block.scan()?;
+    let bytes = table.bytes();
     let mut from = 0;
     while let Some(found) = literal.find_at(bytes, from) {
-        let number = content.at(found.start());
-        let Range { start, end } = content.range(number)?;
-        from = end.max(found.start()) + 1;
+        let number = table.at(found.start());
+        from = table.range(number)?.end.max(found.start()) + 1;
+        let message = table.message(number).filter(|message| allows(message));
         // A phrase with a line break in it could reach into the next message.
-        if let Some((offset, is_whole)) = first(literal, &content.text()[start..end]) {
+        if let Some(message) = message
+            && let Some((offset, is_whole)) = first(literal, message.text)
+        {
             held.push(Held {
                 at: (block.number(), number),
+                holder: message.log,
+                line: message.line,
+                copy: copy_of(&message),
                 offset,
                 is_whole,
             });
@@ -72,7 +104,7 @@ fn in_block(block: &Block<'_>, literal: &Regex) -> Option<Vec<Held>> {
             break;
         }
     }
-    Some(held)
+    Some(())
 }
 
 /// Returns where the text holds it: where it stands alone, or else where it comes first.

@@ -1,6 +1,6 @@
 //! Finding as one types: lines of memories and logs that have the letters of the query.
 //!
-//! Every line is tried by [`quick`], which is cheap and decides what matches; of what
+//! Every line is tried by `quick`, which is cheap and decides what matches; of what
 //! matches, the most promising lines are ranked by nucleo, whose order people know.
 //! Nothing is copied: lines are looked at where the corpus is mapped.
 //!

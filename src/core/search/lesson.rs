@@ -30,14 +30,16 @@ pub struct Lesson {
 }
 
 /// Where a word of the query may be, and what it counts there.
-const FIELDS: [(&str, u32); 4] = [
+const FIELDS: [(&str, u32); 5] = [
     ("title", 8),
     ("tags", 6),
     ("description", 3),
+    ("README", 2),
     ("content", 1),
 ];
 
-/// Returns the lessons that fit best: by titles, then tags, then what they say.
+/// Returns the lessons that fit best: by titles and tags, then by what the READMEs of their
+/// folders say of them, then by what they say themselves.
 pub fn lessons(shelf: &Shelf, query: &Query) -> Vec<Lesson> {
     let needles = Needles::of(query);
     let mut found: Vec<(u32, Lesson)> = Vec::new();
@@ -46,8 +48,9 @@ pub fn lessons(shelf: &Shelf, query: &Query) -> Vec<Lesson> {
         .iter()
         .filter(|sheet| sheet.layout == Layout::Coder)
     {
+        let told = shelf.told_of(sheet);
         for entry in &sheet.memory.entries {
-            let (score, why) = fit(&needles, entry);
+            let (score, why) = fit(&needles, entry, &told);
             if score == 0 {
                 continue;
             }
@@ -71,9 +74,9 @@ pub fn lessons(shelf: &Shelf, query: &Query) -> Vec<Lesson> {
 }
 
 /// Returns how well an entry fits, and the words that say so.
-fn fit(needles: &Needles, entry: &Entry) -> (u32, String) {
+fn fit(needles: &Needles, entry: &Entry, told: &str) -> (u32, String) {
     let tags = entry.tags.join(" ");
-    let texts = [&entry.title, &tags, &entry.summary, &entry.content];
+    let texts = [&entry.title, &tags, &entry.summary, told, &entry.content];
     let mut best = vec![0; needles.all.len()];
     let mut why = Vec::new();
     for ((name, weight), text) in FIELDS.into_iter().zip(texts) {

@@ -1,9 +1,12 @@
 //! The words of a ranked query, and where a text holds a form of one of them.
 //!
-//! Forms of a word share its stem, and nearly all of the stem stands at the beginning of
+//! The words of logs know where they are, see [`Block::sightings`]; this is for all other
+//! text. Forms of a word share its stem, and nearly all of the stem stands at the beginning of
 //! each form as it is written. So places are found by literal search for that beginning,
 //! and only the words there are stemmed and compared. Words with characters beyond ASCII
 //! are looked at one by one: there are few of them, and folding changes their bytes.
+
+use std::sync::OnceLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
@@ -19,10 +22,11 @@ pub(super) const MOST: usize = 32;
 pub(super) struct Needle {
     /// The folded word.
     pub(super) word: String,
-    stem: Term,
-    exact: Term,
-    /// The search for what every form of it begins with, as far as forms are ASCII.
-    beginning: Option<Regex>,
+    pub(super) stem: Term,
+    pub(super) exact: Term,
+    /// The search for what every form of it begins with, as far as forms are ASCII; made
+    /// when there is text to search.
+    beginning: OnceLock<Option<Regex>>,
 }
 
 /// Everything that is looked for at once.
@@ -91,17 +95,11 @@ impl Needles {
         self.all.is_empty()
     }
 
-    /// Returns which of them a block may hold, a bit for each.
-    pub(super) fn held_by(&self, block: &Block<'_>, part: Part) -> u32 {
-        let mut may_hold = 0;
-        for (number, needle) in self.all.iter().enumerate() {
-            let term = match part {
-                Part::Words => needle.stem,
-                Part::Tools => needle.exact,
-            };
-            may_hold |= u32::from(block.may_contain(term)) << number;
-        }
-        may_hold
+    /// Returns which of them a block of tool text may hold, a bit for each.
+    pub(super) fn held_by(&self, block: &Block<'_>) -> u32 {
+        let all = self.all.iter().enumerate();
+        all.map(|(number, needle)| u32::from(block.may_contain(needle.exact)) << number)
+            .fold(0, |may_hold, bit| may_hold | bit)
     }
 
     /// Tells whether the text holds every phrase of the query.
@@ -119,7 +117,7 @@ impl Needles {
         // than one for all needles at once.
         for number in (0..self.all.len()).filter(is_held) {
             let needle = &self.all[number];
-            let Some(beginning) = &needle.beginning else {
+            let Some(beginning) = needle.beginning() else {
                 continue;
             };
             let mut from = 0;
@@ -142,7 +140,7 @@ impl Needles {
         }
         let are_plain = (0..self.all.len())
             .filter(is_held)
-            .all(|number| self.all[number].beginning.is_some());
+            .all(|number| self.all[number].beginning().is_some());
         wide_words(text, &mut |word, char| {
             // A plain word is no form of one that keeps a character beyond ASCII.
             if are_plain && !fold(char.encode_utf8(&mut [0; 4])).is_ascii() {
@@ -173,14 +171,21 @@ impl<'a> Hay<'a> {
 
 impl Needle {
     fn new(word: String) -> Self {
-        let stemmed = stem(&word);
-        let is_ascii = stemmed.is_ascii() && word.is_ascii();
         Self {
-            stem: Term::of(&stemmed),
+            stem: Term::of(&stem(&word)),
             exact: Term::of(&word),
-            beginning: is_ascii.then(|| beginning(&stemmed)).flatten(),
+            beginning: OnceLock::new(),
             word,
         }
+    }
+
+    fn beginning(&self) -> Option<&Regex> {
+        let made = self.beginning.get_or_init(|| {
+            let stemmed = stem(&self.word);
+            let is_ascii = stemmed.is_ascii() && self.word.is_ascii();
+            is_ascii.then(|| beginning(&stemmed)).flatten()
+        });
+        made.as_ref()
     }
 
     /// Tells whether the word is a form of this one, and then whether it is written as in

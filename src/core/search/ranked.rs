@@ -1,11 +1,12 @@
 //! Ranking: every memory line and message that has words of the query, best first.
 
-use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use super::lane::{At, Found, Lane, blocks_of_logs};
+use super::lane::{At, Lane, Sight, blocks_of_logs};
 use super::needle::{Hay, Needles, Place};
 use super::score::{Rarity, Spot, Stretch, counted, worth};
-use super::{Sheet, Sources, on_all_cores, with_on_all_cores};
+use super::{Sheet, Sources, on_all_cores, over_blocks};
 use crate::core::corpus::{Block, Corpus, Part};
 use crate::core::text::Stems;
 
@@ -35,7 +36,8 @@ struct Written {
 /// What was found in all of it, not scored yet.
 pub(super) struct Sighted {
     sheets: Vec<Written>,
-    logs: Vec<(usize, Vec<(At, Found)>)>,
+    /// By log, in the order of the log.
+    logs: Vec<(usize, Vec<Sight>)>,
     part: Part,
     /// How many texts have each needle.
     with: Vec<usize>,
@@ -94,26 +96,24 @@ impl Sighted {
     }
 
     fn look_in_logs(&mut self, corpus: &Corpus, needles: &Needles, part: Part) {
-        let count = corpus.blocks(part).len();
         // Threads that share a search wait for each other's scratch space.
         let own = || (Stems::default(), needles.clone());
-        let found = with_on_all_cores(count, own, |(stems, needles), number| {
-            let block = corpus.block(part, number)?;
-            look_in_block(&block, needles, (part, stems))
-        });
-        let mut logs: HashMap<usize, Vec<(At, Found)>> = HashMap::new();
-        for (number, block) in found.into_iter().enumerate() {
-            for (message, log, counts) in block.unwrap_or_default() {
-                for (needle, ..) in &counts {
-                    self.with[*needle] += 1;
-                }
-                logs.entry(log)
-                    .or_default()
-                    .push(((number, message), counts));
-            }
+        type Own = (Stems, Needles);
+        let work = |(stems, needles): &mut Own, block: &Block<'_>, found: &mut _| {
+            // A damaged block has said so itself.
+            let _ = match part {
+                Part::Words => ask_block(block, needles, found),
+                Part::Tools => look_in_block(block, needles, (stems, found)),
+            };
+        };
+        let found = over_blocks(corpus, part, own, work);
+        let mut logs: Vec<Vec<Sight>> = vec![Vec::new(); corpus.logs().len()];
+        for (log, sight) in found {
+            self.with[usize::from(sight.needle)] += 1;
+            logs[log as usize].push(sight);
         }
-        self.logs = logs.into_iter().collect();
-        self.logs.sort_by_key(|(log, _)| *log);
+        let logs = logs.into_iter().enumerate();
+        self.logs = logs.filter(|(_, sights)| !sights.is_empty()).collect();
         self.bytes += corpus.logs().map(|log| log.text_bytes(part)).sum::<u64>();
     }
 
@@ -128,32 +128,106 @@ impl Sighted {
             + self
                 .logs
                 .iter()
-                .map(|(_, found)| found.len())
+                .map(|(_, found)| found.chunk_by(|a, b| a.at() == b.at()).count())
                 .sum::<usize>()
     }
 
-    /// Scores everything.
-    pub(super) fn rank(&self, corpus: Option<&Corpus>) -> Vec<Ranked> {
+    /// Scores everything and returns what is wanted of it: all of the lines, and so many of
+    /// the messages, the best, in no order.
+    pub(super) fn rank(
+        &self,
+        corpus: Option<&Corpus>,
+        (most, wants): (usize, &(dyn Fn(&Ranked) -> bool + Sync)),
+    ) -> Vec<Ranked> {
         let rarity = Rarity::new(&self.with, self.bytes);
         let mut all = Vec::new();
         for written in &self.sheets {
             let holder = Holder::Sheet(written.sheet);
             let stretches = std::slice::from_ref(&written.stretch);
-            all.extend(scored(&rarity, stretches, holder));
+            all.extend(scored(&rarity, stretches, holder).filter(wants));
         }
-        let Some(corpus) = corpus.filter(|_| !self.logs.is_empty()) else {
-            return all;
-        };
-        let blocks = blocks_of_logs(corpus, self.part);
-        let logs = on_all_cores(self.logs.len(), |at| {
-            let (log, found) = &self.logs[at];
-            let lane = Lane::new(corpus, self.part, (*log, &blocks[*log]));
-            let stretches = lane.stretches(found);
-            let holder = Holder::Log(*log, self.part);
-            scored(&rarity, &stretches, holder).collect::<Vec<Ranked>>()
-        });
-        all.extend(logs.into_iter().flatten());
+        if let Some(corpus) = corpus.filter(|_| !self.logs.is_empty()) {
+            let best = Best::new(most);
+            self.rank_logs(corpus, &rarity, &|ranked| {
+                if best.may_take(ranked.score) && wants(&ranked) {
+                    best.take(ranked);
+                }
+            });
+            all.extend(best.finish());
+        }
         all
+    }
+
+    fn rank_logs(&self, corpus: &Corpus, rarity: &Rarity, take: &(dyn Fn(Ranked) + Sync)) {
+        /// How many logs are gone through before the memory of their blocks is given back.
+        const TOGETHER: usize = 16;
+        let blocks = blocks_of_logs(corpus, self.part);
+        // Logs that lie together are gone through together.
+        let mut logs: Vec<&(usize, Vec<Sight>)> = self.logs.iter().collect();
+        logs.sort_by_key(|(log, _)| blocks[*log].first());
+        let groups: Vec<&[&(usize, Vec<Sight>)]> = logs.chunks(TOGETHER).collect();
+        on_all_cores(groups.len(), |group| {
+            for (log, found) in groups[group] {
+                let lane = Lane::new(corpus, self.part, (*log, &blocks[*log]));
+                let holder = Holder::Log(*log, self.part);
+                scored(rarity, &lane.stretches(found), holder).for_each(take);
+            }
+            let touched = groups[group].iter().flat_map(|(log, _)| &blocks[*log]);
+            if let (Some(first), Some(last)) = (touched.clone().min(), touched.max()) {
+                corpus.give_back(self.part, *first..last + 1);
+            }
+        });
+    }
+}
+
+/// The best of what is found, from all threads. What cannot be among them is turned away by
+/// its score alone.
+struct Best {
+    most: usize,
+    /// The bits of the lowest score that may still be taken; no score is below zero, so
+    /// that bits are in the order of scores.
+    bar: AtomicU32,
+    taken: Mutex<Vec<Ranked>>,
+}
+
+impl Best {
+    fn new(most: usize) -> Self {
+        Self {
+            most,
+            bar: AtomicU32::new(0),
+            taken: Mutex::default(),
+        }
+    }
+
+    fn may_take(&self, score: f32) -> bool {
+        score.to_bits() >= self.bar.load(Ordering::Relaxed)
+    }
+
+    fn take(&self, ranked: Ranked) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.push(ranked);
+        if self.most > 0 && taken.len() >= self.most.saturating_mul(2) {
+            let (_, last, _) = taken.select_nth_unstable_by(self.most - 1, Ranked::compare);
+            self.bar.store(last.score.to_bits(), Ordering::Relaxed);
+            taken.truncate(self.most);
+        }
+    }
+
+    fn finish(self) -> Vec<Ranked> {
+        let taken = self.taken.into_inner();
+        let mut taken = taken.unwrap_or_else(PoisonError::into_inner);
+        if taken.len() > self.most {
+            taken.select_nth_unstable_by(self.most, Ranked::compare);
+            taken.truncate(self.most);
+        }
+        taken
+    }
+}
+
+impl Ranked {
+    /// Orders by score, the best first, then by place.
+    pub(super) fn compare(a: &Self, b: &Self) -> std::cmp::Ordering {
+        b.score.total_cmp(&a.score).then(a.at.cmp(&b.at))
     }
 }
 
@@ -171,26 +245,60 @@ fn scored(
     })
 }
 
-/// Finds the needles in a block: message, log and what is in it.
+/// Asks a block of words for the needles: which log and what is in it, in order.
+fn ask_block(block: &Block<'_>, needles: &Needles, found: &mut Vec<(u32, Sight)>) -> Option<()> {
+    block.logs().next()?;
+    let number = u32::try_from(block.number()).ok()?;
+    let mut sights: Vec<Sight> = Vec::new();
+    for (at, needle) in needles.all.iter().enumerate() {
+        block.sightings((needle.stem, needle.exact), &mut |sighting| {
+            sights.push(Sight {
+                block: number,
+                message: sighting.message as u16,
+                needle: at as u8,
+                is_exact: sighting.is_exact,
+                times: sighting.times,
+            });
+        });
+    }
+    if sights.is_empty() {
+        return Some(());
+    }
+    sights.sort_unstable();
+    let table = block.table()?;
+    for forms in sights.chunk_by(|a, b| (a.message, a.needle) == (b.message, b.needle)) {
+        if let Some(log) = table.log(usize::from(forms[0].message)) {
+            let whole = Sight {
+                is_exact: forms.iter().any(|form| form.is_exact),
+                times: forms.iter().map(|form| form.times).sum(),
+                ..forms[0]
+            };
+            found.push((log as u32, whole));
+        }
+    }
+    Some(())
+}
+
+/// Looks for the needles in a block of tool text, if it may hold any.
 fn look_in_block(
     block: &Block<'_>,
     needles: &Needles,
-    (part, stems): (Part, &mut Stems),
-) -> Option<Vec<(usize, usize, Found)>> {
-    let may_hold = needles.held_by(block, part);
-    if may_hold == 0 || block.logs().next().is_none() {
-        return None;
+    (stems, found): (&mut Stems, &mut Vec<(u32, Sight)>),
+) -> Option<()> {
+    let may_hold = needles.held_by(block);
+    if may_hold == 0 {
+        return Some(());
     }
+    block.logs().next()?;
     let content = block.read()?;
     let mut places: Vec<Place> = Vec::new();
     let hay = Hay {
         text: content.text(),
-        part,
+        part: Part::Tools,
         may_hold,
     };
     needles.find(hay, stems, &mut places);
     places.sort_unstable();
-    let mut found = Vec::new();
     let mut from = 0;
     while from < places.len() {
         let number = content.at(places[from].at);
@@ -199,11 +307,20 @@ fn look_in_block(
             .partition_point(|place| place.at < end)
             .max(1);
         if let Some(message) = content.message(number) {
-            found.push((number, message.log, counted(&places[from..from + length])));
+            for (needle, times, is_exact) in counted(&places[from..from + length]) {
+                let sight = Sight {
+                    block: u32::try_from(block.number()).ok()?,
+                    message: number as u16,
+                    needle: needle as u8,
+                    is_exact,
+                    times,
+                };
+                found.push((message.log as u32, sight));
+            }
         }
         from += length;
     }
-    Some(found)
+    Some(())
 }
 
 /// Makes a stretch of a sheet's lines, with what is in them.
@@ -229,4 +346,35 @@ fn lines_of((number, sheet): (usize, &Sheet), needles: &Needles, stems: &mut Ste
         from += length;
     }
     stretch
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_best_are_those_of_a_sorted_list(
+            scores in proptest::collection::vec(0u8..40, 0..300),
+            most in 1usize..40,
+        ) {
+            let all = scores.iter().enumerate().map(|(at, score)| Ranked {
+                score: f32::from(*score) / 7.0,
+                holder: Holder::Log(0, Part::Words),
+                at: (at / 9, at % 9),
+            });
+            let best = Best::new(most);
+            for ranked in all.clone().filter(|ranked| best.may_take(ranked.score)) {
+                best.take(ranked);
+            }
+            let mut found = best.finish();
+            found.sort_by(Ranked::compare);
+            let mut expected: Vec<Ranked> = all.collect();
+            expected.sort_by(Ranked::compare);
+            expected.truncate(most);
+            prop_assert_eq!(found, expected);
+        }
+    }
 }

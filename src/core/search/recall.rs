@@ -1,7 +1,7 @@
 //! Recall: the lines of memories and the messages that answer a question, best first.
 //!
 //! A query of one word, or one phrase in quotation marks, is answered with exactly the
-//! lines that hold it, in any case. Any other is ranked, see [`super::score`]. Curated
+//! lines that hold it, in any case. Any other is ranked, see `score`. Curated
 //! memories go before messages of equal score, and both are represented.
 
 use std::cmp::Reverse;
@@ -9,13 +9,13 @@ use std::collections::{HashMap, HashSet};
 
 use regex::bytes::Regex;
 
-use super::exact::{self, Held};
+use super::exact::{self, Copy, Held};
 use super::lane::At;
 use super::needle::{Hay, Needles, literal};
-use super::pages::Pages;
 use super::ranked::{Holder, Ranked, Sighted};
 use super::{Hit, Source, Sources, allowed_logs, allows_sheet, snippet};
 use crate::core::corpus::{Corpus, Message, Part};
+use crate::core::log::Role;
 use crate::core::query::{Filters, Form, Place, Query};
 use crate::core::text::Stems;
 
@@ -84,7 +84,6 @@ struct Search<'a> {
     sheets: Vec<usize>,
     /// Which logs may have hits.
     logs: Vec<bool>,
-    pages: Pages<'a>,
 }
 
 /// A hit that has not been written down yet.
@@ -96,7 +95,9 @@ struct Draft {
     holder: Holder,
     at: At,
     line: u64,
-    offset: usize,
+    copy: Option<Copy>,
+    /// Where the match is, if that is known already.
+    offset: Option<usize>,
 }
 
 impl<'a> Search<'a> {
@@ -112,7 +113,6 @@ impl<'a> Search<'a> {
             filters,
             sheets: sheets.map(|(number, _)| number).collect(),
             logs: allowed_logs(filters, sources),
-            pages: Pages::new(sources.corpus),
         }
     }
 
@@ -142,52 +142,32 @@ impl<'a> Search<'a> {
         };
         let mut drafts: Vec<Draft> = exact::in_sheets(self.sources, &literal, &self.sheets)
             .into_iter()
-            .map(|held| self.held(held, Holder::Sheet(held.at.0), held.at.1 as u64))
+            .map(|held| draft_of(held, Holder::Sheet(held.holder)))
             .collect();
         if let Some(corpus) = self.corpus() {
             let (first, then) = self.parts();
+            let look = |part: Part| {
+                let allows =
+                    |message: &Message<'_>| self.allows(message.log, (message.role, message.time));
+                let held = exact::in_logs(corpus, &literal, (part, &allows)).into_iter();
+                held.map(move |held| draft_of(held, Holder::Log(held.holder, part)))
+            };
             for part in first {
-                drafts.extend(self.held_in_logs(corpus, &literal, part));
+                drafts.extend(look(part));
             }
             for part in then {
                 if drafts.len() < self.ask.limit {
-                    drafts.extend(self.held_in_logs(corpus, &literal, part));
+                    drafts.extend(look(part));
                 }
             }
         }
-        self.finish(drafts, &|_| true)
+        self.finish(drafts, &|_| 0)
     }
 
-    fn held(&self, held: Held, holder: Holder, line: u64) -> Draft {
-        Draft {
-            tier: held.is_whole,
-            score: if held.is_whole { 2.0 } else { 1.0 },
-            source: match holder {
-                Holder::Sheet(_) => Source::Detail,
-                Holder::Log(..) => Source::Messages,
-            },
-            holder,
-            at: held.at,
-            line,
-            offset: held.offset,
-        }
-    }
-
-    fn held_in_logs(&self, corpus: &Corpus, literal: &Regex, part: Part) -> Vec<Draft> {
-        let held = exact::in_logs(corpus, literal, part).into_iter();
-        let drafts = held.filter_map(|held| {
-            let message = self.pages.message(part, held.at)?;
-            let holder = Holder::Log(message.log, part);
-            self.allows(&message)
-                .then(|| self.held(held, holder, message.line))
-        });
-        drafts.collect()
-    }
-
-    fn allows(&self, message: &Message<'_>) -> bool {
-        self.logs.get(message.log).copied().unwrap_or(false)
-            && self.filters.allows_role(message.role)
-            && self.filters.allows_time(message.time)
+    fn allows(&self, log: usize, (role, time): (Role, Option<i64>)) -> bool {
+        self.logs.get(log).copied().unwrap_or(false)
+            && self.filters.allows_role(role)
+            && self.filters.allows_time(time)
     }
 
     fn ranked(&self) -> Answer {
@@ -205,8 +185,8 @@ impl<'a> Search<'a> {
         let mut look = |sheets: &[usize], part: Option<Part>, ranked: &mut Vec<Ranked>| {
             let sighted = Sighted::look(self.sources, &needles, (sheets, part));
             total += sighted.count();
-            let scored = sighted.rank(corpus).into_iter();
-            ranked.extend(scored.filter(|ranked| self.is_wanted(ranked)));
+            let wants = |ranked: &Ranked| self.is_wanted(ranked);
+            ranked.extend(sighted.rank(corpus, (self.enough(), &wants)));
         };
         let mut sheets = self.sheets.as_slice();
         if first.is_empty() {
@@ -221,17 +201,16 @@ impl<'a> Search<'a> {
                 look(&[], Some(part), &mut ranked);
             }
         }
-        let mut drafts = self.best(&ranked);
         let sentence = sentence(self.ask.query);
-        for draft in &mut drafts {
-            let text = self.text(draft);
-            let said = sentence
-                .as_ref()
-                .and_then(|sentence| exact::first(sentence, text));
-            draft.tier = said.is_some_and(|(_, is_whole)| is_whole);
-            draft.offset = said.map_or_else(|| first_needle(&needles, text), |(at, _)| at);
-        }
-        let mut answer = self.finish(drafts, &|text| needles.has_phrases(text));
+        let said = |text: &str| exact::first(sentence.as_ref()?, text);
+        let mut drafts = self.best(&ranked);
+        self.look_at(&mut drafts, &mut |draft, text| {
+            draft.tier = said(text).is_some_and(|(_, is_whole)| is_whole);
+            needles.has_phrases(text)
+        });
+        let offset =
+            |text: &str| said(text).map_or_else(|| first_needle(&needles, text), |(at, _)| at);
+        let mut answer = self.finish(drafts, &offset);
         answer.total = total.max(answer.hits.len());
         answer
     }
@@ -245,46 +224,81 @@ impl<'a> Search<'a> {
         let is_plain = self.filters.roles.is_empty()
             && self.filters.since.is_none()
             && self.filters.before.is_none();
-        let read = || self.pages.message(part, ranked.at);
-        is_allowed && (is_plain || read().is_some_and(|message| self.allows(&message)))
+        let table = || self.sources.corpus?.block(part, ranked.at.0)?.table();
+        let sketch = || table()?.sketch(ranked.at.1);
+        is_allowed
+            && (is_plain
+                || sketch().is_some_and(|sketch| self.allows(log, (sketch.role, sketch.time))))
     }
 
-    /// Returns the best of each source, more than enough of them.
+    /// Returns how many are looked at, more than enough of them.
+    fn enough(&self) -> usize {
+        200 + self.ask.limit.saturating_mul(20)
+    }
+
+    /// Returns the best of each source, enough of them, not looked at yet.
     fn best(&self, ranked: &[Ranked]) -> Vec<Draft> {
-        let enough = 200 + self.ask.limit.saturating_mul(20);
+        let enough = self.enough();
         let mut drafts = Vec::new();
         for source in [Source::Detail, Source::Messages] {
             let of_source = |ranked: &&Ranked| {
                 matches!(ranked.holder, Holder::Sheet(_)) == (source == Source::Detail)
             };
             let mut mine: Vec<&Ranked> = ranked.iter().filter(of_source).collect();
-            let by_score = |a: &&Ranked, b: &&Ranked| {
-                OrderedScore(b.score)
-                    .cmp(&OrderedScore(a.score))
-                    .then(a.at.cmp(&b.at))
-            };
             if mine.len() > enough {
-                mine.select_nth_unstable_by(enough, by_score);
+                mine.select_nth_unstable_by(enough, |a, b| Ranked::compare(a, b));
                 mine.truncate(enough);
             }
-            mine.sort_by(by_score);
-            drafts.extend(mine.into_iter().filter_map(|ranked| {
-                let line = match ranked.holder {
-                    Holder::Sheet(_) => ranked.at.1 as u64,
-                    Holder::Log(_, part) => self.pages.message(part, ranked.at)?.line,
-                };
-                Some(Draft {
-                    tier: false,
-                    score: ranked.score,
-                    source,
-                    holder: ranked.holder,
-                    at: ranked.at,
-                    line,
-                    offset: 0,
-                })
+            // In the order in which they are looked at.
+            mine.sort_unstable_by_key(|ranked| ranked.at);
+            drafts.extend(mine.into_iter().map(|ranked| Draft {
+                tier: false,
+                score: ranked.score,
+                source,
+                holder: ranked.holder,
+                at: ranked.at,
+                line: ranked.at.1 as u64,
+                copy: None,
+                offset: None,
             }));
         }
         drafts
+    }
+
+    /// Looks at the text of each draft, and leaves those out that `keeps` does not keep.
+    fn look_at(&self, drafts: &mut Vec<Draft>, keeps: &mut dyn FnMut(&mut Draft, &str) -> bool) {
+        /// How many are looked at before their memory is given back.
+        const TOGETHER: usize = 16;
+        let mut since = None;
+        let mut count = 0;
+        drafts.retain_mut(|draft| {
+            let Holder::Log(_, part) = draft.holder else {
+                return keeps(draft, self.text(draft));
+            };
+            let Some(message) = self.message(part, draft.at) else {
+                return false;
+            };
+            draft.line = message.line;
+            draft.copy = exact::copy_of(&message);
+            let is_kept = keeps(draft, message.text);
+            let first = *since.get_or_insert(draft.at.0);
+            count += 1;
+            if count % TOGETHER == 0
+                && let Some(corpus) = self.sources.corpus
+            {
+                corpus.give_back(part, first..draft.at.0 + 1);
+                since = None;
+            }
+            is_kept
+        });
+    }
+
+    fn message(&self, part: Part, (block, number): At) -> Option<Message<'a>> {
+        self.sources
+            .corpus?
+            .block(part, block)?
+            .table()?
+            .message(number)
     }
 
     /// Returns the text that a draft means.
@@ -296,75 +310,66 @@ impl<'a> Search<'a> {
                 line.map_or("", |(_, span)| &sheet.text[span])
             }
             Holder::Log(_, part) => {
-                let message = self.pages.message(part, draft.at);
+                let message = self.message(part, draft.at);
                 message.map_or("", |message| message.text)
             }
         }
     }
 
     /// Sorts what is equal by path and line, takes doubles out, gives each source its slot
-    /// and writes the hits down.
-    fn finish(&self, mut drafts: Vec<Draft>, is_wanted: &dyn Fn(&str) -> bool) -> Answer {
-        let paths = self.paths(&drafts);
-        drafts.sort_by(|a, b| {
-            let rank = |draft: &Draft| {
-                (
-                    Reverse(draft.tier),
-                    Reverse(OrderedScore(draft.score)),
-                    draft.source,
-                )
-            };
-            let place = |draft: &Draft| (paths.get(&key(draft.holder)), draft.line);
-            rank(a).cmp(&rank(b)).then_with(|| place(a).cmp(&place(b)))
+    /// and writes the hits down; `offset` finds the match in a text.
+    fn finish(&self, mut drafts: Vec<Draft>, offset: &dyn Fn(&str) -> usize) -> Answer {
+        let places = self.places(&drafts);
+        drafts.sort_by_cached_key(|draft| {
+            (
+                Reverse(draft.tier),
+                Reverse(OrderedScore(draft.score)),
+                draft.source,
+                places[&key(draft.holder)],
+                draft.line,
+            )
         });
         let mut seen = HashSet::new();
-        let mut ids = HashSet::new();
-        let mut hits: Vec<Draft> = Vec::new();
-        for draft in drafts {
-            let is_copy = match draft.holder {
-                Holder::Log(_, part) => self
-                    .pages
-                    .message(part, draft.at)
-                    .and_then(|message| Some((message.id?, message.kind, message.text.len())))
-                    .is_some_and(|(id, kind, length)| !ids.insert((id, kind, length))),
-                Holder::Sheet(_) => false,
-            };
-            if !is_copy
-                && seen.insert((key(draft.holder), draft.line))
-                && is_wanted(self.text(&draft))
-            {
-                hits.push(draft);
-            }
-        }
-        let total = hits.len();
+        let mut copies = HashSet::new();
+        drafts.retain(|draft| {
+            let is_new = draft.copy.is_none_or(|copy| copies.insert(copy));
+            is_new && seen.insert((key(draft.holder), draft.line))
+        });
         Answer {
-            total,
+            total: drafts.len(),
             hits: self
-                .slots(hits)
+                .slots(drafts)
                 .iter()
-                .filter_map(|draft| self.written(draft))
+                .filter_map(|draft| self.written(draft, offset))
                 .collect(),
         }
     }
 
-    /// Returns the path that each holder is sorted by.
-    fn paths(&self, drafts: &[Draft]) -> HashMap<(bool, usize), String> {
-        let mut paths = HashMap::new();
+    /// Returns where each holder comes by its path.
+    fn places(&self, drafts: &[Draft]) -> HashMap<(bool, usize), usize> {
+        let mut known = HashSet::new();
+        let mut paths = Vec::new();
         for draft in drafts {
-            paths
-                .entry(key(draft.holder))
-                .or_insert_with(|| match draft.holder {
-                    Holder::Sheet(number) => {
-                        let sheet = &self.sources.shelf.sheets[number];
-                        format!("{}\0{}", sheet.store, sheet.memory.path)
-                    }
-                    Holder::Log(log, _) => {
-                        let log = self.sources.corpus.and_then(|corpus| corpus.log(log));
-                        log.map_or_else(String::new, |log| log.path().display().to_string())
-                    }
-                });
+            if !known.insert(key(draft.holder)) {
+                continue;
+            }
+            let path = match draft.holder {
+                Holder::Sheet(number) => {
+                    let sheet = &self.sources.shelf.sheets[number];
+                    format!("{}\0{}", sheet.store, sheet.memory.path)
+                }
+                Holder::Log(log, _) => {
+                    let log = self.sources.corpus.and_then(|corpus| corpus.log(log));
+                    log.map_or_else(String::new, |log| log.path().display().to_string())
+                }
+            };
+            paths.push((path, key(draft.holder)));
         }
-        paths
+        paths.sort_unstable();
+        // Several logs of one database share their path.
+        let same = paths.chunk_by(|a, b| a.0 == b.0).enumerate();
+        same.flat_map(|(place, same)| same.iter().map(move |(_, key)| (*key, place)))
+            .collect()
     }
 
     /// Returns the first hits, with at least one of each source that has any.
@@ -386,19 +391,37 @@ impl<'a> Search<'a> {
         best
     }
 
-    fn written(&self, draft: &Draft) -> Option<Hit> {
-        let text = (snippet::around(self.text(draft), draft.offset), draft.score);
+    fn written(&self, draft: &Draft, offset: &dyn Fn(&str) -> usize) -> Option<Hit> {
+        let text = self.text(draft);
+        let at = draft.offset.unwrap_or_else(|| offset(text));
+        let text = (snippet::around(text, at), draft.score);
         match draft.holder {
             Holder::Sheet(number) => {
                 let sheet = &self.sources.shelf.sheets[number];
                 Some(self.sources.line(sheet, draft.at.1, text))
             }
             Holder::Log(log, part) => {
-                let message = self.pages.message(part, draft.at)?;
+                let message = self.message(part, draft.at)?;
                 let log = self.sources.corpus?.log(log)?;
                 Some(self.sources.message(log, &message, text))
             }
         }
+    }
+}
+
+fn draft_of(held: Held, holder: Holder) -> Draft {
+    Draft {
+        tier: held.is_whole,
+        score: if held.is_whole { 2.0 } else { 1.0 },
+        source: match holder {
+            Holder::Sheet(_) => Source::Detail,
+            Holder::Log(..) => Source::Messages,
+        },
+        holder,
+        at: held.at,
+        line: held.line,
+        copy: held.copy,
+        offset: Some(held.offset),
     }
 }
 
@@ -449,7 +472,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::fixture::{House, said};
-    use super::super::lane::{Found, seen};
+    use super::super::lane::seen;
     use super::super::needle;
     use super::super::score::{Rarity, Stretch};
     use super::*;
@@ -636,7 +659,7 @@ mod tests {
                 };
                 stretch.spots.push(seen((0, number), &borrowed));
                 lines.push(message.line);
-                let mut found: Found = Vec::new();
+                let mut found: Vec<(usize, u32, bool)> = Vec::new();
                 for (needle, word) in wanted.iter().enumerate() {
                     let all: Vec<String> = words(&message.text)
                         .map(|w| fold(w.text).into_owned())

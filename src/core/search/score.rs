@@ -5,9 +5,8 @@
 //! repeats the words of the question before it. It earns a little from the best of its
 //! whole conversation, and more if it has many of the query's words.
 
-use std::collections::HashMap;
-
 use super::needle::Place;
+use crate::core::text::is_question;
 
 /// How soon more of the same word stops to count.
 const SATURATION: f32 = 0.6;
@@ -92,21 +91,28 @@ impl Rarity {
     pub(super) fn score(&self, stretches: &[Stretch], found: &mut Vec<(f32, Spot)>) {
         let needles = self.0.len();
         let all: f32 = self.0.iter().sum();
-        let mut talks: HashMap<Option<i64>, Vec<f32>> = HashMap::new();
+        let mut talks: Vec<Talk> = Vec::new();
         for stretch in stretches {
             for count in &stretch.counts {
                 let spot = &stretch.spots[count.spot];
-                let best = talks.entry(day(spot)).or_insert_with(|| vec![0.0; needles]);
-                let best = &mut best[count.needle];
+                let talk = find(&talks, day(spot)).unwrap_or_else(|| {
+                    talks.push(Talk {
+                        day: day(spot),
+                        best: vec![0.0; needles],
+                        sum: 0.0,
+                    });
+                    talks.len() - 1
+                });
+                let best = &mut talks[talk].best[count.needle];
                 *best = best.max(self.offer(count, spot.length));
             }
         }
-        let talks: HashMap<Option<i64>, f32> = talks
-            .into_iter()
-            .map(|(day, best)| (day, best.iter().sum()))
-            .collect();
+        for talk in &mut talks {
+            talk.sum = talk.best.iter().sum();
+        }
+        let mut best = Vec::new();
         for stretch in stretches {
-            let best = self.best(stretch);
+            self.best(stretch, &mut best);
             for (spot, best) in stretch.spots.iter().zip(best.chunks_exact(needles)) {
                 let sum: f32 = best.iter().sum();
                 if sum <= 0.0 {
@@ -119,17 +125,18 @@ impl Rarity {
                     .map(|(_, rarity)| rarity)
                     .sum();
                 let coverage = 1.0 - COVERAGE + COVERAGE * covered / all;
-                let talk = talks.get(&day(spot)).copied().unwrap_or(0.0);
+                let talk = find(&talks, day(spot)).map_or(0.0, |talk| talks[talk].sum);
                 found.push(((sum * coverage + CONVERSATION * talk) * spot.worth, *spot));
             }
         }
     }
 
-    /// Returns the best offer to each spot for each needle, from itself and its neighbours.
-    fn best(&self, stretch: &Stretch) -> Vec<f32> {
+    /// Finds the best offer to each spot for each needle, from itself and its neighbours.
+    fn best(&self, stretch: &Stretch, best: &mut Vec<f32>) {
         let needles = self.0.len();
         let spots = &stretch.spots;
-        let mut best = vec![0.0_f32; spots.len() * needles];
+        best.clear();
+        best.resize(spots.len() * needles, 0.0);
         let apart = |from: usize, to: usize| {
             spots[from]
                 .time
@@ -161,7 +168,6 @@ impl Rarity {
                 lend(to, *share);
             }
         }
-        best
     }
 }
 
@@ -198,10 +204,28 @@ pub(super) fn counted(places: &[Place]) -> Vec<(usize, u32, bool)> {
 
 /// Returns what a text is worth as an answer by its look.
 pub(super) fn worth(text: &str) -> f32 {
-    match text.trim_end().ends_with('?') {
+    worth_of(is_question(text))
+}
+
+/// Returns what a question or another text is worth as an answer.
+pub(super) fn worth_of(is_question: bool) -> f32 {
+    match is_question {
         true => QUESTION,
         false => 1.0,
     }
+}
+
+/// The best of a conversation.
+struct Talk {
+    day: Option<i64>,
+    /// For each needle.
+    best: Vec<f32>,
+    sum: f32,
+}
+
+/// Returns which of the conversations it is: mostly the last, since a log goes by days.
+fn find(talks: &[Talk], day: Option<i64>) -> Option<usize> {
+    talks.iter().rposition(|talk| talk.day == day)
 }
 
 /// A conversation is what was said in one log on one day.

@@ -7,6 +7,9 @@ use super::on_all_cores;
 use crate::core::Result;
 use crate::core::header::lines;
 use crate::core::layout::Layout;
+use crate::core::layout::coder::README;
+use crate::core::layout::listing::{Bullet, bullets, without};
+use crate::core::link::resolved;
 use crate::core::memory::{Kind, Memory};
 use crate::core::sandbox::Found;
 use crate::core::store::Store;
@@ -18,6 +21,17 @@ pub struct Shelf {
     pub sheets: Vec<Sheet>,
     /// The stores' names and roots.
     stores: Vec<(String, PathBuf)>,
+    /// The tables of contents of the coder's folders.
+    contents: Vec<Contents>,
+}
+
+/// What the README of a coder's folder says.
+#[derive(Debug, Clone)]
+struct Contents {
+    store: String,
+    /// The README's path.
+    file: String,
+    text: String,
 }
 
 /// A file with its text.
@@ -70,9 +84,48 @@ impl Shelf {
                 });
                 read.collect::<Vec<Sheet>>()
             });
-            shelf.sheets.extend(read.into_iter().flatten());
+            let sheets: Vec<Sheet> = read.into_iter().flatten().collect();
+            if store.layout() == Layout::Coder {
+                shelf.contents.extend(contents(store, &sheets));
+            }
+            shelf.sheets.extend(sheets);
         }
         Ok(shelf)
+    }
+
+    /// Returns what the READMEs above a coder's file say of it: in its own folder all but
+    /// the lines about others, further up the lines about the folder it is in.
+    pub(super) fn told_of(&self, sheet: &Sheet) -> String {
+        let mut told = String::new();
+        let mut path = sheet.memory.path.as_str();
+        let mut is_near = true;
+        while let Some((folder, _)) = path.rsplit_once('/') {
+            let file = format!("{folder}/{README}");
+            let mut known = self.contents.iter();
+            if let Some(page) = known.find(|page| page.store == sheet.store && page.file == file) {
+                let is_about = |bullet: &Bullet| {
+                    resolved(&page.file, &bullet.target).is_some_and(|target| {
+                        target
+                            .strip_suffix(README)
+                            .unwrap_or(&target)
+                            .trim_end_matches('/')
+                            == path
+                    })
+                };
+                let (mine, others): (Vec<Bullet>, Vec<Bullet>) =
+                    bullets(&page.text).into_iter().partition(is_about);
+                if is_near {
+                    told.push_str(&without(&page.text, &others));
+                } else {
+                    mine.iter()
+                        .for_each(|bullet| told.push_str(&page.text[bullet.line.clone()]));
+                }
+                told.push('\n');
+            }
+            path = folder;
+            is_near = false;
+        }
+        told
     }
 
     /// Returns what goes before a citation: the store's name, where there are several.
@@ -102,6 +155,30 @@ impl Sheet {
     pub fn is_always_known(&self) -> bool {
         self.memory.kind == Kind::Overview
     }
+}
+
+/// Reads the READMEs of the folders that these files are in, as far as there are any.
+fn contents(store: &Store, sheets: &[Sheet]) -> Vec<Contents> {
+    let mut folders: Vec<&str> = Vec::new();
+    for sheet in sheets {
+        let mut path = sheet.memory.path.as_str();
+        while let Some((folder, _)) = path.rsplit_once('/') {
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+            path = folder;
+        }
+    }
+    let read = folders.into_iter().filter_map(|folder| {
+        let file = format!("{folder}/{README}");
+        let bytes = store.root().read(&file).ok()??;
+        Some(Contents {
+            store: store.name().to_owned(),
+            file,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        })
+    });
+    read.collect()
 }
 
 fn sheet(store: &Store, file: &Found) -> Option<Sheet> {
