@@ -301,6 +301,69 @@ fn words_are_found_in_a_log() {
 }
 
 #[test]
+fn every_key_of_a_log_does_its_work() {
+    let mut desk = Desk::new();
+    desk.press("/");
+    desk.press("people<space>out<cr>");
+    let here = |desk: &Desk| desk.bench.row("▌");
+    assert!(here(&desk).contains("people out"));
+    desk.press("J");
+    assert!(here(&desk).contains("Each tab presents"), "{}", desk.text());
+    desk.press("K");
+    assert!(here(&desk).contains("people out"));
+    let effects = desk.press("Y");
+    assert_eq!(
+        effects,
+        [Effect::Copy(
+            "why does refresh rotation log people out?".to_owned()
+        )]
+    );
+    desk.press("T");
+    assert!(desk.text().contains("│ two_tabs FAILED"));
+    assert!(desk.text().contains("What tools did is shown"));
+    desk.press("T");
+    assert!(!desk.text().contains("│ two_tabs FAILED"));
+    desk.press("R");
+    assert!(desk.text().contains("Reasoning is shown"));
+    desk.press("I");
+    assert!(desk.text().contains("What the program put in is shown"));
+    desk.press("/");
+    desk.press("t<cr>");
+    let first = here(&desk);
+    desk.press("n");
+    assert_ne!(here(&desk), first);
+    desk.press("N");
+    assert_eq!(here(&desk), first);
+    for pressed in ["G", "<c-u>", "<c-d>", "<pageup>", "<pagedown>", "g"] {
+        desk.press(pressed);
+    }
+    assert!(here(&desk).contains("people out"), "{}", desk.text());
+}
+
+#[test]
+fn the_preview_of_find_is_scrolled_without_leaving_the_list() {
+    let mut desk = Desk::sized(100, 9, Background::Dark);
+    desk.press("/");
+    desk.press("auth<space>migr");
+    let before = desk.text();
+    assert!(before.contains("Backend auth migration"), "{before}");
+    desk.press("<a-down>");
+    assert_ne!(desk.text(), before);
+    desk.press("<a-up>");
+    assert_eq!(desk.text(), before);
+    assert_eq!(
+        desk.press("<c-o>"),
+        [],
+        "a memory is no session to be continued"
+    );
+    desk.press("<c-u>people<space>out");
+    assert_eq!(
+        desk.press("<c-o>"),
+        [Effect::Copy("cd /shop && claude --resume s1".to_owned())]
+    );
+}
+
+#[test]
 fn looks_of_find_and_of_a_log() {
     for (name, background) in [("dark", Background::Dark), ("light", Background::Light)] {
         let mut desk = Desk::sized(100, 20, background);
