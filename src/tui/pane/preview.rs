@@ -262,16 +262,17 @@ impl Preview {
             self.rewind();
         }
         self.sheet = sheet(&wanted, &document, scene);
-        let line = wanted.line.filter(|_| !same);
+        // What is in the header is told above the text anyway.
+        let first = match self.mode {
+            Mode::Rendered => self.sheet.first_line,
+            Mode::Source => 1,
+        };
+        let line = wanted.line.filter(|line| !same && *line >= first);
         self.shown = Some((wanted, document));
         self.lay_out(scene);
         if let Some(line) = line {
             let height = usize::from(scene.areas.preview_text().height);
-            let source = match self.mode {
-                Mode::Rendered => line.saturating_sub(self.sheet.first_line),
-                Mode::Source => line.saturating_sub(1),
-            };
-            let at = self.page.line_of(source);
+            let at = self.page.line_of(line - first);
             // What fits on the screen from its beginning stays there.
             if at + 2 >= height {
                 self.scroll_to(at.saturating_sub(height / 3), height);
