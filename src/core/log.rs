@@ -325,6 +325,15 @@ impl Agent {
         self.format().name
     }
 
+    /// Returns what it is called where it speaks: one word, and of layouts of ours, whose logs any
+    /// agent may write, just that.
+    pub fn short_name(self) -> &'static str {
+        match self {
+            Self::Session | Self::Events => "agent",
+            agent => agent.name().split('-').next().unwrap_or_default(),
+        }
+    }
+
     fn format(self) -> &'static Format {
         FORMATS
             .iter()

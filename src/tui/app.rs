@@ -173,6 +173,7 @@ impl App {
             syntaxes: &self.syntaxes,
             given: &self.given,
             reading: self.reading,
+            is_top: true,
             now: self.now,
         }
     }

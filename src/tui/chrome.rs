@@ -1,6 +1,6 @@
 //! What panes and dialogs share of their looks: borders, cut texts, rows with two ends.
 
-use ratatui::style::Style;
+use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Padding};
 use unicode_width::UnicodeWidthChar as _;
@@ -28,6 +28,13 @@ pub(crate) fn bordered(theme: &Theme, keys: Keys) -> Block<'static> {
         .border_style(theme.style(role))
 }
 
+/// The title on a border, in the colour of text whatever the border's.
+pub(crate) fn titled(theme: &Theme, title: &str) -> Span<'static> {
+    let mut style = theme.style(Role::Title).remove_modifier(Modifier::DIM);
+    style.fg = style.fg.or(Some(Color::Reset));
+    Span::styled(format!(" {title} "), style)
+}
+
 /// The border of a dialog, with its title above and its keys below.
 pub(crate) fn dialog(scene: &Scene<'_>, title: &str, place: Place) -> Block<'static> {
     let theme = scene.theme;
@@ -35,10 +42,7 @@ pub(crate) fn dialog(scene: &Scene<'_>, title: &str, place: Place) -> Block<'sta
     keys.spans.insert(0, Span::raw(" "));
     bordered(theme, Keys::Here)
         .title_bottom(keys)
-        .title(Span::styled(
-            format!(" {} ", visible(title)),
-            theme.style(Role::Title),
-        ))
+        .title(titled(theme, &visible(title)))
         .padding(Padding::horizontal(1))
 }
 

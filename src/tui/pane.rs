@@ -38,6 +38,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) given: &'a Given,
     /// How much of the logs has been read, in percent, while they are.
     pub(crate) reading: Option<u64>,
+    /// Whether nothing lies over the pane that looks at this.
+    pub(crate) is_top: bool,
     /// The time in milliseconds since 1970.
     pub(crate) now: i64,
 }

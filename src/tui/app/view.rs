@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use super::App;
 use crate::tui::cells::{cut, visible};
 use crate::tui::chrome::{count, hints, two_ends};
-use crate::tui::pane::Tone;
+use crate::tui::pane::{Scene, Tone};
 use crate::tui::theme::Role;
 
 impl App {
@@ -16,8 +16,16 @@ impl App {
         let scene = self.scene();
         self.view_title(frame, self.areas.title);
         let ground = self.panes.iter().rposition(|pane| pane.fills());
-        for pane in self.panes.iter().skip(ground.unwrap_or(0)) {
-            pane.view(frame, &scene);
+        let last = self.panes.len().saturating_sub(1);
+        let shown = self.panes.iter().enumerate().skip(ground.unwrap_or(0));
+        for (at, pane) in shown {
+            if at == last && !pane.fills() {
+                // What lies below a dialog steps back.
+                let quiet = self.theme.style(Role::Muted);
+                frame.buffer_mut().set_style(self.areas.whole, quiet);
+            }
+            let is_top = at == last;
+            pane.view(frame, &Scene { is_top, ..scene });
         }
         self.view_status(frame, self.areas.status);
     }

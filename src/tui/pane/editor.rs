@@ -334,7 +334,7 @@ impl Pane for Editor {
         let theme = scene.theme;
         let area = text_area(scene);
         frame.render_widget(self.widget.view(theme, Caret::Terminal), area);
-        if let Some(position) = self.widget.caret(area) {
+        if let Some(position) = self.widget.caret(area).filter(|_| scene.is_top) {
             frame.set_cursor_position(position);
         }
         let body = scene.areas.body;

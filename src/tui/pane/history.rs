@@ -14,7 +14,7 @@ use crate::core::history::{Record, Touch};
 use crate::core::shown::age;
 use crate::tui::action::Action;
 use crate::tui::cells::{fit, visible};
-use crate::tui::chrome::{Keys, bordered, count, two_ends};
+use crate::tui::chrome::{Keys, bordered, count, titled, two_ends};
 use crate::tui::effect::{Effect, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::Place;
@@ -272,8 +272,7 @@ impl Pane for HistoryPane {
     fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
         let theme = scene.theme;
         let (list, diff) = Self::areas(scene);
-        let block =
-            bordered(theme, Keys::Here).title(Span::styled(" history ", theme.style(Role::Title)));
+        let block = bordered(theme, Keys::Here).title(titled(theme, "history"));
         frame.render_widget(block, list);
         let rows = inside(list);
         if self.records().is_empty() {
@@ -299,8 +298,7 @@ impl Pane for HistoryPane {
             let line = self.line(at, scene, usize::from(rows.width));
             frame.render_widget(line, Rect::new(rows.x, y, rows.width, 1));
         }
-        let block = bordered(theme, Keys::Elsewhere)
-            .title(Span::styled(" what it did ", theme.style(Role::Title)));
+        let block = bordered(theme, Keys::Elsewhere).title(titled(theme, "what it did"));
         frame.render_widget(block, diff);
         let record = self.record().map(|record| record.id.as_str());
         if let Some((id, shown)) = &self.shown

@@ -425,7 +425,7 @@ impl Pane for LogPane {
                 );
             }
         }
-        if let Some(find) = &self.find {
+        if let Some(find) = self.find.as_ref().filter(|_| scene.is_top) {
             let (_, column) = find.line(theme, body.width.saturating_sub(20));
             let x = body.x.saturating_add(1 + 8).saturating_add(column);
             frame.set_cursor_position((

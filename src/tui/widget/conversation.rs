@@ -320,10 +320,7 @@ impl Conversation {
     fn name(&self, speaker: Speaker) -> (&'static str, Role) {
         match speaker {
             Speaker::Person => ("you", Role::You),
-            Speaker::Agent => {
-                let name = self.telling.agent.name();
-                (name.split('-').next().unwrap_or(name), Role::Agent)
-            }
+            Speaker::Agent => (self.telling.agent.short_name(), Role::Agent),
             Speaker::Program => ("program", Role::Muted),
         }
     }

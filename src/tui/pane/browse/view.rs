@@ -8,7 +8,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::Browse;
 use super::list::Cursor;
 use crate::tui::action::Action;
-use crate::tui::chrome::{Keys, bordered};
+use crate::tui::chrome::{Keys, bordered, titled};
 use crate::tui::keymap::Place;
 use crate::tui::layout::{Focus, inside};
 use crate::tui::pane::Scene;
@@ -26,8 +26,7 @@ impl Browse {
     pub(super) fn view_tree(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
         let theme = scene.theme;
         let area = scene.areas.tree;
-        let mut block = bordered(theme, self.keys(Focus::Tree))
-            .title(Span::styled(" memory ", theme.style(Role::Title)));
+        let mut block = bordered(theme, self.keys(Focus::Tree)).title(titled(theme, "memory"));
         if !self.marks.is_empty() {
             block = block.title_bottom(
                 Line::from(Span::styled(
@@ -69,7 +68,7 @@ impl Browse {
 
     /// The terminal's own cursor stands in the filter while it is typed.
     fn view_filter_cursor(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let Some(filter) = self.filter.as_ref().filter(|_| self.typing) else {
+        let Some(filter) = self.filter.as_ref().filter(|_| self.typing && scene.is_top) else {
             return;
         };
         let area = scene.areas.tree;

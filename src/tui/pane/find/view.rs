@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
 use super::Find;
-use crate::core::log::Role as Who;
+use crate::core::log::{Agent, Role as Who};
 use crate::core::search::Source;
 use crate::core::search::fuzzy::Progress;
 use crate::core::shown::age;
@@ -109,7 +109,9 @@ impl Find {
         frame.render_widget(Clear, area);
         frame.render_widget(line, area);
         let x = area.x.saturating_add(prompt).saturating_add(column);
-        frame.set_cursor_position((x.min(area.right().saturating_sub(1)), area.y));
+        if scene.is_top {
+            frame.set_cursor_position((x.min(area.right().saturating_sub(1)), area.y));
+        }
     }
 
     fn draw_list(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
@@ -171,7 +173,9 @@ impl Find {
                 let agent = hit.agent.map_or("log", |agent| agent.name());
                 let (who, role) = match hit.role {
                     Some(Who::User) => ("you", Role::You),
-                    Some(Who::Assistant) => (agent.split('-').next().unwrap_or(agent), Role::Agent),
+                    Some(Who::Assistant) => {
+                        (hit.agent.map_or("agent", Agent::short_name), Role::Agent)
+                    }
                     Some(Who::Tool) => ("tool", Role::Tool),
                     Some(Who::System) => ("program", Role::Muted),
                     None => ("session", Role::Strong),

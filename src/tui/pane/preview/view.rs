@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::{Mode, Preview};
 use crate::tui::cells::{cut, visible};
-use crate::tui::chrome::{Keys, bordered};
+use crate::tui::chrome::{Keys, bordered, titled};
 use crate::tui::pane::Scene;
 use crate::tui::theme::{Role, Theme};
 
@@ -19,10 +19,7 @@ impl Preview {
         let mut block = bordered(theme, keys);
         if !sheet.title.is_empty() {
             let room = usize::from(area.width.saturating_sub(20));
-            block = block.title(Span::styled(
-                format!(" {} ", cut(&visible(&sheet.title), room)),
-                theme.style(Role::Title),
-            ));
+            block = block.title(titled(theme, &cut(&visible(&sheet.title), room)));
         }
         if let Some(category) = &sheet.category {
             let badge = Span::styled(
