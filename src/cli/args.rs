@@ -17,7 +17,7 @@ pub use pick::{CompletionsArgs, PickArgs, PrintArg, ShellArg};
 #[derive(Debug, Parser)]
 #[command(
     name = "tome",
-    version,
+    version = env!("TOME_VERSION"),
     about,
     propagate_version = true,
     args_conflicts_with_subcommands = false,
