@@ -5,6 +5,7 @@ mod acts;
 pub(crate) mod fixture;
 mod list;
 mod mouse;
+mod nothing;
 pub(crate) mod tree;
 mod view;
 
@@ -20,6 +21,7 @@ use super::log::Start;
 use super::preview::{self, Mode, Preview, Sheet};
 use super::{Answer, Pane, Scene, Step, Toast};
 use crate::core::citation::Part;
+use crate::core::discover::Looked;
 use crate::core::library::Library;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
@@ -57,6 +59,8 @@ pub(crate) struct Browse {
     line: Option<usize>,
     /// Whether anything was read yet.
     loaded: bool,
+    /// Where stores and logs were looked for.
+    looked: Vec<Looked>,
 }
 
 impl Browse {
@@ -77,7 +81,13 @@ impl Browse {
             trail: Vec::new(),
             line: None,
             loaded: false,
+            looked: Vec::new(),
         }
+    }
+
+    /// The same, knowing where stores and logs were looked for.
+    pub(crate) fn having_looked(self, looked: Vec<Looked>) -> Self {
+        Self { looked, ..self }
     }
 
     fn height(scene: &Scene<'_>) -> usize {
@@ -486,6 +496,9 @@ impl Pane for Browse {
     }
 
     fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        if self.is_empty_handed(scene) {
+            return self.view_nothing(frame, scene);
+        }
         let is_shown = |area: Rect| area.area() > 0;
         if is_shown(scene.areas.tree) {
             self.view_tree(frame, scene);
