@@ -127,6 +127,8 @@ pub enum Verb {
     Hook(HookArgs),
     /// Register tome with an agent: its MCP server and its hooks; shows the difference first
     Setup(SetupArgs),
+    /// Check tome's own files, settings, stores, logs and terminal; say what needs attention
+    Doctor,
     /// Print completions for a shell, or key bindings
     Completions(CompletionsArgs),
     /// Print the manual page
