@@ -43,7 +43,6 @@ fn git(args: &[&str]) -> Option<String> {
 }
 
 /// Says something to cargo.
-#[expect(clippy::print_stdout, reason = "it is how a build script speaks")]
 fn tell(what: &str) {
     println!("cargo:{what}");
 }
