@@ -7,11 +7,15 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::Browse;
 use crate::tui::action::Action;
+use crate::tui::cells::cut;
 use crate::tui::chrome::{Keys, bordered};
 use crate::tui::keymap::Place;
 use crate::tui::layout::MEASURE;
 use crate::tui::pane::Scene;
 use crate::tui::theme::Role;
+
+/// How wide the first column is.
+const COLUMN: usize = 13;
 
 impl Browse {
     /// Whether there is nothing at all, filtered or not, and nothing is on its way.
@@ -51,7 +55,7 @@ impl Browse {
         let act = |action, what: &'static str| {
             let key = scene.keymap.key(Place::Tree, action).unwrap_or_default();
             Line::from(vec![
-                Span::styled(format!("{key:>8}  "), theme.style(Role::KeyHint)),
+                Span::styled(format!("{key:<COLUMN$} "), theme.style(Role::KeyHint)),
                 Span::styled(what, muted),
             ])
         };
@@ -61,33 +65,29 @@ impl Browse {
                 theme.style(Role::Heading),
             ),
             Line::default(),
-            act(
-                Action::Demo,
-                "look at a sample: memories and logs of a small shop",
-            ),
+            act(Action::Demo, "look at a sample, a small shop"),
             act(Action::Reload, "look again"),
             act(Action::Help, "the keys"),
             Line::from(vec![
-                Span::styled("   --all  ", theme.style(Role::KeyHint)),
-                Span::styled(
-                    "started so, tome shows every project on this machine",
-                    muted,
-                ),
+                Span::styled(format!("{:<COLUMN$} ", "--all"), theme.style(Role::KeyHint)),
+                Span::styled("started so, it shows every project", muted),
             ]),
             Line::default(),
             Line::styled("tome looked for", theme.style(Role::HeadingMinor)),
         ];
+        let inside = area.inner(Margin::new(3, 1));
+        let width = inside.width.min(MEASURE);
+        let room = usize::from(width).saturating_sub(COLUMN + 1);
         for row in &self.looked {
             lines.push(Line::from(vec![
-                Span::raw(format!("{:<13} ", row.whose)),
-                Span::styled(row.places.join("  "), muted),
+                Span::raw(format!("{:<COLUMN$} ", row.whose)),
+                Span::styled(cut(&row.places.join("  "), room), muted),
             ]));
         }
-        let inside = area.inner(Margin::new(3, 1));
         let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);
         let text = Rect {
             y: inside.y + inside.height.saturating_sub(height) / 3,
-            width: inside.width.min(MEASURE),
+            width,
             ..inside
         };
         let text = text.intersection(inside);
