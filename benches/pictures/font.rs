@@ -62,6 +62,14 @@ impl Fonts {
     /// Finds the fonts of this machine, or says what to do about it.
     pub(crate) fn find() -> Result<Self> {
         let asked = std::env::var_os(VARIABLE).map(PathBuf::from);
+        if let Some(asked) = &asked {
+            let has = |names: &[&str; 4]| asked.join(names[0]).is_file();
+            if !asked.is_file() && !FAMILIES.iter().any(has) {
+                let known = FAMILIES.map(|names| names[0]).join(" or ");
+                let there = asked.display();
+                return Err(format!("{VARIABLE}: {there}: no font, and no {known} in it").into());
+            }
+        }
         let mut families = Vec::new();
         if let Some(file) = asked.as_deref().filter(|path| path.is_file()) {
             families.push(Family {
@@ -85,9 +93,6 @@ impl Fonts {
                  .ttf file or a directory with one of these families"
             )
             .into());
-        }
-        if let Some(asked) = asked.filter(|asked| !asked.exists()) {
-            return Err(format!("{VARIABLE}: {}: no such file", asked.display()).into());
         }
         Ok(Self { families })
     }
