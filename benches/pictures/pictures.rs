@@ -1,6 +1,6 @@
 //! The pictures of the README: the real program, on a terminal of its own, drawn cell by cell.
 //!
-//! Run: `cargo run --release --example pictures`, which writes `screenshots/*.png`; with names after
+//! Run: `cargo run --example pictures`, which writes `screenshots/*.png`; with names after
 //! it (`… --example pictures find-dark help-dark`) only those. The program is built first.
 //!
 //! What is shown is the sample of `tome --demo`, at a place that does not change, so that paths are
