@@ -216,7 +216,8 @@ fn history(stage: &mut Stage) -> Result<()> {
     stage.send(ENTER)?;
     stage.gone("Product search is")?;
     stage.press("H", "changes")?;
-    stage.press("j", "auth_refactor.md")
+    stage.see("Product search is")?;
+    stage.press("j", ", then a new login")
 }
 
 fn help(stage: &mut Stage) -> Result<()> {

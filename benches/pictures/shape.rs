@@ -173,7 +173,7 @@ fn slanted(full: bool, cell: Cell) -> Cover {
         height,
         line,
     } = cell;
-    let (tall, slant) = (height * 0.13, width * 0.14);
+    let (tall, slant) = (height * 0.16, width * 0.14);
     Box::new(move |x, y| {
         let dy = y - height * 0.5;
         // Upright again, then a rectangle.
