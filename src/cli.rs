@@ -8,6 +8,7 @@ pub mod args;
 mod change;
 mod completions;
 mod context;
+mod doctor;
 mod find;
 mod gather;
 mod history;
@@ -111,8 +112,8 @@ pub fn run() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // The UI shows them itself.
-    if args.verb.is_some() {
+    // These show them themselves.
+    if !matches!(args.verb, None | Some(Verb::Doctor)) {
         for warning in &world.warnings {
             print::complain(&format!("warning: {warning}"));
         }
@@ -183,6 +184,7 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> Ended {
         }
         Verb::Mcp(args) => mcp::run(args, world),
         Verb::Setup(args) => setup::run(args, world, printer),
+        Verb::Doctor => doctor::run(world, printer),
         Verb::Completions(args) => completions::run(args, printer),
         Verb::Man => completions::man(printer),
     }

@@ -5,6 +5,7 @@
 
 pub mod archive;
 pub mod change;
+pub mod checkup;
 pub mod citation;
 pub mod config;
 pub mod corpus;

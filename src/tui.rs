@@ -13,7 +13,7 @@ pub mod dump;
 mod effect;
 mod event;
 pub mod highlight;
-mod keymap;
+pub mod keymap;
 #[cfg(test)]
 pub mod keys;
 mod layout;
@@ -52,7 +52,7 @@ use worker::scribe::Scribe;
 use crate::core::archive::Archive;
 use crate::core::change::{Author, Moment};
 use crate::core::config::{EditorKeys, Settings, Warning};
-use crate::core::discover::{Reach, Surroundings};
+use crate::core::discover::{Looked, Reach, Surroundings};
 use crate::core::history::History;
 use crate::core::layout::Layout;
 use crate::core::library::Library;
@@ -95,6 +95,8 @@ pub struct Setup {
     pub editor: Option<String>,
     /// Where the person stands, in a word.
     pub title: String,
+    /// Where stores and logs are looked for.
+    pub looked: Vec<Looked>,
     /// What was wrong in the settings and the theme.
     pub warnings: Vec<Warning>,
     /// Whether to panic after the first frame: tests look at what is left of the terminal.
@@ -140,9 +142,20 @@ pub struct Pick {
     pub query: String,
 }
 
-/// Runs the terminal UI until the person leaves it; answers what was picked. Only the terminal
-/// itself can fail.
-pub fn run(setup: Setup) -> io::Result<Vec<String>> {
+/// What a person left the UI for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Left {
+    /// They are done.
+    Done,
+    /// They picked something.
+    Picked(Vec<String>),
+    /// They want to see the sample.
+    ForDemo,
+}
+
+/// Runs the terminal UI until the person leaves it; answers what for. Only the terminal itself
+/// can fail.
+pub fn run(setup: Setup) -> io::Result<Left> {
     let (events, inbox) = mpsc::channel();
     let changed = events.clone();
     let watch = Watch::start(move |paths| drop(changed.send(Event::Changed(paths))));
@@ -204,9 +217,10 @@ pub fn run(setup: Setup) -> io::Result<Vec<String>> {
         loans: setup.unsaved,
         editor: setup.editor,
         toast: None,
-        picked: Vec::new(),
+        left: Left::Done,
         panics: setup.panics,
     };
+    running.app.looked(setup.looked);
     if let Some(pick) = setup.pick {
         running.app.only_pick(pick);
     }
@@ -215,7 +229,7 @@ pub fn run(setup: Setup) -> io::Result<Vec<String>> {
     // The screen goes back before the last texts are kept: nobody waits in front of it.
     drop(running.screen);
     running.desks.finish();
-    ended.map(|()| running.picked)
+    ended.map(|()| running.left)
 }
 
 /// The desks, and what the loop says to them besides jobs.
@@ -265,8 +279,8 @@ struct Loop {
     editor: Option<String>,
     /// The toast that is up, and until when.
     toast: Option<(u64, Instant)>,
-    /// What was picked.
-    picked: Vec<String>,
+    /// What the person leaves for.
+    left: Left,
     panics: bool,
 }
 
@@ -331,7 +345,11 @@ impl Loop {
         match effect {
             Effect::Quit => return Ok(Next::End),
             Effect::Pick(lines) => {
-                self.picked = lines;
+                self.left = Left::Picked(lines);
+                return Ok(Next::End);
+            }
+            Effect::Demo => {
+                self.left = Left::ForDemo;
                 return Ok(Next::End);
             }
             Effect::Copy(text) => terminal::copy(&text)?,

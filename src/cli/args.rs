@@ -20,7 +20,7 @@ pub use pick::{CompletionsArgs, PickArgs, PrintArg, ShellArg};
 #[derive(Debug, Parser)]
 #[command(
     name = "tome",
-    version,
+    version = env!("TOME_VERSION"),
     about,
     propagate_version = true,
     args_conflicts_with_subcommands = false,
@@ -130,6 +130,8 @@ pub enum Verb {
     Hook(HookArgs),
     /// Register tome with an agent: its MCP server and its hooks; shows the difference first
     Setup(SetupArgs),
+    /// Check tome's own files, settings, stores, logs and terminal; say what needs attention
+    Doctor,
     /// Print completions for a shell, or key bindings
     Completions(CompletionsArgs),
     /// Print the manual page

@@ -10,7 +10,7 @@ use crate::core::memory::Memory;
 use crate::core::store::Store;
 
 pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
-    let stores = world.stores()?;
+    let stores = world.stores_or(World::tell_where)?;
     let mut listed: Vec<(&Store, Vec<Memory>)> = Vec::new();
     for store in &stores {
         listed.push((store, store.list()?));

@@ -39,7 +39,12 @@ pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> Ende
             .collect();
         printer.object(json!({ "logs": list }))?;
     } else {
-        let rows: Vec<Vec<Cell>> = logs.iter().map(|(_, log)| row(log, world)).collect();
+        let ids: Vec<&str> = logs.iter().map(|(_, log)| log.id()).collect();
+        let letters = enough(&ids);
+        let rows: Vec<Vec<Cell>> = logs
+            .iter()
+            .map(|(_, log)| row(log, letters, world))
+            .collect();
         printer.table(&rows)?;
     }
     Ok(if logs.is_empty() {
@@ -70,21 +75,42 @@ fn speakers(corpus: &Corpus, role: Role) -> Vec<bool> {
     speaks
 }
 
-fn row(log: &Log<'_>, world: &World) -> Vec<Cell> {
+/// How many letters tell these ids apart, at least as many as are easy to copy.
+fn enough(ids: &[&str]) -> usize {
+    const LEAST: usize = 13;
+    const MOST: usize = 40;
+    let differ = |letters: &usize| {
+        let mut begun: Vec<String> = ids
+            .iter()
+            .map(|id| id.chars().take(*letters).collect())
+            .collect();
+        begun.sort_unstable();
+        begun.windows(2).all(|pair| pair[0] != pair[1])
+    };
+    (LEAST..MOST).find(differ).unwrap_or(MOST)
+}
+
+fn row(log: &Log<'_>, letters: usize, world: &World) -> Vec<Cell> {
     const LONGEST: usize = 72;
     let title = title(log);
     let mut short: String = title.chars().take(LONGEST).collect();
     if short.len() < title.len() {
         short.push('…');
     }
-    let id: String = log.id().chars().take(13).collect();
+    let id: String = log.id().chars().take(letters).collect();
     let project = log.cwd().map(|cwd| world.short_path(cwd.as_ref()));
     let now = world.moment.time.as_millisecond();
     vec![
         Cell::new(Paint::Strong, id),
         Cell::plain(log.agent().map_or("", |agent| agent.name())),
         Cell::number(Paint::Plain, age(last_change(log), now)),
-        Cell::number(Paint::Quiet, format!("{} turns", log.turns())),
+        Cell::number(
+            Paint::Quiet,
+            match log.turns() {
+                1 => "1 turn".to_owned(),
+                turns => format!("{turns} turns"),
+            },
+        ),
         Cell::number(Paint::Quiet, size(log.stamp().0)),
         Cell::new(Paint::Quiet, project.unwrap_or_default()),
         Cell::plain(short),

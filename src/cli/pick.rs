@@ -4,7 +4,7 @@ use super::args::{PickArgs, PrintArg};
 use super::print::Printer;
 use super::world::World;
 use super::{Ended, Outcome, ui};
-use crate::tui::{Pick, Print};
+use crate::tui::{Left, Pick, Print};
 
 /// Lets a person pick, on the terminal itself, and prints what was picked.
 pub(super) fn run(args: &PickArgs, world: &World, printer: &mut Printer) -> Ended {
@@ -17,7 +17,9 @@ pub(super) fn run(args: &PickArgs, world: &World, printer: &mut Printer) -> Ende
         },
         query: args.query.join(" "),
     };
-    let picked = ui::open(None, Some(pick), world)?;
+    let Left::Picked(picked) = ui::open(None, Some(pick), world)? else {
+        return Ok(Outcome::Nothing);
+    };
     for line in &picked {
         printer.line(line)?;
     }

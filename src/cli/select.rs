@@ -75,13 +75,22 @@ impl World {
 
     /// The stores that are meant.
     pub(super) fn stores(&self) -> Result<Vec<Store>, Failure> {
+        self.stores_or(|_| {
+            let words =
+                "no store here; `tome stores` says where it looked, `tome --demo` opens a sample";
+            super::print::complain(words);
+        })
+    }
+
+    /// The stores that are meant; `nothing` says that there are none.
+    pub(super) fn stores_or(&self, nothing: impl Fn(&Self)) -> Result<Vec<Store>, Failure> {
         if self.common.store.is_empty() {
             let found = self.discovered()?;
             for problem in &found.problems {
                 super::print::complain(&problem.error.to_string());
             }
             if found.stores.is_empty() && found.problems.is_empty() {
-                super::print::complain("no store here; `tome stores` says where it looked");
+                nothing(self);
             }
             return Ok(found.stores.into_iter().map(|found| found.store).collect());
         }

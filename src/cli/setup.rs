@@ -107,7 +107,7 @@ fn agreed(printer: &mut Printer) -> Result<bool, Failure> {
     Ok(matches!(line.trim(), "y" | "Y" | "yes"))
 }
 
-fn homes(world: &World) -> Homes {
+pub(super) fn homes(world: &World) -> Homes {
     let around = &world.around;
     let first = |places: &[PathBuf], folder: &str| {
         let set = places.first().cloned();
@@ -130,7 +130,7 @@ fn homes(world: &World) -> Homes {
 }
 
 /// How the program is called: by its name where that is what the shell finds.
-fn program() -> String {
+pub(super) fn program() -> String {
     let own = env::current_exe().and_then(|path| path.canonicalize());
     let Ok(own) = own.map_err(|e| Error::io("tome", e)) else {
         return "tome".to_owned();

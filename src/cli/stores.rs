@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::print::{Cell, Printer, Role, complain};
 use super::world::World;
 use super::{Ended, Outcome};
-use crate::core::discover::Found;
+use crate::core::discover::{Found, Looked, looked};
 
 pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
     let mut found = world.discovered()?;
@@ -26,7 +26,7 @@ pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
             complain(&problem.error.to_string());
         }
         if found.stores.is_empty() {
-            complain(NOTHING);
+            world.tell_where();
         } else {
             table(world, printer, &found.stores)?;
         }
@@ -37,10 +37,6 @@ pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
         Outcome::Done
     })
 }
-
-const NOTHING: &str = "no store here. Looked for .memory/, memory/ and data/memory/ up to the git root, \
-Claude Code's and Codex's memory of this project, ~/.ai/sessions, the coder's lessons and instruction files. \
-`tome stores --all` looks at every project; a [[store]] in the settings adds one.";
 
 fn table(world: &World, printer: &mut Printer, stores: &[Found]) -> Result<(), super::Failure> {
     let mut rows = vec![
@@ -87,6 +83,18 @@ fn as_json(
 }
 
 impl World {
+    /// Says where stores and logs were looked for, and what to do where there are none.
+    pub(super) fn tell_where(&self) {
+        complain("no store here; looked for");
+        for Looked { whose, places } in looked(&self.around, &self.settings, &self.places) {
+            complain(&format!("  {whose:<13} {}", places.join("  ")));
+        }
+        complain(
+            "`tome stores --all` looks at every project, a [[store]] in the settings adds one; \
+             `tome --demo` opens a sample",
+        );
+    }
+
     /// A path with the home directory as `~`.
     pub(super) fn short_path(&self, path: &std::path::Path) -> String {
         match path.strip_prefix(&self.around.home) {

@@ -10,10 +10,11 @@ use super::{Ended, Failure, Outcome};
 use crate::core::Error;
 use crate::core::change::{Author, Moment};
 use crate::core::config::{Color, Settings};
+use crate::core::discover::looked;
 use crate::core::layout::Layout;
 use crate::core::sandbox::Root;
 use crate::tui::theme::{Background, Depth, Terminal, Theme, ThemeFile};
-use crate::tui::{self, Named, Pick, Setup, Source};
+use crate::tui::{self, Left, Named, Pick, Setup, Source};
 
 /// Opens the terminal UI, at `path` where one is given.
 pub(super) fn run(path: Option<&Path>, world: &World) -> Ended {
@@ -23,16 +24,18 @@ pub(super) fn run(path: Option<&Path>, world: &World) -> Ended {
                 .to_owned(),
         ));
     }
-    open(path, None, world)?;
+    if open(path, None, world)? == Left::ForDemo {
+        open(None, None, &World::of_demo(&world.common)?)?;
+    }
     Ok(Outcome::Done)
 }
 
-/// Opens the UI, or only the finder to pick something; answers what was picked.
+/// Opens the UI, or only the finder to pick something; answers what it was left for.
 pub(super) fn open(
     path: Option<&Path>,
     pick: Option<Pick>,
     world: &World,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Left, Failure> {
     let (source, title) = source(path, world)?;
     let terminal = terminal(&world.settings);
     let theme_path = world.config_dir.join("theme.toml");
@@ -45,7 +48,7 @@ pub(super) fn open(
     warnings.splice(0..0, world.warnings.iter().cloned());
     let keymap_path = world.config_dir.join("keymap.toml");
     let keymap = read(&keymap_path)?.map(|text| (keymap_path, text));
-    let picked = tui::run(Setup {
+    let left = tui::run(Setup {
         source,
         pick,
         history: world.history.clone(),
@@ -65,10 +68,11 @@ pub(super) fn open(
             set.filter(|command| !command.trim().is_empty())
         }),
         title,
+        looked: looked(&world.around, &world.settings, &world.places),
         warnings,
         panics: cfg!(debug_assertions) && env::var_os(super::world::PANIC).is_some(),
     })?;
-    Ok(picked)
+    Ok(left)
 }
 
 /// The time, for as long as the program runs.
@@ -154,7 +158,7 @@ fn name(path: &Path) -> String {
 }
 
 /// What the terminal can do, from what it says of itself.
-fn terminal(settings: &Settings) -> Terminal {
+pub(super) fn terminal(settings: &Settings) -> Terminal {
     let says = |name: &str| env::var(name).unwrap_or_default();
     let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let depth = match settings.color {

@@ -97,7 +97,7 @@ impl World {
     }
 
     /// The world of the embedded sample: nothing of the real home is looked at.
-    fn of_demo(common: &Common) -> Result<Self, Failure> {
+    pub(super) fn of_demo(common: &Common) -> Result<Self, Failure> {
         let temp = tempfile::Builder::new().prefix("tome-demo-").tempdir();
         let temp = temp.map_err(|e| Error::io(env::temp_dir(), e))?;
         let now = jiff::Zoned::now();

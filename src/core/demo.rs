@@ -1,5 +1,6 @@
 //! An embedded sample: a home directory and a project in it, with every layout and the logs of
-//! three agents, dated so that the youngest memory is of this week.
+//! three agents, dated so that the youngest memory is of this week. Only the commits of the
+//! project's git history have days of their own, since these are a part of what names them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,8 +47,13 @@ pub fn unpack(root: &Path, moment: &Moment) -> Result<Demo> {
         };
         let folder = path.parent().unwrap_or(&root);
         fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+        // What is no text, as a pack of git, has no marks.
         let template = file.contents_utf8().unwrap_or_default();
-        fs::write(&path, filling.filled(template)).map_err(|e| Error::io(&path, e))?;
+        let written = match template {
+            "" => fs::write(&path, file.contents()),
+            template => fs::write(&path, filling.filled(template)),
+        };
+        written.map_err(|e| Error::io(&path, e))?;
         let aged = fs::File::options().write(true).open(&path);
         let aged = aged.and_then(|opened| opened.set_modified(filling.age_of(template).into()));
         aged.map_err(|e| Error::io(&path, e))?;
@@ -83,12 +89,12 @@ impl Filling<'_> {
         text
     }
 
-    /// When a file was last changed: on the latest day that it speaks of.
+    /// When a file was last changed: on the latest day that it speaks of, or else some time ago.
     fn age_of(&self, text: &str) -> jiff::Timestamp {
         let marks = ["@DAY-", "@TIME-", "@MS-"];
         let days = marks.iter().flat_map(|mark| text.split(mark).skip(1));
         let days = days.filter_map(|rest| rest.split(['@', ':']).next()?.parse::<i64>().ok());
-        let hours = jiff::Span::new().hours(days.min().unwrap_or(0) * 24);
+        let hours = jiff::Span::new().hours(days.min().unwrap_or(40) * 24);
         self.moment
             .time
             .checked_sub(hours)
@@ -188,11 +194,35 @@ mod tests {
         let mut agents: Vec<&str> = logs.iter().map(|log| log.agent.name()).collect();
         agents.dedup();
         assert_eq!(agents, ["claude-code", "codex", "gemini", "session"]);
+        let project = demo.project.display().to_string();
+        let mut times = Vec::new();
         for log in &logs {
-            let transcript = read(log).expect("reads");
-            assert_eq!(transcript.skipped.total(), 0, "{}", log.path.display());
-            assert!(transcript.head.turns > 0, "{}", log.path.display());
-            assert!(transcript.head.last.is_some(), "{}", log.path.display());
+            let head = read(log).map(|transcript| {
+                assert_eq!(transcript.skipped.total(), 0, "{}", log.path.display());
+                transcript.head
+            });
+            let head = head.expect("reads");
+            assert!(head.turns > 0, "{}", log.path.display());
+            assert_eq!(head.cwd.as_deref(), Some(project.as_str()));
+            times.push(head.last.expect("a time"));
+        }
+        let span = times.iter().max().expect("logs") - times.iter().min().expect("logs");
+        assert!(span > 90 * 86_400_000, "some months: {span} ms");
+    }
+
+    #[test]
+    fn the_project_of_the_sample_has_a_git_history() {
+        let (_temp, demo) = unpacked();
+        let git = demo.project.join(".git");
+        let head = fs::read_to_string(git.join("HEAD")).expect("HEAD");
+        let branch = head.trim().strip_prefix("ref: ").expect("a branch");
+        let commit = fs::read_to_string(git.join(branch)).expect("a commit");
+        assert_eq!(commit.trim().len(), 40);
+        let packs = fs::read_dir(git.join("objects/pack")).expect("packs");
+        for pack in packs.flatten() {
+            let bytes = fs::read(pack.path()).expect("bytes");
+            let known: [&[u8]; 2] = [b"PACK", b"\xfftOc"];
+            assert!(known.contains(&&bytes[..4]), "{}", pack.path().display());
         }
     }
 }

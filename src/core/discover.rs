@@ -4,6 +4,7 @@
 //! carries the reason why. Reads directories; opens no memory.
 
 mod captured;
+mod looked;
 
 use std::collections::HashSet;
 use std::fs;
@@ -18,6 +19,7 @@ use super::{Error, Result};
 
 use captured::captured;
 pub use captured::events_root;
+pub use looked::{Looked, looked};
 
 /// Where somebody stands and where agents keep their things; handed in by a door.
 #[derive(Debug, Clone, PartialEq, Eq)]

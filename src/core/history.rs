@@ -233,8 +233,32 @@ impl History {
         Ok(())
     }
 
+    /// The changes that a process left behind which is gone, of whatever store, oldest first. The
+    /// next one that opens their stores finishes them or takes them back.
+    pub fn interrupted(&self) -> Result<Vec<Record>> {
+        let mut found = Vec::new();
+        for record in self.intents() {
+            let roots: Vec<&Path> = record
+                .files
+                .iter()
+                .map(|file| file.root.as_path())
+                .collect();
+            if self.try_lock(&roots)?.is_some() && self.pending_path(&record.id).exists() {
+                found.push(record);
+            }
+        }
+        Ok(found)
+    }
+
     /// The changes that were begun on `roots` and not finished, oldest first.
     fn pending(&self, roots: &[&Path]) -> Vec<Record> {
+        let mut found = self.intents();
+        found.retain(|record| record.touches(roots));
+        found
+    }
+
+    /// The changes that were begun and not finished, oldest first.
+    fn intents(&self) -> Vec<Record> {
         let Ok(entries) = fs::read_dir(self.dir.join("pending")) else {
             return Vec::new();
         };
@@ -243,7 +267,6 @@ impl History {
             .filter(|entry| entry.path().extension().is_some_and(|e| e == "json"))
             // An intent is put in place whole; what cannot be read was taken away just now.
             .filter_map(|entry| serde_json::from_slice(&fs::read(entry.path()).ok()?).ok())
-            .filter(|record: &Record| record.touches(roots))
             .collect();
         found.sort_by(|a, b| a.id.cmp(&b.id));
         found
@@ -309,6 +332,26 @@ impl History {
             records.extend(serde_json::from_slice::<Record>(&line).ok());
         }
         Ok(records)
+    }
+
+    /// How many lines of the journal cannot be read: a dying machine or another program broke them.
+    pub fn broken_lines(&self) -> Result<usize> {
+        let path = self.journal_path();
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(e) => return Err(Error::io(&path, e)),
+        };
+        let lines = text.split(|byte| *byte == b'\n');
+        let broken = lines.filter(|line| {
+            !line.trim_ascii().is_empty() && serde_json::from_slice::<Record>(line).is_err()
+        });
+        Ok(broken.count())
+    }
+
+    /// The directory it is in.
+    pub fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// The change with this id, or with the only id that starts or ends with it.

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::core::archive::last_change;
+use crate::core::archive::{last_change, title};
 use crate::core::citation::{Citation, Part as CitedPart};
 use crate::core::corpus::{Block, Corpus, Log, Message, Part};
 use crate::core::layout::session::MESSAGES;
@@ -54,7 +54,7 @@ pub struct Hit {
     pub path: String,
     /// The line, from 1.
     pub line: u64,
-    /// What the memory is called.
+    /// What the memory or the conversation is called.
     pub title: String,
     /// The text around the match, one line of at most 300 characters.
     pub text: String,
@@ -166,7 +166,7 @@ impl Sources<'_> {
             store,
             path,
             line: 1,
-            title: String::new(),
+            title: title(&log),
             text,
             citation,
             score,

@@ -64,6 +64,7 @@ pub(crate) enum Action {
     ScrollDown,
     ScrollUp,
     Reload,
+    Demo,
     Palette,
     Help,
     Suspend,

@@ -29,6 +29,7 @@ use super::pane::find::Find;
 use super::pane::{Answer, Pane, Scene, Step, Toast};
 use super::theme::Theme;
 use crate::core::config::{EditorKeys, Warning};
+use crate::core::discover::Looked;
 use crate::core::library::{Bundle, Library};
 
 /// Everything that is shown.
@@ -101,6 +102,11 @@ impl App {
     /// Shows the finder and nothing else; what is chosen ends the program.
     pub(crate) fn only_pick(&mut self, pick: Pick) {
         self.panes = vec![Box::new(Find::new(Some(pick.print), &pick.query))];
+    }
+
+    /// Takes where stores and logs are looked for, to tell it where there are none.
+    pub(crate) fn looked(&mut self, looked: Vec<Looked>) {
+        self.panes = vec![Box::new(Browse::new().having_looked(looked))];
     }
 
     /// Says what was wrong in the settings.
@@ -294,6 +300,10 @@ impl App {
             Action::Help => self.panes.push(Box::new(Reader::help(&self.keymap, place))),
             Action::Palette => self.panes.push(Box::new(Palette::new(&self.keymap, place))),
             Action::Suspend => effects.push(Effect::Suspend),
+            Action::Demo if self.library.shelves.is_empty() && self.logs.is_empty() => {
+                effects.push(Effect::Demo);
+            }
+            Action::Demo => self.say(Toast::done("`tome --demo` opens the sample")),
             Action::Quit => effects.push(Effect::Quit),
             _ => {}
         }

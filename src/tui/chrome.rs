@@ -1,5 +1,7 @@
 //! What panes and dialogs share of their looks: borders, cut texts, rows with two ends.
 
+use std::path::Path;
+
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Padding};
@@ -30,9 +32,17 @@ pub(crate) fn bordered(theme: &Theme, keys: Keys) -> Block<'static> {
 
 /// The title on a border, in the colour of text whatever the border's.
 pub(crate) fn titled(theme: &Theme, title: &str) -> Span<'static> {
-    let mut style = theme.style(Role::Title).remove_modifier(Modifier::DIM);
-    style.fg = style.fg.or(Some(Color::Reset));
-    Span::styled(format!(" {title} "), style)
+    Span::styled(format!(" {title} "), readable(theme.style(Role::Title)))
+}
+
+/// A style that takes nothing over from the border below it.
+fn readable(style: Style) -> Style {
+    let quiet = style.add_modifier.contains(Modifier::DIM);
+    let fg = style.fg.or(Some(Color::Reset));
+    match quiet {
+        true => Style { fg, ..style },
+        false => Style { fg, ..style }.remove_modifier(Modifier::DIM),
+    }
 }
 
 /// The border of a dialog, with its title above and its keys below.
@@ -40,6 +50,9 @@ pub(crate) fn dialog(scene: &Scene<'_>, title: &str, place: Place) -> Block<'sta
     let theme = scene.theme;
     let mut keys = hints(scene.keymap, theme, place, scene.areas.whole.width);
     keys.spans.insert(0, Span::raw(" "));
+    for span in &mut keys.spans {
+        span.style = readable(span.style);
+    }
     bordered(theme, Keys::Here)
         .title_bottom(keys)
         .title(titled(theme, &visible(title)))
@@ -65,6 +78,16 @@ pub(crate) fn fit_end(text: &str, width: usize) -> String {
     let mut cut = if width > 0 { "…" } else { "" }.to_owned();
     cut.extend(kept.into_iter().rev());
     cut
+}
+
+/// A directory in few letters: its last two parts.
+pub(crate) fn short_path(path: &Path) -> String {
+    let parts: Vec<String> = path
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect();
+    let from = parts.len().saturating_sub(2);
+    parts[from..].join("/")
 }
 
 /// A row with something at both ends; the left end gives way.

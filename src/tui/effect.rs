@@ -51,6 +51,8 @@ pub(crate) enum Effect {
     Lend(Unsaved),
     /// Stop, as Ctrl-Z does elsewhere.
     Suspend,
+    /// End, and open the sample instead.
+    Demo,
     /// End, having picked these lines.
     Pick(Vec<String>),
     /// End.

@@ -3,6 +3,8 @@
 //! The rows are also the help, the palette and the bottom line, so that none of these can say
 //! something else than the keys do.
 
+mod table;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::str::FromStr;
@@ -14,6 +16,8 @@ use toml::Spanned;
 
 use super::action::Action;
 use crate::core::config::Warning;
+
+pub use table::markdown;
 
 /// The rows that come with tome.
 pub(crate) const DOCUMENTED: &str = include_str!("../../assets/keymap.toml");
@@ -228,6 +232,11 @@ impl Keys {
             Self::Several(keys) => keys.iter().map(|key| key.parse()).collect(),
         }
     }
+}
+
+/// What is wrong in a user's keymap file.
+pub fn check(path: &str, text: &str) -> Vec<Warning> {
+    Keymap::new().read(path, text)
 }
 
 type Tables = BTreeMap<Spanned<String>, Spanned<Vec<Spanned<toml::Value>>>>;

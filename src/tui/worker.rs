@@ -126,6 +126,7 @@ impl Worker {
             | Effect::Lend(_)
             | Effect::Suspend
             | Effect::Pick(_)
+            | Effect::Demo
             | Effect::Quit => {}
         }
     }

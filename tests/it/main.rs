@@ -5,6 +5,7 @@ mod careful;
 mod cli;
 mod concurrency;
 mod crash;
+mod doctor;
 mod hook;
 mod layouts;
 mod logs;

@@ -128,7 +128,7 @@ fn doors_do_not_know_each_other() {
             .expect("a name");
         let room = room.trim_end_matches(".rs");
         let forbidden: Vec<&str> = match room {
-            "cli" | "lib" | "main" => Vec::new(),
+            "cli" | "lib" | "main" | "build" => Vec::new(),
             "core" => [&doors[..], &["cli", "tui"]].concat(),
             own => {
                 assert!(doors.contains(&own) || own == "tui", "no rule for {room}");
@@ -203,4 +203,28 @@ fn only_the_change_pipeline_writes_memory_files() {
             }
         }
     }
+}
+
+/// The variable with which the README is brought up to date.
+const WRITE: &str = "TOME_WRITE_README";
+
+#[test]
+fn the_keys_of_the_readme_are_those_of_the_keymap() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let text = fs::read_to_string(&path).expect("text");
+    let (start, end) = ("<!-- keys -->\n", "<!-- /keys -->");
+    let (before, rest) = text
+        .split_once(start)
+        .expect("the README has <!-- keys -->");
+    let (table, after) = rest.split_once(end).expect("and <!-- /keys -->");
+    let keys = format!("\n{}\n", tome::tui::keymap::markdown());
+    if std::env::var_os(WRITE).is_some() {
+        fs::write(&path, [before, start, &keys, end, after].concat()).expect("written");
+        return;
+    }
+    assert_eq!(
+        table, keys,
+        "the keys have changed; {WRITE}=1 cargo test --test it the_keys_of_the_readme writes them"
+    );
+    assert!(keys.lines().count() <= 62, "it is a short table");
 }

@@ -600,3 +600,24 @@ fn without_a_terminal_it_says_so() {
     assert!(said.err.contains("needs a terminal"), "{said:?}");
     assert!(Path::new(&home.project()).exists());
 }
+
+#[test]
+fn with_nothing_found_it_says_where_it_looked_and_opens_the_sample() {
+    let home = Home::new();
+    let tty = Tty::open(&home, &[]);
+    for expected in [
+        "No agent remembers",
+        "~/.claude/projects",
+        "~/.codex/memories",
+        "cursor",
+    ] {
+        tty.see(expected);
+    }
+    tty.press("x", "User Preferences");
+    tty.send("q");
+    assert!(tty.end().0.success());
+    assert!(
+        tree(&home.project()).keys().all(|path| path == ".git/"),
+        "nothing is left of the sample"
+    );
+}

@@ -98,15 +98,36 @@ fn whole(log: &LogFile) -> Result<Transcript> {
     Ok(carry.into_transcript(messages))
 }
 
-/// Returns the project that `<project>/chats/<log>` belongs to, from the mark there.
+/// Returns the project that `<project>/chats/<log>` belongs to, from the mark there or from the
+/// list of projects.
 fn project_of(path: &Path) -> Option<String> {
     let mark = path
         .ancestors()
         .skip(1)
         .take(3)
-        .find_map(|directory| place::bytes(&directory.join(".project_root")).ok())?;
-    let text = String::from_utf8(mark).ok()?;
-    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+        .find_map(|directory| place::bytes(&directory.join(".project_root")).ok());
+    let text = mark.and_then(|mark| String::from_utf8(mark).ok());
+    let marked = text.map(|text| text.trim().to_owned());
+    marked
+        .filter(|text| !text.is_empty())
+        .or_else(|| listed_project(path))
+}
+
+/// Looks a log's project up in `projects.json`, where `{"projects": {"/path": "slug"}}`.
+fn listed_project(path: &Path) -> Option<String> {
+    let directories: Vec<&Path> = path.ancestors().collect();
+    let temporary = directories
+        .iter()
+        .position(|directory| place::name(directory) == "tmp")?;
+    let slug = place::name(directories.get(temporary.checked_sub(1)?)?);
+    let home = directories.get(temporary + 1)?;
+    let list = place::bytes(&home.join("projects.json")).ok()?;
+    let list: serde_json::Value = serde_json::from_slice(&list).ok()?;
+    let projects = list.get("projects")?.as_object()?;
+    let found = projects
+        .iter()
+        .find(|(_, known)| known.as_str() == Some(&slug));
+    found.map(|(path, _)| path.clone())
 }
 
 fn read_object(log: &LogFile, carry: &mut Carry) -> Result<Session> {
@@ -342,6 +363,16 @@ mod tests {
         assert_eq!(transcript.skipped.unknown, 1);
         let resume = home.locate()[0].resume(&head).expect("it can be continued");
         assert_eq!(resume.args, ["--resume", "s"]);
+    }
+
+    #[test]
+    fn the_list_of_projects_tells_where_a_mark_is_missing() {
+        let home = Home::new();
+        let list = r#"{"projects":{"/other":"else","/repo":"repo"}}"#;
+        home.write(".gemini/projects.json", list);
+        let line = r#"{"id":"1","type":"user","content":"a"}"#;
+        home.write(&format!("{CHATS}/session-a.jsonl"), line);
+        assert_eq!(home.read().head.cwd.as_deref(), Some("/repo"));
     }
 
     #[test]

@@ -448,6 +448,9 @@ impl<'a> Search<'a> {
         });
         let mut matches: Vec<Match> = ranked.into_iter().flatten().collect();
         matches.sort_by_key(|found| (Reverse(found.score), source(found.spot), found.spot));
+        // Beside a line that has the words, one that has their letters here and there is noise.
+        let best = matches.first().map_or(0, |found| found.score);
+        matches.retain(|found| found.score * 2 >= best);
         matches.truncate(self.ask.limit);
         self.found.matches = matches;
     }

@@ -6,11 +6,11 @@ pub(crate) mod fixture;
 mod follow;
 mod list;
 mod mouse;
+mod nothing;
 pub(crate) mod tree;
 mod view;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 
 use ratatui::Frame;
@@ -21,6 +21,7 @@ use super::log::Start;
 use super::preview::{self, Mode, Preview, Sheet};
 use super::{Answer, Pane, Scene, Step, Toast};
 use crate::core::citation::Part;
+use crate::core::discover::Looked;
 use crate::core::library::Library;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
@@ -61,6 +62,8 @@ pub(crate) struct Browse {
     line: Option<usize>,
     /// Whether anything was read yet.
     loaded: bool,
+    /// Where stores and logs were looked for.
+    looked: Vec<Looked>,
 }
 
 impl Browse {
@@ -83,21 +86,17 @@ impl Browse {
             trail: Vec::new(),
             line: None,
             loaded: false,
+            looked: Vec::new(),
         }
+    }
+
+    /// The same, knowing where stores and logs were looked for.
+    pub(crate) fn having_looked(self, looked: Vec<Looked>) -> Self {
+        Self { looked, ..self }
     }
 
     fn height(scene: &Scene<'_>) -> usize {
         usize::from(scene.areas.tree_rows().height).max(1)
-    }
-
-    /// A directory in few letters: its last two parts.
-    fn short_path(&self, path: &Path) -> String {
-        let parts: Vec<String> = path
-            .components()
-            .map(|part| part.as_os_str().to_string_lossy().into_owned())
-            .collect();
-        let from = parts.len().saturating_sub(2);
-        parts[from..].join("/")
     }
 
     /// Builds the rows anew and keeps the cursor on the same thing, at the same place of the screen.
@@ -457,6 +456,9 @@ impl Pane for Browse {
     }
 
     fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        if self.is_empty_handed(scene) {
+            return self.view_nothing(frame, scene);
+        }
         let is_shown = |area: Rect| area.area() > 0;
         if is_shown(scene.areas.tree) {
             self.view_tree(frame, scene);

@@ -144,10 +144,17 @@ impl HistoryPane {
             Span::raw(visible(&what(record))),
             Span::styled(undone, muted),
         ];
-        let right = vec![
-            Span::styled(format!(" +{added}"), theme.style(Role::Added)),
-            Span::styled(format!(" −{removed} "), theme.style(Role::Removed)),
-        ];
+        let mut right = Vec::new();
+        if added > 0 {
+            right.push(Span::styled(format!(" +{added}"), theme.style(Role::Added)));
+        }
+        if removed > 0 {
+            right.push(Span::styled(
+                format!(" −{removed}"),
+                theme.style(Role::Removed),
+            ));
+        }
+        right.push(Span::raw(" "));
         let role = if here { Role::Selected } else { Role::Text };
         two_ends(left, right, width, theme.style(role))
     }

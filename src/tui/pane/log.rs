@@ -1,5 +1,6 @@
 //! A conversation, read: its turns, and what tools did in them. The log itself is never written.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use ratatui::Frame;
@@ -13,7 +14,7 @@ use crate::core::log::{Head, LogFile, Resume, Transcript};
 use crate::core::shown::size;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, visible};
-use crate::tui::chrome::{Keys, bordered, count};
+use crate::tui::chrome::{Keys, bordered, count, short_path};
 use crate::tui::effect::Effect;
 use crate::tui::event::Event;
 use crate::tui::keymap::Place;
@@ -361,8 +362,9 @@ impl Pane for LogPane {
         let mut block = bordered(theme, Keys::Here);
         if let Some(head) = self.head() {
             let room = usize::from(body.width.saturating_sub(24));
+            let cwd = head.cwd.as_deref().map(|cwd| short_path(Path::new(cwd)));
             let about = [
-                head.cwd.as_deref(),
+                cwd.as_deref(),
                 head.branch.as_deref(),
                 head.model.as_deref(),
             ];

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::{AUTH, Bench, moment};
 use crate::core::change::{Asking, Author, Wish, commit, plan};
+use crate::core::discover::Looked;
 use crate::core::history::History;
+use crate::tui::effect::Effect;
 use crate::tui::event::Event;
 use crate::tui::theme::Background;
 
@@ -68,4 +70,21 @@ fn looks_of_history() {
         result: Ok(edits),
     });
     insta::assert_snapshot!("history", masked(&bench, bench.styled()));
+}
+
+#[test]
+fn looks_of_nothing_and_the_way_to_the_sample() {
+    let mut bench = Bench::sized(60, 16, Background::Dark);
+    assert_eq!(bench.press("x"), [], "there is something to see here");
+    bench.app.looked(vec![Looked {
+        whose: "codex",
+        places: vec![
+            "~/.codex/memories".to_owned(),
+            "~/.codex/sessions-of-old".to_owned(),
+        ],
+    }]);
+    bench.tell(Event::Elapsed);
+    bench.tell(Event::Indexed(Arc::default()));
+    insta::assert_snapshot!("nothing", bench.styled());
+    assert_eq!(bench.press("x"), [Effect::Demo]);
 }

@@ -11,7 +11,7 @@ use crate::core::library::{Budget, Library, Shelf};
 use crate::core::memory::Kind;
 use crate::core::shown::{age, size};
 use crate::tui::cells::visible;
-use crate::tui::chrome::two_ends;
+use crate::tui::chrome::{short_path, two_ends};
 use crate::tui::pane::Scene;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::meter::Meter;
@@ -115,7 +115,7 @@ impl Browse {
             Node::Agent(first) => plain(self.library.logs[first].agent.name().to_owned()),
             Node::Bundle(at) => plain(match self.library.logs[at].project.as_str() {
                 "" => "no project".to_owned(),
-                project => visible(&self.short_path(Path::new(project))),
+                project => visible(&short_path(Path::new(project))),
             }),
             Node::Log(at, log) => {
                 let log = &self.library.logs[at].logs[log];
@@ -133,7 +133,7 @@ impl Browse {
         let memory = &shelf.memories[of];
         let mut label = vec![Span::raw(visible(&memory.title))];
         if memory.kind == Kind::Instructions {
-            let place = self.short_path(shelf.store.root().path());
+            let place = short_path(shelf.store.root().path());
             label.push(Span::styled(format!("  {place}"), theme.style(Role::Muted)));
         }
         let mut right = Vec::new();

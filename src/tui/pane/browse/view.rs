@@ -1,15 +1,12 @@
 //! How the tree and the preview are drawn.
 
 use ratatui::Frame;
-use ratatui::layout::{Alignment, Rect};
-use ratatui::text::{Line, Span, Text};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
 
 use super::Browse;
 use super::list::Cursor;
-use crate::tui::action::Action;
 use crate::tui::chrome::{Keys, bordered, titled};
-use crate::tui::keymap::Place;
 use crate::tui::layout::{Focus, inside};
 use crate::tui::pane::Scene;
 use crate::tui::theme::Role;
@@ -47,7 +44,7 @@ impl Browse {
         let rows = inside(area);
         frame.render_widget(block, area);
         if self.tree.rows.is_empty() {
-            self.view_nothing(frame, rows, scene);
+            self.view_no_rows(frame, rows, scene);
             return;
         }
         let width = usize::from(rows.width);
@@ -77,49 +74,5 @@ impl Browse {
         let width = u16::try_from(line.width()).unwrap_or(room);
         let x = (area.right().saturating_sub(2 + width)).saturating_add(column);
         frame.set_cursor_position((x.min(area.right().saturating_sub(1)), area.y));
-    }
-
-    /// An empty tree says what would be here.
-    fn view_nothing(&self, frame: &mut Frame<'_>, area: Rect, scene: &Scene<'_>) {
-        let theme = scene.theme;
-        let key = |action| {
-            let key = scene.keymap.key(Place::Tree, action).unwrap_or_default();
-            Span::styled(key, theme.style(Role::KeyHint))
-        };
-        let text = if !self.loaded {
-            Text::from("reading…")
-        } else if self.filter.is_some() {
-            Text::from(vec![
-                Line::from("Nothing here has these words."),
-                Line::from("Esc shows everything again."),
-            ])
-        } else {
-            Text::from(vec![
-                Line::from("No memory was found here."),
-                Line::default(),
-                Line::from(
-                    "A project's agents keep it in .memory/, in memory/, or in their own directories.",
-                ),
-                Line::default(),
-                Line::from(vec![
-                    Span::raw("`tome --all` shows every store on this machine, "),
-                    key(Action::Reload),
-                    Span::raw(" looks again, "),
-                    key(Action::Help),
-                    Span::raw(" explains the keys."),
-                ]),
-            ])
-        };
-        let text = text.style(theme.style(Role::Muted));
-        let paragraph = Paragraph::new(text)
-            .wrap(Wrap { trim: true })
-            .alignment(Alignment::Center);
-        let top = area.height / 4;
-        let middle = Rect {
-            y: area.y + top,
-            height: area.height - top,
-            ..area
-        };
-        frame.render_widget(paragraph, middle);
     }
 }

@@ -170,7 +170,6 @@ impl Find {
                 ));
             }
             Source::Messages => {
-                let agent = hit.agent.map_or("log", |agent| agent.name());
                 let (who, role) = match hit.role {
                     Some(Who::User) => ("you", Role::You),
                     Some(Who::Assistant) => {
@@ -181,7 +180,12 @@ impl Find {
                     None => ("session", Role::Strong),
                 };
                 first.push(Span::styled(who, theme.style(role)));
-                first.push(Span::styled(format!(" · {agent}"), muted));
+                // A conversation that was found as a whole tells its title below.
+                if hit.role.is_some() {
+                    first.push(Span::styled(format!(" · {}", visible(&hit.title)), muted));
+                }
+                let agent = hit.agent.map_or("log", |agent| agent.name());
+                ends.push(Span::styled(agent, muted));
             }
         }
         let old = hit
@@ -191,7 +195,8 @@ impl Find {
         ends.insert(0, Span::raw(" "));
         let base = if here { Style::new() } else { muted };
         let mut second = vec![bar(), Span::raw("  ")];
-        second.extend(lettered(&hit.text, &row.letters, (base, theme)));
+        let (text, letters) = around(&hit.text, &row.letters, width.saturating_sub(4));
+        second.extend(lettered(&text, &letters, (base, theme)));
         [
             two_ends(first, ends, width, style),
             two_ends(second, vec![Span::raw(" ")], width, style),
@@ -239,6 +244,21 @@ impl Find {
     }
 }
 
+/// A text from a little before its first letter that matches, where it would be out of sight.
+fn around(text: &str, letters: &[u32], width: usize) -> (String, Vec<u32>) {
+    const BEFORE: usize = 12;
+    let first = letters.first().map_or(0, |letter| *letter as usize);
+    if first + BEFORE < width {
+        return (text.to_owned(), letters.to_vec());
+    }
+    let start = first - BEFORE.min(first);
+    let rest: String = std::iter::once('…')
+        .chain(text.chars().skip(start + 1))
+        .collect();
+    let moved = letters.iter().map(|letter| letter - start as u32);
+    (rest, moved.collect())
+}
+
 /// A text with the letters that match in the accent.
 fn lettered(text: &str, letters: &[u32], (base, theme): (Style, &Theme)) -> Vec<Span<'static>> {
     let found = base.patch(theme.style(Role::Match));
@@ -279,6 +299,21 @@ mod tests {
         let spans = lettered("refresh", &[0, 1, 4], (Style::new(), &theme));
         let told: Vec<&str> = spans.iter().map(|span| span.content.as_ref()).collect();
         assert_eq!(told, ["re", "fr", "e", "sh"]);
+    }
+
+    #[test]
+    fn a_match_far_to_the_right_comes_into_sight() {
+        let text = format!("{}needle", "straw ".repeat(20));
+        let letters: Vec<u32> = (120..126).collect();
+        let (shown, moved) = around(&text, &letters, 40);
+        assert!(
+            shown.starts_with('…') && shown.ends_with("straw needle"),
+            "{shown}"
+        );
+        let first = shown.chars().nth(moved[0] as usize);
+        assert_eq!((first, moved.len()), (Some('n'), 6));
+        let (same, _) = around("short", &[1], 40);
+        assert_eq!(same, "short");
     }
 
     #[test]

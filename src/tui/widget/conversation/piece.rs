@@ -5,7 +5,6 @@ use ratatui::text::{Line, Span};
 use super::{Conversation, Laid};
 use crate::core::log::turn::{Item, Speaker};
 use crate::core::log::{clean, mask};
-use crate::core::memory::one_line;
 use crate::core::shown::size;
 use crate::tui::cells;
 use crate::tui::theme::Role;
@@ -149,7 +148,7 @@ impl Conversation {
         let room = look
             .width
             .saturating_sub(2 + cells::width(&name) + cells::width(&told) + 2);
-        let short = cells::fit(without_key(&one_line(&input)), room);
+        let short = cells::fit(without_key(first_line(&input)), room);
         let mut lines = vec![Line::from(vec![
             Span::styled(fold, theme.style(Role::Muted)),
             Span::styled(name, theme.style(Role::Tool)),
@@ -163,7 +162,7 @@ impl Conversation {
             width: look.width.saturating_sub(2).max(8),
             ..look
         };
-        let is_told_already = !input.contains('\n') && cells::width(&input) <= room;
+        let is_told_already = !input.trim().contains('\n') && cells::width(&input) <= room;
         let parts = [
             (!is_told_already).then_some((input, Role::Code)),
             result.map(|at| (mask(&clean(self.text(at))), Role::Text)),
@@ -183,6 +182,11 @@ impl Conversation {
         }
         lines
     }
+}
+
+/// The value that a tool was given first: a file, a command. The others are told unfolded.
+fn first_line(input: &str) -> &str {
+    input.trim().lines().next().unwrap_or_default()
 }
 
 /// What a tool was given, without the name of its first value: the tool's own name says as much.

@@ -1,0 +1,189 @@
+//! Letters that are drawn as geometry, so that lines meet from cell to cell: boxes, blocks, meters.
+
+/// How much of a point of a cell a shape covers, 0 to 1; points are counted from the cell's corner.
+pub(crate) type Cover = Box<dyn Fn(f32, f32) -> f32>;
+
+/// The size of a cell in points, and how thick a light line is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cell {
+    pub(crate) width: f32,
+    pub(crate) height: f32,
+    pub(crate) line: f32,
+}
+
+/// The arms of a box: up, right, down, left; each none, light or heavy.
+const ARMS: [(char, [u8; 4]); 33] = [
+    ('─', [0, 1, 0, 1]),
+    ('│', [1, 0, 1, 0]),
+    ('┌', [0, 1, 1, 0]),
+    ('┐', [0, 0, 1, 1]),
+    ('└', [1, 1, 0, 0]),
+    ('┘', [1, 0, 0, 1]),
+    ('├', [1, 1, 1, 0]),
+    ('┤', [1, 0, 1, 1]),
+    ('┬', [0, 1, 1, 1]),
+    ('┴', [1, 1, 0, 1]),
+    ('┼', [1, 1, 1, 1]),
+    ('╴', [0, 0, 0, 1]),
+    ('╵', [1, 0, 0, 0]),
+    ('╶', [0, 1, 0, 0]),
+    ('╷', [0, 0, 1, 0]),
+    ('━', [0, 2, 0, 2]),
+    ('┃', [2, 0, 2, 0]),
+    ('┏', [0, 2, 2, 0]),
+    ('┓', [0, 0, 2, 2]),
+    ('┗', [2, 2, 0, 0]),
+    ('┛', [2, 0, 0, 2]),
+    ('┣', [2, 2, 2, 0]),
+    ('┫', [2, 0, 2, 2]),
+    ('┳', [0, 2, 2, 2]),
+    ('┻', [2, 2, 0, 2]),
+    ('╋', [2, 2, 2, 2]),
+    ('┝', [1, 2, 1, 0]),
+    ('┥', [1, 0, 1, 2]),
+    ('┿', [1, 2, 1, 2]),
+    ('╸', [0, 0, 0, 2]),
+    ('╹', [2, 0, 0, 0]),
+    ('╺', [0, 2, 0, 0]),
+    ('╻', [0, 0, 2, 0]),
+];
+
+/// Corners that are round: to which sides they open, as signs of x and y.
+const ROUND: [(char, f32, f32); 4] = [
+    ('╭', 1.0, 1.0),
+    ('╮', -1.0, 1.0),
+    ('╰', 1.0, -1.0),
+    ('╯', -1.0, -1.0),
+];
+
+/// Lines with gaps: whether upright, and how many dashes.
+const DASHED: [(char, bool, f32); 6] = [
+    ('┄', false, 3.0),
+    ('┈', false, 4.0),
+    ('╌', false, 2.0),
+    ('┆', true, 3.0),
+    ('┊', true, 4.0),
+    ('╎', true, 2.0),
+];
+
+/// The shape of a letter, where it is one.
+pub(crate) fn of(letter: char, cell: Cell) -> Option<Cover> {
+    let Cell {
+        width,
+        height,
+        line,
+    } = cell;
+    if let Some((_, arms)) = ARMS.iter().find(|(known, _)| *known == letter) {
+        return Some(lines(*arms, cell));
+    }
+    if let Some((_, x, y)) = ROUND.iter().find(|(known, ..)| *known == letter) {
+        return Some(corner(*x, *y, cell));
+    }
+    if let Some((_, upright, count)) = DASHED.iter().find(|(known, ..)| *known == letter) {
+        let (upright, count) = (*upright, *count);
+        return Some(Box::new(move |x, y| {
+            let (along, across, middle) = match upright {
+                true => (y / height, x, width / 2.0),
+                false => (x / width, y, height / 2.0),
+            };
+            let gap = (along * count).fract();
+            within(across - middle, line / 2.0).min(f32::from(u8::from(gap < 0.66)))
+        }));
+    }
+    if let Some((left, top, right, bottom)) = block(letter) {
+        let (left, right) = ((left * width).round(), (right * width).round());
+        let (top, bottom) = ((top * height).round(), (bottom * height).round());
+        return Some(Box::new(move |x, y| {
+            let inside = (left..right).contains(&x) && (top..bottom).contains(&y);
+            f32::from(u8::from(inside))
+        }));
+    }
+    match letter {
+        '▰' | '▱' => Some(slanted(letter == '▰', cell)),
+        _ => None,
+    }
+}
+
+/// 1 within `reach` of 0, with a soft edge of one point.
+fn within(distance: f32, reach: f32) -> f32 {
+    (reach + 0.5 - distance.abs()).clamp(0.0, 1.0)
+}
+
+fn lines(arms: [u8; 4], cell: Cell) -> Cover {
+    let (middle_x, middle_y) = (cell.width / 2.0, cell.height / 2.0);
+    let half = move |weight: u8| match weight {
+        0 => -1.0,
+        1 => cell.line / 2.0,
+        _ => cell.line,
+    };
+    Box::new(move |x, y| {
+        let (dx, dy) = (x - middle_x, y - middle_y);
+        // An arm reaches as far over the middle as the thickest line that it meets.
+        let thickest = half(arms.into_iter().max().unwrap_or(1));
+        let [up, right, down, left] = arms.map(half);
+        let upright = |half: f32, there: bool| match there && half > 0.0 {
+            true => within(dx, half),
+            false => 0.0,
+        };
+        let level = |half: f32, there: bool| match there && half > 0.0 {
+            true => within(dy, half),
+            false => 0.0,
+        };
+        upright(up, dy <= thickest)
+            .max(upright(down, dy >= -thickest))
+            .max(level(left, dx <= thickest))
+            .max(level(right, dx >= -thickest))
+    })
+}
+
+fn corner(towards_x: f32, towards_y: f32, cell: Cell) -> Cover {
+    let (middle_x, middle_y) = (cell.width / 2.0, cell.height / 2.0);
+    let half = cell.line / 2.0;
+    let radius = middle_x;
+    Box::new(move |x, y| {
+        // As if it opened to the right and downwards.
+        let (dx, dy) = ((x - middle_x) * towards_x, (y - middle_y) * towards_y);
+        if dy >= radius {
+            return within(dx, half);
+        }
+        if dx > radius {
+            return within(dy, half);
+        }
+        let distance = ((dx - radius).powi(2) + (dy - radius).powi(2)).sqrt();
+        within(distance - radius, half)
+    })
+}
+
+/// A part of the cell: left, top, right, bottom.
+fn block(letter: char) -> Option<(f32, f32, f32, f32)> {
+    let eighths = |from: char| (u32::from(letter) - u32::from(from)) as f32;
+    Some(match letter {
+        '▀' => (0.0, 0.0, 1.0, 0.5),
+        '▁'..='█' => (0.0, 1.0 - (eighths('▁') + 1.0) / 8.0, 1.0, 1.0),
+        '▉'..='▏' => (0.0, 0.0, (7.0 - eighths('▉')) / 8.0, 1.0),
+        '▐' => (0.5, 0.0, 1.0, 1.0),
+        _ => return None,
+    })
+}
+
+/// A step of a meter.
+fn slanted(full: bool, cell: Cell) -> Cover {
+    let Cell {
+        width,
+        height,
+        line,
+    } = cell;
+    let (tall, slant) = (height * 0.16, width * 0.14);
+    Box::new(move |x, y| {
+        let dy = y - height * 0.5;
+        // Upright again, then a rectangle.
+        let dx = x - width * 0.5 + dy / tall * slant;
+        let wide = width * 0.5 - slant - 0.5;
+        let outside = (dx.abs() - wide).max(dy.abs() - tall);
+        let filled = (0.5 - outside).clamp(0.0, 1.0);
+        match full {
+            true => filled,
+            false => filled - (0.5 - outside - line * 0.75).clamp(0.0, 1.0),
+        }
+    })
+}

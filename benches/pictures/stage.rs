@@ -1,0 +1,188 @@
+//! The program on a terminal of its own, in the sample's world.
+
+use std::fs;
+use std::io::{self, Read as _, Write};
+use std::num::NonZeroU16;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+
+use tome::core::change::Moment;
+use tome::core::demo::{Demo, unpack};
+
+use crate::Result;
+
+/// How many cells the terminal has.
+pub(crate) const COLUMNS: u16 = 120;
+pub(crate) const ROWS: u16 = 36;
+
+/// How long anything may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long nothing must be written for a screen to be a still one.
+const STILL: Duration = Duration::from_millis(400);
+
+/// The program, its keyboard and its screen.
+pub(crate) struct Stage {
+    child: Box<dyn Child + Send + Sync>,
+    _master: Box<dyn MasterPty + Send>,
+    keys: Box<dyn Write + Send>,
+    seen: Arc<(Mutex<Seen>, Condvar)>,
+    /// Where the sample is.
+    demo: Demo,
+}
+
+/// What came out of the terminal so far.
+struct Seen {
+    parser: vt100::Parser,
+    last: Instant,
+    ended: bool,
+}
+
+impl Stage {
+    /// Opens the sample on a terminal that says this of its colours.
+    pub(crate) fn open(program: &Path, colours: &str) -> Result<Self> {
+        let demo = unpacked()?;
+        let pty = native_pty_system().openpty(PtySize {
+            rows: ROWS,
+            cols: COLUMNS,
+            pixel_width: 0,
+            pixel_height: 0,
+        })?;
+        let mut command = CommandBuilder::new(program);
+        command.cwd(&demo.project);
+        command.env_clear();
+        command.env("HOME", &demo.home);
+        command.env("TERM", "xterm-256color");
+        command.env("COLORTERM", "truecolor");
+        command.env("COLORFGBG", colours);
+        command.env("TZ", "UTC");
+        let child = pty.slave.spawn_command(command)?;
+        drop(pty.slave);
+        let mut output = pty.master.try_clone_reader()?;
+        let keys = pty.master.take_writer()?;
+        let cells = |number| NonZeroU16::new(number).ok_or("a terminal has cells");
+        let seen = Arc::new((
+            Mutex::new(Seen {
+                parser: vt100::Parser::new(cells(ROWS)?, cells(COLUMNS)?, 0),
+                last: Instant::now(),
+                ended: false,
+            }),
+            Condvar::new(),
+        ));
+        let told = Arc::clone(&seen);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 8192];
+            while let Ok(read @ 1..) = output.read(&mut bytes) {
+                let mut seen = told.0.lock().expect("nobody panics with it");
+                seen.parser.process(&bytes[..read]);
+                seen.last = Instant::now();
+                told.1.notify_all();
+            }
+            told.0.lock().expect("nobody panics with it").ended = true;
+            told.1.notify_all();
+        });
+        Ok(Self {
+            child,
+            _master: pty.master,
+            keys,
+            seen,
+            demo,
+        })
+    }
+
+    /// Types.
+    pub(crate) fn send(&mut self, keys: &str) -> Result<()> {
+        self.keys.write_all(keys.as_bytes())?;
+        Ok(self.keys.flush()?)
+    }
+
+    /// Types, and waits for a text on the screen.
+    pub(crate) fn press(&mut self, keys: &str, then: &str) -> Result<()> {
+        self.send(keys)?;
+        self.see(then)
+    }
+
+    /// Waits for a text on the screen.
+    pub(crate) fn see(&self, text: &str) -> Result<()> {
+        self.until(&format!("'{text}'"), |screen| screen.contains(text))
+    }
+
+    /// Waits until a text is no longer on the screen.
+    pub(crate) fn gone(&self, text: &str) -> Result<()> {
+        self.until(&format!("the end of '{text}'"), |screen| {
+            !screen.contains(text)
+        })
+    }
+
+    fn until(&self, what: &str, is: impl Fn(&str) -> bool) -> Result<()> {
+        let until = Instant::now() + PATIENCE;
+        let mut seen = self.seen.0.lock().expect("nobody panics with it");
+        loop {
+            let screen = seen.parser.screen().contents();
+            if is(&screen) {
+                return Ok(());
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || seen.ended {
+                return Err(format!("never saw {what} on this screen:\n{screen}").into());
+            }
+            let waited = self.seen.1.wait_timeout(seen, left);
+            seen = waited.expect("nobody panics with it").0;
+        }
+    }
+
+    /// The screen, once nothing moves on it.
+    pub(crate) fn still(&self) -> vt100::Screen {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let seen = self.seen.0.lock().expect("nobody panics with it");
+            let quiet = seen.last.elapsed();
+            if quiet >= STILL || Instant::now() > until {
+                return seen.parser.screen().clone();
+            }
+            drop(seen);
+            std::thread::sleep(STILL - quiet);
+        }
+    }
+
+    /// Changes a file of the sample's home behind the program's back, as an agent would.
+    pub(crate) fn change(&self, path: &str, how: impl Fn(&str) -> String) -> Result<()> {
+        let path = self.demo.home.join(path);
+        let before = fs::read_to_string(&path)?;
+        let after = how(&before);
+        if before == after {
+            return Err(format!("{}: nothing was changed", path.display()).into());
+        }
+        Ok(fs::write(&path, after)?)
+    }
+
+    /// Ends the program, and takes the sample away.
+    pub(crate) fn leave(mut self) -> Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(fs::remove_dir_all(root())?)
+    }
+}
+
+/// Where the sample is unpacked.
+fn root() -> PathBuf {
+    std::env::temp_dir().join("tome-pictures")
+}
+
+/// The sample, anew: what a picture before this one left is gone.
+fn unpacked() -> Result<Demo> {
+    match fs::remove_dir_all(root()) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e.into()),
+        _ => {}
+    }
+    fs::create_dir(root())?;
+    let now = jiff::Zoned::now();
+    let moment = Moment {
+        time: now.timestamp(),
+        today: now.date(),
+    };
+    Ok(unpack(&root(), &moment)?)
+}

@@ -1,0 +1,48 @@
+//! The build script: the version that `tome --version` tells, with the commit it was built from.
+//!
+//! In a debug build, from a tarball or without git, it is the version alone: a commit tells
+//! little of work that is under way, and each one would cost a build of everything.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+fn main() {
+    let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    let released = env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    let told = match released.then(commit).flatten() {
+        Some(commit) => format!("{version} ({commit})"),
+        None => version,
+    };
+    tell("rerun-if-changed=src/build.rs");
+    tell(&format!("rustc-env=TOME_VERSION={told}"));
+}
+
+/// The commit and its day, as `abc1234 2026-11-15`.
+fn commit() -> Option<String> {
+    // Unpacked somewhere below another repository, that one's commit would be a lie.
+    if !Path::new(".git").exists() {
+        return None;
+    }
+    // Only files that are there: one that is missing would mean a build every time.
+    let head = git(&["symbolic-ref", "--quiet", "HEAD"]);
+    for name in ["HEAD", "packed-refs"].into_iter().chain(head.as_deref()) {
+        let path = git(&["rev-parse", "--git-path", name]);
+        if let Some(path) = path.filter(|path| Path::new(path).exists()) {
+            tell(&format!("rerun-if-changed={path}"));
+        }
+    }
+    git(&["log", "-1", "--abbrev=7", "--format=%h %cs"])
+}
+
+fn git(args: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(args).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let text = text.trim();
+    (output.status.success() && !text.is_empty()).then(|| text.to_owned())
+}
+
+/// Says something to cargo.
+fn tell(what: &str) {
+    println!("cargo:{what}");
+}

@@ -1,0 +1,381 @@
+//! `tome doctor`: what tome has found and keeps, whether all of it is well, and what to do where it
+//! is not. Looks, and changes nothing.
+
+mod show;
+
+use std::env;
+use std::fs;
+use std::io::{self, IsTerminal as _};
+use std::path::Path;
+
+use super::print::Printer;
+use super::setup::{homes, program};
+use super::ui::terminal;
+use super::world::World;
+use super::{Ended, Outcome};
+use crate::core::archive::{Archive, Whose};
+use crate::core::checkup::{Cache, Folder, is_writable};
+use crate::core::discover::{Discovered, Reach, discover};
+use crate::core::layout::Layout;
+use crate::core::log::{Agent, LogFile, Places};
+use crate::core::store::Store;
+use crate::core::unsaved::Drawer;
+use crate::setup::{AGENTS, Asked, Scope, Way, plan};
+use crate::tui;
+use crate::tui::theme::{Background, Depth, Terminal, Theme, ThemeFile};
+
+pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
+    let report = Report::of(world);
+    if printer.is_json() {
+        printer.object(show::as_json(&report))?;
+    } else {
+        show::print(&report, world, printer)?;
+    }
+    Ok(if report.troubles.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::Nothing
+    })
+}
+
+/// Something that needs attention.
+#[derive(Debug)]
+struct Trouble {
+    /// The file, with its line where there is one, or what else it is about.
+    place: String,
+    what: String,
+    remedy: String,
+}
+
+/// Everything that was looked at.
+struct Report {
+    /// What is known of the terminal, which is asked once.
+    known: Terminal,
+    /// tome's directories, by what they are for.
+    folders: Vec<(&'static str, Folder)>,
+    changes: usize,
+    cache: Cache,
+    agents: Vec<AgentRow>,
+    stores: Vec<StoreRow>,
+    terminal: Vec<(&'static str, String)>,
+    /// What is worth a word and no trouble.
+    notes: Vec<String>,
+    troubles: Vec<Trouble>,
+}
+
+/// One agent: its logs, and whether tome is registered with it.
+struct AgentRow {
+    agent: Agent,
+    logs: usize,
+    bytes: u64,
+    newest: Option<i64>,
+    registered: Option<Registered>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Registered {
+    Yes,
+    No,
+    /// As another program, or in part.
+    Otherwise,
+    /// Its settings cannot be read.
+    Unknown,
+}
+
+impl Registered {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Yes => "registered",
+            Self::No => "not registered",
+            Self::Otherwise => "registered otherwise",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+struct StoreRow {
+    name: String,
+    layout: Layout,
+    root: std::path::PathBuf,
+    memories: usize,
+}
+
+impl Report {
+    fn of(world: &World) -> Self {
+        let on_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+        let mut report = Self {
+            known: match on_terminal {
+                true => terminal(&world.settings),
+                false => Terminal::default(),
+            },
+            folders: Vec::new(),
+            changes: 0,
+            cache: Cache::at(&world.cache),
+            agents: Vec::new(),
+            stores: Vec::new(),
+            terminal: Vec::new(),
+            notes: Vec::new(),
+            troubles: Vec::new(),
+        };
+        report.look_at_folders(world);
+        report.look_at_history(world);
+        report.look_at_settings(world);
+        // Not through the world: it would finish an interrupted change before it is told.
+        let found = discover(&world.around, &world.settings, world.reach());
+        report.look_at_agents(world, &found);
+        report.look_at_stores(world, found);
+        report.look_at_terminal();
+        report
+    }
+
+    fn trouble(&mut self, place: impl Into<String>, what: &str, remedy: impl Into<String>) {
+        self.troubles.push(Trouble {
+            place: place.into(),
+            what: what.to_owned(),
+            remedy: remedy.into(),
+        });
+    }
+
+    fn look_at_folders(&mut self, world: &World) {
+        let history = world.history.dir();
+        for (name, path) in [
+            ("config", world.config_dir.as_path()),
+            ("data", &world.data_dir),
+            ("history", history),
+            ("cache", &world.cache),
+        ] {
+            let folder = Folder::at(path);
+            // Settings are read, never written.
+            let matters = name != "config" || folder.state.name() != "read-only";
+            if let Some(what) = folder.state.trouble().filter(|_| matters) {
+                let remedy = "check the owner and mode of it and of the directories above";
+                self.trouble(world.short_path(path), what, remedy);
+            }
+            if name == "history" && folder.is_open {
+                let path = world.short_path(path);
+                let remedy = format!("chmod 700 {path}");
+                self.trouble(
+                    path,
+                    "others on this machine can read every version of your memories",
+                    remedy,
+                );
+            }
+            self.folders.push((name, folder));
+        }
+        if self.cache == Cache::Useless {
+            let note = "the cache is of another version or damaged; the next search makes it anew";
+            self.notes.push(note.to_owned());
+        }
+    }
+
+    fn look_at_history(&mut self, world: &World) {
+        let place = world.short_path(world.history.dir());
+        match world.history.records() {
+            Ok(records) => self.changes = records.len(),
+            Err(error) => self.trouble(place.clone(), &error.to_string(), "make it readable"),
+        }
+        if let Ok(broken @ 1..) = world.history.broken_lines() {
+            self.notes.push(format!(
+                "{place}/journal.jsonl: lines that cannot be read and are passed over: {broken}"
+            ));
+        }
+        match world.history.interrupted() {
+            Ok(records) => {
+                for record in records {
+                    let root = record.files.first().map(|file| file.root.as_path());
+                    let root = world.short_path(root.unwrap_or(Path::new(".")));
+                    let what = format!("{} was interrupted ({})", record.verb.name(), record.id);
+                    let remedy = format!("tome list --store {root} finishes it or takes it back");
+                    self.trouble(root, &what, remedy);
+                }
+            }
+            Err(error) => self.trouble(place, &error.to_string(), "make it writable"),
+        }
+        let unsaved = world.data_dir.join("unsaved");
+        if unsaved.is_dir() {
+            for text in Drawer::open(&unsaved).left_behind() {
+                let path = world.short_path(&text.root.join(&text.path));
+                let note = format!("{path} has text that was not saved; `tome` offers it again");
+                self.notes.push(note);
+            }
+        }
+    }
+
+    fn look_at_settings(&mut self, world: &World) {
+        let mut warnings = world.warnings.clone();
+        let known = self.known;
+        let mut read = |name: &str| {
+            let path = world.config_dir.join(name);
+            match fs::read_to_string(&path) {
+                Ok(text) => Some((path, text)),
+                Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+                Err(e) => {
+                    let place = world.short_path(&path);
+                    self.trouble(place, &e.to_string(), "make it readable, or remove it");
+                    None
+                }
+            }
+        };
+        if let Some((path, text)) = read("theme.toml") {
+            let file = ThemeFile {
+                path: &path,
+                text: &text,
+            };
+            warnings.extend(Theme::load(known, Some(file)).1);
+        }
+        if let Some((path, text)) = read("keymap.toml") {
+            let path = path.display().to_string();
+            warnings.extend(tui::keymap::check(&path, &text));
+        }
+        for warning in warnings {
+            let place = world.short_path(Path::new(&warning.place));
+            let remedy = "correct it; until then the default counts";
+            self.trouble(place, &warning.message, remedy);
+        }
+    }
+
+    fn look_at_agents(&mut self, world: &World, found: &Discovered) {
+        let with_logs = found.stores.iter().map(|found| &found.store);
+        let with_logs = with_logs
+            .filter(|store| matches!(store.layout(), Layout::Session | Layout::Events))
+            .map(|store| store.root().path().to_owned());
+        let archive = Archive {
+            places: Places {
+                stores: with_logs.collect(),
+                ..world.places.clone()
+            },
+            kept: Some(world.kept.clone()),
+            cache: world.cache.clone(),
+            whose: Whose::Everybodys,
+        };
+        let logs = archive.files();
+        for log in &logs {
+            if let Err(e) = fs::File::open(&log.path) {
+                let place = world.short_path(&log.path);
+                self.trouble(place, &e.to_string(), "check its owner and mode");
+            }
+        }
+        for agent in Agent::all() {
+            let own: Vec<&LogFile> = logs.iter().filter(|log| log.agent == agent).collect();
+            let registered = AGENTS
+                .contains(&agent)
+                .then(|| self.registered(world, agent));
+            self.agents.push(AgentRow {
+                agent,
+                logs: own.len(),
+                bytes: own.iter().map(|log| log.size).sum(),
+                newest: own.iter().filter_map(|log| log.modified).max(),
+                registered,
+            });
+        }
+    }
+
+    /// Whether tome is registered with an agent for the user: putting it in would change nothing.
+    fn registered(&mut self, world: &World, agent: Agent) -> Registered {
+        let homes = homes(world);
+        let program = program();
+        let planned = |way: Way| {
+            let asked = Asked {
+                agent,
+                scope: Scope::User,
+                way,
+                program: &program,
+            };
+            plan(&homes, asked).map(|plan| plan.steps.is_empty())
+        };
+        match (planned(Way::In), planned(Way::Out)) {
+            (Ok(true), Ok(_)) => Registered::Yes,
+            (Ok(false), Ok(true)) => Registered::No,
+            (Ok(false), Ok(false)) => {
+                let what = "tome is registered in part, or as another program";
+                let remedy = format!("tome setup {} puts this one in", agent.name());
+                self.trouble(agent.name(), what, remedy);
+                Registered::Otherwise
+            }
+            (Err(error), _) | (_, Err(error)) => {
+                let what = format!("its settings cannot be read: {error}");
+                self.trouble(agent.name(), &what, "correct them");
+                Registered::Unknown
+            }
+        }
+    }
+
+    fn look_at_stores(&mut self, world: &World, found: Discovered) {
+        for problem in found.problems {
+            let place = world.short_path(&problem.root);
+            let remedy =
+                "tome --layout LAYOUT opens it; a [[store]] in the settings says it for good";
+            self.trouble(place, &problem.error.to_string(), remedy);
+        }
+        for found in found.stores {
+            let store = found.store;
+            let memories = self.look_at_store(world, &store);
+            self.stores.push(StoreRow {
+                name: store.name().to_owned(),
+                layout: store.layout(),
+                root: store.root().path().to_owned(),
+                memories,
+            });
+        }
+        if self.stores.is_empty() {
+            let how = match world.reach() {
+                Reach::Project => "; `tome doctor --all` looks at every project",
+                Reach::Everything => "",
+            };
+            let note = format!("no store was found; `tome stores` says where it looked{how}");
+            self.notes.push(note);
+        }
+    }
+
+    fn look_at_store(&mut self, world: &World, store: &Store) -> usize {
+        let root = store.root().path();
+        if !is_writable(root) {
+            let remedy = "check its owner and mode; until then it can only be read";
+            self.trouble(world.short_path(root), "cannot be written", remedy);
+        }
+        let memories = match store.list() {
+            Ok(memories) => memories,
+            Err(error) => {
+                let place = world.short_path(root);
+                self.trouble(place, &error.to_string(), "check what is there");
+                return 0;
+            }
+        };
+        for memory in &memories {
+            if let Some(problem) = &memory.problem {
+                let place = world.short_path(&root.join(&memory.path));
+                self.trouble(place, problem, "correct it: `e` on it in `tome` edits it");
+            }
+        }
+        memories.len()
+    }
+
+    fn look_at_terminal(&mut self) {
+        let is = |yes: bool| if yes { "a terminal" } else { "no terminal" };
+        let (input, output) = (io::stdin().is_terminal(), io::stdout().is_terminal());
+        self.terminal.push(("input", is(input).to_owned()));
+        self.terminal.push(("output", is(output).to_owned()));
+        for name in ["TERM", "COLORTERM", "COLORFGBG", "NO_COLOR", "LANG"] {
+            let set = env::var(name).unwrap_or_else(|_| "not set".to_owned());
+            self.terminal.push((name, set));
+        }
+        let colours = match self.known.depth {
+            Depth::Plain => "none",
+            Depth::Ansi => "16",
+            Depth::True => "all",
+        };
+        let ground = match self.known.background {
+            Background::Dark => "dark",
+            Background::Light => "light",
+        };
+        if input && output {
+            self.terminal.push(("colours", colours.to_owned()));
+            self.terminal.push(("background", ground.to_owned()));
+        }
+        let term = env::var("TERM").unwrap_or_default();
+        if output && (term.is_empty() || term == "dumb") {
+            let remedy = "set it to what your terminal is, for example xterm-256color";
+            self.trouble("TERM", "says that this terminal can do nothing", remedy);
+        }
+    }
+}

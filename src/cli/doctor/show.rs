@@ -1,0 +1,237 @@
+//! How a report is told: a table a section, or JSON.
+
+use serde_json::{Value, json};
+
+use super::super::Failure;
+use super::super::print::{Cell, Printer, Role, age};
+use super::super::world::World;
+use super::{AgentRow, Registered, Report};
+use crate::core::checkup::{Cache, Folder, State};
+use crate::core::layout::size;
+
+/// The version, as `tome --version` tells it.
+const VERSION: &str = env!("TOME_VERSION");
+
+pub(super) fn print(report: &Report, world: &World, printer: &mut Printer) -> Result<(), Failure> {
+    let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
+    printer.table(&[vec![
+        Cell::new(Role::Strong, format!("tome {VERSION}")),
+        Cell::new(Role::Quiet, system),
+    ]])?;
+    section(printer, "directories", folders(report, world))?;
+    let known = report.agents.iter().filter(|row| row.is_known());
+    title(printer, "agents")?;
+    rows(printer, known.map(|row| agent(row, world)).collect())?;
+    let silent: Vec<&str> = report
+        .agents
+        .iter()
+        .filter(|row| !row.is_known())
+        .map(|row| row.agent.name())
+        .collect();
+    if !silent.is_empty() {
+        let line = format!("  no logs of {}", silent.join(", "));
+        let line = printer.paint(Role::Quiet, &line);
+        printer.painted(&line)?;
+    }
+    if !report.stores.is_empty() {
+        section(printer, "stores", stores(report, world))?;
+    }
+    let terminal = report
+        .terminal
+        .iter()
+        .map(|(name, value)| vec![Cell::plain(*name), Cell::new(Role::Quiet, value.clone())]);
+    section(printer, "terminal", terminal.collect())?;
+    if !report.notes.is_empty() {
+        let notes = report.notes.iter();
+        let notes = notes.map(|note| vec![Cell::plain(note.clone())]);
+        section(printer, "notes", notes.collect())?;
+    }
+    printer.line("")?;
+    match report.troubles.len() {
+        0 => {
+            let line = printer.paint(Role::Strong, "All is well.");
+            printer.painted(&line)?;
+        }
+        number => {
+            let heading = match number {
+                1 => "1 thing needs attention".to_owned(),
+                number => format!("{number} things need attention"),
+            };
+            let heading = printer.paint(Role::Amber, &heading);
+            printer.painted(&heading)?;
+            for trouble in &report.troubles {
+                let place = printer.paint(Role::Strong, &trouble.place);
+                let what = printer.paint(Role::Plain, &trouble.what);
+                printer.painted(&format!("  {place}: {what}"))?;
+                let remedy = printer.paint(Role::Quiet, &format!("    → {}", trouble.remedy));
+                printer.painted(&remedy)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn section(printer: &mut Printer, name: &str, cells: Vec<Vec<Cell>>) -> Result<(), Failure> {
+    title(printer, name)?;
+    rows(printer, cells)
+}
+
+fn title(printer: &mut Printer, name: &str) -> Result<(), Failure> {
+    printer.line("")?;
+    let name = printer.paint(Role::Strong, name);
+    Ok(printer.painted(&name)?)
+}
+
+fn rows(printer: &mut Printer, rows: Vec<Vec<Cell>>) -> Result<(), Failure> {
+    let indented: Vec<Vec<Cell>> = rows
+        .into_iter()
+        .map(|mut row| {
+            row.insert(0, Cell::plain(""));
+            row
+        })
+        .collect();
+    Ok(printer.table(&indented)?)
+}
+
+fn folders(report: &Report, world: &World) -> Vec<Vec<Cell>> {
+    let rows = report.folders.iter();
+    rows.map(|(name, folder)| {
+        let (role, state) = match folder.state {
+            State::Usable => (Role::Quiet, held(folder)),
+            State::Missing => (Role::Quiet, "not there yet".to_owned()),
+            state => (Role::Amber, state.trouble().unwrap_or_default().to_owned()),
+        };
+        let more = match (*name, report.cache) {
+            ("history", _) if report.changes > 0 => format!("{} changes", report.changes),
+            ("cache", Cache::Usable { logs }) => format!("the text of {logs} logs"),
+            ("cache", Cache::Useless) => "of another version or damaged".to_owned(),
+            _ => String::new(),
+        };
+        vec![
+            Cell::plain(*name),
+            Cell::plain(world.short_path(&folder.path)),
+            Cell::new(role, state),
+            Cell::new(Role::Quiet, more),
+        ]
+    })
+    .collect()
+}
+
+fn held(folder: &Folder) -> String {
+    let files = match folder.files {
+        1 => "1 file".to_owned(),
+        number => format!("{number} files"),
+    };
+    format!("{files}, {}", size(folder.bytes))
+}
+
+impl AgentRow {
+    /// Whether there is anything to say of it.
+    fn is_known(&self) -> bool {
+        let registered = self.registered.is_some_and(|is| is != Registered::No);
+        self.logs > 0 || registered
+    }
+}
+
+fn agent(row: &AgentRow, world: &World) -> Vec<Cell> {
+    let now = world.moment.time.as_millisecond();
+    let newest = row.newest.map(|time| age(time, now)).unwrap_or_default();
+    let logs = match row.logs {
+        1 => "1 log".to_owned(),
+        number => format!("{number} logs"),
+    };
+    let registered = match row.registered {
+        Some(Registered::No) => format!("not registered: tome setup {}", row.agent.name()),
+        Some(registered) => registered.name().to_owned(),
+        None => String::new(),
+    };
+    vec![
+        Cell::plain(row.agent.name()),
+        Cell::number(Role::Plain, logs),
+        Cell::number(Role::Quiet, size(row.bytes)),
+        Cell::number(Role::Quiet, newest),
+        Cell::new(Role::Quiet, registered),
+    ]
+}
+
+fn stores(report: &Report, world: &World) -> Vec<Vec<Cell>> {
+    let rows = report.stores.iter();
+    rows.map(|row| {
+        vec![
+            Cell::plain(row.name.clone()),
+            Cell::new(Role::Quiet, row.layout.name()),
+            Cell::number(Role::Plain, row.memories.to_string()),
+            Cell::new(Role::Quiet, world.short_path(&row.root)),
+        ]
+    })
+    .collect()
+}
+
+pub(super) fn as_json(report: &Report) -> Value {
+    let folders = report.folders.iter().map(|(name, folder)| {
+        let value = json!({
+            "path": folder.path,
+            "state": folder.state.name(),
+            "files": folder.files,
+            "bytes": folder.bytes,
+        });
+        ((*name).to_owned(), value)
+    });
+    let folders: serde_json::Map<String, Value> = folders.collect();
+    let cache = match report.cache {
+        Cache::Empty => json!({ "state": "empty" }),
+        Cache::Usable { logs } => json!({ "state": "usable", "logs": logs }),
+        Cache::Useless => json!({ "state": "useless" }),
+    };
+    let agents: Vec<Value> = report
+        .agents
+        .iter()
+        .map(|row| {
+            let time = |ms| jiff::Timestamp::from_millisecond(ms).ok();
+            json!({
+                "agent": row.agent.name(),
+                "logs": row.logs,
+                "bytes": row.bytes,
+                "newest": row.newest.and_then(time).map(|time| time.to_string()),
+                "registered": row.registered.map(Registered::name),
+            })
+        })
+        .collect();
+    let stores: Vec<Value> = report
+        .stores
+        .iter()
+        .map(|row| {
+            json!({
+                "name": row.name,
+                "layout": row.layout,
+                "root": row.root,
+                "memories": row.memories,
+            })
+        })
+        .collect();
+    let terminal: serde_json::Map<String, Value> = report
+        .terminal
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), json!(value)))
+        .collect();
+    let troubles: Vec<Value> = report
+        .troubles
+        .iter()
+        .map(|trouble| {
+            json!({ "place": trouble.place, "problem": trouble.what, "remedy": trouble.remedy })
+        })
+        .collect();
+    json!({
+        "version": VERSION,
+        "os": std::env::consts::OS,
+        "arch": std::env::consts::ARCH,
+        "folders": folders,
+        "changes": report.changes,
+        "cache": cache,
+        "agents": agents,
+        "stores": stores,
+        "terminal": terminal,
+        "notes": report.notes,
+        "problems": troubles,
+    })
+}

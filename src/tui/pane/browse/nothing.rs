@@ -1,0 +1,96 @@
+//! An empty tree: what would be here, where it was looked for, and what to do now.
+
+use ratatui::Frame;
+use ratatui::layout::{Alignment, Margin, Rect};
+use ratatui::text::{Line, Span, Text};
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::Browse;
+use crate::tui::action::Action;
+use crate::tui::cells::cut;
+use crate::tui::chrome::{Keys, bordered};
+use crate::tui::keymap::Place;
+use crate::tui::layout::MEASURE;
+use crate::tui::pane::Scene;
+use crate::tui::theme::Role;
+
+/// How wide the first column is.
+const COLUMN: usize = 13;
+
+impl Browse {
+    /// Whether there is nothing at all, filtered or not, and nothing is on its way.
+    pub(super) fn is_empty_handed(&self, scene: &Scene<'_>) -> bool {
+        self.loaded && self.tree.rows.is_empty() && self.filter.is_none() && scene.reading.is_none()
+    }
+
+    /// A tree that has nothing to show yet, or nothing that the filter lets through.
+    pub(super) fn view_no_rows(&self, frame: &mut Frame<'_>, area: Rect, scene: &Scene<'_>) {
+        let text = if self.filter.is_some() {
+            Text::from(vec![
+                Line::from("Nothing here has these words."),
+                Line::from("Esc shows everything again."),
+            ])
+        } else {
+            Text::from("reading…")
+        };
+        let text = text.style(scene.theme.style(Role::Muted));
+        let paragraph = Paragraph::new(text)
+            .wrap(Wrap { trim: true })
+            .alignment(Alignment::Center);
+        let top = area.height / 4;
+        let middle = Rect {
+            y: area.y + top,
+            height: area.height - top,
+            ..area
+        };
+        frame.render_widget(paragraph, middle);
+    }
+
+    /// The first start of somebody who has nothing yet, over the whole screen.
+    pub(super) fn view_nothing(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        let theme = scene.theme;
+        let area = scene.areas.body;
+        frame.render_widget(bordered(theme, Keys::Here), area);
+        let muted = theme.style(Role::Muted);
+        let act = |action, what: &'static str| {
+            let key = scene.keymap.key(Place::Tree, action).unwrap_or_default();
+            Line::from(vec![
+                Span::styled(format!("{key:<COLUMN$} "), theme.style(Role::KeyHint)),
+                Span::styled(what, muted),
+            ])
+        };
+        let mut lines = vec![
+            Line::styled(
+                "No agent remembers anything here yet.",
+                theme.style(Role::Heading),
+            ),
+            Line::default(),
+            act(Action::Demo, "look at a sample, a small shop"),
+            act(Action::Reload, "look again"),
+            act(Action::Help, "the keys"),
+            Line::from(vec![
+                Span::styled(format!("{:<COLUMN$} ", "--all"), theme.style(Role::KeyHint)),
+                Span::styled("started so, it shows every project", muted),
+            ]),
+            Line::default(),
+            Line::styled("tome looked for", theme.style(Role::HeadingMinor)),
+        ];
+        let inside = area.inner(Margin::new(3, 1));
+        let width = inside.width.min(MEASURE);
+        let room = usize::from(width).saturating_sub(COLUMN + 1);
+        for row in &self.looked {
+            lines.push(Line::from(vec![
+                Span::raw(format!("{:<COLUMN$} ", row.whose)),
+                Span::styled(cut(&row.places.join("  "), room), muted),
+            ]));
+        }
+        let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+        let text = Rect {
+            y: inside.y + inside.height.saturating_sub(height) / 3,
+            width,
+            ..inside
+        };
+        let text = text.intersection(inside);
+        frame.render_widget(Paragraph::new(lines), text);
+    }
+}

@@ -1,0 +1,190 @@
+//! The doctor, and the first start of somebody who has nothing yet.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::support::{Home, Said, tree};
+
+fn report(home: &Home) -> (i32, Value) {
+    let Said { code, out, .. } = home.run(&["doctor", "--json"]);
+    let report: Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}"));
+    assert_eq!(report["schema"], 1);
+    (code, report)
+}
+
+fn problems(report: &Value) -> Vec<String> {
+    let problems = report["problems"].as_array().expect("a list");
+    let told = problems.iter().map(|problem| {
+        let part = |name: &str| problem[name].as_str().expect("a text").to_owned();
+        assert!(!part("remedy").is_empty(), "{problem}");
+        format!("{}: {}", part("place"), part("problem"))
+    });
+    told.collect()
+}
+
+#[test]
+fn all_is_well_in_an_empty_home_and_nothing_is_written() {
+    let home = Home::new();
+    let before = tree(&home.path());
+    let out = home.ok(&["doctor"]);
+    assert!(out.starts_with("tome 0.1.0"), "{out}");
+    assert!(out.ends_with("\nAll is well.\n"), "{out}");
+    assert!(out.contains("no logs of claude-code, codex"), "{out}");
+    let (code, report) = report(&home);
+    assert_eq!((code, problems(&report)), (0, Vec::new()));
+    assert_eq!(report["agents"].as_array().map(Vec::len), Some(11));
+    assert_eq!(report["folders"]["data"]["state"], "missing");
+    assert_eq!(report["cache"]["state"], "empty");
+    assert_eq!(tree(&home.path()), before);
+}
+
+#[test]
+fn the_sample_is_well_and_its_agents_and_stores_are_counted() {
+    let home = Home::new();
+    let said = home.run(&["--demo", "doctor", "--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let report: Value = serde_json::from_str(&said.out).expect("JSON");
+    let agent = |name: &str| {
+        let agents = report["agents"].as_array().expect("a list");
+        let row = agents.iter().find(|row| row["agent"] == name);
+        row.expect("every agent has a row").clone()
+    };
+    assert_eq!(agent("claude-code")["logs"], 3);
+    assert_eq!(agent("gemini")["logs"], 2);
+    assert_eq!(agent("codex")["registered"], "not registered");
+    assert_eq!(agent("cursor")["registered"], Value::Null);
+    assert!(agent("codex")["newest"].is_string());
+    let stores = report["stores"].as_array().expect("a list");
+    assert!(stores.iter().any(|store| store["memories"] == 10));
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place_and_exits_with_one() {
+    let home = Home::new();
+    home.file(".config/tome/config.toml", "author = \"kim\"\nshape = 1\n");
+    home.file(
+        ".config/tome/keymap.toml",
+        "tree = [\n  { on = \"x\", run = \"dance\" },\n]\n",
+    );
+    home.file(
+        ".config/tome/theme.toml",
+        "[dark]\naccent = \"mauve-ish\"\n",
+    );
+    home.file(".local/share/tome", "a file where a directory should be");
+    home.file(".gemini/settings.json", "{ \"hooks\": ");
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.file(
+        "project/.memory/a.md",
+        "---\nname: A\n\nNo end of the header.\n",
+    );
+    let (code, report) = report(&home);
+    assert_eq!(code, 1);
+    let told = problems(&report);
+    for expected in [
+        "~/.config/tome/config.toml:2: ",
+        "~/.config/tome/keymap.toml:2: no action 'dance'",
+        "~/.config/tome/theme.toml:2: ",
+        "~/.local/share/tome: is no directory",
+        "~/.local/share/tome/history: is not there and cannot be made",
+        "gemini: its settings cannot be read: ",
+    ] {
+        let found = told.iter().any(|line| line.starts_with(expected));
+        assert!(found, "{expected} in {told:#?}");
+    }
+    let said = home.run(&["doctor"]);
+    assert_eq!(said.code, 1);
+    assert!(said.out.contains("things need attention"), "{}", said.out);
+    assert_eq!(said.err, "", "each is told once");
+}
+
+#[test]
+fn registered_agents_are_told_and_so_is_another_program() {
+    let home = Home::new();
+    home.ok(&["setup", "codex"]);
+    let registered = |report: &Value| {
+        let agents = report["agents"].as_array().expect("a list");
+        let row = agents.iter().find(|row| row["agent"] == "codex");
+        row.expect("a row")["registered"].clone()
+    };
+    let (code, told) = report(&home);
+    assert_eq!((code, registered(&told)), (0, "registered".into()));
+    let path = home.path().join(".codex/config.toml");
+    let program = env!("CARGO_BIN_EXE_tome");
+    let text = fs::read_to_string(&path).expect("text");
+    fs::write(&path, text.replace(program, "/gone/tome")).expect("written");
+    let (code, told) = report(&home);
+    assert_eq!(
+        (code, registered(&told)),
+        (1, "registered otherwise".into())
+    );
+    assert!(problems(&told)[0].starts_with("codex: "));
+}
+
+#[test]
+fn an_interrupted_change_is_told_and_left_alone() {
+    let home = Home::new();
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    let change = ["write", "a.md", "--type", "user", "--content", "body"];
+    // The first steps come before anything is written down.
+    let interrupted = (1..20).any(|step| {
+        let mut child = home
+            .command(&change)
+            .env("TOME_PAUSE_AT", step.to_string())
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        let stderr = child.stderr.take().expect("piped");
+        let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
+        let paused = lines.any(|line| line.starts_with("tome: paused: "));
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        let pending = home.path().join(".local/share/tome/history/pending");
+        let pending = fs::read_dir(pending).map_or(0, Iterator::count);
+        paused && pending > 0
+    });
+    assert!(interrupted, "a change was interrupted");
+    for _ in 0..2 {
+        let (code, told) = report(&home);
+        assert_eq!(code, 1);
+        let told = problems(&told);
+        assert!(told[0].contains("write was interrupted"), "{told:?}");
+    }
+    home.run(&["list"]);
+    assert_eq!(report(&home).0, 0);
+}
+
+#[test]
+fn with_nothing_found_it_is_said_where_and_the_sample_is_named() {
+    let home = Home::new();
+    for verb in ["list", "stores"] {
+        let said = home.run(&[verb]);
+        assert_eq!((said.code, said.out.as_str()), (1, ""), "{verb}");
+        for expected in [
+            "~/.claude/projects",
+            "~/.codex/memories",
+            ".memory",
+            "tome --demo",
+        ] {
+            assert!(said.err.contains(expected), "{verb}: {}", said.err);
+        }
+    }
+}
+
+#[test]
+fn the_version_is_told_with_the_commit_or_without() {
+    let home = Home::new();
+    let out = home.ok(&["--version"]);
+    let version = out.trim_end().strip_prefix("tome ").expect("a name");
+    let (number, commit) = version.split_once(' ').unwrap_or((version, ""));
+    assert_eq!(number, env!("CARGO_PKG_VERSION"));
+    if !commit.is_empty() {
+        let inside = commit.strip_prefix('(').and_then(|c| c.strip_suffix(')'));
+        let (hash, day) = inside.and_then(|c| c.split_once(' ')).expect("two words");
+        assert!(hash.len() >= 7 && hash.chars().all(|c| c.is_ascii_hexdigit()));
+        assert_eq!(day.split('-').count(), 3);
+    }
+}
