@@ -1,8 +1,8 @@
 //! The terminal door: what a person sees and types.
 //!
 //! [`run`] is the loop: draw, wait for something to happen, tell `App::update`, have the
-//! effects carried out, draw again. The reader, the watcher and the worker are threads
-//! that send events; nothing ticks, so that an idle program costs nothing.
+//! effects carried out, draw again. The reader of keys, the watchers and the desks of `worker` are
+//! threads that send events; nothing ticks, so that an idle program costs nothing.
 
 mod action;
 mod app;
@@ -47,7 +47,7 @@ use worker::Worker;
 use worker::archivist::{self, Archivist};
 use worker::desk::Desk;
 use worker::finder::{self, Finder};
-use worker::scribe::Scribe;
+use worker::scribe::{self, Scribe};
 
 use crate::core::archive::Archive;
 use crate::core::change::{Author, Moment};
@@ -56,7 +56,6 @@ use crate::core::discover::{Looked, Reach, Surroundings};
 use crate::core::history::History;
 use crate::core::layout::Layout;
 use crate::core::library::Library;
-use crate::core::log::LogFile;
 use crate::core::unsaved::{Drawer, Loan};
 use crate::core::watch::Watch;
 
@@ -179,6 +178,7 @@ pub fn run(setup: Setup) -> io::Result<Left> {
         finder: finder.slot(),
         events: events.clone(),
         leaving: Arc::clone(&leaving),
+        told: Vec::new(),
     };
     let archivist = Desk::open("archivist", archivist)?;
     let worker = Worker {
@@ -192,6 +192,8 @@ pub fn run(setup: Setup) -> io::Result<Left> {
         events: events.clone(),
         archivist: archivist.slot(),
         finder: finder.slot(),
+        // Whoever picks something wants just that.
+        offers: setup.pick.is_none(),
     };
     let desks = Desks {
         worker: Desk::open("worker", worker)?,
@@ -237,7 +239,7 @@ struct Desks {
     worker: Desk<Effect>,
     archivist: Desk<archivist::Job>,
     finder: Desk<finder::Job>,
-    scribe: Desk<LogFile>,
+    scribe: Desk<scribe::Job>,
     /// The newest request to the finder.
     newest: Arc<AtomicU64>,
     /// Whether the program is about to end.
@@ -252,7 +254,7 @@ impl Desks {
                 self.newest.store(generation, Ordering::Relaxed);
                 self.finder.hand(finder::Job::Find { generation, text });
             }
-            Effect::Open(file) => self.scribe.hand(file),
+            Effect::Open { file, asker } => self.scribe.hand((file, asker)),
             Effect::Relook => self.archivist.hand(archivist::Job::Again),
             job => self.worker.hand(job),
         }
@@ -263,9 +265,13 @@ impl Desks {
         self.leaving.store(true, Ordering::Relaxed);
         self.newest.store(u64::MAX, Ordering::Relaxed);
         self.worker.finish();
-        self.archivist.finish();
-        self.finder.finish();
-        self.scribe.finish();
+        // The others write nothing that could be cut in two. They may be waiting for somebody
+        // else's lock, or be in the middle of a long log: nobody waits for that.
+        const PATIENCE: Duration = Duration::from_millis(300);
+        let until = Instant::now() + PATIENCE;
+        self.archivist.leave(until);
+        self.finder.leave(until);
+        self.scribe.leave(until);
     }
 }
 

@@ -9,7 +9,7 @@ use super::citation::{Citation, Part};
 use super::corpus::{Busy, Corpus, Effort, Log, Progress};
 use super::keep::kept;
 use super::library::Listed;
-use super::log::{Agent, LogFile, Message, Places, clean, locate, read};
+use super::log::{Agent, LogFile, Message, Places, clean, locate, mask, read};
 use super::memory::one_line;
 use super::search::{Shelf, Sources};
 use super::store::Store;
@@ -209,11 +209,11 @@ pub fn last_change(log: &Log<'_>) -> i64 {
     said.or(log.stamp().1).unwrap_or(0)
 }
 
-/// What a log is called: its title, or how it began.
+/// What a log is called: its title, or how it began; secrets are masked there, too.
 pub fn title(log: &Log<'_>) -> String {
     let title = log.title().map(str::to_owned);
     let title = title.or_else(|| log.facts()?.0.first_prompt);
-    one_line(&clean(&title.unwrap_or_default()))
+    one_line(&mask(&clean(&title.unwrap_or_default())))
 }
 
 /// The logs of a corpus as a list shows them, each with its project.

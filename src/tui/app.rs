@@ -8,7 +8,8 @@ mod outcome;
 mod tests;
 mod view;
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
@@ -49,6 +50,10 @@ pub(crate) struct App {
     logs: Arc<Vec<Bundle>>,
     /// How much of the logs has been read, in percent, while they are.
     reading: Option<u64>,
+    /// What was wrong with the stores, and was told.
+    problems: Vec<String>,
+    /// Folders near the logs in which something was written and no store was found.
+    strange: HashSet<PathBuf>,
     now: i64,
     toast: Option<(u64, Toast)>,
     /// How many toasts there were.
@@ -68,7 +73,7 @@ pub(crate) struct Given {
     pub(crate) editor_keys: EditorKeys,
 }
 
-/// Whether an input is all there is to it.
+/// How the screen is divided until a pane says otherwise.
 const START: Wanted = Wanted {
     preview: Shown::Yes,
     focus: Focus::Tree,
@@ -92,6 +97,8 @@ impl App {
             given,
             logs: Arc::default(),
             reading: None,
+            problems: Vec::new(),
+            strange: HashSet::new(),
             now: 0,
             toast: None,
             toasts: 0,
@@ -205,7 +212,8 @@ impl App {
             Event::Changed(paths) => effects.push(Effect::Refresh(paths)),
             Event::Spoken(paths) => {
                 effects.push(Effect::Relook);
-                if paths.iter().any(|path| self.is_news(path)) {
+                let news = paths.iter().filter(|path| self.is_news(path)).count();
+                if news > 0 {
                     effects.push(Effect::Load);
                 }
             }
@@ -225,14 +233,17 @@ impl App {
     }
 
     /// Whether a file near the logs may be the first of a store that is not known yet.
-    fn is_news(&self, path: &Path) -> bool {
-        let roots = self
+    fn is_news(&mut self, path: &Path) -> bool {
+        let mut roots = self
             .library
             .shelves
             .iter()
             .map(|shelf| shelf.store.root().path());
+        let is_of_a_store = roots.any(|root| path.starts_with(root));
+        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
         path.extension().is_some_and(|ending| ending == "md")
-            && !roots.into_iter().any(|root| path.starts_with(root))
+            && !is_of_a_store
+            && self.strange.insert(folder)
     }
 
     /// Puts stores and logs, which come apart, together.

@@ -14,11 +14,15 @@ pub(crate) enum Effect {
     /// Look again at what changed.
     Refresh(Vec<PathBuf>),
     /// Read a text; a newer reading makes an older one pointless.
-    Read { generation: u64, target: Target },
+    Read {
+        generation: u64,
+        asker: Asker,
+        target: Target,
+    },
     /// Find something; a newer request makes an older one pointless.
     Find { generation: u64, text: String },
-    /// Read a conversation.
-    Open(LogFile),
+    /// Read a conversation; a newer wish of the same asker makes an older one pointless.
+    Open { file: LogFile, asker: Asker },
     /// Look at the logs again.
     Relook,
     /// Read a text that is not for the preview.
@@ -57,6 +61,17 @@ pub(crate) enum Effect {
     Pick(Vec<String>),
     /// End.
     Quit,
+}
+
+/// Who wants to read something: what one wants does not make pointless what another does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asker {
+    /// The preview beside the tree.
+    Tree,
+    /// The preview beside what was found.
+    Find,
+    /// The reader of a log.
+    Reader,
 }
 
 /// A text that can be read.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ratatui::crossterm::event::Event as Input;
 
+use super::action::Action;
 use super::effect::{Request, Target};
 use super::pane::browse::tree::Key;
 use super::worker::finder::Findings;
@@ -85,8 +86,13 @@ pub(crate) enum Event {
     Resolved(Unsaved),
     /// The editor was left with a text that is not saved.
     Parked(Unsaved),
-    /// Something wants to be shown in the tree, from this line of its file on.
-    Shown { key: Key, line: Option<usize> },
+    /// Something wants to be shown in the tree, from this line of its file on; then, if it is
+    /// there, something is to be done with it.
+    Shown {
+        key: Key,
+        line: Option<usize>,
+        then: Option<Action>,
+    },
     /// Memories were marked elsewhere.
     Marked(Vec<Key>),
     /// Texts that a process left behind which died.

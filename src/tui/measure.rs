@@ -79,7 +79,10 @@ impl Stage {
         let Ok(_) = drawn;
         self.frames.push(start.elapsed());
         for effect in effects {
-            if let Effect::Read { generation, target } = effect {
+            if let Effect::Read {
+                generation, target, ..
+            } = effect
+            {
                 let result = self.read(&target);
                 self.tell(Event::Read {
                     generation,

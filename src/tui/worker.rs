@@ -42,6 +42,8 @@ pub(crate) struct Worker {
     pub(crate) events: Sender<Event>,
     pub(crate) archivist: Sender<archivist::Job>,
     pub(crate) finder: Sender<finder::Job>,
+    /// Whether texts that were left behind are still to be offered.
+    pub(crate) offers: bool,
 }
 
 impl Clerk for Worker {
@@ -70,7 +72,9 @@ impl Worker {
         match job {
             Effect::Load => self.load(),
             Effect::Refresh(paths) => self.refresh(&paths),
-            Effect::Read { generation, target } => {
+            Effect::Read {
+                generation, target, ..
+            } => {
                 let result = self.read(&target);
                 self.tell(Event::Read {
                     generation,
@@ -120,7 +124,7 @@ impl Worker {
             Effect::Forget(text) => self.told(|worker| worker.drawer.forget(&text)),
             // These are the loop's own, or other desks'.
             Effect::Find { .. }
-            | Effect::Open(_)
+            | Effect::Open { .. }
             | Effect::Relook
             | Effect::Copy(_)
             | Effect::Lend(_)
@@ -143,7 +147,6 @@ impl Worker {
         if let Err(error) = self.history.settle(&roots) {
             self.tell(Event::Failed(error.to_string()));
         }
-        let first = self.library.shelves.is_empty();
         self.library = Arc::new(Library::load(found));
         self.aim();
         self.show();
@@ -153,7 +156,7 @@ impl Worker {
         let roots = with_logs.map(|shelf| shelf.store.root().path().to_owned());
         // The other desks are gone when the program is about to end.
         drop(self.archivist.send(archivist::Job::Look(roots.collect())));
-        if first {
+        if std::mem::take(&mut self.offers) {
             let texts = self.drawer.left_behind();
             if !texts.is_empty() {
                 self.tell(Event::LeftBehind(texts));
@@ -262,9 +265,8 @@ impl Worker {
 fn outdates(newer: &Effect, older: &Effect) -> bool {
     let same = |a: &Unsaved, b: &Unsaved| a.root == b.root && a.path == b.path;
     match (newer, older) {
-        (Effect::Read { .. }, Effect::Read { .. })
-        | (Effect::Compare { .. }, Effect::Compare { .. })
-        | (Effect::Load, Effect::Load) => true,
+        (Effect::Read { asker: new, .. }, Effect::Read { asker: old, .. }) => new == old,
+        (Effect::Compare { .. }, Effect::Compare { .. }) | (Effect::Load, Effect::Load) => true,
         (Effect::Keep(new) | Effect::Forget(new), Effect::Keep(old)) => same(new, old),
         _ => false,
     }

@@ -14,6 +14,7 @@ use std::cmp::Reverse;
 
 use nucleo_matcher::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
+use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::pages::Pages;
 use super::{Hit, Source, Sources, allowed_logs, allows_sheet, on_all_cores, snippet};
@@ -179,7 +180,7 @@ pub fn hit(sources: Sources<'_>, query: &Query, found: &Match) -> Option<Hit> {
         false => 0,
     };
     let at = shown
-        .char_indices()
+        .grapheme_indices(true)
         .nth(at as usize)
         .map_or(0, |(at, _)| at);
     let text = (snippet::around(whole, at), found.score as f32);
@@ -312,6 +313,7 @@ impl<'a> Search<'a> {
                 self.block(corpus, part, from + at)
             });
             self.take(sighted);
+            corpus.give_back(part, from..to);
             if self.is_left(watch) {
                 return;
             }

@@ -1,6 +1,6 @@
 //! The memories of the stores, with their text, as they are at this moment.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::on_all_cores;
@@ -159,13 +159,11 @@ impl Sheet {
 
 /// Reads the READMEs of the folders that these files are in, as far as there are any.
 fn contents(store: &Store, sheets: &[Sheet]) -> Vec<Contents> {
-    let mut folders: Vec<&str> = Vec::new();
+    let mut folders: BTreeSet<&str> = BTreeSet::new();
     for sheet in sheets {
         let mut path = sheet.memory.path.as_str();
         while let Some((folder, _)) = path.rsplit_once('/') {
-            if !folders.contains(&folder) {
-                folders.push(folder);
-            }
+            folders.insert(folder);
             path = folder;
         }
     }

@@ -39,12 +39,12 @@ impl App {
                 .map(|text| Step::Push(Box::new(Offer::new(text))))
                 .collect(),
             Event::Failed(message) => vec![Step::Say(Toast::trouble(message))],
-            Event::Indexed(library) => match library.problems.first() {
-                Some(problem) if self.toast.is_none() => {
-                    vec![Step::Say(Toast::trouble(problem.clone()))]
-                }
-                _ => Vec::new(),
-            },
+            // The same trouble is told once, however often the library is read.
+            Event::Indexed(library) if library.problems != self.problems => {
+                self.problems.clone_from(&library.problems);
+                let told = self.problems.first().cloned().map(Toast::trouble);
+                told.map(Step::Say).into_iter().collect()
+            }
             _ => Vec::new(),
         }
     }

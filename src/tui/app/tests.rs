@@ -67,7 +67,9 @@ impl Bench {
         let mut left = Vec::new();
         for effect in self.app.update(event) {
             match effect {
-                Effect::Read { generation, target } => {
+                Effect::Read {
+                    generation, target, ..
+                } => {
                     let result = Ok(self.read(&target));
                     left.extend(self.tell(Event::Read {
                         generation,

@@ -25,7 +25,7 @@ use crate::core::discover::Looked;
 use crate::core::library::Library;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
-use crate::tui::effect::Target;
+use crate::tui::effect::{Asker, Target};
 use crate::tui::event::Event;
 use crate::tui::keymap::Place;
 use crate::tui::layout::{Divider, Focus, Shown, Wanted};
@@ -78,7 +78,7 @@ impl Browse {
             typing: false,
             focus: Focus::Tree,
             shown: Shown::Yes,
-            preview: Preview::new(),
+            preview: Preview::new(Asker::Tree),
             divider: Divider::default(),
             dragging: false,
             waiting: None,
@@ -419,9 +419,16 @@ impl Pane for Browse {
                 self.parked.push(text.clone());
                 Vec::new()
             }
-            Event::Shown { key, line } => {
+            Event::Shown { key, line, then } => {
                 self.line = *line;
-                self.go(key, scene).unwrap_or_default()
+                let Some(mut steps) = self.go(key, scene) else {
+                    self.line = None;
+                    return vec![Step::Say(Toast::trouble("That is not there any more"))];
+                };
+                if let Some(action) = then {
+                    steps.extend(self.act_on_it(*action, scene).unwrap_or_default());
+                }
+                steps
             }
             Event::Marked(keys) => {
                 self.marks.extend(keys.iter().cloned());

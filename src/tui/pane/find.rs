@@ -5,7 +5,7 @@
 mod typed;
 mod view;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
@@ -20,7 +20,7 @@ use crate::core::library::Listed;
 use crate::core::search::Source;
 use crate::core::search::fuzzy::Progress;
 use crate::tui::action::Action;
-use crate::tui::effect::{Effect, Target};
+use crate::tui::effect::{Asker, Effect, Target};
 use crate::tui::event::Event;
 use crate::tui::keymap::Place;
 use crate::tui::layout::{Divider, Focus, Shown, Wanted, inside};
@@ -51,8 +51,12 @@ pub(crate) struct Find {
     /// What was found; `None` until there was an answer.
     found: Option<Findings>,
     cursor: Cursor,
-    /// The citations of the rows that are marked.
-    marks: BTreeSet<String>,
+    /// The rows that are marked, whatever was looked for when they were.
+    marks: BTreeMap<String, Row>,
+    /// The question that was answered last.
+    answered: u64,
+    /// What to do as soon as there is an answer to what was typed.
+    waiting: Option<Action>,
     preview: Preview,
     /// How to print what is chosen, where that is all.
     picks: Option<Print>,
@@ -73,8 +77,10 @@ impl Find {
             generation: 0,
             found: None,
             cursor: Cursor::default(),
-            marks: BTreeSet::new(),
-            preview: Preview::new(),
+            marks: BTreeMap::new(),
+            answered: 0,
+            waiting: None,
+            preview: Preview::new(Asker::Find),
             picks,
         }
     }
@@ -140,7 +146,10 @@ impl Find {
                     let start = self.start();
                     self.preview.want_log(log, start, scene)
                 }
-                None => None,
+                None => {
+                    self.preview.show(Sheet::default(), scene);
+                    None
+                }
             },
         };
         effect.map(Step::Do).into_iter().collect()
@@ -170,8 +179,15 @@ impl Find {
     }
 
     fn marked(&self) -> Vec<&Row> {
-        let is_marked = |row: &&Row| self.marks.contains(&row.hit.citation.to_string());
-        self.rows().iter().filter(is_marked).collect()
+        self.marks.values().collect()
+    }
+
+    /// By what a mark knows its row again: a memory is the same at whatever line it was found.
+    fn mark_of(row: &Row) -> String {
+        match row.hit.source {
+            Source::Detail => format!("{}:{}", row.hit.store, row.hit.path),
+            Source::Messages => row.hit.citation.to_string(),
+        }
     }
 
     fn chosen(&self, scene: &Scene<'_>) -> Vec<Step> {
@@ -187,6 +203,7 @@ impl Find {
             let shown = Event::Shown {
                 key: first,
                 line: None,
+                then: None,
             };
             return vec![
                 Step::Close,
@@ -201,7 +218,11 @@ impl Find {
         match Self::key_of(row) {
             Some(key) => {
                 let line = usize::try_from(row.hit.line).ok();
-                let shown = Event::Shown { key, line };
+                let shown = Event::Shown {
+                    key,
+                    line,
+                    then: None,
+                };
                 vec![Step::Close, Step::Tell(Box::new(shown))]
             }
             None => match self.log(scene) {
@@ -272,31 +293,36 @@ impl Find {
     }
 
     fn mark(&mut self, scene: &Scene<'_>) -> Vec<Step> {
-        let Some(citation) = self.row().map(|row| row.hit.citation.to_string()) else {
+        let Some(row) = self.row() else {
             return Vec::new();
         };
-        if !self.marks.remove(&citation) {
-            self.marks.insert(citation);
+        let (mark, row) = (Self::mark_of(row), row.clone());
+        if self.marks.remove(&mark).is_none() {
+            self.marks.insert(mark, row);
         }
         self.moved(Move::Down, scene)
     }
 
     fn edit(&self) -> Vec<Step> {
-        let key = self.row().and_then(Self::key_of);
-        match key.filter(|_| self.picks.is_none()) {
-            Some(key) => {
-                let line = self
-                    .row()
-                    .and_then(|row| usize::try_from(row.hit.line).ok());
-                vec![
-                    Step::Tell(Box::new(Event::Shown { key, line })),
-                    Step::Act(Action::Edit),
-                ]
-            }
-            None => vec![Step::Say(Toast::done(
-                "Memories can be edited, logs cannot",
-            ))],
+        if self.picks.is_some() {
+            return vec![Step::Say(Toast::done(
+                "Enter picks it; nothing is edited here",
+            ))];
         }
+        let Some(key) = self.row().and_then(Self::key_of) else {
+            return vec![Step::Say(Toast::done(
+                "Memories can be edited, logs cannot",
+            ))];
+        };
+        let line = self
+            .row()
+            .and_then(|row| usize::try_from(row.hit.line).ok());
+        let shown = Event::Shown {
+            key,
+            line,
+            then: Some(Action::Edit),
+        };
+        vec![Step::Close, Step::Tell(Box::new(shown))]
     }
 
     fn changed(&mut self, outcome: InputOutcome, scene: &Scene<'_>) -> Vec<Step> {
@@ -305,6 +331,7 @@ impl Find {
         }
         self.typed.settle();
         self.cursor = Cursor::default();
+        self.waiting = None;
         vec![self.ask(scene)]
     }
 
@@ -317,11 +344,19 @@ impl Find {
         };
         let selected = self.row().map(key);
         self.found = Some(found.clone());
+        self.answered = self.generation;
         if !before.is_empty() {
             let after: Vec<String> = self.rows().iter().map(key).collect();
             self.cursor.follow(&before, &after);
         }
         self.cursor.fit(Self::height(scene), self.rows().len());
+        if let Some(action) = self.waiting.take() {
+            let mut steps = self.look(scene);
+            if let Answer::Used(done) = self.act(action, scene) {
+                steps.extend(done);
+            }
+            return steps;
+        }
         if found.progress != Progress::Complete && selected == self.row().map(key) {
             return Vec::new();
         }
@@ -335,6 +370,15 @@ impl Pane for Find {
     }
 
     fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
+        let is_about_a_row = matches!(
+            action,
+            Action::Open | Action::Edit | Action::Mark | Action::Copy | Action::Resume
+        );
+        if is_about_a_row && self.answered != self.generation {
+            // The rows are those of what was typed before.
+            self.waiting = Some(action);
+            return Answer::Used(Vec::new());
+        }
         Answer::Used(match action {
             Action::Up => self.moved(Move::Up, scene),
             Action::Down => self.moved(Move::Down, scene),

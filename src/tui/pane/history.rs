@@ -105,7 +105,11 @@ impl HistoryPane {
                 let key = Key::Memory(shelf.store.name().to_owned(), touch.reference());
                 vec![
                     Step::Close,
-                    Step::Tell(Box::new(Event::Shown { key, line: None })),
+                    Step::Tell(Box::new(Event::Shown {
+                        key,
+                        line: None,
+                        then: None,
+                    })),
                 ]
             }
             None => vec![Step::Say(Toast::done(format!(

@@ -15,7 +15,7 @@ use crate::core::shown::size;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, visible};
 use crate::tui::chrome::{Keys, bordered, count, short_path};
-use crate::tui::effect::Effect;
+use crate::tui::effect::{Asker, Effect};
 use crate::tui::event::Event;
 use crate::tui::keymap::Place;
 use crate::tui::theme::Role;
@@ -51,7 +51,10 @@ pub(crate) struct LogPane {
 impl LogPane {
     /// Opens a log; the steps have it read.
     pub(crate) fn open(file: LogFile, title: String, start: Start) -> Vec<Step> {
-        let read = Effect::Open(file.clone());
+        let read = Effect::Open {
+            file: file.clone(),
+            asker: Asker::Reader,
+        };
         let pane = Self {
             file,
             title,
@@ -322,7 +325,10 @@ impl Pane for LogPane {
                     Some(listed) => {
                         self.file = listed.file.clone();
                         self.title.clone_from(&listed.title);
-                        vec![Step::Do(Effect::Open(self.file.clone()))]
+                        vec![Step::Do(Effect::Open {
+                            file: self.file.clone(),
+                            asker: Asker::Reader,
+                        })]
                     }
                     None => Vec::new(),
                 }
@@ -388,43 +394,20 @@ impl Pane for LogPane {
         }
         frame.render_widget(block, body);
         let area = Self::area(scene);
+        let mut say = |text: &str, role: Role| {
+            let line = Line::from(Span::styled(visible(text), theme.style(role)));
+            let height = 1.min(area.height);
+            frame.render_widget(line, Rect { height, ..area });
+        };
         match (&self.conversation, &self.problem) {
-            (_, Some(problem)) => {
-                let line = Line::from(Span::styled(visible(problem), theme.style(Role::Warn)));
-                frame.render_widget(
-                    line,
-                    Rect {
-                        height: 1.min(area.height),
-                        ..area
-                    },
-                );
-            }
+            (_, Some(problem)) => say(problem, Role::Warn),
+            (None, None) => say("reading…", Role::Muted),
             (Some(conversation), None) if conversation.is_empty() => {
-                let line = Line::from(Span::styled(
-                    "Nothing was said in it.",
-                    theme.style(Role::Muted),
-                ));
-                frame.render_widget(
-                    line,
-                    Rect {
-                        height: 1.min(area.height),
-                        ..area
-                    },
-                );
+                say("Nothing was said in it.", Role::Muted);
             }
             (Some(conversation), None) => {
                 let cursor = Some(theme.style(Role::Accent));
                 conversation.view(area, frame.buffer_mut(), cursor);
-            }
-            (None, None) => {
-                let line = Line::from(Span::styled("reading…", theme.style(Role::Muted)));
-                frame.render_widget(
-                    line,
-                    Rect {
-                        height: 1.min(area.height),
-                        ..area
-                    },
-                );
             }
         }
         if let Some(find) = self.find.as_ref().filter(|_| scene.is_top) {

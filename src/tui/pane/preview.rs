@@ -14,7 +14,7 @@ use crate::core::library::{Library, Listed};
 use crate::core::log::{LogFile, Transcript};
 use crate::core::store::Document;
 use crate::tui::action::Action;
-use crate::tui::effect::{Effect, Target};
+use crate::tui::effect::{Asker, Effect, Target};
 use crate::tui::event::Event;
 use crate::tui::pane::Scene;
 use crate::tui::widget::conversation::{Conversation, Room, Telling};
@@ -59,11 +59,16 @@ pub(crate) struct Preview {
     /// The log that is wanted instead of a text.
     log: Option<(LogFile, Start)>,
     conversation: Option<(LogFile, Conversation)>,
+    asker: Asker,
+    /// Whether what is wanted is new, and is to be seen from its beginning or from its line.
+    arrives: bool,
 }
 
 impl Preview {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(asker: Asker) -> Self {
         Self {
+            asker,
+            arrives: false,
             generation: 0,
             wanted: None,
             shown: None,
@@ -78,14 +83,24 @@ impl Preview {
         }
     }
 
-    /// Asks for a text; what is shown stays until it is here.
-    pub(crate) fn want(&mut self, wanted: Wanted) -> Effect {
+    /// Asks for a text; what is shown stays until it is here. Whoever asks for the same text again
+    /// stays where they are in it.
+    pub(crate) fn want(&mut self, mut wanted: Wanted) -> Effect {
         self.generation += 1;
+        let same = |old: &&Wanted| old.target == wanted.target && old.part == wanted.part;
+        match self.wanted.as_ref().filter(same) {
+            Some(old) => {
+                wanted.line = wanted.line.or(old.line);
+                self.arrives |= wanted.line != old.line;
+            }
+            None => self.arrives = true,
+        }
         let target = wanted.target.clone();
         self.wanted = Some(wanted);
         self.log = None;
         Effect::Read {
             generation: self.generation,
+            asker: self.asker,
             target,
         }
     }
@@ -123,15 +138,28 @@ impl Preview {
         self.generation += 1;
         self.wanted = None;
         self.shown = None;
+        let before = self.log.replace((log.file.clone(), start));
+        let is_there = |(old, was): &(LogFile, Start)| {
+            let line = self.log.as_ref().and_then(|(_, start)| start.line);
+            log::same(old, &log.file) && was.line == line
+        };
+        self.arrives |= !before.as_ref().is_some_and(is_there);
         self.sheet = log_sheet(log, scene);
-        self.log = Some((log.file.clone(), start));
-        match &self.conversation {
-            Some((file, _)) if *file == log.file => {
-                self.begin(scene);
-                None
-            }
-            _ => Some(Effect::Open(log.file.clone())),
+        let known = self.conversation.as_ref().map(|(file, _)| file);
+        let is_known = known.is_some_and(|known| log::same(known, &log.file));
+        let is_new = known != Some(&log.file);
+        if !is_known {
+            self.rewind();
+            self.lay_out(scene);
+        } else if self.arrives {
+            self.begin(scene);
+            // What was said since may be what is looked for.
+            self.arrives = is_new;
         }
+        is_new.then(|| Effect::Open {
+            file: log.file.clone(),
+            asker: self.asker,
+        })
     }
 
     /// Takes texts and conversations that were asked for.
@@ -172,6 +200,9 @@ impl Preview {
             Some((known, conversation)) if log::same(known, wanted) => {
                 *known = file.clone();
                 conversation.refresh(transcript, room(scene));
+                if self.arrives {
+                    self.begin(scene);
+                }
             }
             _ => {
                 let telling = Telling {
@@ -183,6 +214,7 @@ impl Preview {
                 self.begin(scene);
             }
         }
+        self.arrives = false;
     }
 
     /// Goes to where the conversation is wanted to begin.
@@ -257,8 +289,8 @@ impl Preview {
         if generation != self.generation {
             return;
         }
-        let same = self.shown.as_ref().is_some_and(|(old, _)| *old == wanted);
-        if !same {
+        let arrives = std::mem::take(&mut self.arrives);
+        if arrives {
             self.rewind();
         }
         self.sheet = sheet(&wanted, &document, scene);
@@ -267,7 +299,7 @@ impl Preview {
             Mode::Rendered => self.sheet.first_line,
             Mode::Source => 1,
         };
-        let line = wanted.line.filter(|line| !same && *line >= first);
+        let line = wanted.line.filter(|line| arrives && *line >= first);
         self.shown = Some((wanted, document));
         self.lay_out(scene);
         if let Some(line) = line {
@@ -317,6 +349,21 @@ impl Preview {
     pub(crate) fn scroll_to(&mut self, line: usize, height: usize) {
         let most = self.page.height().saturating_sub(height.max(1));
         self.scroll = line.min(most);
+    }
+
+    /// The line of the file at `key` that was asked for.
+    pub(crate) fn line_of(&self, key: &Key) -> Option<usize> {
+        let (Key::Memory(store, path) | Key::Entry(store, path, _)) = key else {
+            return None;
+        };
+        let is = Target::File {
+            store: store.clone(),
+            path: path.clone(),
+        };
+        self.wanted
+            .as_ref()
+            .filter(|wanted| wanted.target == is)?
+            .line
     }
 
     /// The file that is shown, if it is the one at `key`.

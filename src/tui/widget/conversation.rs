@@ -158,6 +158,11 @@ impl Conversation {
             .map_or("", |message| message.text.as_str())
     }
 
+    /// The text of a message, fit to be shown: without secrets, and nothing in it that acts.
+    fn told(&self, at: usize) -> String {
+        mask(&clean(self.text(at)))
+    }
+
     /// Whether there is nothing to see.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
@@ -195,7 +200,7 @@ impl Conversation {
     /// What is under the cursor, as text: what tools gave back included, secrets not.
     pub fn selected_text(&self) -> Option<String> {
         let piece = self.pieces.get(self.selected)?;
-        let told = |at: usize| mask(&clean(self.text(at)));
+        let told = |at: usize| self.told(at);
         Some(match piece.item {
             Item::Tool {
                 call: Some(call),

@@ -11,7 +11,7 @@ use super::finder;
 use crate::core::archive::{Archive, Meant, listed};
 use crate::core::corpus::{Progress, Tally};
 use crate::core::library::{Depth, Library};
-use crate::core::log::LogFile;
+use crate::core::log::{Agent, LogFile};
 use crate::core::watch::Watch;
 use crate::tui::event::Event;
 
@@ -32,6 +32,8 @@ pub(crate) struct Archivist {
     pub(crate) events: Sender<Event>,
     /// Set when nobody waits for the logs any more.
     pub(crate) leaving: Arc<AtomicBool>,
+    /// What could not be read the last time, which was told.
+    pub(crate) told: Vec<String>,
 }
 
 impl Archivist {
@@ -46,8 +48,12 @@ impl Archivist {
         self.tell(Event::Reading(None));
         match meant {
             Ok(Meant { corpus, unread, .. }) => {
-                if let Some(error) = unread.first() {
-                    self.tell(Event::Failed(error.clone()));
+                // The same trouble is told once, however often the logs are looked at.
+                if self.told != unread {
+                    unread.first().into_iter().for_each(|error| {
+                        self.tell(Event::Failed(error.clone()));
+                    });
+                    self.told = unread;
                 }
                 let logs = Library::bundled(listed(&corpus, &files));
                 self.tell(Event::Logged(Arc::new(logs)));
@@ -69,6 +75,8 @@ impl Archivist {
             .into_iter()
             .map(|root| (root, Depth::All))
             .collect();
+        // Looking into a database leaves marks beside it, which would be looked into again.
+        let files = files.iter().filter(|file| file.agent != Agent::Opencode);
         for file in files {
             let known = |folder: &&(PathBuf, Depth)| match folder.1 {
                 Depth::All => file.path.starts_with(&folder.0),

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use crate::tui::event::Event;
 
@@ -47,6 +48,14 @@ impl<J: Send + 'static> Desk<J> {
     /// A way to hand jobs over from elsewhere.
     pub(crate) fn slot(&self) -> Sender<J> {
         self.jobs.clone()
+    }
+
+    /// Waits for the clerk to leave, but not for long.
+    pub(crate) fn leave(self, until: Instant) {
+        drop(self.jobs);
+        while !self.thread.is_finished() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 
     /// Waits until everything that was handed over is done; others must have let go of their

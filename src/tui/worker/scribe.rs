@@ -5,6 +5,7 @@ use std::sync::mpsc::Sender;
 
 use super::desk::Clerk;
 use crate::core::log::{LogFile, read};
+use crate::tui::effect::Asker;
 use crate::tui::event::Event;
 
 /// Who reads logs.
@@ -12,16 +13,19 @@ pub(crate) struct Scribe {
     pub(crate) events: Sender<Event>,
 }
 
-impl Clerk for Scribe {
-    type Job = LogFile;
+/// A log, and who wants to read it.
+pub(crate) type Job = (LogFile, Asker);
 
-    fn perform(&mut self, file: LogFile) {
+impl Clerk for Scribe {
+    type Job = Job;
+
+    fn perform(&mut self, (file, _): Job) {
         let result = read(&file).map(Arc::new);
         drop(self.events.send(Event::Opened { file, result }));
     }
 
-    fn outdates(_: &LogFile, _: &LogFile) -> bool {
-        true
+    fn outdates((_, newer): &Job, (_, older): &Job) -> bool {
+        newer == older
     }
 
     fn events(&self) -> &Sender<Event> {

@@ -71,7 +71,7 @@ fn a_raw_log_is_found_opened_at_the_line_and_grows_on_the_screen() {
     tty.see("1 session");
     tty.press("/", "find ❯");
     tty.send("\"grace window\"");
-    tty.see("you · claude-code");
+    tty.see("you · why do");
     tty.send(ENTER);
     let screen = tty.until("the reader", |screen| {
         screen.contains("log   why do two tabs") && screen.contains("keep a grace window")

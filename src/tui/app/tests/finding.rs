@@ -12,7 +12,7 @@ use super::{Bench, moment};
 use crate::core::archive::{Archive, Whose, listed};
 use crate::core::library::Library;
 use crate::core::log::{Places, read};
-use crate::tui::effect::Effect;
+use crate::tui::effect::{Effect, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::Place;
 use crate::tui::theme::Background;
@@ -110,7 +110,7 @@ impl Desk {
                         left.extend(self.tell(event));
                     }
                 }
-                Effect::Open(file) => {
+                Effect::Open { file, .. } => {
                     let result = read(&file).map(Arc::new);
                     left.extend(self.tell(Event::Opened { file, result }));
                 }
@@ -137,7 +137,7 @@ fn an_empty_query_shows_what_is_new() {
     assert_eq!(desk.bench.place(), Place::Find);
     let text = desk.text();
     assert!(
-        text.contains("Auth Refactor") && text.contains("session · claude-code"),
+        text.contains("Auth Refactor") && text.contains("session ") && text.contains("claude-code"),
         "{text}"
     );
     assert!(text.contains("latest first"), "{text}");
@@ -181,7 +181,7 @@ fn a_message_is_found_and_its_log_opens_there() {
     desk.press("people<space>out<space>in:logs<space>");
     let text = desk.text();
     assert!(
-        text.contains("in:logs ×") && text.contains("you · claude-code"),
+        text.contains("in:logs ×") && text.contains("you · why does"),
         "{text}"
     );
     desk.press("<cr>");
@@ -212,11 +212,7 @@ fn tool_text_is_found_when_words_give_nothing() {
     desk.press("/");
     desk.press("\"two_tabs");
     desk.press("\"");
-    assert!(
-        desk.text().contains("tool · claude-code"),
-        "{}",
-        desk.text()
-    );
+    assert!(desk.text().contains("tool · why does"), "{}", desk.text());
 }
 
 #[test]
@@ -360,6 +356,91 @@ fn the_preview_of_find_is_scrolled_without_leaving_the_list() {
     assert_eq!(
         desk.press("<c-o>"),
         [Effect::Copy("cd /shop && claude --resume s1".to_owned())]
+    );
+}
+
+#[test]
+fn the_line_that_was_found_is_edited_also_where_the_memory_is_open_already() {
+    let mut desk = Desk::new();
+    desk.press("/");
+    desk.press("jwt<space>refsh<cr>");
+    assert!(desk.bench.row("▌").contains("Auth Refactor"));
+    desk.press("/");
+    desk.press("access<space>token");
+    desk.press("<c-e>");
+    let kept = desk.press("X");
+    let [Effect::Keep(text)] = kept.as_slice() else {
+        panic!("{kept:?}");
+    };
+    assert!(text.text.contains("\nX- access token"), "{}", text.text);
+}
+
+#[test]
+fn marks_outlive_what_was_typed_when_they_were_made() {
+    let mut desk = Desk::new();
+    desk.press("/");
+    desk.press("jwt<tab>");
+    desk.press("<c-u>publish<tab>");
+    desk.press("<c-u>tea");
+    assert!(desk.text().contains("2 marked"), "{}", desk.text());
+    desk.press("<cr>");
+    assert!(desk.text().contains("2 marked"), "{}", desk.text());
+    let effects = desk.press("d");
+    let [Effect::Plan { request, .. }] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    let Request::Delete(stores) = &**request else {
+        panic!("{request:?}");
+    };
+    let paths: Vec<&String> = stores.iter().flat_map(|(_, paths)| paths).collect();
+    assert!(paths.contains(&&"release.md".to_owned()), "{paths:?}");
+    assert_eq!(paths.len(), 2);
+}
+
+#[test]
+fn enter_waits_for_the_answer_to_what_was_typed() {
+    let mut desk = Desk::new();
+    desk.press("/");
+    // All of it at once, as fast hands and pastes do: nothing is answered in between.
+    let effects = desk.bench.press("publish<cr>");
+    assert_eq!(desk.bench.place(), Place::Find, "the old rows are not it");
+    desk.perform(effects);
+    assert_eq!(desk.bench.place(), Place::Tree);
+    assert!(desk.bench.row("▌").contains("Release Process"));
+}
+
+#[test]
+fn a_preview_stays_where_it_is_when_something_else_is_said() {
+    let mut desk = Desk::sized(100, 10, Background::Dark);
+    desk.press("G l j l j <tab> <pagedown>");
+    let before = desk.text();
+    let other = desk.bench.home.path().join("agent/projects/-shop/s2.jsonl");
+    fs::write(other, SAID.replace("2026-01-02", "2026-01-01")).expect("writes");
+    desk.look();
+    let preview = |text: &str| -> Vec<String> {
+        let lines = text.lines().skip(2).take(5);
+        lines.map(|line| line.chars().skip(41).collect()).collect()
+    };
+    assert_eq!(preview(&desk.text()), preview(&before));
+    assert_ne!(desk.text(), before, "the other one is in the tree");
+}
+
+#[test]
+fn what_is_gone_is_not_edited_and_nothing_else_is_in_its_place() {
+    let mut desk = Desk::new();
+    desk.press("/");
+    desk.press("publish");
+    let home = desk.bench.home.path().join("claude");
+    let gone = home.canonicalize().expect("canonical").join("release.md");
+    fs::remove_file(&gone).expect("removes");
+    let library = Arc::new(desk.bench.library.refresh(&[gone]));
+    desk.tell(Event::Indexed(library));
+    assert_eq!(desk.press("<c-e>"), []);
+    assert_eq!(desk.bench.place(), Place::Tree, "no editor");
+    assert!(
+        desk.text().contains("not there any more"),
+        "{}",
+        desk.text()
     );
 }
 

@@ -150,12 +150,11 @@ impl Browse {
                 .and_then(|memory| memory.entries.iter().find(|entry| entry.slug() == slug))
                 .map_or(0, |entry| entry.line.saturating_sub(1)),
             // The line that was looked for, where the text was opened at one.
-            _ => self
+            Some(key) => self
                 .preview
-                .shown
-                .as_ref()
-                .and_then(|(wanted, _)| wanted.line)
+                .line_of(&key)
                 .map_or(0, |line| line.saturating_sub(1)),
+            None => 0,
         };
         match self.subject() {
             Ok(subject) => {

@@ -52,7 +52,7 @@ impl Browse {
     /// Goes where the selected link leads.
     pub(super) fn follow(&mut self, scene: &Scene<'_>) -> Vec<Step> {
         let Some(link) = self.preview.link else {
-            return self.first_link(scene);
+            return self.link(Move::Down, scene);
         };
         let target = self.preview.page.link_target(link).to_owned();
         if target.contains("://") {
@@ -72,10 +72,6 @@ impl Browse {
             self.trail.push(here);
         }
         steps.unwrap_or_default()
-    }
-
-    fn first_link(&mut self, scene: &Scene<'_>) -> Vec<Step> {
-        self.link(Move::Down, scene)
     }
 }
 

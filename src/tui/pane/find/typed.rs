@@ -93,10 +93,11 @@ impl Typed {
     /// Takes a completion over.
     pub(super) fn complete(&mut self, completion: &Completion) {
         let mut text = self.input.text().to_owned();
+        let before = &text[..completion.span.start];
+        let start = before.rfind(' ').map_or(0, |blank| blank + 1);
         text.replace_range(completion.span.clone(), &completion.text);
         if !completion.text.ends_with(':') {
             // A value makes the filter whole.
-            let start = text.rfind(' ').map_or(0, |blank| blank + 1);
             self.pills.push(text.split_off(start));
         }
         self.input = Input::new(&text);
@@ -127,7 +128,11 @@ fn known(library: &Library, filter: Filter) -> Vec<String> {
             .collect(),
         _ => BTreeSet::new(),
     };
-    values.into_iter().collect()
+    // A value with a blank in it would end at the blank.
+    values
+        .into_iter()
+        .filter(|value| !value.contains(' '))
+        .collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
+use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::Find;
 use crate::core::log::{Agent, Role as Who};
@@ -145,7 +146,7 @@ impl Find {
             true => Span::styled("▌", theme.style(Role::Accent)),
             false => Span::raw(" "),
         };
-        let mark = match self.marks.contains(&hit.citation.to_string()) {
+        let mark = match self.marks.contains_key(&Self::mark_of(row)) {
             true => Span::styled("✓ ", theme.style(Role::Accent)),
             false if hit.source == Source::Detail => Span::styled("◆ ", theme.style(Role::Accent)),
             false => Span::styled("◇ ", theme.style(Role::Muted)),
@@ -252,8 +253,8 @@ fn around(text: &str, letters: &[u32], width: usize) -> (String, Vec<u32>) {
         return (text.to_owned(), letters.to_vec());
     }
     let start = first - BEFORE.min(first);
-    let rest: String = std::iter::once('…')
-        .chain(text.chars().skip(start + 1))
+    let rest: String = std::iter::once("…")
+        .chain(text.graphemes(true).skip(start + 1))
         .collect();
     let moved = letters.iter().map(|letter| letter - start as u32);
     (rest, moved.collect())
@@ -264,10 +265,11 @@ fn lettered(text: &str, letters: &[u32], (base, theme): (Style, &Theme)) -> Vec<
     let found = base.patch(theme.style(Role::Match));
     let mut spans: Vec<Span<'static>> = Vec::new();
     let mut next = letters.iter().copied().peekable();
-    for (at, c) in text.chars().enumerate() {
+    // The matcher counts letters as people do: a mark and what it stands on are one.
+    for (at, piece) in text.graphemes(true).enumerate() {
         let is_match = next.next_if(|letter| *letter as usize == at).is_some();
         let style = if is_match { found } else { base };
-        let shown = visible(c.encode_utf8(&mut [0; 4]));
+        let shown = visible(piece);
         match spans.last_mut() {
             Some(span) if span.style == style => span.content.to_mut().push_str(&shown),
             _ => spans.push(Span::styled(shown, style)),

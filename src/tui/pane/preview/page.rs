@@ -29,10 +29,7 @@ impl Page {
             return Self::default();
         }
         let mut rendered = match mode {
-            Mode::Source => Rendered {
-                lines: source(&sheet.source, scene, width),
-                ..Rendered::default()
-            },
+            Mode::Source => source(&sheet.source, scene, width),
             Mode::Rendered => rendered(sheet, scene, width),
         };
         if !words.is_empty() {
@@ -150,7 +147,7 @@ fn head(sheet: &Sheet, scene: &Scene<'_>, look: Look<'_>) -> Rendered {
 }
 
 /// The lines as they are written, numbered and coloured; long ones go on below.
-fn source(text: &str, scene: &Scene<'_>, width: usize) -> Vec<Line<'static>> {
+fn source(text: &str, scene: &Scene<'_>, width: usize) -> Rendered {
     const GUTTER: usize = 5;
     let theme = scene.theme;
     let lines: Vec<String> = text.lines().take(MOST_LINES).map(str::to_owned).collect();
@@ -158,14 +155,15 @@ fn source(text: &str, scene: &Scene<'_>, width: usize) -> Vec<Line<'static>> {
     let mut colours = Highlighter::new(syntaxes, &Language::Markdown, lines.len());
     colours.parse(&lines, lines.len());
     let room = width.saturating_sub(GUTTER).max(8);
-    let mut out = Vec::new();
+    let mut out = Rendered::default();
     for (row, line) in lines.iter().enumerate() {
         let number = Span::styled(format!("{:>3}  ", row + 1), theme.style(Role::Gutter));
         let mut spans = vec![number];
         let mut used = 0;
         for cell in cells::cells(line) {
             if used + cell.width > room {
-                out.push(Line::from(std::mem::take(&mut spans)));
+                out.lines.push(Line::from(std::mem::take(&mut spans)));
+                out.source.push(row);
                 spans.push(Span::raw(" ".repeat(GUTTER)));
                 used = 0;
             }
@@ -177,7 +175,8 @@ fn source(text: &str, scene: &Scene<'_>, width: usize) -> Vec<Line<'static>> {
             used += cell.width;
             spans.push(Span::styled(visible(&cell.symbol()), theme.over(&roles)));
         }
-        out.push(Line::from(spans));
+        out.lines.push(Line::from(spans));
+        out.source.push(row);
     }
     out
 }

@@ -4,7 +4,6 @@ use ratatui::text::{Line, Span};
 
 use super::{Conversation, Laid};
 use crate::core::log::turn::{Item, Speaker};
-use crate::core::log::{clean, mask};
 use crate::core::shown::size;
 use crate::tui::cells;
 use crate::tui::theme::Role;
@@ -17,7 +16,7 @@ const WIDE: usize = 72;
 const NAME: usize = 10;
 const TIME: usize = 7;
 
-/// The most lines of what a tool gave back that are shown.
+/// The most rows of a text that are shown.
 const MOST_LINES: usize = 2_000;
 
 /// The most letters of a line that are shown.
@@ -98,7 +97,7 @@ impl Conversation {
 
     fn body(&self, item: Item, speaker: Speaker, look: Look<'_>) -> Vec<Line<'static>> {
         let theme = look.theme;
-        let told = |at: usize| mask(&clean(self.text(at)));
+        let told = |at: usize| self.told(at);
         match item {
             Item::Text(at) if speaker == Speaker::Person => plain(&told(at), Role::Text, look),
             Item::Text(at) => {
@@ -132,9 +131,7 @@ impl Conversation {
         let message = self.transcript.messages.get(item.message());
         let tool = message.and_then(|message| message.tool.clone());
         let tool = tool.unwrap_or_else(|| "tool".to_owned());
-        let input = call
-            .map(|at| mask(&clean(self.text(at))))
-            .unwrap_or_default();
+        let input = call.map(|at| self.told(at)).unwrap_or_default();
         let name = format!("{} ", cells::fit(&tool, cells::width(&tool).max(6)));
         let told = match result.map(|at| self.text(at)) {
             None => "no result".to_owned(),
@@ -165,19 +162,13 @@ impl Conversation {
         let is_told_already = !input.trim().contains('\n') && cells::width(&input) <= room;
         let parts = [
             (!is_told_already).then_some((input, Role::Code)),
-            result.map(|at| (mask(&clean(self.text(at))), Role::Text)),
+            result.map(|at| (self.told(at), Role::Text)),
         ];
         for (text, role) in parts.into_iter().flatten() {
-            let all = plain(&text, role, inner);
-            let more = all.len().saturating_sub(MOST_LINES);
-            for line in all.into_iter().take(MOST_LINES) {
+            for line in plain(&text, role, inner) {
                 let mut spans = vec![Span::styled("│ ", theme.style(Role::Rule))];
                 spans.extend(line.spans);
                 lines.push(Line::from(spans));
-            }
-            if more > 0 {
-                let note = format!("│ … {more} lines more");
-                lines.push(Line::from(Span::styled(note, theme.style(Role::Muted))));
             }
         }
         lines
@@ -197,15 +188,12 @@ fn without_key(input: &str) -> &str {
     }
 }
 
-/// A text as it is, its long lines broken.
+/// A text as it is, its long lines broken. What is left of more than anybody reads is counted.
 fn plain(text: &str, role: Role, look: Look<'_>) -> Vec<Line<'static>> {
     let style = look.theme.style(role);
     let mut lines = Vec::new();
-    for line in text.trim_end().trim_start_matches(['\n', '\r']).lines() {
-        // More than anybody looks at would be thrown away a moment later.
-        if lines.len() > 2 * MOST_LINES {
-            break;
-        }
+    let mut rest = text.trim_end().trim_start_matches(['\n', '\r']).lines();
+    for line in rest.by_ref() {
         let end = line
             .char_indices()
             .nth(LONGEST_LINE)
@@ -215,6 +203,17 @@ fn plain(text: &str, role: Role, look: Look<'_>) -> Vec<Line<'static>> {
                 .into_iter()
                 .map(Line::from),
         );
+        if lines.len() >= MOST_LINES {
+            break;
+        }
+    }
+    let left = rest.count();
+    if left > 0 {
+        let note = format!("… {left} lines more");
+        lines.push(Line::from(Span::styled(
+            note,
+            look.theme.style(Role::Muted),
+        )));
     }
     lines
 }

@@ -56,6 +56,10 @@ impl Building<'_> {
     fn logs(&mut self, at: usize, shown: &[usize], depth: u16) {
         let all = &self.library.logs[at].logs;
         let is_shown = |log: &usize| shown.binary_search(log).is_ok();
+        let mut children: HashMap<usize, usize> = HashMap::new();
+        for parent in shown.iter().filter_map(|log| all[*log].parent) {
+            *children.entry(parent).or_default() += 1;
+        }
         // The depth of the rows of a log's subagents, of logs that are open.
         let mut open: HashMap<usize, u16> = HashMap::new();
         for log in shown {
@@ -67,11 +71,7 @@ impl Building<'_> {
                 },
             };
             let row = self.push(Node::Log(at, *log), depth);
-            let of = all
-                .iter()
-                .enumerate()
-                .filter(|(_, l)| l.parent == Some(*log));
-            let children = of.filter(|(child, _)| is_shown(child)).count();
+            let children = children.get(log).copied().unwrap_or(0);
             if children > 0 && self.foldable(row, children, Fold::Closed) {
                 open.insert(*log, depth + 1);
             }
