@@ -34,6 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         );
         fs::write(store.join(format!("memory_{n:05}.md")), text)?;
     }
+    fs::write(store.join("MEMORY.md"), "# Memory\n")?;
     let browse = frames(&store)?;
     let long = home.path().join("long");
     fs::create_dir(&long)?;

@@ -20,7 +20,7 @@ use crate::tui::Clock;
 use crate::tui::event::Event;
 
 /// The most rows of an answer.
-const MOST: usize = 300;
+pub(crate) const MOST: usize = 300;
 
 /// What the finder does.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use crate::tui::chrome::{Keys, bordered, two_ends};
 use crate::tui::layout::inside;
 use crate::tui::pane::Scene;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::worker::finder::Row;
+use crate::tui::worker::finder::{MOST, Row};
 
 /// What stands before the input.
 const PROMPT: &str = " find ❯ ";
@@ -53,7 +53,13 @@ impl Find {
         if let Some(wrong) = &found.wrong {
             return (wrong.reason.clone(), Role::Warn);
         }
-        let mut told = match (found.total, found.progress) {
+        // Where all of it fits into the list, what was turned away as noise does not count.
+        let listed: usize = found.rows.iter().map(|row| 1 + row.more).sum();
+        let total = match found.total <= MOST {
+            true => listed,
+            false => found.total,
+        };
+        let mut told = match (total, found.progress) {
             (number, Progress::Looking) => format!("{}…", thousands(number)),
             (_, _) if self.typed.query().trim().is_empty() => "latest first".to_owned(),
             (0, _) => "nothing found".to_owned(),
