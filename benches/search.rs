@@ -106,12 +106,43 @@ fn recalls(bytes: u64) -> io::Result<()> {
             tome.1 as f64 / before.1.max(1) as f64,
         ));
     }
+    first_runs(&large)?;
     for (program, name) in [("rg", "ripgrep"), ("fr", "fast-resume")] {
         if Command::new(program).arg("--version").output().is_err() {
             say(&format!("{name} is not installed: left out"));
         }
     }
     Ok(())
+}
+
+/// What it costs to read the logs for the first time, in processor time.
+fn first_runs(site: &Site) -> io::Result<()> {
+    fs::remove_dir_all(&site.cache)?;
+    let before = children_time();
+    site.recall("warm up")?;
+    let tome = children_time() - before;
+    let before = children_time();
+    let peer = site.peer("fr", &["--json", "warm"]).ok();
+    let peer = peer.map(|_| children_time() - before);
+    let told = peer.map_or_else(String::new, |peer| {
+        format!(", fast-resume {peer:.2} s, ratio {:.2}", tome / peer)
+    });
+    say(&format!(
+        "first run, processor time: tome {tome:.2} s{told}"
+    ));
+    Ok(())
+}
+
+/// The processor time of all children that have ended, in seconds, by the kernel's own account.
+fn children_time() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = |at: usize| -> f64 {
+        let field = after.split_whitespace().nth(at);
+        field.and_then(|field| field.parse().ok()).unwrap_or(0.0)
+    };
+    // A tick is a hundredth of a second wherever Linux runs today.
+    (ticks(13) + ticks(14)) / 100.0
 }
 
 /// A home with logs, and a cache beside it.
