@@ -1,9 +1,8 @@
 //! Somebody's words are kept: hand-written pages, files changed meanwhile, links, modes.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::process::Stdio;
 
 use serde_json::Value;
 
@@ -64,37 +63,18 @@ fn what_an_agent_writes_while_a_change_is_under_way_is_kept() {
     for step in 1..20 {
         let home = Home::new();
         store(&home, "# Memory\n", &["a.md"]);
-        let mut child = home
-            .command(&["patch", "a.md", "--old", "body", "--new", "text"])
-            .env("TOME_PAUSE_AT", step.to_string())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("runs");
-        let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
-        let mut line = String::new();
-        stderr.read_line(&mut line).expect("reads");
-        if !line.starts_with("tome: paused: ") {
-            child.wait().expect("ends");
+        let change = ["patch", "a.md", "--old", "body", "--new", "text"];
+        let Some(paused) = home.paused_at(&change, step) else {
             break;
-        }
-        let late = ["replaced", "recorded", "done"]
-            .iter()
-            .any(|late| line.contains(late));
+        };
+        let (late, line) = (paused.is_late(), paused.at.clone());
         let file = home.project().join(".memory/a.md");
         let mut opened = fs::OpenOptions::new()
             .append(true)
             .open(&file)
             .expect("opens");
         opened.write_all(b"an agent's line\n").expect("written");
-        child
-            .stdin
-            .take()
-            .expect("piped")
-            .write_all(b"\n")
-            .expect("goes on");
-        child.wait().expect("ends");
+        paused.go_on();
         let text = fs::read_to_string(&file).expect("text");
         assert!(text.contains("an agent's line"), "{line}: {text}");
         assert!(text.contains("text of a"), "{line}: {text}");

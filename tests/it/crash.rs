@@ -4,11 +4,9 @@
 //! A debug build stops at the step that `TOME_PAUSE_AT` names and says so; there it is killed.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::Stdio;
 
-use crate::support::{Home, copy, not_run, tree};
+use crate::support::{Home, Paused, copy, not_run, tree};
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -23,24 +21,10 @@ struct Scenario {
 
 /// Runs `change` and kills it at step `step`; `false` when it ended before.
 fn killed_at(home: &Home, change: &[&str], step: usize) -> bool {
-    let mut child = home
-        .command(change)
-        .env("TOME_PAUSE_AT", step.to_string())
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("the program runs");
-    let stderr = child.stderr.take().expect("piped");
-    let paused = BufReader::new(stderr)
-        .lines()
-        .map_while(Result::ok)
-        .any(|line| line.starts_with("tome: paused: "));
-    if paused {
-        child.kill().expect("killed");
-    }
-    child.wait().expect("ended");
-    paused
+    let paused = home.paused_at(change, step);
+    let is_paused = paused.is_some();
+    paused.into_iter().for_each(Paused::kill);
+    is_paused
 }
 
 /// What matters to the user: everything but temporary files of tome.

@@ -1,12 +1,10 @@
 //! The doctor, and the first start of somebody who has nothing yet.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::support::{Home, Said, tree};
+use crate::support::{Home, Paused, Said, tree};
 
 fn report(home: &Home) -> (i32, Value) {
     let Said { code, out, .. } = home.run(&["doctor", "--json"]);
@@ -130,21 +128,12 @@ fn an_interrupted_change_is_told_and_left_alone() {
     let change = ["write", "a.md", "--type", "user", "--content", "body"];
     // The first steps come before anything is written down.
     let interrupted = (1..20).any(|step| {
-        let mut child = home
-            .command(&change)
-            .env("TOME_PAUSE_AT", step.to_string())
-            .stdin(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program runs");
-        let stderr = child.stderr.take().expect("piped");
-        let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
-        let paused = lines.any(|line| line.starts_with("tome: paused: "));
-        child.kill().expect("killed");
-        child.wait().expect("ended");
+        let paused = home.paused_at(&change, step);
+        let is_paused = paused.is_some();
+        paused.into_iter().for_each(Paused::kill);
         let pending = home.path().join(".local/share/tome/history/pending");
         let pending = fs::read_dir(pending).map_or(0, Iterator::count);
-        paused && pending > 0
+        is_paused && pending > 0
     });
     assert!(interrupted, "a change was interrupted");
     for _ in 0..2 {

@@ -1,9 +1,7 @@
 //! Nothing leads out of a store's root.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::symlink;
-use std::process::Stdio;
 
 use crate::support::{Home, not_run, tree};
 
@@ -116,33 +114,14 @@ fn a_link_swapped_in_while_a_change_is_under_way_leads_nowhere() {
         home.file("project/data/memory/facts/a.md", "# A\n\none\n");
         fs::create_dir(home.path().join("outside")).expect("a folder");
         let folder = home.project().join("data/memory/facts");
-        let mut child = home
-            .command(&["patch", "facts/a.md", "--old", "one", "--new", "two"])
-            .env("TOME_PAUSE_AT", step.to_string())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("runs");
-        let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
-        let mut line = String::new();
-        stderr.read_line(&mut line).expect("reads");
-        if !line.starts_with("tome: paused: ") {
-            child.wait().expect("ends");
+        let change = ["patch", "facts/a.md", "--old", "one", "--new", "two"];
+        let Some(paused) = home.paused_at(&change, step) else {
             break;
-        }
-        let replaced = ["replaced", "recorded", "done"]
-            .iter()
-            .any(|late| line.contains(late));
+        };
+        let (replaced, line) = (paused.is_late(), paused.at.clone());
         fs::rename(&folder, home.project().join("data/memory/aside")).expect("moved aside");
         symlink(home.path().join("outside"), &folder).expect("a link");
-        child
-            .stdin
-            .take()
-            .expect("piped")
-            .write_all(b"\n")
-            .expect("goes on");
-        let status = child.wait().expect("ends");
+        let (code, told) = paused.go_on();
         assert_eq!(
             fs::read_dir(home.path().join("outside"))
                 .expect("readable")
@@ -152,9 +131,7 @@ fn a_link_swapped_in_while_a_change_is_under_way_leads_nowhere() {
         );
         if !replaced {
             swaps += 1;
-            let mut told = String::new();
-            std::io::Read::read_to_string(&mut stderr, &mut told).expect("reads");
-            assert_eq!(status.code(), Some(2), "step {step} ({line}): {told}");
+            assert_eq!(code, Some(2), "step {step} ({line}): {told}");
             assert!(
                 told.contains("Path escapes memory directory"),
                 "step {step} ({line}): {told}"

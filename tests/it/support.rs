@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 /// A home directory of its own, with a project to stand in.
 pub(crate) struct Home {
@@ -17,6 +17,38 @@ pub(crate) struct Said {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
+}
+
+/// The program, stopped in the middle of a change.
+pub(crate) struct Paused {
+    child: Child,
+    told: BufReader<ChildStderr>,
+    /// The step at which it was stopped, in its own words.
+    pub(crate) at: String,
+}
+
+impl Paused {
+    /// Whether the files have been replaced already.
+    pub(crate) fn is_late(&self) -> bool {
+        let late = ["replaced", "recorded", "done"];
+        late.iter().any(|word| self.at.contains(word))
+    }
+
+    /// Lets it go on; answers how it ended and what else it said.
+    pub(crate) fn go_on(mut self) -> (Option<i32>, String) {
+        let mut stdin = self.child.stdin.take().expect("piped");
+        stdin.write_all(b"\n").expect("goes on");
+        let mut told = String::new();
+        self.told.read_to_string(&mut told).expect("reads");
+        let status = self.child.wait().expect("ends");
+        (status.code(), told)
+    }
+
+    /// Ends it where it stands.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().expect("killed");
+        self.child.wait().expect("ended");
+    }
 }
 
 impl Home {
@@ -46,6 +78,29 @@ impl Home {
             .env("TZ", "UTC")
             .stdin(Stdio::null());
         command
+    }
+
+    /// Runs the program as far as a step of its change; `None` when it ended before. Only a debug
+    /// build can be stopped.
+    pub(crate) fn paused_at(&self, args: &[&str], step: usize) -> Option<Paused> {
+        let mut child = self
+            .command(args)
+            .env("TOME_PAUSE_AT", step.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        let mut told = BufReader::new(child.stderr.take().expect("piped"));
+        let mut at = String::new();
+        while told.read_line(&mut at).expect("reads") > 0 {
+            if at.starts_with("tome: paused: ") {
+                return Some(Paused { child, told, at });
+            }
+            at.clear();
+        }
+        child.wait().expect("ends");
+        None
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Said {
