@@ -1,6 +1,7 @@
 //! What keys come to: actions in, effects and looks out.
 
 mod finding;
+mod keys;
 mod looks;
 
 use std::sync::Arc;
