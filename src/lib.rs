@@ -14,6 +14,16 @@
 //! other. An operation that two doors need is a core function.
 //! `tests/it/rules.rs` checks this.
 //!
+//! # Rooms of the core
+//!
+//! From a directory to memories: [`core::discover`] finds, [`core::sandbox`] confines,
+//! [`core::layout`] and [`core::header`] understand, [`core::store`] opens, [`core::library`]
+//! holds all of it at one moment. From a wish to bytes: [`core::change`] plans and writes,
+//! [`core::history`] remembers, [`core::unsaved`] keeps what is not written yet. From logs to
+//! text: [`core::log`] reads one agent a file, [`core::corpus`] caches, [`core::archive`] knows
+//! which are meant. From a question to an answer: [`core::query`] understands, [`core::search`]
+//! finds, [`core::told`] words it for agents. [`core::watch`] hears of what others change.
+//!
 //! # Words
 //!
 //! A **store** is a root directory with one **layout**; a **memory** is one curated
