@@ -229,7 +229,7 @@ impl Root {
             if kind.is_dir() && depth > 0 {
                 // A folder that cannot be entered hides itself, not its neighbours.
                 if let Ok(sub) = entry.open_dir() {
-                    self.walk(&sub, &format!("{path}/"), depth - 1, found)?;
+                    drop(self.walk(&sub, &format!("{path}/"), depth - 1, found));
                 }
             } else if name.ends_with(".md") && !kind.is_dir() {
                 let file = if kind.is_symlink() {

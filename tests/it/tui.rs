@@ -258,8 +258,8 @@ fn open_browse_and_preview() {
     let tty = Tty::open(&home, &[]);
     tty.see("4 memories");
     go_to(&tty, "Deploy");
-    let screen = tty.see("By hand.");
-    assert!(screen.contains("deploy.md"), "{screen}");
+    tty.see("By hand.");
+    tty.see("deploy.md");
     tty.send("q");
     let (status, raw) = tty.end();
     assert!(status.success());
@@ -280,8 +280,8 @@ fn an_edited_word_is_saved_through_a_diff_and_nothing_else_changes() {
     tty.send(ENTER);
     tty.send("\u{1b}[F");
     tty.press(" and JWT", "about Auth and JWT");
-    let screen = tty.press(SAVE, "save 2 files");
-    assert!(screen.contains("MEMORY.md"), "{screen}");
+    tty.press(SAVE, "save 2 files");
+    tty.see("MEMORY.md");
     tty.send(ENTER);
     tty.see("Memory saved: auth.md");
     let expected: Vec<(String, Vec<u8>)> = before
@@ -312,11 +312,8 @@ fn three_marked_are_deleted_and_undo_brings_them_back() {
     tty.see("about Auth");
     tty.send("   ");
     tty.see("3 marked");
-    let screen = tty.press("d", "delete 3 memories");
-    assert!(
-        screen.contains("deploy.md") || screen.contains("auth.md"),
-        "{screen}"
-    );
+    tty.press("d", "delete 3 memories");
+    tty.see("deploy.md");
     tty.send(ENTER);
     tty.see("1 memory ");
     assert_eq!(files(&home).len(), 2);
@@ -543,11 +540,9 @@ fn what_changes_outside_appears() {
     tty.send(ESCAPE);
     home.file("project/.memory/zeta.md", memory("Zeta", "user", "New."));
     tty.see("5 memories");
-    let screen = tty.see("Zeta");
-    assert!(
-        screen.contains("Use bazel."),
-        "the selection stays\n{screen}"
-    );
+    tty.see("Zeta");
+    // The selection stays.
+    tty.see("Use bazel.");
     tty.send("q");
     assert!(tty.end().0.success());
 }

@@ -377,10 +377,21 @@ fn rename_new_move_and_duplicate_ask_first() {
         panic!("{effects:?}");
     };
     assert!(matches!(&**request, Request::Wish { wish: asked, .. } if *asked == wish));
+    // It stays open until what was asked for can be done, and says why it cannot.
+    bench.tell(Event::Planned {
+        generation: 1,
+        request: request.clone(),
+        result: Err(crate::core::Error::refused("token.md", "it is taken")),
+        notes: Vec::new(),
+    });
+    assert_eq!(bench.place(), Place::Prompt);
+    assert!(bench.text().contains("it is taken"));
+    bench.press("<esc>");
     let effects = bench.press("D<cr>");
     assert!(
         matches!(effects.as_slice(), [Effect::Plan { request, .. }] if matches!(&**request, Request::Save(text) if text.path == "auth-2.md" && text.base.is_none()))
     );
+    bench.press("<esc>");
     let effects = bench.press("M<cr>");
     assert!(
         matches!(effects.as_slice(), [Effect::Plan { request, .. }] if matches!(&**request, Request::Move { to, .. } if to == "session"))
@@ -417,9 +428,29 @@ fn unsaved_text_is_offered() {
     let mut bench = Bench::new();
     bench.tell(Event::LeftBehind(vec![text.clone()]));
     assert_eq!(bench.place(), Place::Offer);
+    assert_eq!(bench.press("d"), [], "it is asked once more");
     assert_eq!(bench.press("d"), [Effect::Forget(text.clone())]);
-    bench.tell(Event::LeftBehind(vec![text]));
+    bench.tell(Event::LeftBehind(vec![text.clone()]));
     bench.press("<cr>");
+    assert!(bench.text().contains("X## Decision"));
+    // Later means later: the memory's own editor goes on with it.
+    let mut bench = Bench::new();
+    let root = bench
+        .library
+        .shelf("claude")
+        .expect("a store")
+        .store
+        .root()
+        .path()
+        .to_owned();
+    bench.tell(Event::LeftBehind(vec![crate::core::unsaved::Unsaved {
+        root,
+        ..text
+    }]));
+    bench.press("<esc>");
+    assert!(bench.row("▌").contains("Auth Refactor"));
+    assert!(bench.text().contains("1 unsaved"));
+    bench.press("e");
     assert!(bench.text().contains("X## Decision"));
 }
 

@@ -9,6 +9,7 @@ use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::chrome::{dialog, fit_end};
 use crate::tui::effect::Effect;
+use crate::tui::event::Event;
 use crate::tui::keymap::Place;
 use crate::tui::layout::centred;
 use crate::tui::pane::editor::Editor;
@@ -19,11 +20,13 @@ use crate::tui::theme::Role;
 #[derive(Debug)]
 pub(crate) struct Offer {
     text: Unsaved,
+    /// Whether throwing it away was asked for once: there is no way back from it.
+    asked: bool,
 }
 
 impl Offer {
     pub(crate) fn new(text: Unsaved) -> Self {
-        Self { text }
+        Self { text, asked: false }
     }
 }
 
@@ -38,19 +41,27 @@ impl Pane for Offer {
                 Step::Close,
                 Step::Push(Box::new(Editor::open(self.text.clone(), 0, scene))),
             ],
+            Action::Discard if !self.asked => {
+                self.asked = true;
+                Vec::new()
+            }
             Action::Discard => vec![
                 Step::Close,
                 Step::Do(Effect::Forget(self.text.clone())),
                 Step::Say(Toast::done("Thrown away")),
             ],
-            Action::Back => vec![Step::Close],
+            // It stays by its memory: whoever edits that goes on with it.
+            Action::Back => vec![
+                Step::Close,
+                Step::Tell(Box::new(Event::Parked(self.text.clone()))),
+            ],
             _ => Vec::new(),
         })
     }
 
     fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
         let theme = scene.theme;
-        let area = centred(scene.areas.whole, 64, 6);
+        let area = centred(scene.areas.whole, 64, 7);
         let block = dialog(scene, "unsaved text", Place::Offer);
         let width = usize::from(block.inner(area).width);
         let when = match age(self.text.time, scene.now).as_str() {
@@ -67,6 +78,13 @@ impl Pane for Offer {
                 fit_end(&self.text.root.display().to_string(), width),
                 theme.style(Role::Muted),
             )),
+            match self.asked {
+                true => Line::from(Span::styled(
+                    "It cannot be brought back. Once more throws it away.",
+                    theme.style(Role::Warn),
+                )),
+                false => Line::default(),
+            },
         ];
         frame.render_widget(Clear, area);
         frame.render_widget(Paragraph::new(text).block(block), area);

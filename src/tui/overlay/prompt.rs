@@ -8,8 +8,10 @@ use ratatui::widgets::{Clear, Paragraph};
 use crate::core::change::Wish;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
+use crate::tui::cells::cut;
 use crate::tui::chrome::{dialog, fit_end};
 use crate::tui::effect::Request;
+use crate::tui::event::Event;
 use crate::tui::keymap::Place;
 use crate::tui::layout::centred;
 use crate::tui::pane::{Answer, Pane, Scene, Step, Toast};
@@ -31,6 +33,10 @@ pub(crate) struct Prompt {
     path: String,
     subject: Unsaved,
     input: Input,
+    /// What was asked for; it stays open until that can be done.
+    asked: Option<Request>,
+    /// Why it cannot.
+    trouble: Option<String>,
 }
 
 impl Prompt {
@@ -49,10 +55,12 @@ impl Prompt {
             input: Input::new(&name),
             path,
             subject,
+            asked: None,
+            trouble: None,
         }
     }
 
-    fn go_on(&self) -> Vec<Step> {
+    fn go_on(&mut self) -> Vec<Step> {
         let to = self.input.text().trim().to_owned();
         if to.is_empty() || to == self.path {
             return vec![Step::Say(Toast::done("Type another name, or Esc"))];
@@ -71,7 +79,8 @@ impl Prompt {
                 ..self.subject.clone()
             }),
         };
-        vec![Step::Close, Step::Plan(Box::new(request))]
+        self.asked = Some(request.clone());
+        vec![Step::Plan(Box::new(request))]
     }
 }
 
@@ -90,12 +99,32 @@ impl Pane for Prompt {
 
     fn key(&mut self, key: KeyEvent, _scene: &Scene<'_>) -> Vec<Step> {
         self.input.key(key);
+        self.trouble = None;
         Vec::new()
     }
 
     fn paste(&mut self, text: &str, _scene: &Scene<'_>) -> Vec<Step> {
         self.input.paste(text);
         Vec::new()
+    }
+
+    fn hear(&mut self, event: &Event, _scene: &Scene<'_>) -> Vec<Step> {
+        let Event::Planned {
+            request, result, ..
+        } = event
+        else {
+            return Vec::new();
+        };
+        if self.asked.as_ref() != Some(&**request) {
+            return Vec::new();
+        }
+        match result {
+            Ok(_) => vec![Step::Close],
+            Err(error) => {
+                self.trouble = Some(error.to_string());
+                Vec::new()
+            }
+        }
     }
 
     fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
@@ -123,7 +152,13 @@ impl Pane for Prompt {
             ]),
             Line::from(line),
             Line::default(),
-            Line::from(label(note)),
+            match &self.trouble {
+                Some(trouble) => Line::from(Span::styled(
+                    cut(trouble, usize::from(inner.width)),
+                    theme.style(Role::Warn),
+                )),
+                None => Line::from(label(note)),
+            },
         ];
         frame.render_widget(Clear, area);
         frame.render_widget(Paragraph::new(text).block(block), area);

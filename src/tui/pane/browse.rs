@@ -332,7 +332,17 @@ impl Browse {
                 let text = self.filter.as_ref().map_or("", Input::text);
                 let words = text.split_whitespace().map(str::to_lowercase);
                 self.wish.filter = words.collect();
-                self.reshape(scene)
+                let mut steps = self.reshape(scene);
+                let is_memory =
+                    |row: &tree::Row| matches!(row.node, Node::Memory(..) | Node::Log(..));
+                let here = self.tree.rows.get(self.cursor.selected);
+                let first = self.tree.rows.iter().position(is_memory);
+                if let Some(first) = first.filter(|_| !here.is_some_and(is_memory)) {
+                    let count = self.tree.rows.len();
+                    self.cursor.select(first, Self::height(scene), count);
+                    steps = self.look(scene);
+                }
+                steps
             }
             InputOutcome::Moved | InputOutcome::Unused => Vec::new(),
         }
@@ -417,7 +427,14 @@ impl Pane for Browse {
             }
             Event::Parked(text) => {
                 self.parked.push(text.clone());
-                Vec::new()
+                // The key that goes on with it must find it under the cursor.
+                let shelves = self.library.shelves.iter();
+                let shelf = shelves
+                    .filter(|shelf| shelf.store.root().path() == text.root)
+                    .find(|shelf| shelf.memory(&text.path).is_some());
+                let key = shelf
+                    .map(|shelf| Key::Memory(shelf.store.name().to_owned(), text.path.clone()));
+                key.and_then(|key| self.go(&key, scene)).unwrap_or_default()
             }
             Event::Shown { key, line, then } => {
                 self.line = *line;

@@ -21,6 +21,7 @@ use super::list::Step;
 use super::markdown::Look;
 use crate::core::log::turn::{Item, Speaker, turns};
 use crate::core::log::{Agent, Message, Transcript, clean, mask};
+use crate::core::shown::size;
 use crate::tui::theme::Role;
 use piece::Piece;
 
@@ -161,6 +162,21 @@ impl Conversation {
     /// The text of a message, fit to be shown: without secrets, and nothing in it that acts.
     fn told(&self, at: usize) -> String {
         mask(&clean(self.text(at)))
+    }
+
+    /// As much of it as anybody reads on a screen: more would keep the screen waiting.
+    fn begun(&self, at: usize) -> String {
+        const MOST: usize = 64 * 1024;
+        let text = self.text(at);
+        if text.len() <= MOST {
+            return self.told(at);
+        }
+        let mut end = MOST;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let left = size((text.len() - end) as u64);
+        format!("{}\n\n… {left} more", mask(&clean(&text[..end])))
     }
 
     /// Whether there is nothing to see.

@@ -31,16 +31,31 @@ impl Find {
         }
     }
 
-    /// The pills and the count, at the end of the first line.
+    /// The pills and the count, at the end of the first line. What is typed keeps its room: the
+    /// words at the end are cut, and the first pills are left out.
     fn ends(&self, scene: &Scene<'_>) -> Vec<Span<'static>> {
+        const TYPED: usize = 28;
         let theme = scene.theme;
-        let mut spans = Vec::new();
-        for pill in &self.typed.pills {
+        let room = usize::from(scene.areas.title.width);
+        let mut room = room.saturating_sub(cells::width(PROMPT) + TYPED);
+        let (told, role) = self.told(scene);
+        let told = cells::cut(&told, room.saturating_sub(2).max(12));
+        room = room.saturating_sub(cells::width(&told) + 2);
+        let mut pills = Vec::new();
+        for pill in self.typed.pills.iter().rev() {
             let text = format!(" {} × ", visible(pill));
+            let width = cells::width(&text) + 1;
+            if width > room {
+                break;
+            }
+            room -= width;
+            pills.push(text);
+        }
+        let mut spans = Vec::new();
+        for text in pills.into_iter().rev() {
             spans.push(Span::styled(text, theme.style(Role::Toast)));
             spans.push(Span::raw(" "));
         }
-        let (told, role) = self.told(scene);
         spans.push(Span::styled(format!(" {told} "), theme.style(role)));
         spans
     }
@@ -79,10 +94,13 @@ impl Find {
         let ends = self.ends(scene);
         let width: usize = ends.iter().map(Span::width).sum();
         let mut at = usize::from(scene.areas.title.right()).saturating_sub(width);
-        for (number, span) in ends.iter().enumerate() {
+        // The last ones are shown.
+        let shown = ends.len() / 2;
+        let left_out = self.typed.pills.len() - shown;
+        for (number, span) in ends.iter().enumerate().take(2 * shown) {
             let end = at + span.width();
-            if number % 2 == 0 && number / 2 < self.typed.pills.len() && usize::from(x) < end {
-                return (usize::from(x) >= at).then_some(number / 2);
+            if number % 2 == 0 && (at..end).contains(&usize::from(x)) {
+                return Some(left_out + number / 2);
             }
             at = end;
         }
@@ -218,7 +236,7 @@ impl Find {
             return;
         }
         let help = [
-            ("", "Nothing has these letters."),
+            ("", "Nothing was found."),
             ("", ""),
             ("word word", "both, in any order"),
             ("\"a phrase\"", "just as it stands"),

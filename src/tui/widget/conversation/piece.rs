@@ -97,7 +97,7 @@ impl Conversation {
 
     fn body(&self, item: Item, speaker: Speaker, look: Look<'_>) -> Vec<Line<'static>> {
         let theme = look.theme;
-        let told = |at: usize| self.told(at);
+        let told = |at: usize| self.begun(at);
         match item {
             Item::Text(at) if speaker == Speaker::Person => plain(&told(at), Role::Text, look),
             Item::Text(at) => {
@@ -131,7 +131,7 @@ impl Conversation {
         let message = self.transcript.messages.get(item.message());
         let tool = message.and_then(|message| message.tool.clone());
         let tool = tool.unwrap_or_else(|| "tool".to_owned());
-        let input = call.map(|at| self.told(at)).unwrap_or_default();
+        let input = call.map(|at| self.begun(at)).unwrap_or_default();
         let name = format!("{} ", cells::fit(&tool, cells::width(&tool).max(6)));
         let told = match result.map(|at| self.text(at)) {
             None => "no result".to_owned(),
@@ -162,7 +162,7 @@ impl Conversation {
         let is_told_already = !input.trim().contains('\n') && cells::width(&input) <= room;
         let parts = [
             (!is_told_already).then_some((input, Role::Code)),
-            result.map(|at| (self.told(at), Role::Text)),
+            result.map(|at| (self.begun(at), Role::Text)),
         ];
         for (text, role) in parts.into_iter().flatten() {
             for line in plain(&text, role, inner) {

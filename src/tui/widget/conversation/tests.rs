@@ -217,6 +217,25 @@ fn secrets_and_escapes_are_not_shown() {
     );
 }
 
+#[test]
+fn of_a_message_longer_than_a_book_the_beginning_is_laid_out() {
+    let stage = Stage::new();
+    let room = stage.room(80, 10);
+    let text = format!("{}needle", "word ".repeat(1_000_000));
+    let transcript = Transcript {
+        messages: vec![message(1, Who::Assistant, Kind::Text, &text)],
+        ..Transcript::default()
+    };
+    let mut talk = Conversation::new(telling(), Arc::new(transcript));
+    talk.lay_out(room);
+    let lines: usize = talk.laid.values().map(|laid| laid.lines.len()).sum();
+    assert!((100..3_000).contains(&lines), "{lines}");
+    talk.step(Step::Last, room);
+    assert!(drawn(&talk, 80, 10).join("\n").contains("4.9 MB more"));
+    talk.mark(Words::new(["needle"]), room);
+    assert!(talk.next_match(Step::Down, room), "all of it is searched");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
