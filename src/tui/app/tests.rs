@@ -387,6 +387,9 @@ fn rename_new_move_and_duplicate_ask_first() {
     assert_eq!(bench.place(), Place::Prompt);
     assert!(bench.text().contains("it is taken"));
     bench.press("<esc>");
+    assert_eq!(bench.press("D<c-u>release.md<cr>"), []);
+    assert!(bench.text().contains("of that name already"));
+    bench.press("<esc>");
     let effects = bench.press("D<cr>");
     assert!(
         matches!(effects.as_slice(), [Effect::Plan { request, .. }] if matches!(&**request, Request::Save(text) if text.path == "auth-2.md" && text.base.is_none()))

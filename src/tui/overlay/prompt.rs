@@ -60,8 +60,14 @@ impl Prompt {
         }
     }
 
-    fn go_on(&mut self) -> Vec<Step> {
+    fn go_on(&mut self, scene: &Scene<'_>) -> Vec<Step> {
         let to = self.input.text().trim().to_owned();
+        let shelf = scene.library.shelf(&self.store);
+        if to != self.path && shelf.is_some_and(|shelf| shelf.memory(&to).is_some()) {
+            // A copy is no second version of what is there: there is nothing to merge.
+            self.trouble = Some("There is a memory of that name already".to_owned());
+            return Vec::new();
+        }
         if to.is_empty() || to == self.path {
             return vec![Step::Say(Toast::done("Type another name, or Esc"))];
         }
@@ -89,9 +95,9 @@ impl Pane for Prompt {
         Place::Prompt
     }
 
-    fn act(&mut self, action: Action, _scene: &Scene<'_>) -> Answer {
+    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
         match action {
-            Action::Open => Answer::Used(self.go_on()),
+            Action::Open => Answer::Used(self.go_on(scene)),
             Action::Back => Answer::Used(vec![Step::Close]),
             _ => Answer::Used(Vec::new()),
         }
