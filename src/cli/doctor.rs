@@ -14,6 +14,7 @@ use super::ui::terminal;
 use super::world::World;
 use super::{Ended, Outcome};
 use crate::core::archive::{Archive, Whose};
+use crate::core::change::interrupted;
 use crate::core::checkup::{Cache, Folder, is_writable};
 use crate::core::discover::{Discovered, Reach, discover};
 use crate::core::layout::Layout;
@@ -179,7 +180,7 @@ impl Report {
                 "{place}/journal.jsonl: lines that cannot be read and are passed over: {broken}"
             ));
         }
-        match world.history.interrupted() {
+        match interrupted(&world.history) {
             Ok(records) => {
                 for record in records {
                     let root = record.files.first().map(|file| file.root.as_path());

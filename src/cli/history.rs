@@ -8,7 +8,7 @@ use super::print::{Cell, Printer, Role, age};
 use super::world::World;
 use super::{Ended, Outcome};
 use crate::core::Result;
-use crate::core::change::diff;
+use crate::core::change::{diff, recorded_edits};
 use crate::core::citation::Citation;
 use crate::core::history::{History, Record, Touch};
 
@@ -88,5 +88,8 @@ fn row(record: &Record, world: &World) -> Vec<Cell> {
 
 /// The difference that a recorded change made.
 fn diffed(history: &History, record: &Record) -> Result<String> {
-    Ok(history.edits(record)?.iter().map(diff::unified).collect())
+    Ok(recorded_edits(history, record)?
+        .iter()
+        .map(diff::unified)
+        .collect())
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Failure;
 use super::world::World;
 use crate::core::Error;
+use crate::core::change::settle;
 use crate::core::citation::Citation;
 use crate::core::config::expand;
 use crate::core::discover::{Discovered, Found, discover};
@@ -32,7 +33,7 @@ impl World {
     /// Finishes what a dead process left behind. What cannot be finished now does not keep anybody
     /// from reading; a change to that store will meet it again.
     fn settle(&self, roots: &[&Path]) {
-        if let Err(error) = self.history.settle(roots) {
+        if let Err(error) = settle(&self.history, roots) {
             super::print::complain(&format!(
                 "warning: an interrupted change is unfinished: {error}"
             ));

@@ -10,22 +10,26 @@ mod draft;
 mod make;
 mod orphan;
 mod plan;
+mod recover;
 mod replay;
 mod teach;
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-
+use super::Result;
+use super::history::{History, Record, Touch};
 use super::layout::Layout;
+use super::memory::Revision;
+
+pub use super::history::{Author, Direction, Verb};
 
 pub use commit::commit;
-pub(in crate::core) use commit::recover;
 pub use draft::Draft;
 pub use make::{Made, make};
 pub use orphan::linking;
 pub use plan::{Asking, Wish, plan, plan_move};
-pub use replay::{Direction, replay, restore};
+pub use recover::{interrupted, settle};
+pub use replay::{replay, restore};
 
 /// The time at which something is done, handed in by a door.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,62 +38,6 @@ pub struct Moment {
     pub time: jiff::Timestamp,
     /// The day where the user is.
     pub today: jiff::civil::Date,
-}
-
-/// Who does something, and through which door.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Author {
-    /// A person or an agent, such as `you` or `claude-code`.
-    pub who: String,
-    /// The door, such as `cli`.
-    pub door: String,
-}
-
-/// What kind of change it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verb {
-    /// A file was made or replaced.
-    Write,
-    /// A part was replaced.
-    Patch,
-    /// Something was added to the end.
-    Append,
-    /// A person saved an edited text.
-    Edit,
-    /// Files were removed.
-    Delete,
-    /// A file got another name.
-    Rename,
-    /// A file went to another store.
-    Move,
-    /// An index was brought up to date.
-    Index,
-    /// An earlier change was taken back.
-    Undo,
-    /// A change that was taken back was made again.
-    Redo,
-    /// Files were brought back to an earlier version.
-    Restore,
-}
-
-impl Verb {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Write => "write",
-            Self::Patch => "patch",
-            Self::Append => "append",
-            Self::Edit => "edit",
-            Self::Delete => "delete",
-            Self::Rename => "rename",
-            Self::Move => "move",
-            Self::Index => "index",
-            Self::Undo => "undo",
-            Self::Redo => "redo",
-            Self::Restore => "restore",
-        }
-    }
 }
 
 /// A planned change: every file with its bytes before and after.
@@ -143,4 +91,26 @@ impl Edit {
     pub fn reference(&self) -> String {
         self.layout.rules().refer(&self.path)
     }
+}
+
+/// What a recorded change did, file by file.
+pub fn recorded_edits(history: &History, record: &Record) -> Result<Vec<Edit>> {
+    let version = |revision: Option<Revision>| {
+        revision
+            .map(|revision| history.version(&revision))
+            .transpose()
+    };
+    let edit = |touch: &Touch| {
+        Ok(Edit {
+            root: touch.root.clone(),
+            layout: touch.layout,
+            path: touch.path.clone(),
+            before: version(touch.before)?,
+            after: version(touch.after)?,
+            derived: touch.derived,
+            emptied: Vec::new(),
+            mode: touch.mode,
+        })
+    };
+    record.files.iter().map(edit).collect()
 }

@@ -19,7 +19,7 @@ use desk::Clerk;
 use super::effect::{Effect, Request, Target};
 use super::event::{Event, Fresh};
 use super::{Clock, Source};
-use crate::core::change::{Author, Change, commit};
+use crate::core::change::{Author, Change, commit, recorded_edits, settle};
 use crate::core::discover::{Discovered, Found, Problem, discover};
 use crate::core::history::{History, Record};
 use crate::core::layout::Layout;
@@ -117,7 +117,7 @@ impl Worker {
             },
             Effect::Compare { id } => {
                 let record = self.history.find(&id);
-                let result = record.and_then(|record| self.history.edits(&record));
+                let result = record.and_then(|record| recorded_edits(&self.history, &record));
                 self.tell(Event::Compared { id, result });
             }
             Effect::Keep(text) => self.told(|worker| worker.drawer.keep(&text)),
@@ -144,7 +144,7 @@ impl Worker {
     fn load(&mut self) {
         let found = self.source.discover();
         let roots: Vec<&Path> = found.stores.iter().map(|f| f.store.root().path()).collect();
-        if let Err(error) = self.history.settle(&roots) {
+        if let Err(error) = settle(&self.history, &roots) {
             self.tell(Event::Failed(error.to_string()));
         }
         self.library = Arc::new(Library::load(found));

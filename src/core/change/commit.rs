@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use super::recover::{recover, settle_locked};
 use super::{Author, Change, Edit, Moment, Verb, diff};
 use crate::core::error::Conflict;
 use crate::core::history::{History, Record, Tombstone, Touch};
@@ -25,7 +26,7 @@ pub fn commit(
         .collect();
     let _lock = history.lock(&roots)?;
     history.step("locked");
-    history.settle_locked(&roots)?;
+    settle_locked(history, &roots)?;
     let opened = open(&roots)?;
     for edit in &change.edits {
         check(&opened[&edit.root], edit)?;
@@ -72,7 +73,7 @@ pub fn commit(
     Ok(record)
 }
 
-fn open(roots: &[&Path]) -> Result<HashMap<PathBuf, Root>> {
+pub(super) fn open(roots: &[&Path]) -> Result<HashMap<PathBuf, Root>> {
     let mut opened = HashMap::new();
     for root in roots {
         if !opened.contains_key(*root) {
@@ -184,10 +185,10 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// A change on its way to the disk.
-struct Making<'a> {
-    history: &'a History,
-    record: &'a Record,
-    roots: &'a HashMap<PathBuf, Root>,
+pub(super) struct Making<'a> {
+    pub(super) history: &'a History,
+    pub(super) record: &'a Record,
+    pub(super) roots: &'a HashMap<PathBuf, Root>,
 }
 
 impl Making<'_> {
@@ -203,7 +204,7 @@ impl Making<'_> {
         Ok(())
     }
 
-    fn stage_one(&self, number: usize, bytes: &[u8]) -> Result<()> {
+    pub(super) fn stage_one(&self, number: usize, bytes: &[u8]) -> Result<()> {
         let touch = &self.record.files[number];
         let root = &self.roots[&touch.root];
         root.make_folders(&touch.path)?;
@@ -233,7 +234,7 @@ impl Making<'_> {
     }
 
     /// Takes away what was staged and the folders that were made for it.
-    fn clear(&self) {
+    pub(super) fn clear(&self) {
         for (number, touch) in self.record.files.iter().enumerate() {
             let root = &self.roots[&touch.root];
             // What cannot be removed now is met again by the next recovery.
@@ -248,73 +249,8 @@ impl Making<'_> {
 }
 
 /// The name of the temporary file beside `path`.
-fn temp(path: &str, id: &str, number: usize) -> String {
+pub(super) fn temp(path: &str, id: &str, number: usize) -> String {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let slash = if folder.is_empty() { "" } else { "/" };
     format!("{folder}{slash}.tome-{id}-{number}.tmp")
-}
-
-/// Finishes a change that was interrupted, or takes it back if no file was replaced yet. A
-/// file that somebody has changed since keeps what they wrote.
-pub(in crate::core) fn recover(history: &History, record: &Record) -> Result<()> {
-    let roots: Vec<&Path> = record
-        .files
-        .iter()
-        .map(|file| file.root.as_path())
-        .collect();
-    let opened = open(&roots)?;
-    let making = Making {
-        history,
-        record,
-        roots: &opened,
-    };
-    if history.records()?.iter().any(|made| made.id == record.id) {
-        making.clear();
-        return history.forget(&record.id);
-    }
-    // A file that cannot be looked at is no longer the one that the change was about.
-    let now = |touch: &Touch| {
-        let bytes = opened[&touch.root].read(&touch.path).ok()?;
-        Some(bytes.as_deref().map(Revision::of))
-    };
-    let is_new = |touch: &&Touch| now(touch) == Some(touch.after);
-    let mut made = record.clone();
-    if record.files.iter().any(|touch| is_new(&touch)) {
-        made.files.clear();
-        for (number, touch) in record.files.iter().enumerate() {
-            if now(touch) == Some(touch.before) {
-                making.redo(number)?;
-                history.step("finished a file");
-            } else if !is_new(&touch) {
-                continue;
-            }
-            made.files.push(touch.clone());
-        }
-        history.record(&made)?;
-        history.step("recorded what was finished");
-    }
-    making.clear();
-    history.step("cleared");
-    history.forget(&record.id)
-}
-
-impl Making<'_> {
-    /// Makes one file of an interrupted change what it was to become.
-    fn redo(&self, number: usize) -> Result<()> {
-        let touch = &self.record.files[number];
-        let root = &self.roots[&touch.root];
-        let temp = temp(&touch.path, &self.record.id, number);
-        match &touch.after {
-            None => {
-                root.remove(&touch.path)?;
-                root.flush_folder(&touch.path)
-            }
-            Some(revision) => {
-                root.remove(&temp)?;
-                self.stage_one(number, &self.history.version(revision)?)?;
-                root.rename(&temp, &touch.path)?;
-                root.flush_folder(&touch.path)
-            }
-        }
-    }
 }

@@ -4,31 +4,13 @@
 use std::path::Path;
 
 use super::diff::{Merged, merge};
-use super::{Change, Draft, Edit, Moment, Verb};
+use super::{Change, Direction, Draft, Edit, Moment, Verb};
 use crate::core::error::Conflict;
 use crate::core::history::{History, Record, Touch};
 use crate::core::memory::Revision;
 use crate::core::sandbox::Root;
 use crate::core::store::Store;
 use crate::core::{Error, Result};
-
-/// Which way a recorded change is replayed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// Take it back.
-    Back,
-    /// Make it again.
-    Forward,
-}
-
-impl Direction {
-    pub(in crate::core) fn opposite(self) -> Self {
-        match self {
-            Self::Back => Self::Forward,
-            Self::Forward => Self::Back,
-        }
-    }
-}
 
 /// Plans replaying `record`. A file that is as the change left it gets its other version byte
 /// for byte; into one that was changed since, the difference is merged where it fits.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{AUTH, Bench, moment};
-use crate::core::change::{Asking, Author, Wish, commit, plan};
+use crate::core::change::{Asking, Author, Wish, commit, plan, recorded_edits};
 use crate::core::error::Conflict;
 use crate::core::history::History;
 use crate::core::unsaved::Unsaved;
@@ -127,7 +127,7 @@ fn looks_of_history() {
         let mut record = records[0].clone();
         record.id = "A".to_owned();
         record.time = 1;
-        let edits = history.edits(&record).expect("reads");
+        let edits = recorded_edits(&history, &record).expect("reads");
         bench.tell(Event::Recorded(vec![record]));
         bench.tell(Event::Compared {
             id: "A".to_owned(),
