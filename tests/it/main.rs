@@ -6,6 +6,7 @@ mod cli;
 mod concurrency;
 mod crash;
 mod doctor;
+mod faults;
 mod hook;
 mod layouts;
 mod logs;

@@ -30,8 +30,11 @@ pub(crate) struct Paused {
 impl Paused {
     /// Whether the files have been replaced already.
     pub(crate) fn is_late(&self) -> bool {
-        let late = ["replaced", "recorded", "done"];
-        late.iter().any(|word| self.at.contains(word))
+        let replacing = ["exchange", "place", "set aside"];
+        let later = ["flush", "record", "remove displaced", "forget"];
+        let step = self.at.trim_start_matches("tome: paused: ").trim_end();
+        later.iter().any(|word| step.starts_with(word))
+            || (step.ends_with(": done") && replacing.iter().any(|word| step.starts_with(word)))
     }
 
     /// Lets it go on; answers how it ended and what else it said.

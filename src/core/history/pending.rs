@@ -4,6 +4,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
 use super::{History, Record, write_whole};
 use crate::core::{Error, Result};
 
@@ -17,17 +20,21 @@ impl History {
 
     /// The changes that were begun and not finished, oldest first.
     pub(in crate::core) fn intents(&self) -> Vec<Record> {
+        let mut found = self.read_intents::<Record>();
+        found.sort_by(|a, b| a.id.cmp(&b.id));
+        found
+    }
+
+    fn read_intents<T: DeserializeOwned>(&self) -> Vec<T> {
         let Ok(entries) = fs::read_dir(self.dir.join("pending")) else {
             return Vec::new();
         };
-        let mut found: Vec<Record> = entries
+        entries
             .flatten()
             .filter(|entry| entry.path().extension().is_some_and(|e| e == "json"))
             // An intent is put in place whole; what cannot be read was taken away just now.
             .filter_map(|entry| serde_json::from_slice(&fs::read(entry.path()).ok()?).ok())
-            .collect();
-        found.sort_by(|a, b| a.id.cmp(&b.id));
-        found
+            .collect()
     }
 
     pub(in crate::core) fn pending_path(&self, id: &str) -> PathBuf {
@@ -49,4 +56,31 @@ impl History {
             _ => Ok(()),
         }
     }
+
+    /// Writes an intent down again, with the reasons why it could not be taken back.
+    pub(in crate::core) fn keep_unfinished(&self, unfinished: &Unfinished) -> Result<()> {
+        let dir = self.folder("pending")?;
+        let path = self.pending_path(&unfinished.record.id);
+        let bytes = serde_json::to_vec(unfinished).map_err(|e| Error::io(&path, e.into()))?;
+        write_whole(&dir, &format!("{}.json", unfinished.record.id), &bytes)
+    }
+
+    /// The failed changes that could not be taken back as a whole, oldest first.
+    pub fn unfinished(&self) -> Vec<Unfinished> {
+        let mut found = self.read_intents::<Unfinished>();
+        found.retain(|unfinished| !unfinished.problems.is_empty());
+        found.sort_by(|a, b| a.record.id.cmp(&b.record.id));
+        found
+    }
+}
+
+/// A change that failed and could not be taken back as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// The change, with the files that are not as they were.
+    #[serde(flatten)]
+    pub record: Record,
+    /// Each file that could not be taken back, with the reason.
+    #[serde(default)]
+    pub problems: Vec<String>,
 }
