@@ -460,6 +460,8 @@ impl<'a> Prepared<'a> {
     fn settle(&self, history: &History) -> Result<()> {
         let roots = [self.bench.root("index"), self.bench.root("other")];
         let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
+        // A process that another test starts holds a copy of our locks until it is running.
+        history.lock(&roots).map(drop)?;
         settle(history, &roots)
     }
 
@@ -484,7 +486,6 @@ impl<'a> Prepared<'a> {
         make::<Error>(&history, &roots, (&author(), &moment()), plan)
             .unwrap_or_else(|error| panic!("{at}: undo fails: {error}"));
         assert_eq!(self.bench.stores(), self.old, "{at}: undo");
-        assert_eq!(history.unfinished(), [], "{at}");
         let pending = fs::read_dir(self.bench.data().join("pending")).expect("readable");
         assert_eq!(pending.count(), 0, "{at}: nothing is pending");
     }

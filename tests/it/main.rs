@@ -18,3 +18,4 @@ mod sandbox;
 mod setup;
 mod support;
 mod tui;
+mod whole;

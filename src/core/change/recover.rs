@@ -51,12 +51,12 @@ pub(super) fn settle_locked(history: &History, roots: &[&Path]) -> Result<()> {
 
 /// The changes that a process left behind which is gone, of whatever store, oldest first. The
 /// next one that opens their stores takes them back.
-pub fn interrupted(history: &History) -> Result<Vec<Record>> {
+pub fn interrupted(history: &History) -> Result<Vec<Unfinished>> {
     let mut found = Vec::new();
-    for record in history.intents() {
-        let is_free = history.try_lock(&record.roots())?.is_some();
-        if is_free && history.pending_path(&record.id).exists() {
-            found.push(record);
+    for intent in history.intents() {
+        let is_free = history.try_lock(&intent.record.roots())?.is_some();
+        if is_free && history.pending_path(&intent.record.id).exists() {
+            found.push(intent);
         }
     }
     Ok(found)
@@ -85,8 +85,8 @@ pub(super) fn supersede(history: &History, change: &Change) -> Result<()> {
         let mut edits = change.edits.iter();
         edits.any(|edit| edit.root == touch.root && edit.path == touch.path)
     };
-    for Unfinished { record, problems } in history.unfinished() {
-        if !record.files.iter().any(is_touched) {
+    for Unfinished { record, problems } in history.intents() {
+        if problems.is_empty() || !record.files.iter().any(is_touched) {
             continue;
         }
         let roots = open_roots(&record.roots())?;

@@ -4,7 +4,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{History, Record, write_whole};
@@ -13,28 +12,23 @@ use crate::core::{Error, Result};
 impl History {
     /// The changes that were begun on `roots` and not finished, oldest first.
     pub(in crate::core) fn pending(&self, roots: &[&Path]) -> Vec<Record> {
-        let mut found = self.intents();
-        found.retain(|record| record.touches(roots));
-        found
+        let found = self.intents().into_iter().map(|intent| intent.record);
+        found.filter(|record| record.touches(roots)).collect()
     }
 
     /// The changes that were begun and not finished, oldest first.
-    pub(in crate::core) fn intents(&self) -> Vec<Record> {
-        let mut found = self.read_intents::<Record>();
-        found.sort_by(|a, b| a.id.cmp(&b.id));
-        found
-    }
-
-    fn read_intents<T: DeserializeOwned>(&self) -> Vec<T> {
+    pub fn intents(&self) -> Vec<Unfinished> {
         let Ok(entries) = fs::read_dir(self.dir.join("pending")) else {
             return Vec::new();
         };
-        entries
+        let mut found: Vec<Unfinished> = entries
             .flatten()
             .filter(|entry| entry.path().extension().is_some_and(|e| e == "json"))
             // An intent is put in place whole; what cannot be read was taken away just now.
             .filter_map(|entry| serde_json::from_slice(&fs::read(entry.path()).ok()?).ok())
-            .collect()
+            .collect();
+        found.sort_by(|a, b| a.record.id.cmp(&b.record.id));
+        found
     }
 
     pub(in crate::core) fn pending_path(&self, id: &str) -> PathBuf {
@@ -64,20 +58,12 @@ impl History {
         let bytes = serde_json::to_vec(unfinished).map_err(|e| Error::io(&path, e.into()))?;
         write_whole(&dir, &format!("{}.json", unfinished.record.id), &bytes)
     }
-
-    /// The failed changes that could not be taken back as a whole, oldest first.
-    pub fn unfinished(&self) -> Vec<Unfinished> {
-        let mut found = self.read_intents::<Unfinished>();
-        found.retain(|unfinished| !unfinished.problems.is_empty());
-        found.sort_by(|a, b| a.record.id.cmp(&b.record.id));
-        found
-    }
 }
 
-/// A change that failed and could not be taken back as a whole.
+/// A change that was begun and is neither made nor taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unfinished {
-    /// The change, with the files that are not as they were.
+    /// The change; once taking it back has failed, with the files that are left.
     #[serde(flatten)]
     pub record: Record,
     /// Each file that could not be taken back, with the reason.

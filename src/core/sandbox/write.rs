@@ -72,7 +72,7 @@ impl Root {
             return Ok(());
         }
         let dir = self.handle()?;
-        takes_changes(&dir, folder).map_err(|e| self.told(folder, e))
+        takes_changes(&dir, folder).map_err(|e| self.told(path, e))
     }
 
     /// Writes `bytes` to a new file `temp` and flushes it to the disk. At no moment is the file
