@@ -10,6 +10,7 @@ pub mod citation;
 pub mod config;
 pub mod corpus;
 pub mod demo;
+pub mod diff;
 pub mod discover;
 pub mod error;
 pub mod header;

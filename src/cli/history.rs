@@ -8,7 +8,7 @@ use super::print::{Cell, Printer, Role, age};
 use super::world::World;
 use super::{Ended, Outcome};
 use crate::core::Result;
-use crate::core::change::{diff, recorded_edits};
+use crate::core::change::{Edit, recorded_edits};
 use crate::core::citation::Citation;
 use crate::core::history::{History, Record, Touch};
 
@@ -90,6 +90,6 @@ fn row(record: &Record, world: &World) -> Vec<Cell> {
 fn diffed(history: &History, record: &Record) -> Result<String> {
     Ok(recorded_edits(history, record)?
         .iter()
-        .map(diff::unified)
+        .map(Edit::diff)
         .collect())
 }
