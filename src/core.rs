@@ -20,6 +20,7 @@ pub mod library;
 pub mod link;
 pub mod log;
 pub mod memory;
+pub mod private;
 pub mod query;
 pub mod sandbox;
 pub mod search;
