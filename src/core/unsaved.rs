@@ -182,6 +182,19 @@ mod tests {
         assert_eq!(third.left_behind(), []);
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_can_look_into_what_is_not_saved() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let dir = temp.path().join("unsaved");
+        let loan = Loan::make(&dir, "a.md", "x").expect("makes");
+        let mut drawer = Drawer::open(&dir);
+        drawer.keep(&text("x")).expect("keeps");
+        assert_eq!(fs::read_dir(&dir).expect("reads").count(), 3);
+        assert!(private::open_below(&dir).is_empty());
+        drop(loan);
+    }
+
     #[test]
     fn a_loan_is_gone_when_it_comes_back() {
         let temp = tempfile::tempdir().expect("a temporary directory");

@@ -258,9 +258,12 @@ impl<'a> Keeper<'a> {
         let journal = self.journal;
         let files = journal.records.iter().flat_map(|(record, _)| &record.files);
         let mut wanted: Vec<(Revision, Option<Revision>)> = Vec::new();
+        let mut last: HashMap<(&Path, &str), Revision> = HashMap::new();
         for file in files {
-            wanted.extend(file.before.map(|before| (before, None)));
-            wanted.extend(file.after.map(|after| (after, file.before)));
+            let place = (file.root.as_path(), file.path.as_str());
+            for revision in [file.before, file.after].into_iter().flatten() {
+                wanted.push((revision, last.insert(place, revision)));
+            }
         }
         wanted.extend(self.named.iter().map(|named| (*named, None)));
         for (revision, base) in wanted {

@@ -3,6 +3,7 @@
 //! They are in packs, compressed, most of them as a difference from the version before. Histories
 //! of the first tome have each version as a plain file in `blobs/`; those are read as well.
 
+mod chain;
 mod delta;
 mod pack;
 mod packs;
@@ -12,8 +13,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{MutexGuard, PoisonError};
 
+pub(super) use chain::{encode, place_after};
 pub(super) use pack::{Header, Key, MAGIC, key};
-pub(super) use packs::{Packs, encode, place_after};
+pub(super) use packs::Packs;
 
 use super::History;
 use crate::core::memory::Revision;
