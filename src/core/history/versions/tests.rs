@@ -2,11 +2,13 @@
 
 use std::fs::OpenOptions;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
 use super::pack::HEADER;
 use super::*;
+use crate::core::history::health::size_of;
 
 fn history() -> (tempfile::TempDir, History) {
     let temp = tempfile::tempdir().expect("a temporary directory");
@@ -77,41 +79,45 @@ fn every_version_of_a_long_chain_comes_back_and_the_chain_is_bounded() {
     assert!(size < 600 * 400, "{size} bytes");
 }
 
-#[test]
-fn changes_of_a_large_index_take_little_room() {
-    use crate::core::history::{Author, Record, Touch, Verb};
-    use crate::core::layout::Layout;
-    let (temp, history) = history();
-    let mut lines: Vec<String> = (0..1500).map(line).collect();
-    let memory = |n: usize| {
-        let body = line(n).repeat(2);
-        format!("---\nname: memory {n}\ndescription: about {n}\ntype: project\n---\n{body}")
-    };
-    let size = || super::super::health::size_of(temp.path());
-    let mut start = 0;
-    for edit in 0..400 {
+/// A store of fifteen hundred memories with its index, as a history sees it.
+struct LargeStore {
+    lines: Vec<String>,
+}
+
+impl LargeStore {
+    fn new() -> Self {
+        let lines = (0..1500).map(line).collect();
+        Self { lines }
+    }
+
+    /// Changes a line of a memory, and with it a line of the index, as a commit does that knows
+    /// nothing of bases.
+    fn change(&mut self, history: &History, edit: usize) {
+        use crate::core::history::{Author, Record, Touch, Verb};
+        use crate::core::layout::Layout;
+        let memory = |n: usize| {
+            let body = line(n).repeat(2);
+            format!("---\nname: memory {n}\ndescription: about {n}\ntype: project\n---\n{body}")
+        };
         let at = (edit * 7) % 1500;
-        let before = (memory(at).into_bytes(), lines.concat().into_bytes());
-        lines[at] = line(5000 + edit);
-        let after = (
-            memory(5000 + edit).into_bytes(),
-            lines.concat().into_bytes(),
-        );
-        let touch = |path: &str, before: &[u8], after: &[u8]| Touch {
+        let before = [memory(at), self.lines.concat()];
+        self.lines[at] = line(5000 + edit);
+        let after = [memory(5000 + edit), self.lines.concat()];
+        let touch = |file: usize| Touch {
             root: PathBuf::from("/home/somebody/.claude/projects/-home-somebody-project/memory"),
             layout: Layout::Index,
-            path: path.to_owned(),
-            before: Some(Revision::of(before)),
-            after: Some(Revision::of(after)),
-            derived: path == "MEMORY.md",
+            path: [format!("memory_{at}.md"), "MEMORY.md".to_owned()][file].clone(),
+            before: Some(Revision::of(before[file].as_bytes())),
+            after: Some(Revision::of(after[file].as_bytes())),
+            derived: file == 1,
             folders: Vec::new(),
             mode: Some(0o644),
             added: 1,
             removed: 1,
         };
-        // As a commit does that knows nothing of bases.
-        for bytes in [&before.0, &after.0, &before.1, &after.1] {
-            history.keep(bytes).expect("keeps");
+        for file in [0, 1] {
+            history.keep(before[file].as_bytes()).expect("keeps");
+            history.keep(after[file].as_bytes()).expect("keeps");
         }
         let record = Record {
             id: ulid::Ulid::generate().to_string(),
@@ -123,19 +129,45 @@ fn changes_of_a_large_index_take_little_room() {
             verb: Verb::Patch,
             message: format!("memory_{at}.md patched"),
             of: None,
-            files: vec![
-                touch(&format!("memory_{at}.md"), &before.0, &after.0),
-                touch("MEMORY.md", &before.1, &after.1),
-            ],
+            files: vec![touch(0), touch(1)],
             tombstones: Vec::new(),
         };
         history.record(&record).expect("records");
-        if edit == 99 {
-            start = size();
-        }
     }
+}
+
+#[test]
+fn changes_of_a_large_index_take_little_room() {
+    let (temp, history) = history();
+    let mut store = LargeStore::new();
+    let size = || size_of(temp.path());
+    (0..100).for_each(|edit| store.change(&history, edit));
+    let start = size();
+    (100..400).for_each(|edit| store.change(&history, edit));
     let each = (size() - start) / 300;
     assert!(each < 1_800, "{each} bytes for a change");
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn ten_thousand_changes_of_a_large_index_stay_small_and_quick() {
+    let (temp, history) = history();
+    let mut store = LargeStore::new();
+    (0..10_000).for_each(|edit| store.change(&history, edit));
+    let size = size_of(temp.path());
+    assert!(size < 20 << 20, "{size} bytes");
+    let since = Instant::now();
+    let fresh = History::open(temp.path());
+    store.change(&fresh, 10_000);
+    let first = since.elapsed();
+    let since = Instant::now();
+    store.change(&fresh, 10_001);
+    let next = since.elapsed();
+    let slower = first.saturating_sub(next);
+    assert!(
+        slower < Duration::from_millis(100),
+        "{first:?}, then {next:?}"
+    );
 }
 
 #[test]
