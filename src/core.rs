@@ -21,6 +21,7 @@ pub mod library;
 pub mod link;
 pub mod log;
 pub mod memory;
+pub mod private;
 pub mod query;
 pub mod sandbox;
 pub mod search;
