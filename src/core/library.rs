@@ -328,21 +328,7 @@ impl Shelf {
     }
 
     fn reread(&self, touched: &[&Path]) -> Self {
-        let name = self.store.name();
-        let root = self.store.root().path();
-        // The directory may have been replaced: an open handle would still show the old one.
-        let store = match Store::open(name, root, Some(self.store.layout())) {
-            Ok(store) => Arc::new(store),
-            Err(error) => {
-                return Self {
-                    store: Arc::clone(&self.store),
-                    why: self.why.clone(),
-                    memories: Vec::new(),
-                    index: None,
-                    failure: Some(error.to_string()),
-                };
-            }
-        };
+        let store = Arc::clone(&self.store);
         let changed = |file: &str| touched.iter().any(|path| *path == Path::new(file));
         match store.list_again(&self.memories, changed) {
             Ok(memories) => Self {
