@@ -29,6 +29,7 @@ pub mod store;
 pub mod template;
 pub mod text;
 pub mod told;
+pub mod trust;
 pub mod unsaved;
 pub mod watch;
 

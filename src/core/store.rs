@@ -49,6 +49,11 @@ impl Store {
         })
     }
 
+    /// The store under another name.
+    pub fn with_name(self, name: String) -> Self {
+        Self { name, ..self }
+    }
+
     /// The name by which people and references mean this store.
     pub fn name(&self) -> &str {
         &self.name

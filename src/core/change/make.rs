@@ -1,5 +1,7 @@
 //! Carrying a plan out, again and again while other processes are quicker.
 
+use std::path::Path;
+
 use super::{Author, Change, Moment, commit};
 use crate::core::history::{History, Record};
 use crate::core::{Error, Result};
@@ -14,6 +16,16 @@ pub struct Made {
     pub change: Change,
     /// How the history has it; `None` when nothing was different.
     pub record: Option<Record>,
+}
+
+impl Made {
+    /// The directory that was made for a store that was not there yet.
+    pub fn new_root(&self) -> Option<&Path> {
+        let mut files = self.record.as_ref()?.files.iter();
+        // The root itself is the folder without a name.
+        let touch = files.find(|touch| touch.folders.iter().any(String::is_empty))?;
+        Some(&touch.root)
+    }
 }
 
 /// Plans a change and carries it out. A plan that met another process's change is made again on
