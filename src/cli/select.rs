@@ -82,11 +82,7 @@ impl World {
 
     /// The stores that are meant.
     pub(super) fn stores(&self) -> Result<Vec<Store>, Failure> {
-        self.stores_or(|_| {
-            let words =
-                "no store here; `tome stores` says where it looked, `tome --demo` opens a sample";
-            super::print::complain(words);
-        })
+        self.stores_or(|_| say_no_store())
     }
 
     /// The stores that are meant; `nothing` says that there are none.
@@ -281,6 +277,12 @@ impl World {
         }
         Ok((stores, citation))
     }
+}
+
+/// Says that there is no store, for verbs that need one or found nothing without.
+pub(super) fn say_no_store() {
+    let words = "no store here; `tome stores` says where it looked, `tome --demo` opens a sample";
+    super::print::complain(words);
 }
 
 /// Opens what could be several things as the one that was asked for.

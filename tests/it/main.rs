@@ -1,12 +1,14 @@
 //! Every door, from outside: the program is run, files are looked at.
 
 mod bad_input;
+mod begin;
 mod careful;
 mod cli;
 mod concurrency;
 mod crash;
 mod doctor;
 mod hook;
+mod hostile;
 mod layouts;
 mod logs;
 mod mcp;

@@ -231,7 +231,10 @@ impl Pane for Form {
         };
         let (typed, column) = self.name.line(theme, width);
         let mut store = vec![label(Some(Field::Store), "store   ")];
-        let told = format!("{} · {}", self.taker().name, self.taker().layout);
+        let mut told = format!("{} · {}", self.taker().name, self.taker().layout);
+        if self.taker().new.is_some() {
+            told.push_str(" · will be made");
+        }
         store.extend(turning(Field::Store, &told, self.takers.len()));
         let mut kind = vec![label(Some(Field::Kind), "kind    ")];
         kind.extend(turning(Field::Kind, self.kind(), self.taker().kinds.len()));
@@ -239,8 +242,8 @@ impl Pane for Form {
         name.extend(typed.spans);
         let is_named = !self.name.is_empty() || !self.needs_name();
         let file = match (&self.taker().new, is_named) {
-            (Some(root), true) => format!("{} in {root}, which will be made", self.path()),
-            (Some(root), false) => format!("{root} will be made"),
+            (Some(root), true) => format!("{root}/{}", self.path()),
+            (Some(root), false) => format!("{root}/"),
             (None, true) => self.path(),
             (None, false) => String::new(),
         };
