@@ -170,22 +170,25 @@ impl Root {
     }
 
     fn open_in(&self, dir: &Dir, path: &str) -> Result<Option<File>> {
+        let mut options = OpenOptions::new();
+        options.read(true);
         // Opening a pipe would wait for a writer that may never come.
-        let opened = match dir.metadata(path) {
-            Ok(meta) if meta.is_file() => dir.open(path),
-            Ok(meta) if meta.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            Ok(_) => {
-                return Err(Error::refused(
-                    path,
-                    "not a regular file; tome leaves it alone",
-                ));
-            }
-            Err(e) => Err(e),
-        };
-        match opened {
-            Ok(file) => Ok(Some(file)),
+        without_waiting(&mut options);
+        let opened = dir.open_with(path, &options);
+        let kind = opened.and_then(|file| Ok((file.metadata()?, file)));
+        match kind {
+            Ok((meta, file)) if meta.is_file() => Ok(Some(file)),
+            Ok((meta, _)) if meta.is_dir() => Err(Error::io(
+                self.absolute(path),
+                io::ErrorKind::IsADirectory.into(),
+            )),
+            Ok(_) => Err(not_regular(path)),
             Err(e) if is_absent(&e) => Ok(None),
-            Err(e) => Err(self.told(path, e)),
+            // A socket cannot be opened at all.
+            Err(e) => match dir.metadata(path) {
+                Ok(meta) if !meta.is_file() && !meta.is_dir() => Err(not_regular(path)),
+                _ => Err(self.told(path, e)),
+            },
         }
     }
 
@@ -422,6 +425,10 @@ fn missing_root(path: &Path) -> Result<PathBuf> {
     }
 }
 
+fn not_regular(path: &str) -> Error {
+    Error::refused(path, "not a regular file; tome leaves it alone")
+}
+
 fn too_large(path: &str, size: u64) -> Error {
     Error::refused(
         path,
@@ -449,6 +456,15 @@ fn modified(meta: &Metadata) -> i64 {
         })
         .unwrap_or(0)
 }
+
+#[cfg(unix)]
+fn without_waiting(options: &mut OpenOptions) {
+    use cap_std::fs::OpenOptionsExt as _;
+    options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+}
+
+#[cfg(not(unix))]
+fn without_waiting(_: &mut OpenOptions) {}
 
 #[cfg(unix)]
 fn mode_of(meta: &Metadata) -> u32 {

@@ -19,6 +19,9 @@ use crate::support::{Home, tree};
 /// A word that stands in every file outside the project and in none inside.
 const CANARY: &str = "quetzalcanary";
 
+/// What stands there, with a word to ask for it by.
+const SECRET: &str = "secret quetzalcanary";
+
 /// How long one run may take; debug builds on a busy machine are slow.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -107,22 +110,22 @@ impl Ground {
         let aside = tempfile::tempdir().expect("a temporary directory");
         for folder in ["", "Documents/", ".ssh/", "sibling/", "sibling/agent/"] {
             let typed =
-                format!("---\nname: S\ndescription: {CANARY}\ntype: user\n---\n\n{CANARY}\n");
+                format!("---\nname: S\ndescription: {SECRET}\ntype: user\n---\n\n{SECRET}\n");
             home.file(
                 &format!("{folder}MEMORY.md"),
-                format!("# {CANARY}\n- [s](s.md)\n"),
+                format!("# {SECRET}\n- [s](s.md)\n"),
             );
             home.file(&format!("{folder}s.md"), typed);
         }
         home.file(
             ".ssh/config",
-            format!("# aider chat started at 2026-01-01 10:00:00\n\n#### Host {CANARY}\n"),
+            format!("# aider chat started at 2026-01-01 10:00:00\n\n#### Host {SECRET}\n"),
         );
-        home.file(".claude.json", format!("{{\"token\": \"{CANARY}\"}}\n"));
-        home.file("sibling/facts/user.md", format!("# {CANARY}\n"));
-        home.file("sibling/events.json", format!("{{\"event_id\":\"1\",\"timestamp\":1,\"event_type\":\"user_message\",\"text\":\"{CANARY}\"}}"));
-        home.file("sibling/CLAUDE.md", CANARY);
-        home.file("sibling/settings.json", format!("{{\"{CANARY}\": 1}}"));
+        home.file(".claude.json", format!("{{\"token\": \"{SECRET}\"}}\n"));
+        home.file("sibling/facts/user.md", format!("# {SECRET}\n"));
+        home.file("sibling/events.json", format!("{{\"event_id\":\"1\",\"timestamp\":1,\"event_type\":\"user_message\",\"text\":\"{SECRET}\"}}"));
+        home.file("sibling/CLAUDE.md", SECRET);
+        home.file("sibling/settings.json", format!("{{\"{SECRET}\": 1}}"));
         let pipe = aside.path().join("pipe");
         let made = Command::new("mkfifo").arg(&pipe).status();
         assert!(made.expect("mkfifo runs").success());
@@ -280,7 +283,7 @@ impl Ground {
         for (at, tool) in tools.iter().enumerate() {
             let name = tool["name"].as_str().expect("a name");
             let arguments = json!({
-                "query": CANARY.split_at(4).0, "path": "s.md", "filename": "s.md", "target": "files",
+                "query": "secret", "path": "s.md", "filename": "s.md", "target": "files",
                 "command": "view", "name": "N", "description": "D", "memory_type": "user",
                 "content": "planted", "entry": "planted", "from": "0", "to": "9",
                 "type": "semantic", "title": "planted",
@@ -307,7 +310,8 @@ impl Ground {
             &["context"],
             &["view"],
             &["recall", "secret"],
-            &["find", "quetzal"],
+            &["find", "secret"],
+            &["recall", "secret", "--all"],
             &["stats"],
             &["history"],
             &[
@@ -498,7 +502,7 @@ fn a_directory_that_claims_to_belong_to_another_project_gets_nothing_of_it() {
         .collect();
     ground.home.file(
         &format!(".claude/projects/{slug}/memory/MEMORY.md"),
-        format!("# {CANARY}\n"),
+        format!("# {SECRET}\n"),
     );
     fs::remove_dir_all(ground.home.project().join(".git")).expect("removed");
     let pointer = format!("gitdir: {}/.git/worktrees/x\n", secret.display());

@@ -57,7 +57,7 @@ pub(super) fn project_instructions(
 /// The instruction files of a folder of the person's own.
 pub(super) fn home_instructions(folder: &Path, name: &str, found: &mut Vec<Candidate>) {
     let is_there = |name: &&str| folder.join(name).is_file();
-    if instructions::NAMES.iter().any(|name| is_there(&name)) {
+    if instructions::NAMES.iter().any(is_there) {
         let why = "instructions for all projects";
         found.push(candidate(folder, name, why, Origin::Home));
     }

@@ -5,10 +5,10 @@ use crate::core::layout::Rules as _;
 use crate::core::sandbox::Root;
 
 /// How many files are looked at before it is decided that none is typed.
-const MOST_FILES: usize = 64;
+const MOST_FILES: usize = 32;
 
 /// The largest file that is looked at.
-const LARGEST: u64 = 1 << 20;
+const LARGEST: u64 = 64 << 10;
 
 /// Whether a file of the root has frontmatter with one of the known types.
 pub(in crate::core::layout) fn has_typed_file(root: &Root) -> bool {
