@@ -125,9 +125,12 @@ pub fn discover(around: &Surroundings, settings: &Settings, reach: Reach) -> Dis
         reach,
     };
     for candidate in looking.candidates(&mut found.refusals) {
-        if candidate.origin == Origin::Project
-            && let Err(refusal) = looking.border.check(&candidate.root)
-        {
+        let checked = match (candidate.origin, candidate.meant) {
+            (Origin::Home, _) => Ok(()),
+            (Origin::Project, true) => looking.border.check(&candidate.root),
+            (Origin::Project, false) => looking.border.check_present(&candidate.root),
+        };
+        if let Err(refusal) = checked {
             found.refusals.push(refusal);
             continue;
         }
@@ -301,13 +304,14 @@ impl Looking<'_> {
             let folder = folder.join(".claude").join(place);
             let why = "a subagent's memory, for this project";
             // A refused folder is told of once, not for each folder that it leads to.
-            match self.border.check(&folder) {
+            match self.border.check_present(&folder) {
                 Ok(()) => agents_in(&folder, ("agent", why), Origin::Project, found),
                 Err(refusal) => refused.push(refusal),
             }
         }
         // Read as a log, which knows of no refusals; it is told of here.
-        refused.extend(self.border.check(&folder.join(AIDER_LOG)).err());
+        let log = folder.join(AIDER_LOG);
+        refused.extend(self.border.check_present(&log).err());
     }
 }
 

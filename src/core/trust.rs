@@ -49,6 +49,14 @@ impl Border {
         self.checked(place, place, Way::Leads)
     }
 
+    /// As [`Border::check`], where something is there: what leads to nothing hides nothing.
+    pub fn check_present(&self, place: &Path) -> Result<(), Refusal> {
+        match place.symlink_metadata() {
+            Ok(_) => self.check(place),
+            Err(_) => Ok(()),
+        }
+    }
+
     /// Refuses a place that a settings file of the project names, where it lies outside.
     pub fn check_named(&self, settings: &Path, place: &Path) -> Result<(), Refusal> {
         self.checked(settings, place, Way::Names)

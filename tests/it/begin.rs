@@ -64,6 +64,27 @@ fn a_folder_that_holds_something_else_by_now_stays() {
 }
 
 #[test]
+fn a_first_memory_that_is_cut_short_anywhere_does_not_stand_in_the_way_of_the_next() {
+    for step in 1.. {
+        let home = Home::new();
+        let Some(paused) = home.paused_at(&write("x.md", "text"), step) else {
+            assert!(step > 5, "it was stopped at {step} steps only");
+            break;
+        };
+        let at = paused.at.clone();
+        paused.kill();
+        home.ok(&write("y.md", "text"));
+        let left = files(&home, "project/.memory");
+        let is_known = |name: &String| ["MEMORY.md", "x.md", "y.md"].contains(&name.as_str());
+        assert!(left.iter().all(is_known), "{at}: {left:?}");
+        let index = home.read("project/.memory/MEMORY.md");
+        for name in &left[1..] {
+            assert!(index.contains(name.as_str()), "{at}: {name}: {index}");
+        }
+    }
+}
+
+#[test]
 fn the_first_memory_of_a_subfolder_is_the_projects() {
     let home = Home::new();
     fs::create_dir_all(home.project().join("src/deep")).expect("folders");

@@ -508,6 +508,14 @@ fn a_directory_that_claims_to_belong_to_another_project_gets_nothing_of_it() {
     let pointer = format!("gitdir: {}/.git/worktrees/x\n", secret.display());
     ground.home.file("project/.git", pointer);
     ground.attack("a forged worktree");
+    // A link to the file of a real work tree, which git's note does point back to.
+    let tree = ground.home.path().join("tree/.git");
+    fs::create_dir_all(ground.home.path().join("tree")).expect("a folder");
+    fs::rename(ground.home.project().join(".git"), &tree).expect("moved");
+    let note = secret.join(".git/worktrees/x/gitdir");
+    fs::write(note, format!("{}\n", tree.display())).expect("a note");
+    symlink(&tree, ground.home.project().join(".git")).expect("a link");
+    ground.attack("a linked worktree");
 }
 
 #[test]

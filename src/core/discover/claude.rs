@@ -67,7 +67,7 @@ fn auto_memory_directory(
     let root = project.root();
     for name in [".claude/settings.local.json", ".claude/settings.json"] {
         let file = root.join(name);
-        let allowed = border.check(&file).and_then(|()| {
+        let allowed = border.check_present(&file).and_then(|()| {
             let named = directory_of(&file, around, root);
             let checked = named.as_ref().map(|named| border.check_named(&file, named));
             checked.transpose().map(|_| named)

@@ -69,12 +69,18 @@ pub fn project_folders(cwd: &Path) -> Vec<PathBuf> {
 /// git's own note there points back. Without the note, any directory could claim to belong to another.
 fn main_worktree(root: &Path) -> Option<PathBuf> {
     const LONGEST: u64 = 64 << 10;
-    let pointer = read_text(&root.join(".git"), LONGEST).ok()??;
+    let file = root.join(".git");
+    if file.is_symlink() {
+        // Git makes a file; a link could lead to that of another work tree.
+        return None;
+    }
+    let pointer = read_text(&file, LONGEST).ok()??;
     let gitdir = root.join(pointer.strip_prefix("gitdir:")?.trim());
+    let gitdir = gitdir.canonicalize().ok()?;
     let worktrees = gitdir.parent().filter(|dir| dir.ends_with("worktrees"))?;
     let note = read_text(&gitdir.join("gitdir"), LONGEST).ok()??;
     let back = gitdir.join(note.trim()).canonicalize().ok()?;
-    if back != root.join(".git").canonicalize().ok()? {
+    if back != file.canonicalize().ok()? {
         return None;
     }
     let main = worktrees.parent()?.parent()?;
