@@ -13,6 +13,7 @@ pub mod demo;
 pub mod diff;
 pub mod discover;
 pub mod error;
+pub mod foreign;
 pub mod header;
 pub mod history;
 pub mod keep;
@@ -30,6 +31,7 @@ pub mod store;
 pub mod template;
 pub mod text;
 pub mod told;
+pub mod trust;
 pub mod unsaved;
 pub mod watch;
 

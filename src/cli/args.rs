@@ -130,6 +130,8 @@ pub enum Verb {
     Hook(HookArgs),
     /// Register tome with an agent: its MCP server and its hooks; shows the difference first
     Setup(SetupArgs),
+    /// Allow links and settings of projects to lead to a path outside them; shows the difference
+    Trust(TrustArgs),
     /// Check tome's own files, settings, stores, logs and terminal; say what needs attention
     Doctor,
     /// Print completions for a shell, or key bindings
@@ -408,6 +410,19 @@ pub struct HookArgs {
     /// What happened, where the agent's document does not say
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
+}
+
+/// Arguments of `trust`.
+#[derive(Debug, ClapArgs)]
+pub struct TrustArgs {
+    /// The file or directory
+    pub path: String,
+    /// Trust it no longer
+    #[arg(long)]
+    pub remove: bool,
+    /// Print what would change in your settings as a unified diff, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// Arguments of `setup`.

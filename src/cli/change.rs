@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::print::{Printer, mention};
+use super::print::{Printer, complain, mention};
 use super::world::World;
 use super::{Ended, Failure, Outcome};
 use crate::core::Error;
@@ -23,10 +23,13 @@ pub(super) fn carry_out(
 ) -> Ended {
     let worded = |error: Error| Failure::Core(error, how.layout);
     if how.dry_run {
-        return show(printer, &plan().map_err(worded)?);
+        return show(printer, &plan().map_err(worded)?, world);
     }
     let by = (&world.author(), &world.moment);
     let made = make(&world.history, roots, by, plan).map_err(worded)?;
+    if let Some(root) = made.new_root() {
+        complain(&format!("{} was made for it", world.short_path(root)));
+    }
     report(printer, &made, how.extra)
 }
 
@@ -40,7 +43,12 @@ pub(super) struct How {
     pub(super) extra: Value,
 }
 
-fn show(printer: &mut Printer, change: &Change) -> Ended {
+fn show(printer: &mut Printer, change: &Change, world: &World) -> Ended {
+    let is_missing = |root: &&std::path::PathBuf| !root.exists();
+    let mut roots = change.edits.iter().map(|edit| &edit.root);
+    if let Some(root) = roots.find(is_missing) {
+        complain(&format!("{} would be made for it", world.short_path(root)));
+    }
     if printer.is_json() {
         printer.object(json!({ "diff": change.diff(), "message": change.message }))?;
     } else {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Result;
 use super::citation::{Citation, Part};
 use super::corpus::{Busy, Corpus, Effort, Log, Progress};
+use super::discover::session_slug;
 use super::keep::kept;
 use super::library::Listed;
 use super::log::{Agent, LogFile, Message, Places, clean, locate, mask, read};
@@ -81,8 +82,21 @@ impl Archive {
         let (Whose::Projects, Some(root)) = (self.whose, projects.last()) else {
             return true;
         };
-        cwd.is_some_and(|cwd| Path::new(cwd).starts_with(root))
-            || projects.iter().any(|folder| path.starts_with(folder))
+        match cwd {
+            Some(cwd) => {
+                Path::new(cwd).starts_with(root)
+                    || projects.iter().any(|folder| path.starts_with(folder))
+            }
+            // A session without a header is where the sessions of its project are.
+            None => {
+                let mut sessions = self.places.sessions.iter().flat_map(|sessions| {
+                    let slugs = projects.iter().map(|folder| session_slug(folder));
+                    slugs.map(|slug| sessions.join(slug))
+                });
+                sessions.any(|folder| path.starts_with(folder))
+                    || projects.iter().any(|folder| path.starts_with(folder))
+            }
+        }
     }
 
     /// Returns the corpus of these logs, brought up to date.
@@ -183,8 +197,8 @@ impl Archive {
 }
 
 /// Searches the memories of these stores, and the logs where an archive is given.
-pub fn search<T>(
-    stores: &[Store],
+pub fn search<'a, T>(
+    stores: impl IntoIterator<Item = &'a Store>,
     archive: Option<&Archive>,
     progress: &dyn Progress,
     search: impl Fn(Sources<'_>) -> T,

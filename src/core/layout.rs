@@ -83,6 +83,9 @@ impl Layout {
         if has(events::EVENTS) {
             found.push(Self::Events);
         }
+        if found.is_empty() && index::has_typed_file(root) {
+            found.push(Self::Index);
+        }
         found
     }
 

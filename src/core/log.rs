@@ -391,6 +391,7 @@ pub fn locate(places: &Places) -> Vec<LogFile> {
         .iter()
         .flat_map(|format| {
             let mut found = (format.locate)(places);
+            found.retain(|log| places.trusts(log));
             found.sort_by(|a, b| (&a.path, &a.id).cmp(&(&b.path, &b.id)));
             found
         })

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::layout::{Layout, Rules};
 use super::memory::{Memory, Revision};
-use super::sandbox::{Found, LARGEST_MEMORY, Root, check};
+use super::sandbox::{Found, LARGEST_MEMORY, OpenRoot, Root, check};
 use super::{Error, Result};
 
 /// A root and its layout, opened for reading; [`crate::core::change`] writes.
@@ -49,6 +49,11 @@ impl Store {
         })
     }
 
+    /// The store under another name.
+    pub fn with_name(self, name: String) -> Self {
+        Self { name, ..self }
+    }
+
     /// The name by which people and references mean this store.
     pub fn name(&self) -> &str {
         &self.name
@@ -75,7 +80,10 @@ impl Store {
         let rules = self.rules();
         let mut found = rules.files(&self.root)?;
         found.sort_by_cached_key(|file| (rules.rank(&file.path), file.path.clone()));
-        Ok(self.memories(&found))
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(self.memories(&self.root.opened()?, &found))
     }
 
     /// As [`Store::list`], reading only files that `changed` names by their path below the root,
@@ -92,21 +100,28 @@ impl Store {
             .iter()
             .map(|memory| (memory.path.as_str(), memory))
             .collect();
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        let opened = self.root.opened()?;
         let memories = found.iter().map(|file| {
             let old = known.get(rules.refer(&file.path).as_str());
             let same = old.filter(|old| {
                 old.size == file.size && old.modified == file.modified && !changed(&file.path)
             });
-            same.map_or_else(|| self.memory(file), |old| (*old).clone())
+            same.map_or_else(|| self.memory(&opened, file), |old| (*old).clone())
         });
         Ok(memories.collect())
     }
 
     /// Reads the files, on several threads where there are enough of them to pay for it.
-    fn memories(&self, found: &[Found]) -> Vec<Memory> {
+    fn memories(&self, opened: &OpenRoot<'_>, found: &[Found]) -> Vec<Memory> {
         const ENOUGH: usize = 500;
         const MOST_THREADS: usize = 4;
-        let read = |files: &[Found]| files.iter().map(|file| self.memory(file)).collect();
+        let read = |files: &[Found]| {
+            let memories = files.iter().map(|file| self.memory(opened, file));
+            memories.collect()
+        };
         if found.len() < ENOUGH {
             return read(found);
         }
@@ -123,8 +138,8 @@ impl Store {
         })
     }
 
-    fn memory(&self, file: &Found) -> Memory {
-        let mut memory = match self.content(file) {
+    fn memory(&self, opened: &OpenRoot<'_>, file: &Found) -> Memory {
+        let mut memory = match self.content(opened, file) {
             Ok(bytes) => {
                 let mut memory = self
                     .rules()
@@ -146,12 +161,12 @@ impl Store {
         memory
     }
 
-    fn content(&self, file: &Found) -> Result<Vec<u8>> {
+    fn content(&self, opened: &OpenRoot<'_>, file: &Found) -> Result<Vec<u8>> {
         if file.size > LARGEST_MEMORY && self.layout == Layout::Events {
             // A log of any size is listed; only its content is not counted.
             return Ok(Vec::new());
         }
-        self.root.read_found(file)
+        opened.read_found(file)
     }
 
     /// The file that a caller's path means, checked to be inside the root.

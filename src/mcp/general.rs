@@ -43,7 +43,7 @@ pub(super) fn list(call: &Call<'_>) -> Told {
     let one = [call.at].into_iter().flatten();
     let stores: Vec<&Store> = match call.at {
         Some(_) => one.filter_map(|at| call.serving.stores.get(at)).collect(),
-        None => call.serving.stores.iter().collect(),
+        None => call.serving.present(),
     };
     let mut rows: Vec<Value> = Vec::new();
     for store in &stores {

@@ -81,7 +81,7 @@ fn run(call: &Call<'_>) -> Told {
         unread,
         left,
     } = search(
-        &call.serving.stores,
+        call.serving.present(),
         archive.as_ref(),
         &patience,
         |sources| {

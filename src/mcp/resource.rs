@@ -26,7 +26,7 @@ const SCHEME: &str = "tome://";
 /// Everything that can be read, stores first.
 pub(super) fn list(serving: &Serving) -> Result<Vec<Listed>> {
     let mut listed = Vec::new();
-    for store in &serving.stores {
+    for store in serving.present() {
         listed.push(Listed {
             uri: format!("{SCHEME}{}", encoded(store.name())),
             name: store.name().to_owned(),

@@ -76,7 +76,12 @@ impl Inside {
 
     /// What the client's model is told of the server.
     fn instructions(&self) -> String {
-        let stores = match self.serving.stores.as_slice() {
+        let present = self.serving.present();
+        let stores = match present.as_slice() {
+            [] if self.serving.access == Access::Full && self.serving.firsts > 0 => {
+                "There is no memory here yet; the first one that is stored makes its store."
+                    .to_owned()
+            }
             [] => {
                 "No memory store was found here; earlier conversations can be searched.".to_owned()
             }
@@ -205,9 +210,10 @@ fn who(context: &RequestContext<RoleServer>) -> String {
 }
 
 fn described(offer: &Offer, serving: &Serving) -> rmcp::model::Tool {
-    let store = offer.at.and_then(|at| serving.stores.get(at));
-    let about = match store {
-        Some(store) if serving.stores.len() > 1 => {
+    let of_several = |at: &usize| serving.there() > 1 && *at < serving.there();
+    let store = offer.at.filter(of_several);
+    let about = match store.and_then(|at| serving.stores.get(at)) {
+        Some(store) => {
             format!(
                 "{} (store {}, {} layout)",
                 offer.tool.about,
@@ -215,7 +221,7 @@ fn described(offer: &Offer, serving: &Serving) -> rmcp::model::Tool {
                 store.layout()
             )
         }
-        _ => offer.tool.about.to_owned(),
+        None => offer.tool.about.to_owned(),
     };
     let effect = offer.tool.effect;
     let hints = ToolAnnotations::new()

@@ -23,7 +23,7 @@ use crate::core::change::{Author, Change, commit, recorded_edits, settle};
 use crate::core::discover::{Discovered, Found, Problem, discover};
 use crate::core::history::{History, Record};
 use crate::core::layout::Layout;
-use crate::core::library::Library;
+use crate::core::library::{Library, Shelf};
 use crate::core::memory::Revision;
 use crate::core::store::{Document, Store};
 use crate::core::unsaved::{Drawer, Unsaved};
@@ -218,6 +218,12 @@ impl Worker {
         if let Some(watch) = &self.watch {
             watch.expect(&record);
         }
+        let firsts: Vec<PathBuf> = roots_of(&self.library.firsts).collect();
+        let comes_or_goes = |root: &PathBuf| firsts.contains(root) || !root.exists();
+        if record.files.iter().any(|touch| comes_or_goes(&touch.root)) {
+            self.load();
+            return Ok(Some(record));
+        }
         let paths: Vec<PathBuf> = record
             .files
             .iter()
@@ -239,10 +245,9 @@ impl Worker {
     }
 
     fn roots(&self) -> Vec<PathBuf> {
-        let shelves = self.library.shelves.iter();
-        shelves
-            .map(|shelf| shelf.store.root().path().to_owned())
-            .collect()
+        // The making of a store that was taken back can be done again.
+        let shelves = roots_of(&self.library.shelves);
+        shelves.chain(roots_of(&self.library.firsts)).collect()
     }
 
     fn compose(&self, request: &Request) -> Result<Fresh> {
@@ -259,6 +264,12 @@ impl Worker {
             text: String::from_utf8_lossy(&bytes).into_owned(),
         })
     }
+}
+
+fn roots_of(shelves: &[Arc<Shelf>]) -> impl Iterator<Item = PathBuf> {
+    shelves
+        .iter()
+        .map(|shelf| shelf.store.root().path().to_owned())
 }
 
 /// Whether a job makes an older one pointless.

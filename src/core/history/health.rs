@@ -66,7 +66,7 @@ impl History {
         packs.refresh(&self.dir)?;
         let mut sound = Sound::new(&packs);
         let mut seen = HashSet::new();
-        records.extend(self.intents());
+        records.extend(self.intents().into_iter().map(|intent| intent.record));
         for record in records.iter().rev() {
             for file in &record.files {
                 for revision in [file.before, file.after].into_iter().flatten() {

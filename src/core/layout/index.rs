@@ -4,6 +4,7 @@
 //! change; one that a person or an agent wrote is precious and edited by the line.
 
 mod page;
+mod typed;
 
 use super::{Act, Patch, Rules, Touched, Upkeep, View, Writing, appended};
 use crate::core::change::Draft;
@@ -16,6 +17,7 @@ use crate::core::{Error, Result};
 
 pub use page::generated;
 use page::{followed, has_generated_form, hook_of, mended, top};
+pub(super) use typed::has_typed_file;
 
 /// The name of the index file.
 pub const INDEX: &str = "MEMORY.md";

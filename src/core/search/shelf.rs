@@ -11,7 +11,7 @@ use crate::core::layout::coder::README;
 use crate::core::layout::listing::{Bullet, bullets, without};
 use crate::core::link::resolved;
 use crate::core::memory::{Kind, Memory};
-use crate::core::sandbox::Found;
+use crate::core::sandbox::{Found, OpenRoot};
 use crate::core::store::Store;
 
 /// The memories of some stores.
@@ -70,6 +70,10 @@ impl Shelf {
             shelf.stores.push((name, store.root().path().to_owned()));
             let mut files = store.rules().files(store.root())?;
             files.sort_by(|a, b| a.path.cmp(&b.path));
+            if files.is_empty() {
+                continue;
+            }
+            let opened = store.root().opened()?;
             const TOGETHER: usize = 64;
             let read = on_all_cores(files.len().div_ceil(TOGETHER), |at| {
                 let files = files.iter().skip(at * TOGETHER).take(TOGETHER);
@@ -80,7 +84,7 @@ impl Shelf {
                             && sheet.memory.size == file.size
                             && sheet.memory.modified == file.modified
                     });
-                    same.map_or_else(|| sheet(store, file), |same| Some((*same).clone()))
+                    same.map_or_else(|| sheet(store, &opened, file), |same| Some((*same).clone()))
                 });
                 read.collect::<Vec<Sheet>>()
             });
@@ -179,11 +183,11 @@ fn contents(store: &Store, sheets: &[Sheet]) -> Vec<Contents> {
     read.collect()
 }
 
-fn sheet(store: &Store, file: &Found) -> Option<Sheet> {
+fn sheet(store: &Store, opened: &OpenRoot<'_>, file: &Found) -> Option<Sheet> {
     if store.rules().kind(&file.path) == Kind::Log {
         return None;
     }
-    let bytes = store.root().read_found(file).ok()?;
+    let bytes = opened.read_found(file).ok()?;
     let text = String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     let mut memory = store.rules().read(&file.path, &text);

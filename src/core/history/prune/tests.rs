@@ -29,6 +29,8 @@ fn record(id: &str, day: i64, texts: (Option<&str>, Option<&str>)) -> Record {
             after: revision(texts.1),
             derived: false,
             folders: Vec::new(),
+            emptied: Vec::new(),
+            modified: None,
             mode: None,
             added: 1,
             removed: 0,
@@ -255,6 +257,7 @@ fn a_process_that_dies_while_pruning_leaves_the_old_or_the_new_history() {
             if count.fetch_add(1, Ordering::SeqCst) + 1 == stop {
                 std::panic::panic_any("stopped");
             }
+            Ok(())
         };
         let history = History::observed(temp.path(), Arc::new(observer));
         let run = std::panic::AssertUnwindSafe(|| history.prune(&older_than(6), Run::Real));

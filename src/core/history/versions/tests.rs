@@ -111,6 +111,8 @@ impl LargeStore {
             after: Some(Revision::of(after[file].as_bytes())),
             derived: file == 1,
             folders: Vec::new(),
+            emptied: Vec::new(),
+            modified: None,
             mode: Some(0o644),
             added: 1,
             removed: 1,
