@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::index::{newly_unseen, warn_of_unseen};
 use super::print::{Printer, mention};
 use super::world::World;
 use super::{Ended, Failure, Outcome};
@@ -37,16 +38,23 @@ pub(super) struct How {
 }
 
 fn show(printer: &mut Printer, change: &Change) -> Ended {
+    let unseen = newly_unseen(change);
     if printer.is_json() {
-        printer.object(json!({ "diff": change.diff(), "message": change.message }))?;
+        let mut answer = json!({ "diff": change.diff(), "message": change.message });
+        if !unseen.is_empty() {
+            answer["unseen"] = json!(unseen);
+        }
+        printer.object(answer)?;
     } else {
         printer.diff(&change.diff())?;
     }
+    warn_of_unseen(&unseen);
     Ok(Outcome::Done)
 }
 
 fn report(printer: &mut Printer, made: &Made, extra: Value) -> Ended {
     let Made { change, record } = made;
+    let unseen = newly_unseen(change);
     if printer.is_json() {
         let mut answer = json!({
             "success": true,
@@ -56,10 +64,14 @@ fn report(printer: &mut Printer, made: &Made, extra: Value) -> Ended {
         if let (Some(answer), Value::Object(extra)) = (answer.as_object_mut(), extra) {
             answer.extend(extra);
         }
+        if !unseen.is_empty() {
+            answer["unseen"] = json!(unseen);
+        }
         printer.object(answer)?;
     } else {
         printer.line(&change.message)?;
     }
+    warn_of_unseen(&unseen);
     match record {
         Some(record) => mention(&format!("tome undo {} takes this back", short(&record.id))),
         None => mention("nothing was different"),
