@@ -7,6 +7,7 @@ mod concurrency;
 mod crash;
 mod doctor;
 mod hook;
+mod indexes;
 mod layouts;
 mod logs;
 mod mcp;
