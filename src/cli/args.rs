@@ -246,11 +246,11 @@ pub struct AppendArgs {
     /// The new summary of the file, in a facts store
     #[arg(long, value_name = "TEXT")]
     pub summary: Option<String>,
-    /// The title of the entry, where the layout has entries
+    /// The title of an entry: a lesson, or in a facts store `## TEXT` with summary and date
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,
-    /// The description of the entry
-    #[arg(long, value_name = "TEXT", conflicts_with = "summary")]
+    /// The description of the entry; in a facts store its summary, or without --name the file's
+    #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
     /// The type of a memory that is made by this; of an event, the kind of event
     #[arg(long = "type", value_name = "TYPE")]

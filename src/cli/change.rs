@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::index::{newly_unseen, warn_of_unseen};
 use super::print::{Printer, complain, mention};
 use super::world::World;
 use super::{Ended, Failure, Outcome};
@@ -49,16 +50,23 @@ fn show(printer: &mut Printer, change: &Change, world: &World) -> Ended {
     if let Some(root) = roots.find(is_missing) {
         complain(&format!("{} would be made for it", world.short_path(root)));
     }
+    let unseen = newly_unseen(change);
     if printer.is_json() {
-        printer.object(json!({ "diff": change.diff(), "message": change.message }))?;
+        let mut answer = json!({ "diff": change.diff(), "message": change.message });
+        if !unseen.is_empty() {
+            answer["unseen"] = json!(unseen);
+        }
+        printer.object(answer)?;
     } else {
         printer.diff(&change.diff())?;
     }
+    warn_of_unseen(&unseen);
     Ok(Outcome::Done)
 }
 
 fn report(printer: &mut Printer, made: &Made, extra: Value) -> Ended {
     let Made { change, record } = made;
+    let unseen = newly_unseen(change);
     if printer.is_json() {
         let mut answer = json!({
             "success": true,
@@ -68,10 +76,14 @@ fn report(printer: &mut Printer, made: &Made, extra: Value) -> Ended {
         if let (Some(answer), Value::Object(extra)) = (answer.as_object_mut(), extra) {
             answer.extend(extra);
         }
+        if !unseen.is_empty() {
+            answer["unseen"] = json!(unseen);
+        }
         printer.object(answer)?;
     } else {
         printer.line(&change.message)?;
     }
+    warn_of_unseen(&unseen);
     match record {
         Some(record) => mention(&format!("tome undo {} takes this back", short(&record.id))),
         None => mention("nothing was different"),

@@ -1,6 +1,7 @@
 //! `tome doctor`: what tome has found and keeps, whether all of it is well, and what to do where it
 //! is not. Looks, and changes nothing.
 
+mod memory;
 mod show;
 
 use std::env;
@@ -129,7 +130,7 @@ impl Report {
         // Not through the world: it would finish an interrupted change before it is told.
         let found = discover(&world.around, &world.settings, world.reach());
         report.look_at_agents(world, &found);
-        report.look_at_stores(world, found);
+        report.look_at_stores(world, memory::chosen(world, found));
         report.look_at_terminal();
         report
     }
@@ -396,6 +397,7 @@ impl Report {
                 self.trouble(place, problem, "correct it: `e` on it in `tome` edits it");
             }
         }
+        self.look_at_memories(world, store);
         memories.len()
     }
 

@@ -8,7 +8,7 @@ use super::answer::{Answer, Failure, MOST, QUOTED, Told};
 use super::call::Call;
 use super::table::{EXPECTED, Effect, Field, Form, Tool};
 use crate::core::change::{Asking, Wish, plan};
-use crate::core::layout::{Layout, Patch, events, session};
+use crate::core::layout::{Layout, Matching, Patch, events, session};
 use crate::core::log::{clean, mask};
 use crate::core::memory::Kind;
 use crate::core::store::{Document, Store};
@@ -349,6 +349,7 @@ fn str_replace(call: &Call<'_>) -> Told {
             old: old.to_owned(),
             new: new.to_owned(),
         }],
+        matching: Matching::Unique,
     })?;
     let snippet = snippet(
         &text.replacen(old, new, 1),

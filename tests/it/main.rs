@@ -11,6 +11,7 @@ mod faults;
 mod history;
 mod hook;
 mod hostile;
+mod indexes;
 mod layouts;
 mod logs;
 mod mcp;
