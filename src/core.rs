@@ -12,6 +12,7 @@ pub mod corpus;
 pub mod demo;
 pub mod discover;
 pub mod error;
+pub mod fault;
 pub mod header;
 pub mod history;
 pub mod keep;
