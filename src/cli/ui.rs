@@ -53,6 +53,7 @@ pub(super) fn open(
         pick,
         history: world.history.clone(),
         unsaved: world.data_dir.join("unsaved"),
+        faults: world.data_dir.join("errors.log"),
         author: Author {
             door: "tui".to_owned(),
             ..world.author()

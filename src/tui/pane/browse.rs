@@ -414,7 +414,7 @@ impl Pane for Browse {
                 self.loaded = true;
                 let there = |key: &Key| match key {
                     Key::Memory(store, path) => library
-                        .shelf(store)
+                        .shelf_by_id(store)
                         .is_some_and(|shelf| shelf.memory(path).is_some()),
                     _ => false,
                 };
@@ -428,13 +428,8 @@ impl Pane for Browse {
             Event::Parked(text) => {
                 self.parked.push(text.clone());
                 // The key that goes on with it must find it under the cursor.
-                let shelves = self.library.shelves.iter();
-                let shelf = shelves
-                    .filter(|shelf| shelf.store.root().path() == text.root)
-                    .find(|shelf| shelf.memory(&text.path).is_some());
-                let key = shelf
-                    .map(|shelf| Key::Memory(shelf.store.name().to_owned(), text.path.clone()));
-                key.and_then(|key| self.go(&key, scene)).unwrap_or_default()
+                let key = Key::Memory(text.store(), text.path.clone());
+                self.go(&key, scene).unwrap_or_default()
             }
             Event::Shown { key, line, then } => {
                 self.line = *line;
@@ -465,6 +460,10 @@ impl Pane for Browse {
             0 => None,
             number => Some(format!("{number} unsaved")),
         }
+    }
+
+    fn unsaved(&self) -> Vec<Unsaved> {
+        self.parked.clone()
     }
 
     fn wanted(&self) -> Option<Wanted> {
