@@ -39,6 +39,19 @@ impl PanicReport {
     }
 }
 
+#[cfg(test)]
+impl PanicReport {
+    /// A panic of this thread.
+    pub(crate) fn example(thread: &str) -> Self {
+        Self {
+            thread: thread.to_owned(),
+            message: "it broke".to_owned(),
+            place: "src/x.rs:1:2".to_owned(),
+            log: None,
+        }
+    }
+}
+
 impl fmt::Display for PanicReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

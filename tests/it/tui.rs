@@ -2,6 +2,7 @@
 //! expects to see, never for a time.
 
 mod finding;
+mod waiting;
 
 use std::fs;
 use std::io::{Read as _, Write};

@@ -14,8 +14,8 @@ use crate::tui::event::Event;
 const SILENT: Duration = Duration::from_millis(300);
 /// How often it is looked.
 const EVERY: Duration = Duration::from_millis(50);
-/// How long it is waited at most.
-const LIMIT: Duration = Duration::from_secs(10);
+/// How long it is waited at most. It keeps nobody from working, so that it may be long.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Who is told of the waiting, and what ends it.
 pub(super) struct LockWait {

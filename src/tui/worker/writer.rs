@@ -137,3 +137,237 @@ impl Writer {
         Ok(files.map(|touch| touch.root.join(&touch.path)).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc::{self, Receiver};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::core::Error;
+    use crate::core::change::{Moment, Verb};
+    use crate::tui::effect::Which;
+    use crate::tui::pane::browse::fixture;
+    use crate::tui::worker::desk::Queue;
+
+    /// A writer over a library on the disk, and what it tells.
+    struct Bench {
+        home: tempfile::TempDir,
+        writer: Writer,
+        told: Receiver<Event>,
+        readers: mpsc::Receiver<library::Message>,
+    }
+
+    /// Passes on what the library worker would get.
+    struct Readers(mpsc::Sender<library::Message>);
+
+    impl Clerk for Readers {
+        type Job = library::Message;
+
+        fn perform(&mut self, message: library::Message) {
+            drop(self.0.send(message));
+        }
+
+        fn outdates(_: &library::Message, _: &library::Message) -> bool {
+            false
+        }
+    }
+
+    fn day(number: i8) -> Moment {
+        Moment {
+            time: jiff::Timestamp::UNIX_EPOCH,
+            today: jiff::civil::date(2026, 2, number),
+        }
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let home = fixture::home();
+            let (events, told) = mpsc::channel();
+            let (messages, readers) = mpsc::channel();
+            let queue = Queue::new();
+            let slot = queue.slot();
+            queue.start("readers", Readers(messages)).expect("starts");
+            let writer = Writer {
+                history: History::open(&home.path().join("history")),
+                author: Author {
+                    who: "you".to_owned(),
+                    door: "tui".to_owned(),
+                },
+                clock: || day(20),
+                library: Arc::new(fixture::library(home.path())),
+                expected: None,
+                readers: slot,
+                events: events.clone(),
+                lock_wait: LockWait {
+                    events,
+                    leaving: Arc::new(AtomicBool::new(false)),
+                    waiting: Arc::new(AtomicBool::new(false)),
+                },
+            };
+            Self {
+                home,
+                writer,
+                told,
+                readers,
+            }
+        }
+
+        fn delete(&self, path: &str) -> (Box<Request>, Box<Change>) {
+            let shelf = self.writer.library.shelf("claude").expect("a store");
+            let id = shelf.store.id().clone();
+            let request = Request::Delete(vec![(id, vec![path.to_owned()])]);
+            let planner = Planner {
+                library: &self.writer.library,
+                history: &self.writer.history,
+                moment: day(1),
+            };
+            let change = planner.plan(&request).expect("plans");
+            (Box::new(request), Box::new(change))
+        }
+
+        fn commit(&mut self, (request, change): (Box<Request>, Box<Change>)) {
+            let job = WriteJob::Commit { request, change };
+            self.writer.perform(Message::Job(job));
+        }
+
+        fn made(&self) -> Record {
+            match self.readers.recv_timeout(Duration::from_secs(10)) {
+                Ok(library::Message::Written { record, .. }) => *record,
+                other => panic!("{other:?}, {:?}", self.told.try_recv()),
+            }
+        }
+
+        fn refused(&self) -> Error {
+            match self.told.recv_timeout(Duration::from_secs(10)) {
+                Ok(Event::Committed { result: Err(e), .. }) => e,
+                other => panic!("{other:?}"),
+            }
+        }
+
+        fn root(&self) -> PathBuf {
+            self.home
+                .path()
+                .canonicalize()
+                .expect("there")
+                .join("claude")
+        }
+
+        fn read(&self, path: &str) -> String {
+            fs::read_to_string(self.root().join(path)).unwrap_or_default()
+        }
+    }
+
+    #[test]
+    fn a_reviewed_change_is_made_as_it_was_reviewed_and_undone() {
+        let mut bench = Bench::new();
+        let before = bench.read("MEMORY.md");
+        let reviewed = bench.delete("auth.md");
+        let index = reviewed.1.edits.iter().find(|edit| edit.derived);
+        let index = index.and_then(|edit| edit.after.clone());
+        bench.commit(reviewed);
+        assert_eq!(bench.made().verb, Verb::Delete);
+        assert!(!bench.root().join("auth.md").exists());
+        assert_eq!(Some(bench.read("MEMORY.md").into_bytes()), index);
+        let undo = Box::new(Request::Again(Which::Undo));
+        bench.writer.perform(Message::Job(WriteJob::Do(undo)));
+        assert_eq!(bench.made().verb, Verb::Undo);
+        assert!(bench.root().join("auth.md").exists());
+        assert_eq!(bench.read("MEMORY.md"), before);
+    }
+
+    #[test]
+    fn an_index_that_others_changed_too_is_no_reason_to_ask_again() {
+        let mut bench = Bench::new();
+        let reviewed = bench.delete("auth.md");
+        let text = bench.read("MEMORY.md") + "- [Theirs](theirs.md) - by hand\n";
+        fs::write(bench.root().join("MEMORY.md"), text).expect("writes");
+        bench.commit(reviewed);
+        bench.made();
+        let index = bench.read("MEMORY.md");
+        assert!(
+            index.contains("theirs.md") && !index.contains("auth.md"),
+            "{index}"
+        );
+    }
+
+    #[test]
+    fn what_differs_from_the_review_is_not_written() {
+        let mut bench = Bench::new();
+        let reviewed = bench.delete("auth.md");
+        let theirs = bench.read("auth.md") + "\nTheirs.\n";
+        fs::write(bench.root().join("auth.md"), &theirs).expect("writes");
+        bench.commit(reviewed);
+        assert!(matches!(bench.refused(), Error::Conflict(_)));
+        assert_eq!(bench.read("auth.md"), theirs);
+    }
+
+    #[test]
+    fn a_lock_is_waited_for_with_a_word_and_given_up_when_leaving() {
+        let mut bench = Bench::new();
+        let other = History::open(bench.writer.history.dir());
+        let root = bench.root();
+        let lock = other.lock(&[&root]).expect("locks");
+        bench
+            .writer
+            .lock_wait
+            .leaving
+            .store(true, Ordering::Relaxed);
+        let reviewed = bench.delete("auth.md");
+        bench.commit(reviewed.clone());
+        let told = bench.refused().to_string();
+        assert!(told.contains("nothing was written"), "{told}");
+        assert!(bench.root().join("auth.md").exists());
+        bench
+            .writer
+            .lock_wait
+            .leaving
+            .store(false, Ordering::Relaxed);
+        std::thread::scope(|scope| {
+            let bench = &mut bench;
+            let (waits, is_waiting) = mpsc::channel();
+            let told = std::mem::replace(&mut bench.told, mpsc::channel().1);
+            scope.spawn(move || {
+                // The lock is free as soon as it was said that it is waited for.
+                let first = told.recv();
+                drop(lock);
+                drop(waits.send((first, told.recv())));
+            });
+            bench.commit(reviewed);
+            let (first, then) = is_waiting.recv().expect("told");
+            assert!(
+                matches!(&first, Ok(Event::Waiting { holder, seconds: 0 }) if holder.contains("process")),
+                "{first:?}"
+            );
+            assert!(matches!(then, Ok(Event::WaitingOver)), "{then:?}");
+        });
+        bench.made();
+    }
+
+    #[test]
+    fn what_a_dead_process_left_unfinished_is_finished_and_shown() {
+        let mut bench = Bench::new();
+        let history = bench.writer.history.clone();
+        let dying = History::observed(
+            history.dir(),
+            Arc::new(|step| assert_ne!(step, "replaced", "it dies here")),
+        );
+        let (_, change) = bench.delete("auth.md");
+        let author = bench.writer.author.clone();
+        let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            make(&dying, &author, &day(1), || Ok((*change).clone()))
+        }));
+        assert!(died.is_err());
+        assert!(bench.read("MEMORY.md").contains("auth.md"));
+        bench.writer.perform(Message::Settle);
+        let Ok(library::Message::Job(LibraryJob::Refresh(paths))) =
+            bench.readers.recv_timeout(Duration::from_secs(10))
+        else {
+            panic!("nothing is read again");
+        };
+        assert!(paths.contains(&bench.root().join("MEMORY.md")), "{paths:?}");
+        assert!(!bench.read("MEMORY.md").contains("auth.md"));
+    }
+}
