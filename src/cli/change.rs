@@ -1,5 +1,7 @@
 //! What every changing verb shares: show the plan, or carry it out and say so.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::print::{Printer, mention};
@@ -10,19 +12,21 @@ use crate::core::change::{Change, Made, make};
 use crate::core::history::Record;
 use crate::core::layout::Layout;
 
-/// Plans a change and shows it, or carries it out; `plan` is asked again when another process was
+/// Plans a change of the stores at `roots` and shows it, or carries it out; `plan` is asked again when another process was
 /// quicker.
 pub(super) fn carry_out(
     world: &World,
     printer: &mut Printer,
     how: How,
+    roots: &[&Path],
     plan: impl Fn() -> Result<Change, Error>,
 ) -> Ended {
     let worded = |error: Error| Failure::Core(error, how.layout);
     if how.dry_run {
         return show(printer, &plan().map_err(worded)?);
     }
-    let made = make(&world.history, &world.author(), &world.moment, plan).map_err(worded)?;
+    let by = (&world.author(), &world.moment);
+    let made = make(&world.history, roots, by, plan).map_err(worded)?;
     report(printer, &made, how.extra)
 }
 

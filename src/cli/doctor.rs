@@ -17,6 +17,7 @@ use crate::core::archive::{Archive, Whose};
 use crate::core::change::interrupted;
 use crate::core::checkup::{Cache, Folder, is_writable};
 use crate::core::discover::{Discovered, Reach, discover};
+use crate::core::history::Unfinished;
 use crate::core::layout::Layout;
 use crate::core::log::{Agent, LogFile, Places};
 use crate::core::store::Store;
@@ -182,11 +183,19 @@ impl Report {
         }
         match interrupted(&world.history) {
             Ok(records) => {
-                for record in records {
+                for Unfinished { record, problems } in records {
                     let root = record.files.first().map(|file| file.root.as_path());
                     let root = world.short_path(root.unwrap_or(Path::new(".")));
-                    let what = format!("{} was interrupted ({})", record.verb.name(), record.id);
-                    let remedy = format!("tome list --store {root} finishes it or takes it back");
+                    let mut what =
+                        format!("{} was interrupted ({})", record.verb.name(), record.id);
+                    let mut remedy = format!("tome list --store {root} takes it back");
+                    if !problems.is_empty() {
+                        what.push_str(&format!(
+                            " and cannot be taken back: {}",
+                            problems.join("; ")
+                        ));
+                        remedy = format!("mend that, then {remedy}; every version is kept");
+                    }
                     self.trouble(root, &what, remedy);
                 }
             }

@@ -35,7 +35,8 @@ pub(super) fn run(args: &IndexArgs, world: &World, printer: &mut Printer) -> End
         }
         if !only_show {
             let again = || plan(&store, &Wish::Index(how), &asking);
-            make(&world.history, &world.author(), &world.moment, again).map_err(worded)?;
+            let by = (&world.author(), &world.moment);
+            make(&world.history, &[store.root().path()], by, again).map_err(worded)?;
         }
         let state = match (change.is_empty(), only_show) {
             (true, _) => "up to date",

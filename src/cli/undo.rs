@@ -24,7 +24,7 @@ pub(super) fn undo(args: &UndoArgs, world: &World, printer: &mut Printer) -> End
         );
     };
     let (record, way) = world.history.reversal(record)?;
-    carry_out(world, printer, how(args.dry_run), || {
+    carry_out(world, printer, how(args.dry_run), &record.roots(), || {
         replay(&world.history, &record, way, &world.moment)
     })
 }
@@ -37,14 +37,14 @@ pub(super) fn redo(args: &RedoArgs, world: &World, printer: &mut Printer) -> End
             "nothing to redo in the stores here (--all: in any store)",
         );
     };
-    carry_out(world, printer, how(args.dry_run), || {
+    carry_out(world, printer, how(args.dry_run), &record.roots(), || {
         replay(&world.history, &record, Direction::Forward, &world.moment)
     })
 }
 
 pub(super) fn restore(args: &RestoreArgs, world: &World, printer: &mut Printer) -> Ended {
     let record = world.history.find(&args.id)?;
-    carry_out(world, printer, how(args.dry_run), || {
+    carry_out(world, printer, how(args.dry_run), &record.roots(), || {
         change::restore(&world.history, &record, args.path.as_deref(), &world.moment)
     })
 }

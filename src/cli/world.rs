@@ -231,6 +231,7 @@ fn history(dir: PathBuf) -> History {
             // Whatever comes, a line or the end of the input, means: go on.
             drop(io::stdin().read_line(&mut line));
         }
+        Ok(())
     };
     History::observed(&dir, Arc::new(observer))
 }

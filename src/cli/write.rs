@@ -57,7 +57,9 @@ pub(super) fn write(args: &WriteArgs, world: &World, printer: &mut Printer) -> E
         layout: Some(store.layout()),
         extra: Value::Null,
     };
-    carry_out(world, printer, how, || plan(&store, &wish, &asking))
+    carry_out(world, printer, how, &[store.root().path()], || {
+        plan(&store, &wish, &asking)
+    })
 }
 
 pub(super) fn append(args: &AppendArgs, world: &World, printer: &mut Printer) -> Ended {
@@ -81,7 +83,9 @@ pub(super) fn append(args: &AppendArgs, world: &World, printer: &mut Printer) ->
         layout: Some(store.layout()),
         extra: Value::Null,
     };
-    carry_out(world, printer, how, || plan(&store, &wish, &asking))
+    carry_out(world, printer, how, &[store.root().path()], || {
+        plan(&store, &wish, &asking)
+    })
 }
 
 /// Appends an event: the content is one as JSON, or the text of one.
@@ -178,7 +182,9 @@ pub(super) fn patch(args: &PatchArgs, world: &World, printer: &mut Printer) -> E
         layout: Some(store.layout()),
         extra: json!({ "appliedCount": count }),
     };
-    carry_out(world, printer, how, || plan(&store, &wish, &asking))
+    carry_out(world, printer, how, &[store.root().path()], || {
+        plan(&store, &wish, &asking)
+    })
 }
 
 fn read_patches(file: &Path) -> Result<Vec<Patch>, Failure> {
@@ -233,7 +239,9 @@ pub(super) fn delete(args: &DeleteArgs, world: &World, printer: &mut Printer) ->
         layout: Some(store.layout()),
         extra: Value::Null,
     };
-    carry_out(world, printer, how, || plan(&store, &wish, &asking))
+    carry_out(world, printer, how, &[store.root().path()], || {
+        plan(&store, &wish, &asking)
+    })
 }
 
 pub(super) fn rename(args: &RenameArgs, world: &World, printer: &mut Printer) -> Ended {
@@ -250,15 +258,20 @@ pub(super) fn rename(args: &RenameArgs, world: &World, printer: &mut Printer) ->
         None => None,
     };
     match target.filter(|target| target.root().path() != store.root().path()) {
-        Some(target) => carry_out(world, printer, how, || {
-            plan_move((&store, &from.path), (&target, &to.path), &asking)
-        }),
+        Some(target) => {
+            let roots = [store.root().path(), target.root().path()];
+            carry_out(world, printer, how, &roots, || {
+                plan_move((&store, &from.path), (&target, &to.path), &asking)
+            })
+        }
         None => {
             let wish = Wish::Rename {
                 from: from.path.clone(),
                 to: to.path,
             };
-            carry_out(world, printer, how, || plan(&store, &wish, &asking))
+            carry_out(world, printer, how, &[store.root().path()], || {
+                plan(&store, &wish, &asking)
+            })
         }
     }
 }

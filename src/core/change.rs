@@ -14,18 +14,19 @@ mod recover;
 mod replay;
 mod teach;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Result;
 use super::history::{History, Record, Touch};
 use super::layout::Layout;
 use super::memory::Revision;
+use super::sandbox::Attributes;
 
 pub use super::history::{Author, Direction, Verb};
 
 pub use commit::commit;
 pub use draft::Draft;
-pub use make::{Made, make};
+pub use make::{Made, Reviewed, make, make_reviewed};
 pub use orphan::linking;
 pub use plan::{Asking, Wish, plan, plan_move};
 pub use recover::{interrupted, settle};
@@ -59,6 +60,11 @@ impl Change {
         self.edits.is_empty()
     }
 
+    /// The roots of the stores that it touches, one for each file.
+    pub fn roots(&self) -> Vec<&Path> {
+        self.edits.iter().map(|edit| edit.root.as_path()).collect()
+    }
+
     /// The change as a unified diff.
     pub fn diff(&self) -> String {
         self.edits.iter().map(diff::unified).collect()
@@ -82,8 +88,8 @@ pub struct Edit {
     pub derived: bool,
     /// Folders to take away, once the file is gone, if nothing else is in them.
     pub emptied: Vec<String>,
-    /// The mode of a file that comes back.
-    pub mode: Option<u32>,
+    /// The mode and time of a file that comes back.
+    pub attributes: Attributes,
 }
 
 impl Edit {
@@ -109,7 +115,7 @@ pub fn recorded_edits(history: &History, record: &Record) -> Result<Vec<Edit>> {
             after: version(touch.after)?,
             derived: touch.derived,
             emptied: Vec::new(),
-            mode: touch.mode,
+            attributes: Attributes::default(),
         })
     };
     record.files.iter().map(edit).collect()

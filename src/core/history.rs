@@ -14,13 +14,14 @@ mod record;
 mod versions;
 
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Error, Result};
 
 pub use lock::Lock;
+pub use pending::Unfinished;
 pub use record::{Author, Direction, Record, Tombstone, Touch, Verb};
 
 /// The history in tome's data directory.
@@ -30,8 +31,8 @@ pub struct History {
     observer: Option<Observer>,
 }
 
-/// Told of each step of a commit before the next one is taken.
-pub type Observer = Arc<dyn Fn(&str) + Send + Sync>;
+/// Hears of each step of a commit before the next one is taken; its error makes the step fail.
+pub type Observer = Arc<dyn Fn(&str) -> io::Result<()> + Send + Sync>;
 
 impl std::fmt::Debug for History {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -58,10 +59,10 @@ impl History {
         }
     }
 
-    pub(in crate::core) fn step(&self, what: &str) {
-        if let Some(observer) = &self.observer {
-            observer(what);
-        }
+    pub(in crate::core) fn step(&self, what: &str) -> io::Result<()> {
+        self.observer
+            .as_ref()
+            .map_or(Ok(()), |observer| observer(what))
     }
 
     /// The directory it is in.

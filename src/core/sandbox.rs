@@ -8,18 +8,20 @@
 
 mod lines;
 mod resolve;
+mod write;
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+use cap_std::fs::{Dir, File, Metadata};
 
 use super::{Error, Result};
 
 pub(in crate::core) use lines::missing_newline;
 pub use resolve::check;
+pub use write::{Attributes, Displaced};
 
 /// The largest file that is opened as a memory; an agent's memory is prose.
 pub const LARGEST_MEMORY: u64 = 16 << 20;
@@ -261,90 +263,6 @@ impl Root {
         self.read_open(path, file)
     }
 
-    /// The folders above `path` that do not exist yet, outermost first.
-    pub fn missing_folders(&self, path: &str) -> Vec<String> {
-        path.match_indices('/')
-            .map(|(at, _)| &path[..at])
-            .filter(|folder| !self.is_dir(folder))
-            .map(str::to_owned)
-            .collect()
-    }
-
-    /// Makes the folders above `path`.
-    pub fn make_folders(&self, path: &str) -> Result<()> {
-        self.create()?;
-        for folder in self.missing_folders(path) {
-            match self.handle()?.create_dir(&folder) {
-                Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(self.told(&folder, e));
-                }
-                _ => self.flush_folder(&folder)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes `bytes` to a new file `temp` and flushes it to the disk.
-    pub fn stage(&self, temp: &str, bytes: &[u8], mode: Option<u32>) -> Result<()> {
-        let dir = self.handle()?;
-        let written = dir
-            .open_with(temp, OpenOptions::new().write(true).create_new(true))
-            .and_then(|mut file| {
-                file.write_all(bytes)?;
-                if let Some(mode) = mode {
-                    set_mode(&file, mode)?;
-                }
-                file.sync_all()
-            });
-        written.map_err(|e| {
-            // Half a temporary file is of no use to anybody; the error that matters is `e`.
-            drop(dir.remove_file(temp));
-            self.told(temp, e)
-        })
-    }
-
-    /// Puts `temp` in the place of `path`, in one step; see [`Root::flush_folder`].
-    pub fn rename(&self, temp: &str, path: &str) -> Result<()> {
-        let dir = self.handle()?;
-        if dir.is_dir(path) {
-            return Err(Error::io(
-                self.absolute(path),
-                io::ErrorKind::IsADirectory.into(),
-            ));
-        }
-        dir.rename(temp, dir, path).map_err(|e| self.told(path, e))
-    }
-
-    /// Removes a file; one that is gone already is fine.
-    pub fn remove(&self, path: &str) -> Result<()> {
-        let dir = self.handle()?;
-        match dir.remove_file(path) {
-            Err(e) if is_absent(&e) => Ok(()),
-            Ok(()) => Ok(()),
-            Err(e) => Err(self.told(path, e)),
-        }
-    }
-
-    /// Removes a folder if nothing is in it.
-    pub fn remove_folder(&self, path: &str) {
-        if let Some(dir) = self.dir.get() {
-            // A folder that holds something by now is somebody's: it stays.
-            drop(dir.remove_dir(path));
-        }
-    }
-
-    /// Makes sure that what was done in the folder of `path` is on the disk.
-    pub fn flush_folder(&self, path: &str) -> Result<()> {
-        let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
-        if !self.is_dir(folder) {
-            return Ok(());
-        }
-        self.handle()?
-            .open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(|e| self.told(folder, e))
-    }
-
     fn handle(&self) -> Result<&Dir> {
         self.dir
             .get()
@@ -421,17 +339,6 @@ fn mode_of(meta: &Metadata) -> u32 {
 #[cfg(not(unix))]
 fn mode_of(_: &Metadata) -> u32 {
     0o644
-}
-
-#[cfg(unix)]
-fn set_mode(file: &File, mode: u32) -> io::Result<()> {
-    use cap_std::fs::{Permissions, PermissionsExt as _};
-    file.set_permissions(Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn set_mode(_: &File, _: u32) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]
@@ -522,7 +429,7 @@ mod tests {
         let path = root.resolve("sub/new.md").expect("inside");
         std::fs::remove_dir_all(temp.path().join("sub")).expect("removed");
         symlink(outside.path(), temp.path().join("sub")).expect("link");
-        assert!(root.stage(&path, b"x", None).is_err());
+        assert!(root.stage(&path, b"x", &Attributes::default()).is_err());
         assert_eq!(
             std::fs::read_dir(outside.path()).expect("read").count(),
             0,

@@ -250,6 +250,8 @@ mod tests {
                 after: Some(Revision::of(after)),
                 derived: false,
                 folders: Vec::new(),
+                emptied: Vec::new(),
+                modified: None,
                 mode: None,
                 added: 0,
                 removed: 0,

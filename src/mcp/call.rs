@@ -155,24 +155,11 @@ impl<'a> Call<'a> {
             who: self.who.to_owned(),
             door: "mcp".to_owned(),
         };
-        // What the plan has to say travels past the core, which knows only its own errors.
-        let said = std::cell::RefCell::new(None);
-        let planned = || {
-            plan(&moment).map_err(|failure| match failure {
-                Failure::Core(error, layout) => {
-                    said.replace(layout.map(|layout| Failure::Said(layout.rules().say(&error))));
-                    error
-                }
-                Failure::Said(words) => {
-                    said.replace(Some(Failure::Said(words)));
-                    crate::core::Error::refused("", "")
-                }
-            })
-        };
-        match make(&self.serving.history, &author, &moment, planned) {
-            Ok(made) => Ok(told(&made)),
-            Err(error) => Err(said.take().unwrap_or(Failure::Core(error, None))),
-        }
+        let roots = [self.store()?.root().path()];
+        let made = make(&self.serving.history, &roots, (&author, &moment), || {
+            plan(&moment)
+        })?;
+        Ok(told(&made))
     }
 }
 

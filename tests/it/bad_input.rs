@@ -1,12 +1,11 @@
 //! Bad input gets one clear line that names the file and says what to do; nothing changes.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Home, Said, not_run, tree};
+use crate::support::{Home, not_run, tree};
 
 fn store(home: &Home) {
     home.file(
@@ -153,36 +152,12 @@ fn a_file_of_a_hundred_megabytes() {
     assert_eq!(fs::metadata(&big).expect("there").len(), 100 << 20);
 }
 
-/// The user `nobody`: root may read anything, so the program runs as somebody who may not.
-const NOBODY: u32 = 65_534;
-
 #[test]
 fn a_file_that_may_not_be_read() {
     let home = Home::new();
     store(&home);
     let secret = home.file("project/.memory/secret.md", "x\n");
-    let is_root = fs::metadata(&secret).expect("there").uid() == 0;
-    let run = |args: &[&str]| {
-        let mut command = home.command(args);
-        if is_root {
-            let copy = home.path().join("tome");
-            if !copy.exists() {
-                fs::copy(env!("CARGO_BIN_EXE_tome"), &copy).expect("copied");
-            }
-            let mut other = Command::new(&copy);
-            other
-                .args(args)
-                .current_dir(home.project())
-                .env_clear()
-                .env("HOME", home.path());
-            other.uid(NOBODY).gid(NOBODY);
-            command = other;
-        }
-        Said::of(&command.output().expect("runs"))
-    };
-    if is_root {
-        give(&home.path(), NOBODY);
-    }
+    let run = |args: &[&str]| home.run_without_rights(args);
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o000)).expect("a mode");
     for args in [
         vec!["read", "secret.md"],
@@ -221,15 +196,6 @@ fn a_file_that_may_not_be_read() {
         fs::Permissions::from_mode(0o755),
     )
     .expect("a mode");
-}
-
-fn give(path: &Path, owner: u32) {
-    std::os::unix::fs::lchown(path, Some(owner), Some(owner)).expect("given away");
-    if path.is_dir() && !path.is_symlink() {
-        for entry in fs::read_dir(path).expect("readable").flatten() {
-            give(&entry.path(), owner);
-        }
-    }
 }
 
 /// Mounts a small file system, which takes rights that not every machine gives.

@@ -60,7 +60,7 @@ fn what_an_agent_writes_while_a_change_is_under_way_is_kept() {
         return;
     }
     let mut met = 0;
-    for step in 1..20 {
+    for step in 1..60 {
         let home = Home::new();
         store(&home, "# Memory\n", &["a.md"]);
         let change = ["patch", "a.md", "--old", "body", "--new", "text"];

@@ -127,7 +127,7 @@ fn an_interrupted_change_is_told_and_left_alone() {
     home.file("project/.memory/MEMORY.md", "# Memory\n");
     let change = ["write", "a.md", "--type", "user", "--content", "body"];
     // The first steps come before anything is written down.
-    let interrupted = (1..20).any(|step| {
+    let interrupted = (1..60).any(|step| {
         let paused = home.paused_at(&change, step);
         let is_paused = paused.is_some();
         paused.into_iter().for_each(Paused::kill);

@@ -109,7 +109,7 @@ fn a_link_swapped_in_while_a_change_is_under_way_leads_nowhere() {
         return;
     }
     let mut swaps = 0;
-    for step in 1..20 {
+    for step in 1..60 {
         let home = Home::new();
         home.file("project/data/memory/facts/a.md", "# A\n\none\n");
         fs::create_dir(home.path().join("outside")).expect("a folder");

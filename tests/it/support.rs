@@ -3,8 +3,22 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
+
+/// The user `nobody`.
+const NOBODY: u32 = 65_534;
+
+fn give(path: &Path, owner: u32) {
+    std::os::unix::fs::lchown(path, Some(owner), Some(owner)).expect("given away");
+    if path.is_dir() && !path.is_symlink() {
+        for entry in fs::read_dir(path).expect("readable").flatten() {
+            give(&entry.path(), owner);
+        }
+    }
+}
 
 /// A home directory of its own, with a project to stand in.
 pub(crate) struct Home {
@@ -30,8 +44,11 @@ pub(crate) struct Paused {
 impl Paused {
     /// Whether the files have been replaced already.
     pub(crate) fn is_late(&self) -> bool {
-        let late = ["replaced", "recorded", "done"];
-        late.iter().any(|word| self.at.contains(word))
+        let replacing = ["exchange", "place", "set aside"];
+        let later = ["flush", "record", "remove displaced", "forget"];
+        let step = self.at.trim_start_matches("tome: paused: ").trim_end();
+        later.iter().any(|word| step.starts_with(word))
+            || (step.ends_with(": done") && replacing.iter().any(|word| step.starts_with(word)))
     }
 
     /// Lets it go on; answers how it ended and what else it said.
@@ -105,6 +122,26 @@ impl Home {
 
     pub(crate) fn run(&self, args: &[&str]) -> Said {
         Said::of(&self.command(args).output().expect("the program runs"))
+    }
+
+    /// Runs the program as somebody whom modes bind, which they do not bind root. The home is theirs
+    /// from then on.
+    pub(crate) fn run_without_rights(&self, args: &[&str]) -> Said {
+        let owner = fs::metadata(self.path()).expect("there").uid();
+        let copy = self.path().join("tome");
+        if owner == 0 {
+            fs::copy(env!("CARGO_BIN_EXE_tome"), &copy).expect("copied");
+            give(&self.path(), NOBODY);
+        }
+        let mut command = self.command(args);
+        if copy.exists() {
+            let mut other = Command::new(&copy);
+            other.args(args).current_dir(self.project()).env_clear();
+            other.env("HOME", self.path()).env("TZ", "UTC");
+            other.uid(NOBODY).gid(NOBODY);
+            command = other;
+        }
+        Said::of(&command.output().expect("the program runs"))
     }
 
     /// Runs the program and expects it to succeed; answers what it printed.

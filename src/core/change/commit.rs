@@ -1,15 +1,20 @@
-//! Carrying a change out so that a crash at any point leaves every file old or new, and
+//! Carrying a change out so that an error or a crash at any point leaves every file old or new, and
 //! nothing is lost.
+//!
+//! The journal's line is what makes a change: before it is written everything can be taken back
+//! (see [`super::recover`]), after it only temporary files are left to be removed.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
-use super::recover::{recover, settle_locked};
-use super::{Author, Change, Edit, Moment, Verb, diff};
+use super::diff::{self, Merged, merge};
+use super::recover::{abandon, settle_locked, supersede};
+use super::{Author, Change, Edit, Moment, Verb};
 use crate::core::error::Conflict;
 use crate::core::history::{History, Record, Tombstone, Touch};
 use crate::core::memory::Revision;
-use crate::core::sandbox::Root;
+use crate::core::sandbox::{Attributes, Displaced, Root};
 use crate::core::{Error, Result};
 
 /// Carries `change` out: under the stores' locks, against the revisions that the plan saw.
@@ -19,61 +24,50 @@ pub fn commit(
     author: &Author,
     moment: &Moment,
 ) -> Result<Record> {
-    let roots: Vec<&Path> = change
-        .edits
-        .iter()
-        .map(|edit| edit.root.as_path())
-        .collect();
+    let roots: Vec<&Path> = change.roots();
     let _lock = history.lock(&roots)?;
-    history.step("locked");
-    settle_locked(history, &roots)?;
-    let opened = open(&roots)?;
-    for edit in &change.edits {
-        check(&opened[&edit.root], edit)?;
-    }
-    history.step("checked");
-    let record = record(history, change, (author, moment), &opened)?;
-    history.intend(&record)?;
-    history.step("intended");
-    let making = Making {
-        history,
-        record: &record,
-        roots: &opened,
-    };
-    if let Err(error) = making.stage(change) {
-        making.clear();
-        history.forget(&record.id)?;
-        return Err(error);
-    }
-    // An agent that knows no lock may have written meanwhile; from here on it takes microseconds.
-    if let Some(error) = change
-        .edits
-        .iter()
-        .find_map(|edit| check(&opened[&edit.root], edit).err())
-    {
-        making.clear();
-        history.forget(&record.id)?;
-        return Err(error);
-    }
-    for (number, edit) in change.edits.iter().enumerate() {
-        if let Err(error) = making.put(number, edit) {
-            // What is in place already is finished or taken back by the rules of recovery.
-            recover(history, &record)?;
-            return Err(error);
-        }
-        history.step("replaced");
-    }
-    for edit in &change.edits {
-        opened[&edit.root].flush_folder(&edit.path)?;
-    }
-    history.record(&record)?;
-    history.step("recorded");
-    history.forget(&record.id)?;
-    history.step("done");
-    Ok(record)
+    history.step("locked").map_err(|e| at(history.dir(), e))?;
+    // What cannot be settled is reported by `doctor` and when the store is listed.
+    drop(settle_locked(history, &roots));
+    commit_locked(history, change, author, moment)
 }
 
-pub(super) fn open(roots: &[&Path]) -> Result<HashMap<PathBuf, Root>> {
+/// As [`commit`], for a caller that holds the locks.
+pub(super) fn commit_locked(
+    history: &History,
+    change: &Change,
+    author: &Author,
+    moment: &Moment,
+) -> Result<Record> {
+    let roots = open_roots(&change.roots())?;
+    for edit in &change.edits {
+        check(&roots[&edit.root], edit)?;
+    }
+    supersede(history, change)?;
+    let record = describe(history, change, (author, moment), &roots)?;
+    let mut commit = CommitInProgress {
+        history,
+        record,
+        roots: &roots,
+    };
+    commit.in_history("intend", || history.intend(&commit.record))?;
+    let made = commit
+        .replace_files(change)
+        .and_then(|()| commit.write_journal());
+    let late = match made {
+        Ok(late) => late,
+        Err(error) => {
+            abandon(&commit);
+            return Err(error);
+        }
+    };
+    commit.clean_up();
+    commit.merge_late(&late, moment);
+    Ok(commit.record)
+}
+
+/// Opens each directory once.
+pub(super) fn open_roots(roots: &[&Path]) -> Result<HashMap<PathBuf, Root>> {
     let mut opened = HashMap::new();
     for root in roots {
         if !opened.contains_key(*root) {
@@ -83,7 +77,7 @@ pub(super) fn open(roots: &[&Path]) -> Result<HashMap<PathBuf, Root>> {
     Ok(opened)
 }
 
-/// Makes sure that the file is what the plan saw, and where the plan saw it.
+/// Makes sure that the file is what the plan saw, where the plan saw it, and can be replaced.
 fn check(root: &Root, edit: &Edit) -> Result<()> {
     if root.resolve(&edit.path)? != edit.path {
         return Err(Error::Escapes {
@@ -91,20 +85,25 @@ fn check(root: &Root, edit: &Edit) -> Result<()> {
         });
     }
     root.writable(&edit.path)?;
+    root.folder_writable(&edit.path)?;
     let theirs = root.read(&edit.path)?;
     if theirs == edit.before {
         return Ok(());
     }
-    Err(Error::Conflict(Box::new(Conflict {
+    Err(conflict(edit, theirs))
+}
+
+fn conflict(edit: &Edit, theirs: Option<Vec<u8>>) -> Error {
+    Error::Conflict(Box::new(Conflict {
         path: edit.reference(),
         base: edit.before.clone(),
         mine: edit.after.clone(),
         theirs,
-    })))
+    }))
 }
 
 /// Keeps every version and describes the change.
-fn record(
+fn describe(
     history: &History,
     change: &Change,
     (author, moment): (&Author, &Moment),
@@ -114,15 +113,18 @@ fn record(
     for edit in &change.edits {
         let root = &roots[&edit.root];
         let keep = |side: &Option<Vec<u8>>| {
-            let kept = side.as_ref().map(|bytes| history.keep(bytes)).transpose();
-            history.step("kept");
-            kept
+            let Some(bytes) = side else { return Ok(None) };
+            history.step("keep").map_err(|e| at(history.dir(), e))?;
+            let kept = history.keep(bytes)?;
+            history.step("kept").map_err(|e| at(history.dir(), e))?;
+            Ok(Some(kept))
         };
         let (before, after) = (keep(&edit.before)?, keep(&edit.after)?);
         let (added, removed) = diff::counts(
             edit.before.as_deref().unwrap_or_default(),
             edit.after.as_deref().unwrap_or_default(),
         );
+        let present = root.attributes(&edit.path);
         files.push(Touch {
             root: edit.root.clone(),
             layout: edit.layout,
@@ -134,7 +136,9 @@ fn record(
                 Some(_) => root.missing_folders(&edit.path),
                 None => Vec::new(),
             },
-            mode: root.mode(&edit.path).or(edit.mode),
+            emptied: edit.emptied.clone(),
+            mode: present.mode.or(edit.attributes.mode),
+            modified: present.modified,
             added,
             removed,
         });
@@ -164,14 +168,14 @@ fn tombstones(change: &Change) -> Vec<Tombstone> {
             path: memory.path,
             name: memory.title,
             revision: Revision::of(bytes),
-            words: words(&text),
+            words: frequent_words(&text),
         })
     })
     .collect()
 }
 
 /// The words that tell a text apart: its most frequent ones of four letters and more.
-fn words(text: &str) -> Vec<String> {
+fn frequent_words(text: &str) -> Vec<String> {
     const MOST: usize = 40;
     let mut counts: HashMap<String, usize> = HashMap::new();
     for word in text.split(|c: char| !c.is_alphanumeric()) {
@@ -184,73 +188,286 @@ fn words(text: &str) -> Vec<String> {
     words.into_iter().take(MOST).map(|(word, _)| word).collect()
 }
 
+/// The error for a step at `path` that failed.
+pub(super) fn at(path: &Path, error: std::io::Error) -> Error {
+    Error::io(path, error)
+}
+
+/// What another program wrote into a file while the change replaced it.
+struct Late {
+    /// Which file of the change.
+    number: usize,
+    /// The version that both sides began with.
+    base: Revision,
+    /// What the program left.
+    theirs: Vec<u8>,
+}
+
 /// A change on its way to the disk.
-pub(super) struct Making<'a> {
+pub(super) struct CommitInProgress<'a> {
     pub(super) history: &'a History,
-    pub(super) record: &'a Record,
+    pub(super) record: Record,
     pub(super) roots: &'a HashMap<PathBuf, Root>,
 }
 
-impl Making<'_> {
-    /// Writes every new content beside its file, before the first file is replaced: a disk that
-    /// is full is found out while nothing has changed.
-    fn stage(&self, change: &Change) -> Result<()> {
-        for (number, edit) in change.edits.iter().enumerate() {
-            if let Some(bytes) = edit.after.as_ref().filter(|_| edit.before != edit.after) {
-                self.stage_one(number, bytes)?;
-                self.history.step("staged");
+impl CommitInProgress<'_> {
+    /// Does something to a file of the change; the observer hears of it before and after.
+    pub(super) fn to_file<T>(
+        &self,
+        touch: &Touch,
+        what: &str,
+        act: impl FnOnce(&Root) -> Result<T>,
+    ) -> Result<T> {
+        let root = &self.roots[&touch.root];
+        let step = |what: &str| {
+            let done = self.history.step(what);
+            done.map_err(|e| at(&root.absolute(&touch.path), e))
+        };
+        step(&format!("{what} {}", touch.path))?;
+        let done = act(root)?;
+        step(&format!("{what} {}: done", touch.path))?;
+        Ok(done)
+    }
+
+    /// Does something to the history; the observer hears of it before and after.
+    pub(super) fn in_history<T>(&self, what: &str, act: impl FnOnce() -> Result<T>) -> Result<T> {
+        let step = |what: &str| {
+            let done = self.history.step(what);
+            done.map_err(|e| at(self.history.dir(), e))
+        };
+        step(what)?;
+        let done = act()?;
+        step(&format!("{what}: done"))?;
+        Ok(done)
+    }
+
+    /// The name of the temporary file beside file `number`: the same whatever other files the
+    /// change has.
+    pub(super) fn temp(&self, number: usize) -> String {
+        let path = &self.record.files[number].path;
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let slash = if folder.is_empty() { "" } else { "/" };
+        let mark = Revision::of(path.as_bytes()).to_string();
+        format!("{folder}{slash}.tome-{}-{}.tmp", self.record.id, &mark[..8])
+    }
+
+    /// Puts every file into its new state, all new texts staged before the first one is replaced: a
+    /// disk that is full is found out while nothing has changed.
+    fn replace_files(&self, change: &Change) -> Result<()> {
+        let changed = || {
+            let edits = change.edits.iter().enumerate();
+            edits.filter(|(_, edit)| edit.before != edit.after)
+        };
+        for (number, edit) in changed() {
+            if let Some(bytes) = &edit.after {
+                let attributes = Attributes {
+                    mode: self.record.files[number].mode,
+                    modified: edit.attributes.modified,
+                };
+                self.stage(number, bytes, &attributes)?;
+            }
+        }
+        // An agent that knows no lock may have written meanwhile; from here on it takes microseconds.
+        for edit in &change.edits {
+            check(&self.roots[&edit.root], edit)?;
+        }
+        for (number, edit) in changed() {
+            self.replace(number, edit)?;
+        }
+        for (number, _) in changed() {
+            let touch = &self.record.files[number];
+            self.to_file(touch, "flush", |root| root.flush_folder(&touch.path))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn stage(&self, number: usize, bytes: &[u8], attributes: &Attributes) -> Result<()> {
+        let touch = &self.record.files[number];
+        let temp = self.temp(number);
+        self.to_file(touch, "stage", |root| {
+            root.make_folders(&touch.path)?;
+            root.stage(&temp, bytes, attributes)
+                .map_err(|error| match error {
+                    // The user knows the file by its own name.
+                    Error::Io { source, .. } => Error::io(root.absolute(&touch.path), source),
+                    other => other,
+                })
+        })
+    }
+
+    /// Gives file `number` its new state. What it displaces is looked at: where somebody was
+    /// quicker, theirs is put back by the caller's taking back and the change is a conflict.
+    fn replace(&self, number: usize, edit: &Edit) -> Result<()> {
+        let touch = &self.record.files[number];
+        let temp = self.temp(number);
+        let displaced = match (&edit.before, &edit.after) {
+            (Some(_), Some(_)) => {
+                self.to_file(touch, "exchange", |root| root.exchange(&temp, &touch.path))?
+            }
+            (None, _) => {
+                let placed = self.to_file(touch, "place", |root| root.place(&temp, &touch.path));
+                return placed.map_err(|error| match error {
+                    Error::Io { source, .. }
+                        if source.kind() == std::io::ErrorKind::AlreadyExists =>
+                    {
+                        conflict(
+                            edit,
+                            self.roots[&touch.root].read(&touch.path).ok().flatten(),
+                        )
+                    }
+                    other => other,
+                });
+            }
+            (Some(_), None) => {
+                self.to_file(touch, "set aside", |root| {
+                    root.set_aside(&touch.path, &temp)
+                })?;
+                Displaced::Kept
+            }
+        };
+        if displaced == Displaced::Kept {
+            let theirs = self.roots[&touch.root].read(&temp)?;
+            if theirs != edit.before {
+                return Err(conflict(edit, theirs));
             }
         }
         Ok(())
     }
 
-    pub(super) fn stage_one(&self, number: usize, bytes: &[u8]) -> Result<()> {
-        let touch = &self.record.files[number];
-        let root = &self.roots[&touch.root];
-        root.make_folders(&touch.path)?;
-        let temp = temp(&touch.path, &self.record.id, number);
-        root.stage(&temp, bytes, touch.mode)
-            .map_err(|error| match error {
-                // The user knows the file by its own name.
-                Error::Io { source, .. } => Error::io(root.absolute(&touch.path), source),
-                other => other,
+    /// Writes the journal's line; answers what other programs wrote into the displaced files since
+    /// they were displaced, each of which has become a version of its own.
+    fn write_journal(&mut self) -> Result<Vec<Late>> {
+        let late = self.late_writes();
+        for Late { number, theirs, .. } in &late {
+            let revision = self.history.keep(theirs)?;
+            let outside = self.outside_record(*number, revision);
+            self.in_history("record outside", || self.history.record(&outside))?;
+            self.record.files[*number].before = Some(revision);
+        }
+        match self.in_history("record", || self.history.record(&self.record)) {
+            // A flush that failed after the line was written leaves a change that is made.
+            Err(_) if self.is_recorded() => Ok(late),
+            Err(error) => Err(error),
+            Ok(()) => Ok(late),
+        }
+    }
+
+    /// Whether the journal has the change.
+    pub(super) fn is_recorded(&self) -> bool {
+        let records = self.history.records();
+        records.is_ok_and(|records| records.iter().any(|made| made.id == self.record.id))
+    }
+
+    /// What is under the temporary names, where all files are replaced, and is not the old text.
+    fn late_writes(&self) -> Vec<Late> {
+        let files = self.record.files.iter().enumerate();
+        files
+            .filter_map(|(number, touch)| {
+                let base = touch.before?;
+                let theirs = self.roots[&touch.root].read(&self.temp(number)).ok()??;
+                (Revision::of(&theirs) != base).then_some(Late {
+                    number,
+                    base,
+                    theirs,
+                })
             })
+            .collect()
     }
 
-    fn put(&self, number: usize, edit: &Edit) -> Result<()> {
+    /// Whether bytes found under a file's temporary name are somebody else's.
+    pub(super) fn is_foreign(&self, touch: &Touch, bytes: &[u8]) -> bool {
+        let revision = Some(Revision::of(bytes));
+        if revision == touch.before || revision == touch.after {
+            return false;
+        }
+        // A process that died while it staged left a part of the new text.
+        let staged = touch
+            .after
+            .and_then(|after| self.history.version(&after).ok());
+        !staged.is_some_and(|staged| staged.starts_with(bytes))
+    }
+
+    /// An id for another record of the same moment.
+    pub(super) fn new_id(&self) -> String {
+        let time = u64::try_from(self.record.time).unwrap_or_default();
+        let time = SystemTime::UNIX_EPOCH + Duration::from_millis(time);
+        ulid::Ulid::from_datetime(time).to_string()
+    }
+
+    /// The record of what another program did to a file between the plan and the change.
+    pub(super) fn outside_record(&self, number: usize, theirs: Revision) -> Record {
         let touch = &self.record.files[number];
-        let root = &self.roots[&touch.root];
-        if edit.before == edit.after {
-            return Ok(());
+        Record {
+            id: self.new_id(),
+            time: self.record.time,
+            author: Author::outside(),
+            verb: Verb::Edit,
+            message: format!(
+                "Written meanwhile by another program: {}",
+                touch.reference()
+            ),
+            of: None,
+            files: vec![Touch {
+                after: Some(theirs),
+                folders: Vec::new(),
+                emptied: Vec::new(),
+                ..touch.clone()
+            }],
+            tombstones: Vec::new(),
         }
-        if edit.after.is_some() {
-            return root.rename(&temp(&touch.path, &self.record.id, number), &touch.path);
-        }
-        root.remove(&touch.path)?;
-        for folder in edit.emptied.iter().rev() {
-            root.remove_folder(folder);
-        }
-        Ok(())
     }
 
-    /// Takes away what was staged and the folders that were made for it.
-    pub(super) fn clear(&self) {
-        for (number, touch) in self.record.files.iter().enumerate() {
+    /// Removes what a change that was made leaves behind. The change stands whatever fails here:
+    /// the next one that opens the store tries again.
+    pub(super) fn clean_up(&self) {
+        for number in 0..self.record.files.len() {
+            let touch = &self.record.files[number];
             let root = &self.roots[&touch.root];
-            // What cannot be removed now is met again by the next recovery.
-            drop(root.remove(&temp(&touch.path, &self.record.id, number)));
-            if !root.has(&touch.path) {
-                for folder in touch.folders.iter().rev() {
+            let temp = self.temp(number);
+            let removed = self.to_file(touch, "remove displaced", |root| root.remove(&temp));
+            if removed.is_err() {
+                return;
+            }
+            if touch.after.is_none() {
+                for folder in touch.emptied.iter().rev() {
                     root.remove_folder(folder);
                 }
             }
         }
+        drop(self.in_history("forget", || self.history.forget(&self.record.id)));
     }
-}
 
-/// The name of the temporary file beside `path`.
-pub(super) fn temp(path: &str, id: &str, number: usize) -> String {
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let slash = if folder.is_empty() { "" } else { "/" };
-    format!("{folder}{slash}.tome-{id}-{number}.tmp")
+    /// Merges what other programs wrote meanwhile into the files, where that fits. Where it does
+    /// not, their version stays in the history as the one before this change.
+    fn merge_late(&self, late: &[Late], moment: &Moment) {
+        for change in late.iter().filter_map(|late| self.merged_late(late)) {
+            let merged = commit_locked(self.history, &change, &Author::outside(), moment);
+            // Their version is in the history whether or not it could be merged.
+            drop(merged);
+        }
+    }
+
+    fn merged_late(&self, late: &Late) -> Option<Change> {
+        let touch = &self.record.files[late.number];
+        let base = self.history.version(&late.base).ok()?;
+        let mine = self.history.version(&touch.after?).ok()?;
+        let Merged::Clean(merged) = merge(&base, &mine, &late.theirs) else {
+            return None;
+        };
+        Some(Change {
+            verb: Verb::Edit,
+            message: format!("Merged what another program wrote: {}", touch.reference()),
+            edits: vec![Edit {
+                root: touch.root.clone(),
+                layout: touch.layout,
+                path: touch.path.clone(),
+                before: Some(mine),
+                after: Some(merged),
+                derived: touch.derived,
+                emptied: Vec::new(),
+                attributes: Attributes::default(),
+            }],
+            of: None,
+        })
+    }
 }

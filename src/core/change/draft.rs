@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::{Change, Edit, Moment, Verb};
 use crate::core::layout::Touched;
 use crate::core::memory::{Kind, Memory};
+use crate::core::sandbox::Attributes;
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
@@ -27,8 +28,8 @@ struct Slot {
     before: Option<Vec<u8>>,
     after: Option<Vec<u8>>,
     derived: bool,
-    /// The mode that a new file shall have.
-    mode: Option<u32>,
+    /// The mode and time that a new file shall have.
+    attributes: Attributes,
 }
 
 impl<'a> Draft<'a> {
@@ -104,6 +105,7 @@ impl<'a> Draft<'a> {
         let file = self.store.root().resolve(file)?;
         if let Some(slot) = self.slots.get_mut(&file) {
             slot.after = after;
+            slot.attributes.modified = None;
             return Ok(());
         }
         let before = self.on_disk(&file)?;
@@ -111,7 +113,7 @@ impl<'a> Draft<'a> {
             before,
             after,
             derived,
-            mode: None,
+            attributes: Attributes::default(),
         };
         self.slots.insert(file, slot);
         Ok(())
@@ -122,15 +124,15 @@ impl<'a> Draft<'a> {
         let bytes = self.bytes(from)?;
         self.set(from, None)?;
         self.set(to, bytes)?;
-        self.keep_mode(to, self.store.root().mode(from));
+        self.keep_attributes(to, self.store.root().attributes(from));
         self.renamed.push((from.to_owned(), to.to_owned()));
         Ok(())
     }
 
-    /// Gives a new file the mode of the one that it comes from.
-    pub fn keep_mode(&mut self, file: &str, mode: Option<u32>) {
+    /// Gives a new file the mode and time of the one that it comes from.
+    pub fn keep_attributes(&mut self, file: &str, attributes: Attributes) {
         if let Some(slot) = self.slots.get_mut(file) {
-            slot.mode = mode;
+            slot.attributes = attributes;
         }
     }
 
@@ -237,7 +239,7 @@ impl<'a> Draft<'a> {
                 after: slot.after,
                 derived: slot.derived,
                 emptied: Vec::new(),
-                mode: slot.mode,
+                attributes: slot.attributes,
             })
             .collect();
         edits.sort_by_key(|edit| edit.derived);

@@ -1,10 +1,17 @@
-//! Carrying a plan out, again and again while other processes are quicker.
+//! Planning a change and carrying it out under one lock, for every door.
+//!
+//! The plan is made while the stores' locks are held: what it saw is what the commit finds, index
+//! included, unless a program that knows no locks writes in between.
 
-use super::{Author, Change, Moment, commit};
-use crate::core::history::{History, Record};
+use std::path::Path;
+
+use super::commit::commit_locked;
+use super::recover::settle_locked;
+use super::{Author, Change, Edit, Moment};
+use crate::core::history::{History, Lock, Record};
 use crate::core::{Error, Result};
 
-/// How often a change is planned anew when another process was quicker.
+/// How often a change is planned anew when another program was quicker.
 const TRIES: usize = 20;
 
 /// A change that was carried out.
@@ -16,27 +23,85 @@ pub struct Made {
     pub record: Option<Record>,
 }
 
-/// Plans a change and carries it out. A plan that met another process's change is made again on
-/// what is there now; `plan` fails if the caller's own condition no longer holds.
-pub fn make(
+/// What became of a change that somebody had looked at before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reviewed {
+    /// It was carried out as they saw it; only derived files may differ.
+    Made(Made),
+    /// It would now be another change: this one.
+    Outdated(Change),
+}
+
+/// Plans a change of the stores at `roots` and carries it out. A plan that met another program's
+/// write is made again on what is there now; `plan` fails if the caller's own condition no longer
+/// holds.
+pub fn make<E: From<Error>>(
     history: &History,
-    author: &Author,
-    moment: &Moment,
-    plan: impl Fn() -> Result<Change>,
-) -> Result<Made> {
+    roots: &[&Path],
+    (author, moment): (&Author, &Moment),
+    mut plan: impl FnMut() -> Result<Change, E>,
+) -> Result<Made, E> {
+    let _lock = locked(history, roots)?;
     let mut tries = 1;
     loop {
         let change = plan()?;
-        if change.is_empty() {
-            let record = None;
-            return Ok(Made { change, record });
-        }
-        match commit(history, &change, author, moment) {
+        match carry_out(history, roots, change, (author, moment)) {
             Err(Error::Conflict(_)) if tries < TRIES => tries += 1,
-            made => {
-                let record = Some(made?);
-                return Ok(Made { change, record });
-            }
+            made => return Ok(made?),
         }
     }
+}
+
+/// As [`make`], of a change that somebody has reviewed: what they did not see is not done.
+pub fn make_reviewed(
+    history: &History,
+    reviewed: &Change,
+    (author, moment): (&Author, &Moment),
+    mut plan: impl FnMut() -> Result<Change>,
+) -> Result<Reviewed> {
+    let roots = reviewed.roots();
+    let _lock = locked(history, &roots)?;
+    let mut tries = 1;
+    loop {
+        let change = plan()?;
+        if !asked_for(&change).eq(asked_for(reviewed)) {
+            return Ok(Reviewed::Outdated(change));
+        }
+        match carry_out(history, &roots, change, (author, moment)) {
+            Err(Error::Conflict(_)) if tries < TRIES => tries += 1,
+            made => return Ok(Reviewed::Made(made?)),
+        }
+    }
+}
+
+/// The edits that do not follow from others.
+fn asked_for(change: &Change) -> impl Iterator<Item = &Edit> {
+    change.edits.iter().filter(|edit| !edit.derived)
+}
+
+fn locked(history: &History, roots: &[&Path]) -> Result<Lock> {
+    let lock = history.lock(roots)?;
+    // What cannot be settled is reported by `doctor` and when the store is listed.
+    drop(settle_locked(history, roots));
+    Ok(lock)
+}
+
+fn carry_out(
+    history: &History,
+    roots: &[&Path],
+    change: Change,
+    (author, moment): (&Author, &Moment),
+) -> Result<Made> {
+    if change.is_empty() {
+        let record = None;
+        return Ok(Made { change, record });
+    }
+    if let Some(other) = change.roots().iter().find(|root| !roots.contains(root)) {
+        return Err(Error::refused(
+            other.display().to_string(),
+            "the change would reach a store that it was not about; nothing was changed",
+        ));
+    }
+    let record = Some(commit_locked(history, &change, author, moment)?);
+    Ok(Made { change, record })
 }

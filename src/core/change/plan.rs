@@ -411,7 +411,7 @@ pub fn plan_move(from: (&Store, &str), to: (&Store, &str), asking: &Asking) -> R
     };
     gone.set(&old_file, None)?;
     come.set(&new_file, Some(bytes))?;
-    come.keep_mode(&new_file, source.root().mode(&old_file));
+    come.keep_attributes(&new_file, source.root().attributes(&old_file));
     gone.follow()?;
     come.follow()?;
     let message = format!(

@@ -1,112 +1,321 @@
-//! What becomes of a change that a process left behind which died in the middle of it.
+//! Taking back a change that was not recorded: after an error, or after the process that made it
+//! died.
+//!
+//! What was done is read off the files themselves: what is under a file's own name and what is
+//! under its temporary name. So it is the same whether an error or a crash came in between, and
+//! whether the step before it was carried out although it reported an error.
 
 use std::path::Path;
 
-use super::commit::{Making, open, temp};
+use super::Change;
+use super::commit::{CommitInProgress, open_roots};
 use crate::core::Result;
-use crate::core::history::{History, Record, Touch};
+use crate::core::history::{History, Record, Touch, Unfinished};
 use crate::core::memory::Revision;
+use crate::core::sandbox::Attributes;
 
-/// Finishes or takes back what a process left behind that died while changing one of the
-/// stores at `roots`. Stores that somebody is changing right now are left to them.
+/// Takes back or cleans up what a process left behind that died while changing one of the stores
+/// at `roots`. Stores that somebody is changing right now are left to them. Each change is tried;
+/// the error is that of the first one that could not be settled.
 pub fn settle(history: &History, roots: &[&Path]) -> Result<()> {
+    let mut failed = None;
     for record in history.pending(roots) {
-        if let Some(_lock) = history.try_lock(&record.roots())? {
-            // Whoever held the lock a moment ago may have finished it.
-            if history.pending_path(&record.id).exists() {
-                recover(history, &record)?;
+        match history.try_lock(&record.roots()) {
+            Ok(Some(_lock)) => {
+                // Whoever held the lock a moment ago may have finished it.
+                if history.pending_path(&record.id).exists() {
+                    failed = failed.or(recover(history, record).err());
+                }
             }
+            Ok(None) => {}
+            Err(error) => failed = failed.or(Some(error)),
         }
     }
-    Ok(())
+    failed.map_or(Ok(()), Err)
 }
 
 /// As [`settle`], for a caller that holds the locks of `roots` already.
 pub(super) fn settle_locked(history: &History, roots: &[&Path]) -> Result<()> {
+    let mut failed = None;
     for record in history.pending(roots) {
         let mut others = record.roots();
         others.retain(|root| !roots.contains(root));
-        if let Some(_lock) = history.try_lock(&others)? {
-            recover(history, &record)?;
+        match history.try_lock(&others) {
+            Ok(Some(_lock)) => failed = failed.or(recover(history, record).err()),
+            Ok(None) => {}
+            Err(error) => failed = failed.or(Some(error)),
         }
     }
-    Ok(())
+    failed.map_or(Ok(()), Err)
 }
 
 /// The changes that a process left behind which is gone, of whatever store, oldest first. The
-/// next one that opens their stores finishes them or takes them back.
-pub fn interrupted(history: &History) -> Result<Vec<Record>> {
+/// next one that opens their stores takes them back.
+pub fn interrupted(history: &History) -> Result<Vec<Unfinished>> {
     let mut found = Vec::new();
-    for record in history.intents() {
-        let is_free = history.try_lock(&record.roots())?.is_some();
-        if is_free && history.pending_path(&record.id).exists() {
-            found.push(record);
+    for intent in history.intents() {
+        let is_free = history.try_lock(&intent.record.roots())?.is_some();
+        if is_free && history.pending_path(&intent.record.id).exists() {
+            found.push(intent);
         }
     }
     Ok(found)
 }
 
-/// Finishes a change that was interrupted, or takes it back if no file was replaced yet. A
-/// file that somebody has changed since keeps what they wrote.
-pub(in crate::core) fn recover(history: &History, record: &Record) -> Result<()> {
-    let roots: Vec<&Path> = record
-        .files
-        .iter()
-        .map(|file| file.root.as_path())
-        .collect();
-    let opened = open(&roots)?;
-    let making = Making {
+/// Cleans up after a change that was recorded; takes one back that was not.
+fn recover(history: &History, record: Record) -> Result<()> {
+    let roots = open_roots(&record.roots())?;
+    let commit = CommitInProgress {
         history,
         record,
-        roots: &opened,
+        roots: &roots,
     };
-    if history.records()?.iter().any(|made| made.id == record.id) {
-        making.clear();
-        return history.forget(&record.id);
+    if commit.is_recorded() {
+        commit.keep_foreign();
+        commit.clean_up();
+        return Ok(());
     }
-    // A file that cannot be looked at is no longer the one that the change was about.
-    let now = |touch: &Touch| {
-        let bytes = opened[&touch.root].read(&touch.path).ok()?;
-        Some(bytes.as_deref().map(Revision::of))
-    };
-    let is_new = |touch: &&Touch| now(touch) == Some(touch.after);
-    let mut made = record.clone();
-    if record.files.iter().any(|touch| is_new(&touch)) {
-        made.files.clear();
-        for (number, touch) in record.files.iter().enumerate() {
-            if now(touch) == Some(touch.before) {
-                making.redo(number)?;
-                history.step("finished a file");
-            } else if !is_new(&touch) {
-                continue;
-            }
-            made.files.push(touch.clone());
-        }
-        history.record(&made)?;
-        history.step("recorded what was finished");
-    }
-    making.clear();
-    history.step("cleared");
-    history.forget(&record.id)
+    commit.take_back()
 }
 
-impl Making<'_> {
-    /// Makes one file of an interrupted change what it was to become.
-    fn redo(&self, number: usize) -> Result<()> {
+/// Gives up taking back the files that `change` is about to change: as far as they are new, the
+/// unfinished change is recorded, so that it can be undone like any other.
+pub(super) fn supersede(history: &History, change: &Change) -> Result<()> {
+    let is_touched = |touch: &Touch| {
+        let mut edits = change.edits.iter();
+        edits.any(|edit| edit.root == touch.root && edit.path == touch.path)
+    };
+    for Unfinished { record, problems } in history.intents() {
+        if problems.is_empty() || !record.files.iter().any(is_touched) {
+            continue;
+        }
+        let roots = open_roots(&record.roots())?;
+        let commit = CommitInProgress {
+            history,
+            record,
+            roots: &roots,
+        };
+        let (touched, rest): (Vec<Touch>, Vec<Touch>) =
+            commit.record.files.iter().cloned().partition(is_touched);
+        let standing = touched.iter().filter(|touch| commit.is_new(touch));
+        commit.record_part(standing.cloned().collect())?;
+        commit.keep_intent(rest, problems)?;
+    }
+    Ok(())
+}
+
+/// Takes a change back that failed. What cannot be taken back stays visible as an
+/// unfinished change.
+pub(super) fn abandon(commit: &CommitInProgress<'_>) {
+    // The error that made the change fail is the one to report.
+    drop(commit.take_back());
+}
+
+/// What became of a file of a change that is taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// It is as it was before the change, or as somebody else left it who never saw the change.
+    Old,
+    /// Somebody edited it after the change had replaced it: it stays as they left it.
+    Edited,
+}
+
+impl CommitInProgress<'_> {
+    /// Takes every file back. A file that cannot be taken back stays in the intent with the reason,
+    /// and the next one that opens the store tries again.
+    fn take_back(&self) -> Result<()> {
+        let mut edited = Vec::new();
+        let mut unsettled = Vec::new();
+        let mut problems = Vec::new();
+        let mut failed = None;
+        for number in (0..self.record.files.len()).rev() {
+            let touch = &self.record.files[number];
+            match self.take_back_file(number) {
+                Ok(Outcome::Old) => {}
+                Ok(Outcome::Edited) => edited.insert(0, touch.clone()),
+                Err(error) => {
+                    problems.push(format!("{}: {error}", touch.reference()));
+                    unsettled.insert(0, touch.clone());
+                    failed = failed.or(Some(error));
+                }
+            }
+        }
+        self.record_part(edited)?;
+        self.keep_intent(unsettled, problems)?;
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Records files of a change that was otherwise taken back.
+    fn record_part(&self, files: Vec<Touch>) -> Result<()> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let part = Record {
+            id: self.new_id(),
+            files,
+            message: format!("{} (in part: the rest was taken back)", self.record.message),
+            ..self.record.clone()
+        };
+        self.in_history("record the part that stands", || self.history.record(&part))
+    }
+
+    /// Keeps the intent for the files that are not settled; without any it is forgotten.
+    fn keep_intent(&self, unsettled: Vec<Touch>, problems: Vec<String>) -> Result<()> {
+        if unsettled.is_empty() {
+            return self.in_history("forget", || self.history.forget(&self.record.id));
+        }
+        let rest = Unfinished {
+            record: Record {
+                files: unsettled,
+                ..self.record.clone()
+            },
+            problems,
+        };
+        self.in_history("keep the intent", || self.history.keep_unfinished(&rest))
+    }
+
+    /// Whether the file is what the change made of it.
+    fn is_new(&self, touch: &Touch) -> bool {
+        let now = self.roots[&touch.root].read(&touch.path);
+        now.is_ok_and(|now| now.as_deref().map(Revision::of) == touch.after)
+    }
+
+    fn take_back_file(&self, number: usize) -> Result<Outcome> {
         let touch = &self.record.files[number];
         let root = &self.roots[&touch.root];
-        let temp = temp(&touch.path, &self.record.id, number);
-        match &touch.after {
-            None => {
-                root.remove(&touch.path)?;
-                root.flush_folder(&touch.path)
+        if !root.exists() {
+            return Ok(Outcome::Old);
+        }
+        let now = root.read(&touch.path)?;
+        let temp = root.read(&self.temp(number))?;
+        let outcome = match (touch.before, touch.after) {
+            (Some(before), Some(after)) if before == after => Outcome::Old,
+            (Some(_), Some(_)) => self.take_back_replacement(number, now, temp)?,
+            (None, _) => self.take_back_creation(number, now, temp.is_some())?,
+            (Some(_), None) => self.take_back_removal(number, now.is_some(), temp.is_some())?,
+        };
+        self.clear(number)?;
+        Ok(outcome)
+    }
+
+    fn take_back_replacement(
+        &self,
+        number: usize,
+        now: Option<Vec<u8>>,
+        temp: Option<Vec<u8>>,
+    ) -> Result<Outcome> {
+        let touch = &self.record.files[number];
+        let now = now.as_deref().map(Revision::of);
+        let temp_revision = temp.as_deref().map(Revision::of);
+        if now == touch.after {
+            // A file system without exchange and links keeps nothing under the temporary name.
+            if temp.is_none() || temp_revision == touch.after {
+                self.stage_old(number)?;
             }
-            Some(revision) => {
-                root.remove(&temp)?;
-                self.stage_one(number, &self.history.version(revision)?)?;
-                root.rename(&temp, &touch.path)?;
-                root.flush_folder(&touch.path)
+            let temp = self.temp(number);
+            self.to_file(touch, "exchange back", |root| {
+                root.exchange(&temp, &touch.path)
+            })?;
+            return Ok(Outcome::Old);
+        }
+        let was_displaced = temp_revision == touch.before
+            || temp.is_some_and(|bytes| self.is_foreign(touch, &bytes));
+        if now != touch.before && was_displaced {
+            return Ok(Outcome::Edited);
+        }
+        Ok(Outcome::Old)
+    }
+
+    fn take_back_creation(
+        &self,
+        number: usize,
+        now: Option<Vec<u8>>,
+        is_staged: bool,
+    ) -> Result<Outcome> {
+        let touch = &self.record.files[number];
+        if is_staged || now.is_none() {
+            return Ok(Outcome::Old);
+        }
+        if now.as_deref().map(Revision::of) != touch.after {
+            return Ok(Outcome::Edited);
+        }
+        let temp = self.temp(number);
+        self.to_file(touch, "take the new file away", |root| {
+            root.set_aside(&touch.path, &temp)
+        })?;
+        Ok(Outcome::Old)
+    }
+
+    fn take_back_removal(&self, number: usize, is_there: bool, is_aside: bool) -> Result<Outcome> {
+        let touch = &self.record.files[number];
+        match (is_there, is_aside) {
+            (true, false) => return Ok(Outcome::Old),
+            // Somebody made a file of that name after the change had removed it.
+            (true, true) => return Ok(Outcome::Edited),
+            (false, true) => {}
+            (false, false) => self.stage_old(number)?,
+        }
+        let temp = self.temp(number);
+        self.to_file(touch, "put back", |root| root.place(&temp, &touch.path))?;
+        Ok(Outcome::Old)
+    }
+
+    /// Writes the version before the change to the temporary file.
+    fn stage_old(&self, number: usize) -> Result<()> {
+        let touch = &self.record.files[number];
+        let Some(before) = &touch.before else {
+            return Ok(());
+        };
+        let bytes = self.history.version(before)?;
+        let temp = self.temp(number);
+        self.roots[&touch.root].remove(&temp)?;
+        self.stage(number, &bytes, &touch.attributes())
+    }
+
+    /// Removes the temporary file, after what somebody else may have written into it has become a
+    /// version, and the folders that were made for the file.
+    fn clear(&self, number: usize) -> Result<()> {
+        let touch = &self.record.files[number];
+        let temp = self.temp(number);
+        self.keep_foreign_file(number);
+        self.to_file(touch, "clear", |root| {
+            root.remove(&temp)?;
+            if !root.has(&touch.path) {
+                for folder in touch.folders.iter().rev() {
+                    root.remove_folder(folder);
+                }
             }
+            root.flush_folder(&touch.path)
+        })
+    }
+
+    /// Makes versions of what other programs wrote into displaced files.
+    fn keep_foreign(&self) {
+        for number in 0..self.record.files.len() {
+            self.keep_foreign_file(number);
+        }
+    }
+
+    fn keep_foreign_file(&self, number: usize) {
+        let touch = &self.record.files[number];
+        let found = self.roots[&touch.root].read(&self.temp(number));
+        let Ok(Some(bytes)) = found else { return };
+        if !self.is_foreign(touch, &bytes) {
+            return;
+        }
+        if let Ok(revision) = self.history.keep(&bytes) {
+            // Without room for the record there is none for anything else; the bytes are kept.
+            drop(self.history.record(&self.outside_record(number, revision)));
+        }
+    }
+}
+
+impl Touch {
+    /// What the file had beside its bytes before the change.
+    pub(super) fn attributes(&self) -> Attributes {
+        Attributes {
+            mode: self.mode,
+            modified: self.modified,
         }
     }
 }

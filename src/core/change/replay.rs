@@ -80,6 +80,11 @@ fn version(history: &History, revision: Option<Revision>) -> Result<Option<Vec<u
 }
 
 fn edit(touch: &Touch, before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> Edit {
+    let mut attributes = touch.attributes();
+    if after.as_deref().map(Revision::of) != touch.before {
+        // The recorded time is that of the version before.
+        attributes.modified = None;
+    }
     Edit {
         root: touch.root.clone(),
         layout: touch.layout,
@@ -88,7 +93,7 @@ fn edit(touch: &Touch, before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> Edit 
         after,
         derived: touch.derived,
         emptied: touch.folders.clone(),
-        mode: touch.mode,
+        attributes,
     }
 }
 
@@ -186,7 +191,11 @@ pub fn restore(
         for touch in here {
             if let Some(revision) = touch.after.or(touch.before) {
                 draft.set(&touch.path, Some(history.version(&revision)?))?;
-                draft.keep_mode(&touch.path, touch.mode);
+                let mut attributes = touch.attributes();
+                if touch.after.is_some() {
+                    attributes.modified = None;
+                }
+                draft.keep_attributes(&touch.path, attributes);
             }
         }
         draft.follow()?;

@@ -155,6 +155,8 @@ mod tests {
                 after: None,
                 derived: false,
                 folders: Vec::new(),
+                emptied: Vec::new(),
+                modified: None,
                 mode: None,
                 added: 0,
                 removed: 0,

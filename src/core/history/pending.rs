@@ -4,29 +4,30 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::{History, Record, write_whole};
 use crate::core::{Error, Result};
 
 impl History {
     /// The changes that were begun on `roots` and not finished, oldest first.
     pub(in crate::core) fn pending(&self, roots: &[&Path]) -> Vec<Record> {
-        let mut found = self.intents();
-        found.retain(|record| record.touches(roots));
-        found
+        let found = self.intents().into_iter().map(|intent| intent.record);
+        found.filter(|record| record.touches(roots)).collect()
     }
 
     /// The changes that were begun and not finished, oldest first.
-    pub(in crate::core) fn intents(&self) -> Vec<Record> {
+    pub fn intents(&self) -> Vec<Unfinished> {
         let Ok(entries) = fs::read_dir(self.dir.join("pending")) else {
             return Vec::new();
         };
-        let mut found: Vec<Record> = entries
+        let mut found: Vec<Unfinished> = entries
             .flatten()
             .filter(|entry| entry.path().extension().is_some_and(|e| e == "json"))
             // An intent is put in place whole; what cannot be read was taken away just now.
             .filter_map(|entry| serde_json::from_slice(&fs::read(entry.path()).ok()?).ok())
             .collect();
-        found.sort_by(|a, b| a.id.cmp(&b.id));
+        found.sort_by(|a, b| a.record.id.cmp(&b.record.id));
         found
     }
 
@@ -49,4 +50,23 @@ impl History {
             _ => Ok(()),
         }
     }
+
+    /// Writes an intent down again, with the reasons why it could not be taken back.
+    pub(in crate::core) fn keep_unfinished(&self, unfinished: &Unfinished) -> Result<()> {
+        let dir = self.folder("pending")?;
+        let path = self.pending_path(&unfinished.record.id);
+        let bytes = serde_json::to_vec(unfinished).map_err(|e| Error::io(&path, e.into()))?;
+        write_whole(&dir, &format!("{}.json", unfinished.record.id), &bytes)
+    }
+}
+
+/// A change that was begun and is neither made nor taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// The change; once taking it back has failed, with the files that are left.
+    #[serde(flatten)]
+    pub record: Record,
+    /// Each file that could not be taken back, with the reason.
+    #[serde(default)]
+    pub problems: Vec<String>,
 }

@@ -16,6 +16,16 @@ pub struct Author {
     pub door: String,
 }
 
+impl Author {
+    /// A program that changed a file without going through tome.
+    pub fn outside() -> Self {
+        Self {
+            who: "outside".to_owned(),
+            door: "files".to_owned(),
+        }
+    }
+}
+
 /// What kind of change it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -138,6 +148,12 @@ pub struct Touch {
     /// Folders that were made for it, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<String>,
+    /// Folders to take away once the file is gone, if nothing else is in them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub emptied: Vec<String>,
+    /// When the file that was there was last changed, in nanoseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified: Option<i64>,
     /// Unix mode bits of the file that was there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,

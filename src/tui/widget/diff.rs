@@ -346,7 +346,7 @@ mod tests {
             after: after.map(|text| text.as_bytes().to_vec()),
             derived: path == "MEMORY.md",
             emptied: Vec::new(),
-            mode: None,
+            attributes: crate::core::sandbox::Attributes::default(),
         }
     }
 

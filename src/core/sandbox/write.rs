@@ -1,0 +1,270 @@
+//! The steps of which a change to the files of a root consists.
+//!
+//! A new text is staged in a temporary file beside its target and then takes the target's name in
+//! one step. What stood there before gets the temporary name: it is looked at once more, can be
+//! put back as it was, and is removed only when the change is recorded.
+
+use std::io::{self, Write as _};
+use std::time::{Duration, SystemTime};
+
+use cap_std::fs::{Dir, OpenOptions};
+
+use super::{Error, Result, Root, is_absent};
+
+/// What a file has beside its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Attributes {
+    /// Unix mode bits.
+    pub mode: Option<u32>,
+    /// When the content was last changed, in nanoseconds since 1970.
+    pub modified: Option<i64>,
+}
+
+/// Where the file is that another one has replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Displaced {
+    /// Under the temporary name.
+    Kept,
+    /// Gone: the file system can neither exchange names nor link.
+    Lost,
+}
+
+impl Root {
+    /// The folders above `path` that do not exist yet, outermost first.
+    pub fn missing_folders(&self, path: &str) -> Vec<String> {
+        path.match_indices('/')
+            .map(|(at, _)| &path[..at])
+            .filter(|folder| !self.is_dir(folder))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// Makes the folders above `path`.
+    pub fn make_folders(&self, path: &str) -> Result<()> {
+        self.create()?;
+        for folder in self.missing_folders(path) {
+            match self.handle()?.create_dir(&folder) {
+                Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(self.told(&folder, e));
+                }
+                _ => self.flush_folder(&folder)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The mode and time of a file; nothing where there is none.
+    pub fn attributes(&self, path: &str) -> Attributes {
+        let meta = self.handle().ok().and_then(|dir| dir.metadata(path).ok());
+        meta.map_or_else(Attributes::default, |meta| Attributes {
+            mode: Some(super::mode_of(&meta)),
+            modified: meta
+                .modified()
+                .ok()
+                .and_then(|time| nanoseconds(time.into_std())),
+        })
+    }
+
+    /// Refuses a file whose folder takes no changes, before anything is done.
+    pub fn folder_writable(&self, path: &str) -> Result<()> {
+        let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
+        if !self.is_dir(folder) {
+            return Ok(());
+        }
+        let dir = self.handle()?;
+        takes_changes(&dir, folder).map_err(|e| self.told(path, e))
+    }
+
+    /// Writes `bytes` to a new file `temp` and flushes it to the disk. At no moment is the file
+    /// open to more people than `attributes` say.
+    pub fn stage(&self, temp: &str, bytes: &[u8], attributes: &Attributes) -> Result<()> {
+        let dir = self.handle()?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        if let Some(mode) = attributes.mode {
+            create_with(&mut options, mode);
+        }
+        let written = dir.open_with(temp, &options).and_then(|file| {
+            let mut file = file.into_std();
+            file.write_all(bytes)?;
+            if let Some(mode) = attributes.mode {
+                set_mode(&file, mode)?;
+            }
+            if let Some(time) = attributes.modified.and_then(time_of) {
+                file.set_modified(time)?;
+            }
+            file.sync_all()
+        });
+        written.map_err(|e| {
+            // Half a temporary file is of no use to anybody; the error that matters is `e`.
+            drop(dir.remove_file(temp));
+            self.told(temp, e)
+        })
+    }
+
+    /// Gives the staged file the name `path`, under which nothing may be yet.
+    pub fn place(&self, temp: &str, path: &str) -> Result<()> {
+        let (dir, temp_name) = self.folder_of(temp)?;
+        rename_without_replacing(&dir, temp_name, name_of(path)).map_err(|e| self.told(path, e))
+    }
+
+    /// Takes the file away from its name and puts it under `temp`, where nothing may be yet.
+    pub fn set_aside(&self, path: &str, temp: &str) -> Result<()> {
+        let (dir, name) = self.folder_of(path)?;
+        rename_without_replacing(&dir, name, name_of(temp)).map_err(|e| self.told(path, e))
+    }
+
+    /// Exchanges the staged file and the one at `path`, in one step.
+    pub fn exchange(&self, temp: &str, path: &str) -> Result<Displaced> {
+        let (dir, temp_name) = self.folder_of(temp)?;
+        let name = name_of(path);
+        if dir.is_dir(name) {
+            return Err(Error::io(
+                self.absolute(path),
+                io::ErrorKind::IsADirectory.into(),
+            ));
+        }
+        match exchange_names(&dir, temp_name, name) {
+            Ok(true) => return Ok(Displaced::Kept),
+            Ok(false) => {}
+            Err(e) => return Err(self.told(path, e)),
+        }
+        // A second name keeps what is replaced where names cannot be exchanged.
+        let second = format!("{temp_name}.old");
+        let linked = dir.hard_link(name, &dir, &second).is_ok();
+        dir.rename(temp_name, &dir, name)
+            .map_err(|e| self.told(path, e))?;
+        if !linked {
+            return Ok(Displaced::Lost);
+        }
+        dir.rename(&second, &dir, temp_name)
+            .map_err(|e| self.told(path, e))?;
+        Ok(Displaced::Kept)
+    }
+
+    /// Removes a file; one that is gone already is fine.
+    pub fn remove(&self, path: &str) -> Result<()> {
+        let dir = self.handle()?;
+        match dir.remove_file(path) {
+            Err(e) if is_absent(&e) => Ok(()),
+            Ok(()) => Ok(()),
+            Err(e) => Err(self.told(path, e)),
+        }
+    }
+
+    /// Removes a folder if nothing is in it.
+    pub fn remove_folder(&self, path: &str) {
+        if let Ok(dir) = self.handle() {
+            // A folder that holds something by now is somebody's: it stays.
+            drop(dir.remove_dir(path));
+        }
+    }
+
+    /// Makes sure that what was done in the folder of `path` is on the disk.
+    pub fn flush_folder(&self, path: &str) -> Result<()> {
+        let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
+        if !self.is_dir(folder) {
+            return Ok(());
+        }
+        self.handle()?
+            .open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(|e| self.told(folder, e))
+    }
+
+    /// The folder of a file, opened, and the file's name in it: a link that is swapped in for the
+    /// folder afterwards changes nothing.
+    fn folder_of<'p>(&self, path: &'p str) -> Result<(Dir, &'p str)> {
+        let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
+        let dir = self
+            .handle()?
+            .open_dir(folder)
+            .map_err(|e| self.told(folder, e))?;
+        Ok((dir, name_of(path)))
+    }
+}
+
+fn name_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+fn nanoseconds(time: SystemTime) -> Option<i64> {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_nanos()).ok()
+}
+
+fn time_of(nanoseconds: i64) -> Option<SystemTime> {
+    let since = Duration::from_nanos(u64::try_from(nanoseconds).ok()?);
+    SystemTime::UNIX_EPOCH.checked_add(since)
+}
+
+/// Exchanges two names of one folder; `false` where the system or the file system cannot.
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn exchange_names(dir: &Dir, one: &str, other: &str) -> io::Result<bool> {
+    use rustix::fs::{RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    match renameat_with(dir, one, dir, other, RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(true),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
+        Err(e) => Err(e.into()),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn exchange_names(_: &Dir, _: &str, _: &str) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// Gives a file another name of its folder, which must be free.
+fn rename_without_replacing(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    {
+        use rustix::fs::{RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(dir, from, dir, to, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            done => return done.map_err(io::Error::from),
+        }
+    }
+    if dir.symlink_metadata(to).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    dir.rename(from, dir, to)
+}
+
+#[cfg(unix)]
+fn takes_changes(dir: &Dir, folder: &str) -> io::Result<()> {
+    use rustix::fs::{Access, AtFlags, accessat};
+    accessat(
+        dir,
+        folder,
+        Access::WRITE_OK | Access::EXEC_OK,
+        AtFlags::EACCESS,
+    )?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn takes_changes(_: &Dir, _: &str) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn create_with(options: &mut OpenOptions, mode: u32) {
+    use cap_std::fs::OpenOptionsExt as _;
+    options.mode(mode);
+}
+
+#[cfg(not(unix))]
+fn create_with(_: &mut OpenOptions, _: u32) {}
+
+#[cfg(unix)]
+fn set_mode(file: &std::fs::File, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(std::fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &std::fs::File, _: u32) -> io::Result<()> {
+    Ok(())
+}

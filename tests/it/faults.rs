@@ -1,0 +1,589 @@
+//! An error at every step of every kind of change, and of recovery. Afterwards every file is old or
+//! new, the history says which, and the next change works.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tome::core::change::{
+    Asking, Author, Change, Direction, Moment, Wish, make, plan, plan_move, replay, restore, settle,
+};
+use tome::core::history::History;
+use tome::core::layout::{Fields, Layout, Patch, Upkeep};
+use tome::core::store::Store;
+use tome::core::{Error, Result};
+
+use crate::support::{copy, tree};
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// What a system answers when it cannot do something.
+const ERRORS: [io::ErrorKind; 5] = [
+    io::ErrorKind::PermissionDenied,
+    io::ErrorKind::StorageFull,
+    io::ErrorKind::NotFound,
+    io::ErrorKind::ReadOnlyFilesystem,
+    io::ErrorKind::CrossesDevices,
+];
+
+/// A directory with two stores and a history.
+struct Bench {
+    dir: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        fs::create_dir_all(dir.path().join("data")).expect("a folder");
+        fs::create_dir_all(dir.path().join("stores")).expect("a folder");
+        Self { dir }
+    }
+
+    fn file(&self, path: &str, text: &str) {
+        let path = self.dir.path().join("stores").join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+
+    fn root(&self, name: &str) -> PathBuf {
+        let stores = self.dir.path().join("stores").canonicalize();
+        stores.expect("there").join(name)
+    }
+
+    fn store(&self, name: &str, layout: Layout) -> Store {
+        Store::open(name, &self.root(name), Some(layout)).expect("opens")
+    }
+
+    fn stores(&self) -> Files {
+        tree(&self.dir.path().join("stores"))
+    }
+
+    fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    fn history(&self) -> History {
+        History::open(&self.data())
+    }
+
+    fn replace_by(&self, other: &Path) {
+        for name in ["data", "stores"] {
+            fs::remove_dir_all(self.dir.path().join(name)).expect("removed");
+            copy(&other.join(name), &self.dir.path().join(name));
+        }
+    }
+}
+
+fn moment() -> Moment {
+    Moment {
+        time: jiff::Timestamp::from_second(1_800_000_000).expect("a time"),
+        today: jiff::civil::date(2026, 11, 15),
+    }
+}
+
+fn asking() -> Asking {
+    Asking {
+        moment: moment(),
+        expected: None,
+    }
+}
+
+fn author() -> Author {
+    Author {
+        who: "you".to_owned(),
+        door: "test".to_owned(),
+    }
+}
+
+/// A kind of change: what is there before, and how it is planned.
+struct Kind {
+    name: &'static str,
+    setup: fn(&Bench),
+    roots: &'static [&'static str],
+    plan: fn(&Bench, &History) -> Result<Change>,
+}
+
+fn carry_out(bench: &Bench, history: &History, kind: &Kind) -> Result<()> {
+    let roots: Vec<PathBuf> = kind.roots.iter().map(|name| bench.root(name)).collect();
+    let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
+    let plan = || (kind.plan)(bench, history);
+    make::<Error>(history, &roots, (&author(), &moment()), plan).map(drop)
+}
+
+fn wish(bench: &Bench, wish: &Wish) -> Result<Change> {
+    plan(&bench.store("index", Layout::Index), wish, &asking())
+}
+
+fn do_wish(bench: &Bench, asked: &Wish) {
+    let (root, history) = (bench.root("index"), bench.history());
+    let plan = || wish(bench, asked);
+    make::<Error>(&history, &[&root], (&author(), &moment()), plan).expect("made");
+}
+
+fn index(bench: &Bench) {
+    bench.file("index/MEMORY.md", "# Memory\n");
+    for name in ["a", "b", "c"] {
+        do_wish(
+            bench,
+            &Wish::Write {
+                path: format!("{name}.md"),
+                content: format!("body of {name}, see [a](a.md) and [[b]]"),
+                fields: typed("user"),
+            },
+        );
+    }
+    bench.file("other/MEMORY.md", "# Memory\n");
+}
+
+fn hand_written(bench: &Bench) {
+    bench.file(
+        "index/MEMORY.md",
+        "# Mine\n\nProse.\n\n- [A](a.md) — hook\n- [[b]] — hook\n\nEnd",
+    );
+    bench.file(
+        "index/a.md",
+        "---\nname: A\ntype: user\n---\nsee [b](b.md)\r\n",
+    );
+    bench.file("index/b.md", "---\nname: B\ntype: user\n---\nsee [[a]]");
+}
+
+fn deleted(bench: &Bench) {
+    index(bench);
+    do_wish(
+        bench,
+        &Wish::Delete {
+            paths: vec!["a.md".to_owned(), "b.md".to_owned()],
+        },
+    );
+}
+
+fn undone(bench: &Bench) {
+    deleted(bench);
+    let (root, history) = (bench.root("index"), bench.history());
+    let plan = || last(&history, &root, Direction::Back);
+    make::<Error>(&history, &[&root], (&author(), &moment()), plan).expect("made");
+}
+
+fn facts(bench: &Bench) {
+    bench.file(
+        "index/facts/user.md",
+        "# U\n\n> Summary: s\n\n- Name: Kim\n",
+    );
+}
+
+fn lessons(bench: &Bench) {
+    bench.file(
+        "index/semantic/semantic.md",
+        "**Title:** t\n\n**Tags:** #x\n",
+    );
+}
+
+fn typed(category: &str) -> Fields {
+    Fields {
+        category: Some(category.to_owned()),
+        ..Fields::default()
+    }
+}
+
+fn last(history: &History, root: &Path, way: Direction) -> Result<Change> {
+    let record = match way {
+        Direction::Back => history.undoable(&[root])?,
+        Direction::Forward => history.redoable(&[root])?,
+    };
+    replay(history, &record.expect("a change"), way, &moment())
+}
+
+const KINDS: [Kind; 16] = [
+    Kind {
+        name: "write",
+        setup: index,
+        roots: &["index"],
+        plan: |bench, _| {
+            wish(
+                bench,
+                &Wish::Write {
+                    path: "d.md".to_owned(),
+                    content: "new".to_owned(),
+                    fields: typed("project"),
+                },
+            )
+        },
+    },
+    Kind {
+        name: "overwrite",
+        setup: index,
+        roots: &["index"],
+        plan: |bench, _| {
+            wish(
+                bench,
+                &Wish::Write {
+                    path: "a.md".to_owned(),
+                    content: "other".to_owned(),
+                    fields: typed("feedback"),
+                },
+            )
+        },
+    },
+    Kind {
+        name: "write beside a hand-written index",
+        setup: hand_written,
+        roots: &["index"],
+        plan: |bench, _| {
+            wish(
+                bench,
+                &Wish::Write {
+                    path: "c.md".to_owned(),
+                    content: "new".to_owned(),
+                    fields: typed("user"),
+                },
+            )
+        },
+    },
+    Kind {
+        name: "patch",
+        setup: index,
+        roots: &["index"],
+        plan: |bench, _| {
+            let patch = Patch {
+                old: "body".to_owned(),
+                new: "text".to_owned(),
+            };
+            wish(
+                bench,
+                &Wish::Patch {
+                    path: "a.md".to_owned(),
+                    patches: vec![patch],
+                },
+            )
+        },
+    },
+    Kind {
+        name: "append",
+        setup: index,
+        roots: &["index"],
+        plan: |bench, _| {
+            wish(
+                bench,
+                &Wish::Append {
+                    path: "b.md".to_owned(),
+                    entry: "more".to_owned(),
+                    fields: Fields::default(),
+                },
+            )
+        },
+    },
+    Kind {
+        name: "edit",
+        setup: hand_written,
+        roots: &["index"],
+        plan: |bench, _| {
+            wish(
+                bench,
+                &Wish::Edit {
+                    path: "a.md".to_owned(),
+                    text: "---\nname: A2\ntype: user\n---\nother\n".to_owned(),
+                },
+            )
+        },
+    },
+    Kind {
+        name: "delete",
+        setup: index,
+        roots: &["index"],
+        plan: |bench, _| {
+            wish(
+                bench,
+                &Wish::Delete {
+                    paths: vec!["a.md".to_owned(), "b.md".to_owned(), "c.md".to_owned()],
+                },
+            )
+        },
+    },
+    Kind {
+        name: "rename",
+        setup: index,
+        roots: &["index"],
+        plan: |bench, _| {
+            wish(
+                bench,
+                &Wish::Rename {
+                    from: "a.md".to_owned(),
+                    to: "z.md".to_owned(),
+                },
+            )
+        },
+    },
+    Kind {
+        name: "rename in a hand-written index",
+        setup: hand_written,
+        roots: &["index"],
+        plan: |bench, _| {
+            wish(
+                bench,
+                &Wish::Rename {
+                    from: "b.md".to_owned(),
+                    to: "c.md".to_owned(),
+                },
+            )
+        },
+    },
+    Kind {
+        name: "move",
+        setup: index,
+        roots: &["index", "other"],
+        plan: |bench, _| {
+            let from = bench.store("index", Layout::Index);
+            let to = bench.store("other", Layout::Index);
+            plan_move((&from, "a.md"), (&to, "a.md"), &asking())
+        },
+    },
+    Kind {
+        name: "index",
+        setup: hand_written,
+        roots: &["index"],
+        plan: |bench, _| wish(bench, &Wish::Index(Upkeep::Rewrite)),
+    },
+    Kind {
+        name: "undo",
+        setup: deleted,
+        roots: &["index"],
+        plan: |bench, history| last(history, &bench.root("index"), Direction::Back),
+    },
+    Kind {
+        name: "redo",
+        setup: undone,
+        roots: &["index"],
+        plan: |bench, history| last(history, &bench.root("index"), Direction::Forward),
+    },
+    Kind {
+        name: "restore",
+        setup: deleted,
+        roots: &["index"],
+        plan: |bench, history| {
+            let record = history.undoable(&[&bench.root("index")])?;
+            restore(history, &record.expect("a change"), Some("a.md"), &moment())
+        },
+    },
+    Kind {
+        name: "new folder",
+        setup: facts,
+        roots: &["index"],
+        plan: |bench, _| {
+            plan(
+                &bench.store("index", Layout::Facts),
+                &Wish::Write {
+                    path: "ideas/x.md".to_owned(),
+                    content: "# X\n".to_owned(),
+                    fields: Fields::default(),
+                },
+                &asking(),
+            )
+        },
+    },
+    Kind {
+        name: "lesson",
+        setup: lessons,
+        roots: &["index"],
+        plan: |bench, _| {
+            plan(
+                &bench.store("index", Layout::Coder),
+                &Wish::Write {
+                    path: "semantic/errors/retry.md".to_owned(),
+                    content: "c".to_owned(),
+                    fields: Fields {
+                        name: Some("R".to_owned()),
+                        ..Fields::default()
+                    },
+                },
+                &asking(),
+            )
+        },
+    },
+];
+
+/// A history whose steps fail as `fails` says, and the number of steps that were taken.
+fn failing(
+    dir: &Path,
+    fails: impl Fn(usize) -> Option<io::ErrorKind> + Send + Sync + 'static,
+) -> (History, Arc<AtomicUsize>) {
+    let steps = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&steps);
+    let observer = move |_: &str| {
+        let step = counted.fetch_add(1, Ordering::SeqCst) + 1;
+        fails(step).map_or(Ok(()), |kind| Err(kind.into()))
+    };
+    (History::observed(dir, Arc::new(observer)), steps)
+}
+
+/// A kind of change on its bench: the files before and after, and how many steps it takes.
+struct Prepared<'a> {
+    kind: &'a Kind,
+    bench: Bench,
+    template: tempfile::TempDir,
+    old: Files,
+    new: Files,
+    steps: usize,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(kind: &'a Kind) -> Self {
+        let bench = Bench::new();
+        (kind.setup)(&bench);
+        let template = tempfile::tempdir().expect("a temporary directory");
+        copy(bench.dir.path(), template.path());
+        let old = bench.stores();
+        let (history, steps) = failing(&bench.data(), |_| None);
+        carry_out(&bench, &history, kind).expect(kind.name);
+        let new = bench.stores();
+        assert_ne!(old, new, "{}: the change does something", kind.name);
+        Self {
+            kind,
+            old,
+            new,
+            steps: steps.load(Ordering::SeqCst),
+            bench,
+            template,
+        }
+    }
+
+    fn reset(&self) {
+        self.bench.replace_by(self.template.path());
+    }
+
+    fn records(&self) -> usize {
+        self.bench.history().records().expect("readable").len()
+    }
+
+    fn settle(&self, history: &History) -> Result<()> {
+        let roots = [self.bench.root("index"), self.bench.root("other")];
+        let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
+        // A process that another test starts holds a copy of our locks until it is running.
+        history.lock(&roots).map(drop)?;
+        settle(history, &roots)
+    }
+
+    /// The change can be made now, and taken back.
+    fn goes_on(&self, at: &str) {
+        let history = self.bench.history();
+        if self.bench.stores() == self.old {
+            carry_out(&self.bench, &history, self.kind)
+                .unwrap_or_else(|error| panic!("{at}: the next change fails: {error}"));
+        }
+        assert_eq!(self.bench.stores(), self.new, "{at}: the next change");
+        let records = history.records().expect("readable");
+        let record = records.last().expect("recorded").clone();
+        let roots: Vec<PathBuf> = record
+            .roots()
+            .iter()
+            .map(|root| (*root).to_owned())
+            .collect();
+        let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
+        let (record, way) = history.reversal(record).expect("found");
+        let plan = || replay(&history, &record, way, &moment());
+        make::<Error>(&history, &roots, (&author(), &moment()), plan)
+            .unwrap_or_else(|error| panic!("{at}: undo fails: {error}"));
+        assert_eq!(self.bench.stores(), self.old, "{at}: undo");
+        let pending = fs::read_dir(self.bench.data().join("pending")).expect("readable");
+        assert_eq!(pending.count(), 0, "{at}: nothing is pending");
+    }
+}
+
+/// Runs `test` for every kind of change, on two threads; answers how many errors were injected.
+fn for_every_kind(test: impl Fn(&Prepared<'_>) -> usize + Sync) -> usize {
+    std::thread::scope(|scope| {
+        let halves = KINDS.chunks(KINDS.len().div_ceil(2));
+        let threads: Vec<_> = halves
+            .map(|half| {
+                let test = &test;
+                scope.spawn(move || {
+                    let counts = half.iter().map(|kind| test(&Prepared::new(kind)));
+                    counts.sum::<usize>()
+                })
+            })
+            .collect();
+        let counts = threads.into_iter().map(|thread| thread.join());
+        counts
+            .map(|count| count.expect("no kind of change fails"))
+            .sum()
+    })
+}
+
+#[test]
+fn an_error_at_any_step_leaves_the_change_made_or_not_made() {
+    let injected = for_every_kind(|prepared| {
+        let mut injected = 0;
+        for step in 1..=prepared.steps {
+            for error in ERRORS {
+                prepared.reset();
+                let before = prepared.records();
+                let at = format!("{}, step {step}, {error:?}", prepared.kind.name);
+                let (history, _) = failing(&prepared.bench.data(), move |s| {
+                    (s == step).then_some(error)
+                });
+                let result = carry_out(&prepared.bench, &history, prepared.kind);
+                injected += 1;
+                prepared.settle(&prepared.bench.history()).expect("settles");
+                let (files, made) = match &result {
+                    Ok(()) => (&prepared.new, 1),
+                    Err(_) => (&prepared.old, 0),
+                };
+                assert_eq!(prepared.bench.stores(), *files, "{at}: {result:?}");
+                assert_eq!(prepared.records(), before + made, "{at}: {result:?}");
+                if let Err(failure) = result {
+                    let message = failure.to_string();
+                    let place = prepared.bench.dir.path().display().to_string();
+                    assert!(message.contains(&place), "{at}: {message} names no file");
+                }
+                prepared.goes_on(&at);
+            }
+        }
+        injected
+    });
+    assert!(injected > 2_000, "only {injected} errors were injected");
+}
+
+#[test]
+fn a_system_that_fails_from_some_step_on_is_settled_later() {
+    let injected = for_every_kind(|prepared| {
+        let mut injected = 0;
+        for step in 1..=prepared.steps {
+            let error = ERRORS[step % ERRORS.len()];
+            let at = format!("{}, from step {step} on", prepared.kind.name);
+            // Every step of the recovery fails once, too.
+            for recovery in 0.. {
+                prepared.reset();
+                let (history, _) = failing(&prepared.bench.data(), move |s| {
+                    (s >= step).then_some(error)
+                });
+                let result = carry_out(&prepared.bench, &history, prepared.kind);
+                injected += 1;
+                for (path, bytes) in prepared.bench.stores() {
+                    let is_old = prepared.old.get(&path) == Some(&bytes);
+                    let is_new = prepared.new.get(&path) == Some(&bytes);
+                    let is_temporary = path.contains(".tome-");
+                    assert!(is_old || is_new || is_temporary, "{at}: {path} is neither");
+                }
+                let (history, taken) = failing(&prepared.bench.data(), move |s| {
+                    (s == recovery).then_some(error)
+                });
+                // An error of the recovery is one more reason to settle again.
+                drop(prepared.settle(&history));
+                prepared.settle(&prepared.bench.history()).expect("settles");
+                let files = prepared.bench.stores();
+                match result {
+                    Ok(()) => assert_eq!(files, prepared.new, "{at}, {recovery} of recovery"),
+                    Err(_) => assert_eq!(files, prepared.old, "{at}, {recovery} of recovery"),
+                }
+                prepared.goes_on(&format!("{at}, {recovery} of recovery"));
+                if taken.load(Ordering::SeqCst) <= recovery {
+                    break;
+                }
+            }
+        }
+        injected
+    });
+    assert!(injected > 2_000, "only {injected} errors were injected");
+}

@@ -1,0 +1,417 @@
+//! A change is made as a whole or not at all, whoever else writes meanwhile.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use tome::core::change::{Asking, Author, Change, Moment, Wish, make, plan, settle};
+use tome::core::history::{History, Observer};
+use tome::core::layout::{Layout, Patch};
+use tome::core::store::Store;
+use tome::core::{Error, Result};
+
+use crate::support::{Home, tree};
+
+/// A facts store and a history.
+struct Bench {
+    dir: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        for (path, text) in files {
+            let path = dir.path().join("store").join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(path, text).expect("written");
+        }
+        Self { dir }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.dir.path().canonicalize().expect("there").join("store")
+    }
+
+    fn file(&self, path: &str) -> PathBuf {
+        self.root().join(path)
+    }
+
+    fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.file(path)).expect("text")
+    }
+
+    fn history(&self) -> History {
+        History::open(&self.dir.path().join("data"))
+    }
+
+    fn observed(
+        &self,
+        observer: impl Fn(&str) -> std::io::Result<()> + Send + Sync + 'static,
+    ) -> History {
+        let observer: Observer = Arc::new(observer);
+        History::observed(&self.dir.path().join("data"), observer)
+    }
+
+    fn plan(&self, wish: &Wish) -> Result<Change> {
+        let store = Store::open("s", &self.root(), Some(Layout::Facts))?;
+        plan(&store, wish, &asking())
+    }
+
+    fn make(&self, history: &History, wish: &Wish) -> Result<()> {
+        let by = (&author(), &asking().moment);
+        make::<Error>(history, &[&self.root()], by, || self.plan(wish)).map(drop)
+    }
+
+    /// The texts of every version that the history has.
+    fn versions(&self) -> Vec<String> {
+        let history = self.history();
+        let records = history.records().expect("readable");
+        let files = records.iter().flat_map(|record| &record.files);
+        let versions = files.flat_map(|file| [file.before, file.after]).flatten();
+        versions
+            .map(|revision| history.version(&revision).expect("kept"))
+            .map(|bytes| String::from_utf8(bytes).expect("text"))
+            .collect()
+    }
+}
+
+fn author() -> Author {
+    Author {
+        who: "you".to_owned(),
+        door: "test".to_owned(),
+    }
+}
+
+fn asking() -> Asking {
+    Asking {
+        moment: Moment {
+            time: jiff::Timestamp::now(),
+            today: jiff::civil::date(2026, 11, 15),
+        },
+        expected: None,
+    }
+}
+
+fn patch(path: &str, old: &str, new: &str) -> Wish {
+    Wish::Patch {
+        path: path.to_owned(),
+        patches: vec![Patch {
+            old: old.to_owned(),
+            new: new.to_owned(),
+        }],
+    }
+}
+
+fn delete(paths: &[&str]) -> Wish {
+    Wish::Delete {
+        paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+    }
+}
+
+/// An observer that fails at every step from the one on that `at` begins with.
+fn failing_from(at: &'static str) -> impl Fn(&str) -> std::io::Result<()> + Send + Sync {
+    let failed = AtomicBool::new(false);
+    move |step: &str| {
+        if step.starts_with(at) || failed.load(Ordering::SeqCst) {
+            failed.store(true, Ordering::SeqCst);
+            return Err(std::io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_folder_without_rights_stops_the_whole_change_and_not_the_store() {
+    let home = Home::new();
+    home.file("project/data/memory/facts/a.md", "# A\n\none\n");
+    home.file("project/data/memory/zz/b.md", "# B\n\ntwo\n");
+    let before = tree(&home.project());
+    let closed = home.project().join("data/memory/zz");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).expect("a mode");
+    let said = home.run_without_rights(&["delete", "facts/a.md", "zz/b.md"]);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains("zz/b.md: permission denied"), "{said:?}");
+    assert_eq!(tree(&home.project()), before);
+    let history = home.run_without_rights(&["history", "--json"]);
+    assert!(
+        history.out.contains("\"changes\": []") || history.out.contains("\"changes\":[]"),
+        "{history:?}"
+    );
+    let said = home.run_without_rights(&["append", "facts/a.md", "--content", "more\n"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(home.run_without_rights(&["undo"]).code, 0);
+    assert_eq!(tree(&home.project()), before);
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).expect("a mode");
+}
+
+#[test]
+fn an_edit_of_a_file_that_was_replaced_before_a_crash_stays() {
+    let bench = Bench::new(&[
+        ("facts/a.md", "# A\n\none\n"),
+        ("facts/b.md", "# B\n\ntwo\n"),
+    ]);
+    let rename = Wish::Rename {
+        from: "facts/b.md".to_owned(),
+        to: "facts/c.md".to_owned(),
+    };
+    fs::write(bench.file("facts/a.md"), "# A\n\nsee [b](b.md)\n").expect("written");
+    let history = bench.observed(failing_from("set aside facts/b.md"));
+    bench.make(&history, &rename).expect_err("fails");
+    assert_eq!(bench.text("facts/a.md"), "# A\n\nsee [b](c.md)\n");
+    let edited = "# A\n\nsee [b](c.md)\nan agent's line\n";
+    fs::write(bench.file("facts/a.md"), edited).expect("written");
+    settle(&bench.history(), &[&bench.root()]).expect("settles");
+    assert_eq!(bench.text("facts/a.md"), edited);
+    assert_eq!(bench.text("facts/b.md"), "# B\n\ntwo\n");
+    assert!(!bench.file("facts/c.md").exists());
+    let records = bench.history().records().expect("readable");
+    assert_eq!(records.len(), 1, "the part that stands is recorded");
+    assert_eq!(records[0].files[0].path, "facts/a.md");
+}
+
+#[test]
+fn a_file_that_cannot_be_taken_back_is_named_and_the_store_goes_on() {
+    let bench = Bench::new(&[
+        ("facts/a.md", "# A\n\none\n"),
+        ("facts/b.md", "# B\n\ntwo\n"),
+    ]);
+    let history = bench.observed(failing_from("set aside facts/b.md"));
+    bench
+        .make(&history, &delete(&["facts/a.md", "facts/b.md"]))
+        .expect_err("fails");
+    // The recovery may do everything but put this one file back.
+    let stuck = |step: &str| match step.starts_with("put back facts/a.md") {
+        true => Err(std::io::ErrorKind::PermissionDenied.into()),
+        false => Ok(()),
+    };
+    let error = settle(&bench.observed(stuck), &[&bench.root()]).expect_err("one file is left");
+    assert!(error.to_string().contains("facts/a.md"), "{error}");
+    let intents = bench.history().intents();
+    assert_eq!(intents.len(), 1);
+    assert!(intents[0].problems[0].contains("facts/a.md"), "{intents:?}");
+    // Another file of the store can be changed although this one is left.
+    bench
+        .make(&bench.observed(stuck), &patch("facts/b.md", "two", "2"))
+        .expect("the store goes on");
+    settle(&bench.history(), &[&bench.root()]).expect("settles");
+    assert_eq!(bench.text("facts/a.md"), "# A\n\none\n");
+    assert!(bench.history().intents().is_empty());
+}
+
+#[test]
+fn a_change_of_a_file_that_could_not_be_taken_back_makes_the_old_one_history() {
+    let bench = Bench::new(&[
+        ("facts/a.md", "# A\n\none\n"),
+        ("facts/b.md", "# B\n\ntwo\n"),
+    ]);
+    let rename = Wish::Rename {
+        from: "facts/b.md".to_owned(),
+        to: "facts/c.md".to_owned(),
+    };
+    fs::write(bench.file("facts/a.md"), "# A\n\nsee [b](b.md)\n").expect("written");
+    let history = bench.observed(failing_from("set aside facts/b.md"));
+    bench.make(&history, &rename).expect_err("fails");
+    let stuck = |step: &str| match step.starts_with("exchange back") {
+        true => Err(std::io::ErrorKind::PermissionDenied.into()),
+        false => Ok(()),
+    };
+    let history = bench.observed(stuck);
+    bench
+        .make(&history, &patch("facts/a.md", "see", "look at"))
+        .expect("made");
+    assert_eq!(bench.text("facts/a.md"), "# A\n\nlook at [b](c.md)\n");
+    let records = history.records().expect("readable");
+    assert_eq!(records.len(), 2, "{records:?}");
+    assert!(records[0].message.contains("in part"), "{records:?}");
+    settle(&bench.history(), &[&bench.root()]).expect("settles");
+    assert_eq!(bench.text("facts/a.md"), "# A\n\nlook at [b](c.md)\n");
+}
+
+#[test]
+fn undo_gives_the_time_of_a_file_back() {
+    let home = Home::new();
+    home.file("project/data/memory/facts/a.md", "# A\n\none\n");
+    home.file("project/data/memory/facts/b.md", "# B\n\ntwo\n");
+    let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1_600_000_000);
+    for name in ["a", "b"] {
+        let path = home.project().join(format!("data/memory/facts/{name}.md"));
+        let file = fs::File::options().write(true).open(path).expect("opens");
+        file.set_modified(long_ago).expect("set");
+    }
+    let time = |name: &str| {
+        let path = home.project().join(format!("data/memory/facts/{name}.md"));
+        fs::metadata(path)
+            .expect("there")
+            .modified()
+            .expect("a time")
+    };
+    home.ok(&["delete", "facts/a.md"]);
+    home.ok(&["undo"]);
+    assert_eq!(time("a"), long_ago, "after a delete");
+    home.ok(&["patch", "facts/b.md", "--old", "two", "--new", "2"]);
+    assert_ne!(time("b"), long_ago);
+    home.ok(&["undo"]);
+    assert_eq!(time("b"), long_ago, "after a patch");
+    home.ok(&["delete", "facts/a.md"]);
+    let change = home.ok(&["history", "--json", "--limit", "1"]);
+    let change: serde_json::Value = serde_json::from_str(&change).expect("JSON");
+    home.ok(&[
+        "restore",
+        change["changes"][0]["id"].as_str().expect("an id"),
+    ]);
+    assert_eq!(time("a"), long_ago, "after a restore");
+    home.ok(&["rename", "facts/a.md", "facts/z.md"]);
+    assert_eq!(time("z"), long_ago, "after a rename");
+}
+
+#[test]
+fn what_is_written_between_the_last_check_and_the_exchange_is_a_conflict_that_is_planned_again() {
+    let bench = Bench::new(&[("facts/a.md", "# A\n\none\n")]);
+    let file = bench.file("facts/a.md");
+    let written = AtomicBool::new(false);
+    let history = bench.observed(move |step| {
+        if step == "exchange facts/a.md" && !written.swap(true, Ordering::SeqCst) {
+            append(&file, "an agent's line\n");
+        }
+        Ok(())
+    });
+    bench
+        .make(&history, &patch("facts/a.md", "one", "1"))
+        .expect("made");
+    assert_eq!(bench.text("facts/a.md"), "# A\n\n1\nan agent's line\n");
+}
+
+#[test]
+fn what_is_written_into_the_displaced_file_is_a_version_and_merged() {
+    let bench = Bench::new(&[("facts/a.md", "# A\n\none\n\nmiddle\n\nend\n")]);
+    let path = bench.file("facts/a.md");
+    let opened = std::sync::Mutex::new(None);
+    let begun = AtomicBool::new(false);
+    let history = bench.observed(move |step| {
+        let mut opened = opened.lock().expect("not poisoned");
+        if step == "exchange facts/a.md" && !begun.swap(true, Ordering::SeqCst) {
+            let file = fs::File::options().append(true).open(&path);
+            *opened = Some(file.expect("opens"));
+        }
+        if step == "flush facts/a.md"
+            && let Some(mut file) = opened.take()
+        {
+            file.write_all(b"an agent's line\n").expect("written");
+        }
+        Ok(())
+    });
+    bench
+        .make(&history, &patch("facts/a.md", "one", "1"))
+        .expect("made");
+    let text = bench.text("facts/a.md");
+    assert_eq!(text, "# A\n\n1\n\nmiddle\n\nend\nan agent's line\n");
+    let records = bench.history().records().expect("readable");
+    let who: Vec<&str> = records.iter().map(|r| r.author.who.as_str()).collect();
+    assert_eq!(who, ["outside", "you", "outside"]);
+    let left = tree(&bench.root());
+    assert!(left.keys().all(|path| !path.contains(".tome-")), "{left:?}");
+}
+
+fn append(path: &Path, line: &str) {
+    let mut file = fs::File::options().append(true).open(path).expect("opens");
+    file.write_all(line.as_bytes()).expect("written");
+}
+
+#[test]
+fn appends_by_a_program_without_locks_are_all_in_some_version() {
+    appends_against_writes(400);
+}
+
+/// As above, for longer than every run of the tests should take.
+#[test]
+#[ignore = "takes minutes"]
+fn four_thousand_appends_by_a_program_without_locks_are_all_in_some_version() {
+    appends_against_writes(4_000);
+}
+
+fn appends_against_writes(count: usize) {
+    let bench = Bench::new(&[("facts/a.md", "# A\n\ncount: 0.\n\nlines:\n\n")]);
+    let done = AtomicBool::new(false);
+    let made = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                let now = made.load(Ordering::SeqCst);
+                let wish = patch(
+                    "facts/a.md",
+                    &format!("count: {now}."),
+                    &format!("count: {}.", now + 1),
+                );
+                match bench.make(&bench.history(), &wish) {
+                    Ok(()) => made.store(now + 1, Ordering::SeqCst),
+                    Err(Error::Conflict(_)) => {}
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        });
+        let path = bench.file("facts/a.md");
+        for number in 0..count {
+            append(&path, &format!("line {number};\n"));
+            std::thread::sleep(Duration::from_millis(3));
+        }
+        done.store(true, Ordering::SeqCst);
+    });
+    let mut versions = bench.versions();
+    versions.push(bench.text("facts/a.md"));
+    let all: std::collections::HashSet<&str> =
+        versions.iter().flat_map(|text| text.lines()).collect();
+    let lost: Vec<usize> = (0..count)
+        .filter(|number| !all.contains(format!("line {number};").as_str()))
+        .collect();
+    assert!(lost.is_empty(), "{} of {count} lost: {lost:?}", lost.len());
+    assert!(made.load(Ordering::SeqCst) > 3, "both sides wrote");
+}
+
+#[test]
+fn a_staged_file_is_never_open_to_more_people_than_its_target() {
+    let bench = Bench::new(&[("facts/a.md", "# A\n\none\n")]);
+    let private = fs::Permissions::from_mode(0o600);
+    fs::set_permissions(bench.file("facts/a.md"), private).expect("a mode");
+    let folder = bench.file("facts");
+    let wide = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&wide);
+    let history = bench.observed(move |_| {
+        for entry in fs::read_dir(&folder).expect("readable").flatten() {
+            let mode = entry
+                .metadata()
+                .map_or(0o600, |meta| meta.permissions().mode());
+            if mode & 0o077 != 0 {
+                counted.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        Ok(())
+    });
+    bench
+        .make(&history, &patch("facts/a.md", "one", "1"))
+        .expect("made");
+    assert_eq!(wide.load(Ordering::SeqCst), 0);
+    let mode = fs::metadata(bench.file("facts/a.md")).expect("there");
+    assert_eq!(mode.permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_reviewed_change_is_made_as_it_was_seen_or_shown_again() {
+    use tome::core::change::{Reviewed, make_reviewed};
+    let bench = Bench::new(&[("facts/a.md", "# A\n\none\n")]);
+    let wish = patch("facts/a.md", "one", "1");
+    let history = bench.history();
+    let by = (&author(), &asking().moment);
+    let seen = bench.plan(&wish).expect("planned");
+    append(&bench.file("facts/a.md"), "an agent's line\n");
+    let outcome = make_reviewed(&history, &seen, by, || bench.plan(&wish)).expect("planned");
+    let Reviewed::Outdated(now) = outcome else {
+        panic!("{outcome:?}");
+    };
+    let outcome = make_reviewed(&history, &now, by, || bench.plan(&wish)).expect("made");
+    assert!(matches!(outcome, Reviewed::Made(_)), "{outcome:?}");
+    assert_eq!(bench.text("facts/a.md"), "# A\n\n1\nan agent's line\n");
+}
