@@ -64,6 +64,12 @@ pub(crate) enum Event {
         /// What else is worth knowing before it is made.
         notes: Vec<String>,
     },
+    /// A change that was reviewed would be another one by now, and was not made.
+    Outdated {
+        request: Box<Request>,
+        change: Change,
+        notes: Vec<String>,
+    },
     /// A change was made, or not; `None` when nothing was different.
     Committed {
         request: Box<Request>,

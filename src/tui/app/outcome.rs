@@ -31,6 +31,17 @@ impl App {
                 notes,
             } if generation == self.generation => self.planned(request, result, notes),
             Event::Committed { request, result } => self.committed(request, result),
+            Event::Outdated {
+                request,
+                change,
+                notes,
+            } => {
+                let mut steps = self.planned(request, Ok(change), notes);
+                steps.push(Step::Say(Toast::trouble(
+                    "It was changed outside meanwhile; nothing was written",
+                )));
+                steps
+            }
             Event::Composed(result) => self.composed(result),
             Event::Fetched { target, result } => self.fetched(target, result),
             Event::Lent { subject, result } => self.lent(subject, result),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::core::change::{
-    self, Asking, Change, Direction, Edit, Moment, Verb, Wish, plan, plan_move, replay,
+    self, Asking, Change, Direction, Moment, Verb, Wish, plan, plan_move, replay,
 };
 use crate::core::error::Conflict;
 use crate::core::history::History;
@@ -32,22 +32,13 @@ impl Planner<'_> {
         shelf.map(|shelf| &*shelf.store).ok_or_else(missing)
     }
 
-    /// The change that was reviewed, as long as its files are what they were then. Otherwise the
-    /// request is planned anew: an index that others changed too is no reason to ask again, a
-    /// difference in what was asked for is a conflict.
-    pub(super) fn as_reviewed(&self, request: &Request, reviewed: &Change) -> Result<Change> {
-        if is_current(reviewed)? {
-            return Ok(reviewed.clone());
-        }
-        let planned = self.plan(request)?;
-        match differing(reviewed, &planned) {
-            None => Ok(planned),
-            Some(edit) => Err(Error::Conflict(Box::new(Conflict {
-                path: edit.reference(),
-                base: edit.before.clone(),
-                mine: edit.after.clone(),
-                theirs: Root::open(&edit.root)?.read(&edit.path)?,
-            }))),
+    /// The change that was reviewed, as long as its files are what they were then; otherwise the
+    /// request is planned anew. A new plan of the same files could still differ from the reviewed
+    /// one by the time that it writes into them.
+    pub(super) fn plan_again(&self, request: &Request, reviewed: &Change) -> Result<Change> {
+        match is_current(reviewed)? {
+            true => Ok(reviewed.clone()),
+            false => self.plan(request),
         }
     }
 
@@ -213,19 +204,6 @@ fn is_current(change: &Change) -> Result<bool> {
         }
     }
     Ok(true)
-}
-
-/// The first file that was asked for, rather than following from others, of which the plans make
-/// something different.
-fn differing<'a>(reviewed: &'a Change, planned: &'a Change) -> Option<&'a Edit> {
-    let asked = |change: &'a Change| change.edits.iter().filter(|edit| !edit.derived);
-    let same = |a: &Edit, b: &Edit| {
-        (&a.root, &a.path, &a.before, &a.after) == (&b.root, &b.path, &b.before, &b.after)
-    };
-    let without = |edits: &'a Change, others: &'a Change| {
-        asked(edits).find(|edit| !asked(others).any(|other| same(edit, other)))
-    };
-    without(reviewed, planned).or_else(|| without(planned, reviewed))
 }
 
 fn taken(path: &str) -> Error {

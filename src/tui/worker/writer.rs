@@ -10,7 +10,7 @@ use super::library;
 use super::lock::LockWait;
 use super::plan::Planner;
 use crate::core::Result;
-use crate::core::change::{Author, Change, interrupted, make, settle};
+use crate::core::change::{Author, Change, Reviewed, interrupted, make, make_reviewed, settle};
 use crate::core::history::{History, Record};
 use crate::core::library::Library;
 use crate::core::watch::Expected;
@@ -38,7 +38,7 @@ pub(super) enum Message {
     Job(WriteJob),
     /// The stores are these now.
     Stores(Arc<Library>),
-    /// Finish what a process left behind that died while changing one of the stores.
+    /// Take back what a process left unfinished that died while changing one of the stores.
     Settle,
 }
 
@@ -48,11 +48,14 @@ impl Clerk for Writer {
     fn perform(&mut self, message: Message) {
         match message {
             Message::Job(WriteJob::Commit { request, change }) => {
-                let result = self.write(&request, Some(&change));
-                self.tell(request, result);
+                match self.write_reviewed(&request, &change) {
+                    Ok(Reviewed::Made(made)) => self.tell(request, Ok(made.record)),
+                    Ok(Reviewed::Outdated(change)) => self.tell_outdated(request, change),
+                    Err(error) => self.tell(request, Err(error)),
+                }
             }
             Message::Job(WriteJob::Do(request)) => {
-                let result = self.write(&request, None);
+                let result = self.write(&request);
                 self.tell(request, result);
             }
             Message::Stores(library) => self.library = library,
@@ -75,24 +78,34 @@ impl Clerk for Writer {
 }
 
 impl Writer {
-    /// Makes the change that a request asks for: the one that was reviewed, if there is one, as
-    /// long as nothing else was changed meanwhile. Every change of the UI is made here.
-    fn write(&self, request: &Request, reviewed: Option<&Change>) -> Result<Option<Record>> {
-        let moment = (self.clock)();
-        let planner = Planner {
+    fn planner(&self) -> Planner<'_> {
+        Planner {
             library: &self.library,
             history: &self.history,
-            moment: moment.clone(),
-        };
-        let plan = || match reviewed {
-            Some(reviewed) => planner.as_reviewed(request, reviewed),
-            None => planner.plan(request),
-        };
-        let change = plan()?;
-        let roots: Vec<&Path> = change.edits.iter().map(|edit| &*edit.root).collect();
+            moment: (self.clock)(),
+        }
+    }
+
+    /// Plans what a request asks for and makes it.
+    fn write(&self, request: &Request) -> Result<Option<Record>> {
+        let planner = self.planner();
+        // Which stores it is about is known once it is planned.
+        let first = planner.plan(request)?;
+        let roots = first.roots();
         self.lock_wait.wait(&self.history, &roots)?;
-        let made = make(&self.history, &self.author, &moment, plan)?;
+        let by = (&self.author, &planner.moment);
+        let made = make(&self.history, &roots, by, || planner.plan(request))?;
         Ok(made.record)
+    }
+
+    /// Makes a change that was reviewed.
+    fn write_reviewed(&self, request: &Request, reviewed: &Change) -> Result<Reviewed> {
+        let planner = self.planner();
+        self.lock_wait.wait(&self.history, &reviewed.roots())?;
+        let by = (&self.author, &planner.moment);
+        make_reviewed(&self.history, reviewed, by, || {
+            planner.plan_again(request, reviewed)
+        })
     }
 
     fn tell(&self, request: Box<Request>, result: Result<Option<Record>>) {
@@ -110,7 +123,16 @@ impl Writer {
         }
     }
 
-    /// Finishes or takes back what a process left behind that died; stores that somebody is
+    fn tell_outdated(&self, request: Box<Request>, change: Change) {
+        let notes = self.planner().notes(&request);
+        drop(self.events.send(Event::Outdated {
+            request,
+            change,
+            notes,
+        }));
+    }
+
+    /// Takes back what a process left unfinished that died; stores that somebody is
     /// changing are left to them.
     fn settle(&self) {
         let shelves = self.library.shelves.iter();
@@ -128,12 +150,12 @@ impl Writer {
     /// Answers the files of the changes that were unfinished.
     fn settle_at(&self, roots: &[&Path]) -> Result<Vec<PathBuf>> {
         let mut unfinished = interrupted(&self.history)?;
-        unfinished.retain(|record| record.touches(roots));
+        unfinished.retain(|change| change.record.touches(roots));
         if unfinished.is_empty() {
             return Ok(Vec::new());
         }
         settle(&self.history, roots)?;
-        let files = unfinished.iter().flat_map(|record| &record.files);
+        let files = unfinished.iter().flat_map(|change| &change.record.files);
         Ok(files.map(|touch| touch.root.join(&touch.path)).collect())
     }
 }
@@ -294,13 +316,18 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_from_the_review_is_not_written() {
+    fn what_differs_from_the_review_is_shown_again_and_not_written() {
         let mut bench = Bench::new();
         let reviewed = bench.delete("auth.md");
         let theirs = bench.read("auth.md") + "\nTheirs.\n";
         fs::write(bench.root().join("auth.md"), &theirs).expect("writes");
         bench.commit(reviewed);
-        assert!(matches!(bench.refused(), Error::Conflict(_)));
+        let Ok(Event::Outdated { change, .. }) = bench.told.try_recv() else {
+            panic!("it is not shown again");
+        };
+        let edit = change.edits.iter().find(|edit| !edit.derived);
+        let before = edit.and_then(|edit| edit.before.clone());
+        assert_eq!(before, Some(theirs.clone().into_bytes()));
         assert_eq!(bench.read("auth.md"), theirs);
     }
 
@@ -347,27 +374,31 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_process_left_unfinished_is_finished_and_shown() {
+    fn what_a_dead_process_left_unfinished_is_taken_back_and_read_again() {
         let mut bench = Bench::new();
-        let history = bench.writer.history.clone();
         let dying = History::observed(
-            history.dir(),
-            Arc::new(|step| assert_ne!(step, "replaced", "it dies here")),
+            bench.writer.history.dir(),
+            Arc::new(|step| {
+                assert_ne!(step, "record", "it dies here");
+                Ok(())
+            }),
         );
         let (_, change) = bench.delete("auth.md");
-        let author = bench.writer.author.clone();
+        let by = (&bench.writer.author, &day(1));
         let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            make(&dying, &author, &day(1), || Ok((*change).clone()))
+            make(&dying, &change.roots(), by, || {
+                Ok::<_, Error>((*change).clone())
+            })
         }));
         assert!(died.is_err());
-        assert!(bench.read("MEMORY.md").contains("auth.md"));
+        assert!(!bench.root().join("auth.md").exists());
         bench.writer.perform(Message::Settle);
         let Ok(library::Message::Job(LibraryJob::Refresh(paths))) =
             bench.readers.recv_timeout(Duration::from_secs(10))
         else {
             panic!("nothing is read again");
         };
-        assert!(paths.contains(&bench.root().join("MEMORY.md")), "{paths:?}");
-        assert!(!bench.read("MEMORY.md").contains("auth.md"));
+        assert!(paths.contains(&bench.root().join("auth.md")), "{paths:?}");
+        assert!(bench.root().join("auth.md").exists());
     }
 }

@@ -7,8 +7,9 @@ use super::{AUTH, Bench};
 use crate::core::discover::{Discovered, Found};
 use crate::core::library::Library;
 use crate::core::store::Store;
-use crate::tui::effect::{Effect, LibraryJob, LogsJob, Request, UnsavedJob};
+use crate::tui::effect::{Effect, LibraryJob, LogsJob, Request, UnsavedJob, WriteJob};
 use crate::tui::event::{Changes, Event};
+use crate::tui::keymap::Place;
 use crate::tui::panics::PanicReport;
 use crate::tui::worker::UNSAVED_THREAD;
 
@@ -104,4 +105,36 @@ fn stores_that_are_named_anew_keep_their_marks_and_texts() {
     assert_eq!(**request, expected);
     bench.press("k e");
     assert!(bench.text().contains("X## Decision"), "{}", bench.text());
+}
+
+#[test]
+fn a_reviewed_change_that_would_be_another_by_now_is_shown_again() {
+    let mut bench = Bench::new();
+    bench.press(AUTH);
+    let effects = bench.press("d");
+    bench.planned(&effects);
+    let effects = bench.press("<cr>");
+    let [Effect::Write(WriteJob::Commit { request, change })] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    assert_eq!(bench.place(), Place::Tree);
+    let mut change = (**change).clone();
+    change.edits[0].before = Some(b"theirs\n".to_vec());
+    bench.tell(Event::Outdated {
+        request: request.clone(),
+        change: change.clone(),
+        notes: Vec::new(),
+    });
+    assert_eq!(bench.place(), Place::Review);
+    let text = bench.text();
+    assert!(
+        text.contains("theirs") && text.contains("changed outside meanwhile"),
+        "{text}"
+    );
+    let effects = bench.press("<cr>");
+    let again = WriteJob::Commit {
+        request: request.clone(),
+        change: Box::new(change),
+    };
+    assert_eq!(effects, [Effect::Write(again)]);
 }
