@@ -29,6 +29,7 @@ pub mod theme;
 pub mod widget;
 mod worker;
 
+use std::io;
 use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
@@ -122,6 +123,17 @@ pub struct Pick {
     pub print: Print,
     /// What to look for at first.
     pub query: String,
+}
+
+/// Why the UI ended otherwise than it should.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The terminal failed.
+    #[error(transparent)]
+    Terminal(#[from] io::Error),
+    /// A change that was asked for just before leaving was not made.
+    #[error("the last change was not made: {0}; open tome and repeat it")]
+    Unwritten(String),
 }
 
 /// What a person left the UI for.

@@ -12,16 +12,15 @@ use super::keymap::Keymap;
 use super::reader::Reader;
 use super::terminal::{self, Screen};
 use super::worker::{Outside, Workers};
-use super::{Clock, Left, Setup, panics};
+use super::{Clock, Failure, Left, Setup, panics};
 use crate::core::fault::FaultLog;
 use crate::core::unsaved::Loan;
 
 /// How long a toast stays.
 const TOAST: Duration = Duration::from_secs(6);
 
-/// Runs the terminal UI until the person leaves it; answers what for. Fails where the terminal
-/// does, and where a change that was asked for before leaving could not be made.
-pub fn run(setup: Setup) -> io::Result<Left> {
+/// Runs the terminal UI until the person leaves it; answers what for.
+pub fn run(setup: Setup) -> Result<Left, Failure> {
     let (events, inbox) = mpsc::channel();
     let mut keymap = Keymap::new();
     let mut warnings = setup.warnings;
@@ -70,7 +69,7 @@ pub fn run(setup: Setup) -> io::Result<Left> {
     let is_written = running.workers.finish();
     let left = ended?;
     match unwritten(&inbox, is_written) {
-        Some(why) => Err(io::Error::other(why)),
+        Some(why) => Err(Failure::Unwritten(why)),
         None => Ok(left),
     }
 }
@@ -82,9 +81,7 @@ fn unwritten(inbox: &Receiver<Event>, is_written: bool) -> Option<String> {
         _ => None,
     });
     let waiting = "another process is changing the store".to_owned();
-    refused
-        .or_else(|| (!is_written).then_some(waiting))
-        .map(|why| format!("the last change was not made: {why}; open tome and repeat it"))
+    refused.or_else(|| (!is_written).then_some(waiting))
 }
 
 struct Loop {
