@@ -13,6 +13,7 @@ pub mod demo;
 pub mod diff;
 pub mod discover;
 pub mod error;
+pub mod fault;
 pub mod foreign;
 pub mod header;
 pub mod history;

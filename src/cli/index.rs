@@ -61,7 +61,10 @@ impl Kept {
         let planned = || plan(store, &Wish::Index(how), &asking);
         let change = match is_shown_only(args) {
             true => planned()?,
-            false => make(&world.history, &world.author(), &world.moment, planned)?.change,
+            false => {
+                let by = (&world.author(), &world.moment);
+                make(&world.history, &[store.root().path()], by, planned)?.change
+            }
         };
         let mut kept = Self {
             change,

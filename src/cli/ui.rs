@@ -59,6 +59,7 @@ pub(super) fn open(
             .clone()
             .with_wait_observer(Arc::new(|_| ControlFlow::Continue(()))),
         unsaved: world.data_dir.join("unsaved"),
+        faults: world.data_dir.join("errors.log"),
         author: Author {
             door: "tui".to_owned(),
             ..world.author()
@@ -77,8 +78,11 @@ pub(super) fn open(
         looked: looked(&world.around, &world.settings, &world.places),
         warnings,
         panics: cfg!(debug_assertions) && env::var_os(super::world::PANIC).is_some(),
-    })?;
-    Ok(left)
+    });
+    left.map_err(|failure| match failure {
+        tui::Failure::Terminal(error) => error.into(),
+        unwritten @ tui::Failure::Unwritten(_) => Failure::Asked(unwritten.to_string()),
+    })
 }
 
 /// The time, for as long as the program runs.

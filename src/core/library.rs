@@ -11,7 +11,7 @@ use super::discover::{self, Discovered};
 use super::layout::{Layout, index, instructions};
 use super::log::{Agent, Head, LogFile, Resume};
 use super::memory::Memory;
-use super::store::Store;
+use super::store::{Store, StoreId};
 
 /// Everything at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -43,13 +43,7 @@ pub struct Shelf {
 
 impl PartialEq for Shelf {
     fn eq(&self, other: &Self) -> bool {
-        let shown = |shelf: &Self| {
-            (
-                shelf.store.name().to_owned(),
-                shelf.store.root().path().to_owned(),
-                shelf.store.layout(),
-            )
-        };
+        let shown = |shelf: &Self| (shelf.store.name().to_owned(), shelf.store.id().clone());
         shown(self) == shown(other)
             && self.why == other.why
             && self.memories == other.memories
@@ -222,6 +216,12 @@ impl Library {
     pub fn shelf(&self, name: &str) -> Option<&Arc<Shelf>> {
         let mut all = self.shelves.iter().chain(&self.firsts);
         all.find(|shelf| shelf.store.name() == name)
+    }
+
+    /// The store with this id, whatever it is called now.
+    pub fn shelf_by_id(&self, id: &StoreId) -> Option<&Arc<Shelf>> {
+        let mut all = self.shelves.iter().chain(&self.firsts);
+        all.find(|shelf| shelf.store.id() == id)
     }
 
     /// How many memories there are, instruction files not counted.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::layout::{Layout, Rules};
 use super::memory::{Memory, Revision};
@@ -12,8 +13,37 @@ use super::{Error, Result};
 #[derive(Debug)]
 pub struct Store {
     name: String,
+    id: StoreId,
     root: Root,
     layout: Layout,
+}
+
+/// Which store is meant, whatever it is called at the moment: names are made unique anew at every
+/// look for stores, so that `x-2` may be another store after the next one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StoreId {
+    root: Arc<Path>,
+    layout: Layout,
+}
+
+impl StoreId {
+    /// The store of this layout at this canonical root.
+    pub fn new(root: &Path, layout: Layout) -> Self {
+        Self {
+            root: Arc::from(root),
+            layout,
+        }
+    }
+
+    /// The canonical root.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The layout.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
 }
 
 /// A file as it was read, with the revision to hand back when changing it.
@@ -44,9 +74,15 @@ impl Store {
         };
         Ok(Self {
             name: name.to_owned(),
+            id: StoreId::new(root.path(), layout),
             root,
             layout,
         })
+    }
+
+    /// Which store this is, whatever it is called.
+    pub fn id(&self) -> &StoreId {
+        &self.id
     }
 
     /// The store under another name.

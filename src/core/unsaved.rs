@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::Layout;
 use super::memory::Revision;
+use super::store::StoreId;
 use super::{Error, Result, private};
 
 /// A text on its way into a file.
@@ -32,6 +33,16 @@ pub struct Unsaved {
 }
 
 impl Unsaved {
+    /// The store that the file is in.
+    pub fn store(&self) -> StoreId {
+        StoreId::new(&self.root, self.layout)
+    }
+
+    /// Whether both are on their way into the same file.
+    pub fn is_same_file(&self, other: &Self) -> bool {
+        (&self.root, self.layout, &self.path) == (&other.root, other.layout, &other.path)
+    }
+
     fn name(&self) -> String {
         let place = format!("{}\n{}", self.root.display(), self.path);
         Revision::of(place.as_bytes()).to_string()[..32].to_owned()

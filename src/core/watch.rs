@@ -1,5 +1,8 @@
 //! Changed paths below the directories that matter, told once things have calmed down.
 //!
+//! Where the system lost track of what changed (its queue overflowed, or watching failed), that is
+//! told too: whoever listens looks at everything again.
+//!
 //! The debouncing is a thread that blocks until something happens, then waits for a pause: a
 //! watcher with a tick of its own would keep an idle program busy.
 
@@ -10,9 +13,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use notify_debouncer_full::notify::{
-    self, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _,
-};
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::history::Record;
 use super::library::Depth;
@@ -25,8 +26,47 @@ const PAUSE: Duration = Duration::from_millis(80);
 /// How often the pause is waited for at most: a file that is written all the time is told of too.
 const MOST_PAUSES: usize = 5;
 
-/// The revision that a file of ours got; `None` for one that we removed.
-type Expected = Arc<Mutex<HashMap<PathBuf, Option<Revision>>>>;
+/// What a watch tells.
+#[derive(Debug)]
+pub enum WatchEvent {
+    /// Somebody else changed these paths.
+    Changed(Vec<PathBuf>),
+    /// Changes were missed: anything may be different.
+    Missed,
+    /// Watching went wrong. The same failure is told once.
+    Failed(Error),
+}
+
+/// The revisions that our own changes gave to files, so that they are not taken for somebody
+/// else's; `None` for a file that we removed.
+#[derive(Debug, Clone, Default)]
+pub struct Expected {
+    files: Arc<Mutex<HashMap<PathBuf, Option<Revision>>>>,
+}
+
+impl Expected {
+    /// Adds a change of ours.
+    pub fn add(&self, record: &Record) {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        for touch in &record.files {
+            files.insert(touch.root.join(&touch.path), touch.after);
+        }
+    }
+
+    /// Whether the file is still what we made of it.
+    fn has(&self, path: &Path) -> bool {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(ours) = files.get(path) else {
+            return false;
+        };
+        let is = fs::read(path).ok().as_deref().map(Revision::of);
+        let same = is == *ours;
+        if !same {
+            files.remove(path);
+        }
+        same
+    }
+}
 
 /// Watches directories until it is dropped.
 #[derive(Debug)]
@@ -37,13 +77,12 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Starts watching nothing yet; `tell` is called on a thread of its own with paths that
-    /// somebody else changed.
-    pub fn start(tell: impl Fn(Vec<PathBuf>) + Send + 'static) -> Result<Self> {
+    /// Starts watching nothing yet; `tell` is called on a thread of its own.
+    pub fn start(tell: impl Fn(WatchEvent) + Send + 'static) -> Result<Self> {
         let (seen, seeing) = mpsc::channel();
         let watcher = notify::recommended_watcher(raw(seen)).map_err(told)?;
         let expected = Expected::default();
-        let known = Arc::clone(&expected);
+        let known = expected.clone();
         std::thread::Builder::new()
             .name("watch".to_owned())
             .spawn(move || settle(&seeing, &known, tell))
@@ -89,53 +128,92 @@ impl Watch {
         failed
     }
 
-    /// Tells of a change of ours, so that it is not taken for somebody else's.
-    pub fn expect(&self, record: &Record) {
-        let mut expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
-        for touch in &record.files {
-            expected.insert(touch.root.join(&touch.path), touch.after);
-        }
+    /// Where to add changes of ours.
+    pub fn expected(&self) -> Expected {
+        self.expected.clone()
     }
 }
 
 fn told(error: notify::Error) -> Error {
-    let path = error.paths.first().cloned().unwrap_or_default();
+    let path = error.paths.first().cloned();
     let source = match error.kind {
         notify::ErrorKind::Io(source) => source,
+        notify::ErrorKind::Generic(message) => std::io::Error::other(message),
+        notify::ErrorKind::MaxFilesWatch => std::io::Error::other(
+            "the system watches no more directories; raise fs.inotify.max_user_watches",
+        ),
         kind => std::io::Error::other(format!("{kind:?}")),
     };
-    Error::io(path, source)
+    Error::io(path.unwrap_or_else(|| "watching files".into()), source)
 }
 
-fn raw(seen: Sender<Vec<PathBuf>>) -> impl FnMut(notify::Result<notify::Event>) {
-    move |event| {
-        let Ok(event) = event else { return };
-        // Reading a file is an access too: telling of it would go round in a circle.
-        if !matches!(event.kind, EventKind::Access(_)) {
-            // Nobody listens any more when the program is about to end.
-            drop(seen.send(event.paths));
+/// What the system said since the last time.
+#[derive(Debug, Default)]
+struct Batch {
+    paths: HashSet<PathBuf>,
+    missed: bool,
+    failures: Vec<notify::Error>,
+}
+
+impl Batch {
+    fn add(&mut self, event: notify::Result<notify::Event>) {
+        match event {
+            Ok(event) if event.need_rescan() => self.missed = true,
+            Ok(event) => self.paths.extend(event.paths),
+            Err(error) => {
+                self.failures.push(error);
+                self.missed = true;
+            }
         }
     }
 }
 
-fn settle(seeing: &Receiver<Vec<PathBuf>>, expected: &Expected, tell: impl Fn(Vec<PathBuf>)) {
+fn raw(seen: Sender<notify::Result<notify::Event>>) -> impl FnMut(notify::Result<notify::Event>) {
+    move |event| {
+        // Reading a file is an access too: telling of it would go round in a circle.
+        let is_reading = |event: &notify::Event| {
+            matches!(event.kind, EventKind::Access(_)) && !event.need_rescan()
+        };
+        if !event.as_ref().is_ok_and(is_reading) {
+            // Nobody listens any more when the program is about to end.
+            drop(seen.send(event));
+        }
+    }
+}
+
+fn settle(
+    seeing: &Receiver<notify::Result<notify::Event>>,
+    expected: &Expected,
+    tell: impl Fn(WatchEvent),
+) {
+    let mut known_failures: HashSet<String> = HashSet::new();
     while let Ok(first) = seeing.recv() {
-        let mut paths: HashSet<PathBuf> = first.into_iter().collect();
+        let mut batch = Batch::default();
+        batch.add(first);
         for _ in 0..MOST_PAUSES {
             match seeing.recv_timeout(PAUSE) {
-                Ok(more) => paths.extend(more),
-                Err(RecvTimeoutError::Timeout) => break,
-                Err(RecvTimeoutError::Disconnected) => return,
+                Ok(more) => batch.add(more),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
-            paths.extend(seeing.try_iter().flatten());
+            seeing.try_iter().for_each(|more| batch.add(more));
         }
-        let mut paths: Vec<PathBuf> = paths
+        for error in batch.failures.into_iter().map(told) {
+            if known_failures.insert(error.to_string()) {
+                tell(WatchEvent::Failed(error));
+            }
+        }
+        if batch.missed {
+            tell(WatchEvent::Missed);
+            continue;
+        }
+        let mut paths: Vec<PathBuf> = batch
+            .paths
             .into_iter()
-            .filter(|path| !is_temporary(path) && !is_ours(path, expected))
+            .filter(|path| !is_temporary(path) && !expected.has(path))
             .collect();
         paths.sort();
         if !paths.is_empty() {
-            tell(paths);
+            tell(WatchEvent::Changed(paths));
         }
     }
 }
@@ -144,20 +222,6 @@ fn settle(seeing: &Receiver<Vec<PathBuf>>, expected: &Expected, tell: impl Fn(Ve
 fn is_temporary(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with(".tome-") && name.ends_with(".tmp")
-}
-
-/// Whether the file is still what we made of it.
-fn is_ours(path: &Path, expected: &Expected) -> bool {
-    let mut expected = expected.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(ours) = expected.get(path) else {
-        return false;
-    };
-    let is = fs::read(path).ok().as_deref().map(Revision::of);
-    let same = is == *ours;
-    if !same {
-        expected.remove(path);
-    }
-    same
 }
 
 #[cfg(test)]
@@ -201,19 +265,51 @@ mod tests {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let root = temp.path().canonicalize().expect("canonical");
         let (told, telling) = mpsc::channel();
-        let mut watch = Watch::start(move |paths| drop(told.send(paths))).expect("starts");
+        let mut watch = Watch::start(move |event| drop(told.send(event))).expect("starts");
         assert!(watch.aim(&[(root.clone(), Depth::All)]).is_empty());
-        watch.expect(&record(&root, "ours.md", b"ours"));
+        watch.expected().add(&record(&root, "ours.md", b"ours"));
         fs::write(root.join("ours.md"), "ours").expect("writes");
         fs::write(root.join("theirs.md"), "theirs").expect("writes");
-        let paths = telling
-            .recv_timeout(Duration::from_secs(10))
-            .expect("is told");
-        assert_eq!(paths, [root.join("theirs.md")]);
+        assert_eq!(changed(&telling), [root.join("theirs.md")]);
         fs::write(root.join("ours.md"), "somebody else's").expect("writes");
-        let paths = telling
-            .recv_timeout(Duration::from_secs(10))
-            .expect("is told");
-        assert_eq!(paths, [root.join("ours.md")]);
+        assert_eq!(changed(&telling), [root.join("ours.md")]);
+    }
+
+    fn changed(telling: &Receiver<WatchEvent>) -> Vec<PathBuf> {
+        match telling.recv_timeout(Duration::from_secs(10)) {
+            Ok(WatchEvent::Changed(paths)) => paths,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What is told of these events of the system.
+    fn told_of(events: Vec<notify::Result<notify::Event>>) -> Vec<WatchEvent> {
+        let (seen, seeing) = mpsc::channel();
+        let (told, telling) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            settle(&seeing, &Expected::default(), |event| {
+                drop(told.send(event));
+            });
+        });
+        events.into_iter().for_each(raw(seen));
+        thread.join().expect("ends");
+        telling.iter().collect()
+    }
+
+    #[test]
+    fn an_overflow_is_told_although_it_names_no_path() {
+        let overflow = notify::Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
+        let told = told_of(vec![Ok(overflow)]);
+        assert!(matches!(told.as_slice(), [WatchEvent::Missed]), "{told:?}");
+    }
+
+    #[test]
+    fn a_failure_is_told_once_and_counts_as_missed_changes() {
+        let failure = || Err(notify::Error::generic("the watch broke"));
+        let told = told_of(vec![failure(), failure()]);
+        let [WatchEvent::Failed(error), WatchEvent::Missed] = told.as_slice() else {
+            panic!("{told:?}");
+        };
+        assert!(error.to_string().contains("the watch broke"), "{error}");
     }
 }

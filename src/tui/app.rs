@@ -16,10 +16,9 @@ use jiff::tz::TimeZone;
 use ratatui::crossterm::event::{Event as Input, KeyEvent, KeyEventKind};
 use ratatui::layout::{Rect, Size};
 
-use super::Pick;
 use super::action::Action;
-use super::effect::Effect;
-use super::event::Event;
+use super::effect::{Effect, LibraryJob, LogsJob, TerminalJob, UnsavedJob};
+use super::event::{Changes, Event};
 use super::highlight::Syntaxes;
 use super::keymap::Keymap;
 use super::layout::{Areas, Divider, Focus, Shown, Wanted};
@@ -28,10 +27,14 @@ use super::overlay::reader::Reader;
 use super::pane::browse::Browse;
 use super::pane::find::Find;
 use super::pane::{Answer, Pane, Scene, Step, Toast};
+use super::panics::PanicReport;
 use super::theme::Theme;
+use super::worker::UNSAVED_THREAD;
+use super::{Left, Pick};
 use crate::core::config::{EditorKeys, Warning};
 use crate::core::discover::Looked;
 use crate::core::library::{Bundle, Library};
+use crate::core::unsaved::Unsaved;
 
 /// Everything that is shown.
 #[derive(Debug)]
@@ -55,6 +58,8 @@ pub(crate) struct App {
     /// Folders near the logs in which something was written and no store was found.
     strange: HashSet<PathBuf>,
     now: i64,
+    /// Who changes a store that a change of ours waits for, and for how many seconds it has.
+    waiting: Option<(String, u64)>,
     toast: Option<(u64, Toast)>,
     /// How many toasts there were.
     toasts: u64,
@@ -100,6 +105,7 @@ impl App {
             problems: Vec::new(),
             strange: HashSet::new(),
             now: 0,
+            waiting: None,
             toast: None,
             toasts: 0,
             generation: 0,
@@ -130,6 +136,24 @@ impl App {
     /// The number of the toast that is up.
     pub(crate) fn toast(&self) -> Option<u64> {
         self.toast.as_ref().map(|(number, _)| *number)
+    }
+
+    /// Tells of a panic. What was typed is said to be kept only once it is.
+    fn panicked(&mut self, report: &PanicReport, effects: &mut Vec<Effect>) {
+        let texts: Vec<Unsaved> = self.panes.iter().flat_map(|pane| pane.unsaved()).collect();
+        let report_text = report.to_string();
+        if texts.is_empty() {
+            self.say(Toast::trouble(report_text));
+        } else if report.thread == UNSAVED_THREAD {
+            self.say(Toast::trouble(format!(
+                "what you typed may not be kept: save it or copy it elsewhere; {report_text}"
+            )));
+        } else {
+            effects.push(Effect::Unsaved(UnsavedJob::Secure {
+                texts,
+                report: report_text,
+            }));
+        }
     }
 
     fn say(&mut self, toast: Toast) {
@@ -206,17 +230,24 @@ impl App {
                 }
             }
             Event::Elapsed => self.toast = None,
-            Event::Stopped => effects.push(Effect::Suspend),
+            Event::Stopped => effects.push(Effect::Terminal(TerminalJob::Suspend)),
             Event::Resumed => {}
-            Event::Terminated => effects.push(Effect::Quit),
-            Event::Changed(paths) => effects.push(Effect::Refresh(paths)),
-            Event::Spoken(paths) => {
-                effects.push(Effect::Relook);
+            Event::Terminated => effects.push(Effect::Terminal(TerminalJob::Leave(Left::Done))),
+            Event::Changed(Changes::At(paths)) => {
+                effects.push(Effect::Library(LibraryJob::Refresh(paths)));
+            }
+            Event::Changed(Changes::Anywhere) => effects.push(Effect::Library(LibraryJob::Load)),
+            Event::Spoken(Changes::At(paths)) => {
+                effects.push(Effect::Logs(LogsJob::Again));
                 let news = paths.iter().filter(|path| self.is_news(path)).count();
                 if news > 0 {
-                    effects.push(Effect::Load);
+                    effects.push(Effect::Library(LibraryJob::Load));
                 }
             }
+            Event::Spoken(Changes::Anywhere) => effects.push(Effect::Logs(LogsJob::Again)),
+            Event::Waiting { holder, seconds } => self.waiting = Some((holder, seconds)),
+            Event::WaitingOver => self.waiting = None,
+            Event::Panicked(report) => self.panicked(&report, &mut effects),
             Event::Reading(tally) => {
                 self.reading = tally.map(|tally| tally.bytes_done * 100 / tally.bytes.max(1));
             }
@@ -310,12 +341,12 @@ impl App {
         match action {
             Action::Help => self.panes.push(Box::new(Reader::help(&self.keymap, place))),
             Action::Palette => self.panes.push(Box::new(Palette::new(&self.keymap, place))),
-            Action::Suspend => effects.push(Effect::Suspend),
+            Action::Suspend => effects.push(Effect::Terminal(TerminalJob::Suspend)),
             Action::Demo if self.library.shelves.is_empty() && self.logs.is_empty() => {
-                effects.push(Effect::Demo);
+                effects.push(Effect::Terminal(TerminalJob::Leave(Left::ForDemo)));
             }
             Action::Demo => self.say(Toast::done("`tome --demo` opens the sample")),
-            Action::Quit => effects.push(Effect::Quit),
+            Action::Quit => effects.push(Effect::Terminal(TerminalJob::Leave(Left::Done))),
             _ => {}
         }
     }
@@ -327,10 +358,10 @@ impl App {
                 Step::Do(effect) => effects.push(effect),
                 Step::Plan(request) => {
                     self.generation += 1;
-                    effects.push(Effect::Plan {
+                    effects.push(Effect::Library(LibraryJob::Plan {
                         generation: self.generation,
                         request,
-                    });
+                    }));
                 }
                 Step::Push(mut pane) => {
                     pane.resize(&self.scene());

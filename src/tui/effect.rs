@@ -1,14 +1,36 @@
-//! What the app wants of the world, as data: the worker or the loop carries it out.
+//! What the app wants of the world, as data. Each worker has a job type of its own, so that the
+//! compiler sees a job that nobody does; [`super::worker::Workers`] and the loop carry them out.
 
 use std::path::PathBuf;
 
+use super::Left;
 use crate::core::change::{Change, Wish};
 use crate::core::log::LogFile;
+use crate::core::store::StoreId;
 use crate::core::unsaved::Unsaved;
 
-/// Something to be done outside of the app.
+/// Something to be done outside of the app, by whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
+    /// The worker that reads the stores.
+    Library(LibraryJob),
+    /// The worker that changes the stores.
+    Write(WriteJob),
+    /// The worker that keeps unsaved texts.
+    Unsaved(UnsavedJob),
+    /// The worker that keeps the logs up to date.
+    Logs(LogsJob),
+    /// The worker that finds.
+    Search(SearchJob),
+    /// The worker that reads conversations.
+    Transcript(TranscriptJob),
+    /// The loop, which has the terminal.
+    Terminal(TerminalJob),
+}
+
+/// What is read of the stores and of their history; none of it waits for a store's lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum LibraryJob {
     /// Find the stores and read everything.
     Load,
     /// Look again at what changed.
@@ -19,48 +41,84 @@ pub(crate) enum Effect {
         asker: Asker,
         target: Target,
     },
-    /// Find something; a newer request makes an older one pointless.
-    Find { generation: u64, text: String },
-    /// Read a conversation; a newer wish of the same asker makes an older one pointless.
-    Open { file: LogFile, asker: Asker },
-    /// Look at the logs again.
-    Relook,
     /// Read a text that is not for the preview.
     Fetch(Target),
-    /// Plan a change.
+    /// Plan a change; nothing is written.
     Plan {
         generation: u64,
         request: Box<Request>,
     },
-    /// Make a planned change.
+    /// Compose the text of a new memory.
+    Compose(NewMemory),
+    /// Read the journal.
+    Records,
+    /// Show what a recorded change did.
+    Compare { id: String },
+}
+
+/// What changes the stores, under their locks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum WriteJob {
+    /// Make a change that was reviewed.
     Commit {
         request: Box<Request>,
         change: Box<Change>,
     },
     /// Plan a change and make it at once: it can be taken back as fast.
     Do(Box<Request>),
-    /// Compose the text of a new memory.
-    Compose(Box<Request>),
-    /// Read the journal.
-    Recall,
-    /// Show what a recorded change did.
-    Compare { id: String },
-    /// Keep an unsaved text.
+}
+
+/// What is done with texts that are not saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum UnsavedJob {
+    /// Keep a text.
     Keep(Unsaved),
-    /// Forget an unsaved text.
+    /// Forget a text.
     Forget(Unsaved),
+    /// Keep all that is open, because something went wrong, and then tell of both.
+    Secure {
+        texts: Vec<Unsaved>,
+        /// What went wrong.
+        report: String,
+    },
+    /// Offer the texts that a process left behind which died.
+    Offer,
+}
+
+/// What is done about the logs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum LogsJob {
+    /// Look for logs, in these stores too.
+    Look(Vec<PathBuf>),
+    /// Look at what is there again: something was said, or the cache was damaged.
+    Again,
+}
+
+/// Find something; a newer search makes an older one pointless.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SearchJob {
+    pub(crate) generation: u64,
+    pub(crate) text: String,
+}
+
+/// Read a conversation; a newer one of the same asker makes an older one pointless.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TranscriptJob {
+    pub(crate) file: LogFile,
+    pub(crate) asker: Asker,
+}
+
+/// What is done with the terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TerminalJob {
     /// Put a text on the clipboard.
     Copy(String),
     /// Lend the terminal to `$EDITOR` for a text.
     Lend(Unsaved),
     /// Stop, as Ctrl-Z does elsewhere.
     Suspend,
-    /// End, and open the sample instead.
-    Demo,
-    /// End, having picked these lines.
-    Pick(Vec<String>),
-    /// End.
-    Quit,
+    /// End the program, or this run of it.
+    Leave(Left),
 }
 
 /// Who wants to read something: what one wants does not make pointless what another does.
@@ -78,25 +136,25 @@ pub(crate) enum Asker {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Target {
     /// A file of a store.
-    File { store: String, path: String },
+    File { store: StoreId, path: String },
     /// What the agent of a store gets to see at the start.
-    Context { store: String },
+    Context { store: StoreId },
 }
 
 /// A way to a planned change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Request {
     /// A wish of one store.
-    Wish { store: String, wish: Wish },
+    Wish { store: StoreId, wish: Wish },
     /// An edited text, which was begun on `base`; `None` for a new file.
     Save(Unsaved),
     /// Memories of several stores, by store, to be removed in one change.
-    Delete(Vec<(String, Vec<String>)>),
+    Delete(Vec<(StoreId, Vec<String>)>),
     /// A memory to be taken to another store.
     Move {
-        store: String,
+        store: StoreId,
         path: String,
-        to: String,
+        to: StoreId,
     },
     /// A recorded change to be taken back.
     Undo(String),
@@ -104,12 +162,14 @@ pub(crate) enum Request {
     Restore(String),
     /// The last change that stands, to be taken back; or the last that was, to be made again.
     Again(Which),
-    /// A new memory of a kind that the store's layout has.
-    New {
-        store: String,
-        kind: String,
-        name: String,
-    },
+}
+
+/// A new memory of a kind that the store's layout has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NewMemory {
+    pub(crate) store: StoreId,
+    pub(crate) kind: String,
+    pub(crate) name: String,
 }
 
 /// Which way the history is walked.

@@ -8,6 +8,7 @@ use ratatui::crossterm::event::Event as Input;
 use super::action::Action;
 use super::effect::{Request, Target};
 use super::pane::browse::tree::Key;
+use super::panics::PanicReport;
 use super::worker::finder::Findings;
 use crate::core::Error;
 use crate::core::change::{Change, Edit};
@@ -15,7 +16,7 @@ use crate::core::corpus::Tally;
 use crate::core::history::Record;
 use crate::core::library::{Bundle, Library};
 use crate::core::log::{LogFile, Transcript};
-use crate::core::store::Document;
+use crate::core::store::{Document, StoreId};
 use crate::core::unsaved::Unsaved;
 
 /// Something that happened, told to [`super::app::App::update`].
@@ -27,14 +28,14 @@ pub(crate) enum Event {
     Input(Vec<Input>),
     /// Everything was read; or read again, because something changed.
     Indexed(Arc<Library>),
-    /// Files changed outside.
-    Changed(Vec<PathBuf>),
+    /// Files of stores changed outside.
+    Changed(Changes),
     /// How far the reading of the logs has come; `None` when it is over.
     Reading(Option<Tally>),
     /// The logs are here; or again, because something was said.
     Logged(Arc<Vec<Bundle>>),
     /// Logs have changed, or what is cached of them is damaged.
-    Spoken(Vec<PathBuf>),
+    Spoken(Changes),
     /// What can be found is another than before.
     Findable,
     /// Something was found; perhaps more is still looked for.
@@ -63,11 +64,21 @@ pub(crate) enum Event {
         /// What else is worth knowing before it is made.
         notes: Vec<String>,
     },
+    /// A change that was reviewed would be another one by now, and was not made.
+    Outdated {
+        request: Box<Request>,
+        change: Change,
+        notes: Vec<String>,
+    },
     /// A change was made, or not; `None` when nothing was different.
     Committed {
         request: Box<Request>,
         result: Result<Option<Record>, Error>,
     },
+    /// A change waits for a store that `holder` is changing.
+    Waiting { holder: String, seconds: u64 },
+    /// It waits no longer.
+    WaitingOver,
     /// The journal, newest first.
     Recorded(Vec<Record>),
     /// What a recorded change did.
@@ -99,6 +110,8 @@ pub(crate) enum Event {
     LeftBehind(Vec<Unsaved>),
     /// Something went wrong that no other event tells.
     Failed(String),
+    /// A thread of ours panicked.
+    Panicked(PanicReport),
     /// A toast has been up long enough.
     Elapsed,
     /// The system wants the program to stop for a while.
@@ -109,10 +122,19 @@ pub(crate) enum Event {
     Terminated,
 }
 
+/// Where something changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Changes {
+    /// At these paths.
+    At(Vec<PathBuf>),
+    /// Nobody knows where.
+    Anywhere,
+}
+
 /// A memory that is not on the disk yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fresh {
-    pub(crate) store: String,
+    pub(crate) store: StoreId,
     pub(crate) path: String,
     pub(crate) text: String,
 }

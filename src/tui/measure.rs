@@ -12,7 +12,7 @@ use ratatui::crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers}
 use ratatui::layout::Size;
 
 use super::app::{App, Given};
-use super::effect::{Effect, Target};
+use super::effect::{Effect, LibraryJob, Target};
 use super::event::Event;
 use super::keymap::Keymap;
 use super::theme::Theme;
@@ -79,9 +79,9 @@ impl Stage {
         let Ok(_) = drawn;
         self.frames.push(start.elapsed());
         for effect in effects {
-            if let Effect::Read {
+            if let Effect::Library(LibraryJob::Read {
                 generation, target, ..
-            } = effect
+            }) = effect
             {
                 let result = self.read(&target);
                 self.tell(Event::Read {
@@ -97,11 +97,12 @@ impl Stage {
     fn read(&self, target: &Target) -> Result<crate::core::store::Document> {
         match target {
             Target::File { store, path } => {
-                let shelf = self.library.shelf(store);
-                let shelf = shelf.ok_or_else(|| Error::not_found(store))?;
+                let shelf = self.library.shelf_by_id(store);
+                let missing = || Error::not_found(store.root().display().to_string());
+                let shelf = shelf.ok_or_else(missing)?;
                 shelf.store.read(path)
             }
-            Target::Context { store } => Err(Error::not_found(store)),
+            Target::Context { store } => Err(Error::not_found(store.root().display().to_string())),
         }
     }
 }

@@ -148,9 +148,9 @@ pub(crate) trait Pane: std::fmt::Debug {
         None
     }
 
-    /// Text in it that is not on the disk.
-    fn unsaved(&self) -> Option<Unsaved> {
-        None
+    /// Texts in it that are not saved.
+    fn unsaved(&self) -> Vec<Unsaved> {
+        Vec::new()
     }
 
     /// Whether it hides everything below it.

@@ -4,6 +4,7 @@
 //! starts, such as `$EDITOR`, gets every key that is typed from then on.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
@@ -25,7 +26,13 @@ impl Reader {
         let (turns, turn) = mpsc::channel();
         std::thread::Builder::new()
             .name("reader".to_owned())
-            .spawn(move || read(&turn, &events))?;
+            .spawn(move || {
+                let read = AssertUnwindSafe(|| read(&turn, &events));
+                if catch_unwind(read).is_err() {
+                    // Nobody could leave a program that hears no key.
+                    drop(events.send(Event::Terminated));
+                }
+            })?;
         Ok(Self {
             turns,
             reading: false,

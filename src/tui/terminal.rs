@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Write, stdout};
-use std::panic;
+use std::panic::{self, PanicHookInfo};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::Sender;
@@ -34,9 +34,12 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Takes the screen, and sees to it that a panic gives it back.
-    pub(crate) fn open() -> io::Result<Self> {
-        restore_on_panic();
+    /// Takes the screen, and sees to it that a panic gives it back. A panic of another thread is
+    /// handed to `report`.
+    pub(crate) fn open(
+        report: impl Fn(&PanicHookInfo<'_>) + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        restore_on_panic(report);
         let device = device()?;
         take()?;
         let terminal = Terminal::new(CrosstermBackend::new(device)).inspect_err(|_| {
@@ -108,9 +111,9 @@ fn give_back() -> io::Result<()> {
     disable_raw_mode().and(written)
 }
 
-/// Before a panic of this thread is told, the screen goes back. One of the other threads is
-/// caught there and told on the screen.
-fn restore_on_panic() {
+/// Before a panic of this thread is told, the screen goes back. One of another thread is reported
+/// on the screen.
+fn restore_on_panic(report: impl Fn(&PanicHookInfo<'_>) + Send + Sync + 'static) {
     let ours = thread::current().id();
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
@@ -118,6 +121,8 @@ fn restore_on_panic() {
             // The panic is what matters.
             drop(give_back());
             before(info);
+        } else {
+            report(info);
         }
     }));
 }

@@ -1,313 +1,227 @@
-//! The threads that do what takes time, each at a desk of its own.
+//! The threads that do what takes time.
 //!
-//! The worker reads, plans, writes and watches: it owns the library, the history and the drawer of
-//! unsaved texts. The archivist keeps the logs up to date, the finder finds, the scribe reads
-//! conversations. The app gets values. What panics at a desk is told and does not end the program.
+//! Each has a queue of jobs of its own type. The library worker reads and plans, the writer
+//! changes stores and may wait for their locks, the unsaved worker keeps texts that are not saved
+//! yet, the archivist keeps the logs up to date, the finder finds, the scribe reads conversations.
+//! The app gets values. A panic in one of them is reported and does not end the program.
 
 pub(crate) mod archivist;
 pub(crate) mod desk;
 pub(crate) mod finder;
+mod library;
+mod lock;
 mod plan;
-pub(crate) mod scribe;
+mod scribe;
+mod unsaved;
+mod writer;
 
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
 
-use desk::Clerk;
+use archivist::Archivist;
+use desk::{Desk, Queue};
+use finder::Finder;
+use library::LibraryWorker;
+use lock::LockWait;
+use scribe::Scribe;
+use unsaved::UnsavedWorker;
+use writer::Writer;
 
-use super::effect::{Effect, Request, Target};
-use super::event::{Event, Fresh};
+use super::effect::{LibraryJob, LogsJob, SearchJob, TranscriptJob, UnsavedJob, WriteJob};
+use super::event::{Changes, Event};
 use super::{Clock, Source};
-use crate::core::change::{Author, Change, commit, recorded_edits, settle};
-use crate::core::discover::{Discovered, Found, Problem, discover};
-use crate::core::history::{History, Record};
-use crate::core::layout::Layout;
-use crate::core::library::{Library, Shelf};
-use crate::core::memory::Revision;
-use crate::core::store::{Document, Store};
-use crate::core::unsaved::{Drawer, Unsaved};
-use crate::core::watch::Watch;
-use crate::core::{Error, Result};
+use crate::core::archive::Archive;
+use crate::core::change::Author;
+use crate::core::history::History;
+use crate::core::library::Library;
+use crate::core::unsaved::Drawer;
+use crate::core::watch::{Watch, WatchEvent};
 
-/// What the worker works with.
-pub(crate) struct Worker {
+pub(crate) use unsaved::THREAD as UNSAVED_THREAD;
+
+/// What the workers are told of the outside world.
+pub(crate) struct Outside<'a> {
     pub(crate) source: Source,
+    pub(crate) archive: Archive,
     pub(crate) history: History,
-    pub(crate) drawer: Drawer,
+    pub(crate) unsaved: &'a Path,
     pub(crate) author: Author,
     pub(crate) clock: Clock,
-    pub(crate) library: Arc<Library>,
-    pub(crate) watch: Option<Watch>,
-    pub(crate) events: Sender<Event>,
-    pub(crate) archivist: Sender<archivist::Job>,
-    pub(crate) finder: Sender<finder::Job>,
-    /// Whether texts that were left behind are still to be offered.
+    pub(crate) zone: jiff::tz::TimeZone,
+    /// Whether texts that were left behind are offered.
     pub(crate) offers: bool,
 }
 
-impl Clerk for Worker {
-    type Job = Effect;
-
-    fn perform(&mut self, job: Effect) {
-        self.work(job);
-    }
-
-    fn outdates(newer: &Effect, older: &Effect) -> bool {
-        outdates(newer, older)
-    }
-
-    fn events(&self) -> &Sender<Event> {
-        &self.events
-    }
+/// The workers, and what the loop says to them besides jobs.
+pub(crate) struct Workers {
+    library: Desk<library::Message>,
+    writer: Desk<writer::Message>,
+    unsaved: Desk<UnsavedJob>,
+    logs: Desk<LogsJob>,
+    search: Desk<finder::Job>,
+    transcripts: Desk<TranscriptJob>,
+    /// The newest search.
+    newest: Arc<AtomicU64>,
+    /// Whether the program is about to end.
+    leaving: Arc<AtomicBool>,
+    /// Whether the writer waits for a lock.
+    waiting: Arc<AtomicBool>,
 }
 
-impl Worker {
-    fn tell(&self, event: Event) {
-        // Nobody listens any more when the program is about to end.
-        drop(self.events.send(event));
-    }
-
-    fn work(&mut self, job: Effect) {
-        match job {
-            Effect::Load => self.load(),
-            Effect::Refresh(paths) => self.refresh(&paths),
-            Effect::Read {
-                generation, target, ..
-            } => {
-                let result = self.read(&target);
-                self.tell(Event::Read {
-                    generation,
-                    target,
-                    result,
-                });
-            }
-            Effect::Fetch(target) => {
-                let result = self.read(&target);
-                self.tell(Event::Fetched { target, result });
-            }
-            Effect::Plan {
-                generation,
-                request,
-            } => {
-                let result = self.plan(&request);
-                let notes = self.notes(&request);
-                self.tell(Event::Planned {
-                    generation,
-                    request,
-                    result,
-                    notes,
-                });
-            }
-            Effect::Commit { request, change } => {
-                let result = self.commit(&change);
-                self.tell(Event::Committed { request, result });
-            }
-            Effect::Do(request) => {
-                let result = self.plan(&request).and_then(|change| self.commit(&change));
-                self.tell(Event::Committed { request, result });
-            }
-            Effect::Compose(request) => {
-                let result = self.compose(&request);
-                self.tell(Event::Composed(result));
-            }
-            Effect::Recall => match self.records() {
-                Ok(records) => self.tell(Event::Recorded(records)),
-                Err(error) => self.tell(Event::Failed(error.to_string())),
-            },
-            Effect::Compare { id } => {
-                let record = self.history.find(&id);
-                let result = record.and_then(|record| recorded_edits(&self.history, &record));
-                self.tell(Event::Compared { id, result });
-            }
-            Effect::Keep(text) => self.told(|worker| worker.drawer.keep(&text)),
-            Effect::Forget(text) => self.told(|worker| worker.drawer.forget(&text)),
-            // These are the loop's own, or other desks'.
-            Effect::Find { .. }
-            | Effect::Open { .. }
-            | Effect::Relook
-            | Effect::Copy(_)
-            | Effect::Lend(_)
-            | Effect::Suspend
-            | Effect::Pick(_)
-            | Effect::Demo
-            | Effect::Quit => {}
-        }
-    }
-
-    fn told(&mut self, act: impl FnOnce(&mut Self) -> Result<()>) {
-        if let Err(error) = act(self) {
-            self.tell(Event::Failed(error.to_string()));
-        }
-    }
-
-    fn load(&mut self) {
-        let found = self.source.discover();
-        let roots: Vec<&Path> = found.stores.iter().map(|f| f.store.root().path()).collect();
-        if let Err(error) = settle(&self.history, &roots) {
-            self.tell(Event::Failed(error.to_string()));
-        }
-        self.library = Arc::new(Library::load(found));
-        self.aim();
-        self.show();
-        let shelves = self.library.shelves.iter();
-        let with_logs = shelves
-            .filter(|shelf| matches!(shelf.store.layout(), Layout::Session | Layout::Events));
-        let roots = with_logs.map(|shelf| shelf.store.root().path().to_owned());
-        // The other desks are gone when the program is about to end.
-        drop(self.archivist.send(archivist::Job::Look(roots.collect())));
-        if std::mem::take(&mut self.offers) {
-            let texts = self.drawer.left_behind();
-            if !texts.is_empty() {
-                self.tell(Event::LeftBehind(texts));
-            }
-        }
-    }
-
-    /// Tells everybody what the library is now.
-    fn show(&self) {
-        self.tell(Event::Indexed(Arc::clone(&self.library)));
-        let library = Arc::clone(&self.library);
-        drop(self.finder.send(finder::Job::Stores(library)));
-    }
-
-    fn aim(&mut self) {
-        let Some(watch) = &mut self.watch else { return };
-        let failed = watch.aim(&self.library.watched());
-        if let Some(error) = failed.first() {
-            let message = format!("changes outside are not seen: {error}");
-            self.tell(Event::Failed(message));
-        }
-    }
-
-    fn refresh(&mut self, paths: &[PathBuf]) {
-        let library = self.library.refresh(paths);
-        if library != *self.library {
-            self.library = Arc::new(library);
-            self.show();
-        }
-    }
-
-    fn store(&self, name: &str) -> Result<&Store> {
-        let shelf = self.library.shelf(name);
-        shelf
-            .map(|shelf| &*shelf.store)
-            .ok_or_else(|| Error::not_found(format!("store {name}")))
-    }
-
-    fn read(&self, target: &Target) -> Result<Document> {
-        match target {
-            Target::File { store, path } => self.store(store)?.read(path),
-            Target::Context { store } => {
-                let store = self.store(store)?;
-                let bytes = store.rules().context(store)?.into_bytes();
-                Ok(Document {
-                    path: store.name().to_owned(),
-                    revision: Revision::of(&bytes),
-                    bytes,
-                })
-            }
-        }
-    }
-
-    fn commit(&mut self, change: &Change) -> Result<Option<Record>> {
-        if change.is_empty() {
-            return Ok(None);
-        }
-        let record = commit(&self.history, change, &self.author, &(self.clock)())?;
-        if let Some(watch) = &self.watch {
-            watch.expect(&record);
-        }
-        let firsts: Vec<PathBuf> = roots_of(&self.library.firsts).collect();
-        let comes_or_goes = |root: &PathBuf| firsts.contains(root) || !root.exists();
-        if record.files.iter().any(|touch| comes_or_goes(&touch.root)) {
-            self.load();
-            return Ok(Some(record));
-        }
-        let paths: Vec<PathBuf> = record
-            .files
-            .iter()
-            .map(|touch| touch.root.join(&touch.path))
-            .collect();
-        self.refresh(&paths);
-        // A store's first file may have made its directory.
-        self.aim();
-        Ok(Some(record))
-    }
-
-    fn records(&self) -> Result<Vec<Record>> {
-        let roots = self.roots();
-        let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
-        let mut records = self.history.records()?;
-        records.retain(|record| record.touches(&roots));
-        records.reverse();
-        Ok(records)
-    }
-
-    fn roots(&self) -> Vec<PathBuf> {
-        // The making of a store that was taken back can be done again.
-        let shelves = roots_of(&self.library.shelves);
-        shelves.chain(roots_of(&self.library.firsts)).collect()
-    }
-
-    fn compose(&self, request: &Request) -> Result<Fresh> {
-        let Request::New { store, .. } = request else {
-            return Err(Error::refused("", "nothing to compose"));
+impl Workers {
+    /// Starts them.
+    pub(crate) fn start(outside: Outside<'_>, events: &Sender<Event>) -> io::Result<Self> {
+        let newest = Arc::new(AtomicU64::new(0));
+        let leaving = Arc::new(AtomicBool::new(false));
+        let waiting = Arc::new(AtomicBool::new(false));
+        let libraries = Queue::new();
+        let writers = Queue::new();
+        let unsaved = Queue::new();
+        let logs = Queue::new();
+        let searches = Queue::new();
+        let watch = watch(events, Event::Changed);
+        let archivist = Archivist {
+            archive: outside.archive,
+            watch: self::watch(events, Event::Spoken),
+            finder: searches.slot(),
+            events: events.clone(),
+            leaving: Arc::clone(&leaving),
+            told: Vec::new(),
+            unwatched: Vec::new(),
         };
-        let change = self.plan(request)?;
-        let written = change.edits.iter().find(|edit| !edit.derived);
-        let text = written.and_then(|edit| Some((edit.reference(), edit.after.clone()?)));
-        let (path, bytes) = text.ok_or_else(|| Error::refused(store, "nothing to write"))?;
-        Ok(Fresh {
-            store: store.clone(),
-            path,
-            text: String::from_utf8_lossy(&bytes).into_owned(),
+        let writer = Writer {
+            history: outside.history.clone(),
+            author: outside.author,
+            clock: outside.clock,
+            library: Arc::default(),
+            expected: watch.as_ref().map(Watch::expected),
+            readers: libraries.slot(),
+            events: events.clone(),
+            lock_wait: LockWait {
+                events: events.clone(),
+                leaving: Arc::clone(&leaving),
+                waiting: Arc::clone(&waiting),
+            },
+        };
+        let worker = LibraryWorker {
+            source: outside.source,
+            history: outside.history,
+            clock: outside.clock,
+            library: Arc::new(Library::default()),
+            watch,
+            unwatched: Vec::new(),
+            events: events.clone(),
+            writer: writers.slot(),
+            unsaved: unsaved.slot(),
+            archivist: logs.slot(),
+            finder: searches.slot(),
+            offers: outside.offers,
+        };
+        let keeper = UnsavedWorker {
+            drawer: Drawer::open(outside.unsaved),
+            events: events.clone(),
+        };
+        let time = (outside.clock, outside.zone);
+        let finder = Finder::new(events.clone(), time, Arc::clone(&newest));
+        let scribe = Scribe {
+            events: events.clone(),
+        };
+        Ok(Self {
+            library: libraries.start("library", worker)?,
+            writer: writers.start("writer", writer)?,
+            unsaved: unsaved.start(UNSAVED_THREAD, keeper)?,
+            logs: logs.start("logs", archivist)?,
+            search: searches.start("search", finder)?,
+            transcripts: Queue::new().start("transcripts", scribe)?,
+            newest,
+            leaving,
+            waiting,
         })
     }
-}
 
-fn roots_of(shelves: &[Arc<Shelf>]) -> impl Iterator<Item = PathBuf> {
-    shelves
-        .iter()
-        .map(|shelf| shelf.store.root().path().to_owned())
-}
+    pub(crate) fn read(&self, job: LibraryJob) {
+        self.library.hand(library::Message::Job(job));
+    }
 
-/// Whether a job makes an older one pointless.
-fn outdates(newer: &Effect, older: &Effect) -> bool {
-    let same = |a: &Unsaved, b: &Unsaved| a.root == b.root && a.path == b.path;
-    match (newer, older) {
-        (Effect::Read { asker: new, .. }, Effect::Read { asker: old, .. }) => new == old,
-        (Effect::Compare { .. }, Effect::Compare { .. }) | (Effect::Load, Effect::Load) => true,
-        (Effect::Keep(new) | Effect::Forget(new), Effect::Keep(old)) => same(new, old),
-        _ => false,
+    pub(crate) fn write(&self, job: WriteJob) {
+        self.writer.hand(writer::Message::Job(job));
+    }
+
+    pub(crate) fn keep(&self, job: UnsavedJob) {
+        self.unsaved.hand(job);
+    }
+
+    pub(crate) fn look_at_logs(&self, job: LogsJob) {
+        self.logs.hand(job);
+    }
+
+    pub(crate) fn search(&self, job: SearchJob) {
+        self.newest.store(job.generation, Ordering::Relaxed);
+        self.search.hand(finder::Job::Find(job));
+    }
+
+    pub(crate) fn read_transcript(&self, job: TranscriptJob) {
+        self.transcripts.hand(job);
+    }
+
+    /// Waits for what must be done, and gives up the rest. Answers whether every change that was
+    /// handed over was made or refused.
+    pub(crate) fn finish(self) -> bool {
+        self.leaving.store(true, Ordering::Relaxed);
+        self.newest.store(u64::MAX, Ordering::Relaxed);
+        // It takes no lock that anybody holds for long, and what it has is not anywhere else.
+        self.unsaved.finish();
+        // A change that is being made is finished. One that waits for a lock has not begun.
+        const A_CHANGE: Duration = Duration::from_secs(10);
+        let until = Instant::now() + A_CHANGE;
+        let is_waiting = || self.waiting.load(Ordering::Relaxed);
+        let is_written = self.writer.leave(until, is_waiting);
+        // The others write nothing that could be cut in two, and may be in the middle of a long
+        // log: nobody waits for that.
+        const PATIENCE: Duration = Duration::from_millis(300);
+        let until = Instant::now() + PATIENCE;
+        self.library.leave(until, || false);
+        self.logs.leave(until, || false);
+        self.search.leave(until, || false);
+        self.transcripts.leave(until, || false);
+        is_written
     }
 }
 
-impl Source {
-    /// The stores, found anew.
-    fn discover(&self) -> Discovered {
-        match self {
-            Self::Around {
-                around,
-                settings,
-                reach,
-            } => discover(around, settings, *reach),
-            Self::Named(stores) => {
-                let mut found = Discovered::default();
-                for named in stores {
-                    match Store::open(&named.name, &named.root, named.layout) {
-                        Ok(store) => found.stores.push(Found {
-                            store,
-                            why: "asked for".to_owned(),
-                        }),
-                        Err(error) => found.problems.push(Problem {
-                            root: named.root.clone(),
-                            error,
-                        }),
-                    }
-                }
-                found
-            }
+/// Starts to watch nothing yet; `event` makes an event of the paths that changed.
+fn watch(events: &Sender<Event>, event: fn(Changes) -> Event) -> Option<Watch> {
+    let told = events.clone();
+    let started = Watch::start(move |seen| {
+        let event = match seen {
+            WatchEvent::Changed(paths) => event(Changes::At(paths)),
+            WatchEvent::Missed => event(Changes::Anywhere),
+            WatchEvent::Failed(error) => unwatched(&error),
+        };
+        // Nobody listens any more when the program is about to end.
+        drop(told.send(event));
+    });
+    match started {
+        Ok(watch) => Some(watch),
+        Err(error) => {
+            drop(events.send(unwatched(&error)));
+            None
         }
     }
+}
+
+/// Tells the directories that cannot be watched, unless that was told before.
+fn tell_unwatched(errors: &[crate::core::Error], known: &mut Vec<String>, events: &Sender<Event>) {
+    let failures: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    if let Some(first) = errors.first().filter(|_| *known != failures) {
+        drop(events.send(unwatched(first)));
+    }
+    *known = failures;
+}
+
+fn unwatched(error: &crate::core::Error) -> Event {
+    Event::Failed(format!("changes outside are not seen: {error}"))
 }

@@ -1,213 +1,377 @@
 //! The rules of the house, checked on the source itself.
+//!
+//! A file is read whole, up to the tests module at its end. Files that are compiled for tests only
+//! are found by their declarations (`#[cfg(test)] mod name;`).
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn sources() -> Vec<(PathBuf, String)> {
-    let mut found = Vec::new();
-    collect(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
-        &mut found,
-    );
-    assert!(found.len() > 20, "the sources are found");
+use regex::Regex;
+
+/// A source file.
+struct Source {
+    /// Its path below `src`.
+    path: PathBuf,
+    /// The path of its module, such as `core`, `history`, `lock`.
+    module: Vec<String>,
+    text: String,
+    /// Whether it is compiled for tests only.
+    is_test: bool,
+}
+
+const TESTS: &str = "\n#[cfg(test)]\nmod tests {\n";
+
+impl Source {
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// Everything before the tests module at the end.
+    fn body(&self) -> &str {
+        let Some(at) = self.text.find(TESTS) else {
+            return &self.text;
+        };
+        let tests = &self.text[at + TESTS.len()..];
+        let after = tests.split_once("\n}\n").map(|(_, after)| after);
+        assert_eq!(
+            after.map(str::trim),
+            Some(""),
+            "{}: something comes after the tests module",
+            self.name()
+        );
+        &self.text[..=at]
+    }
+
+    /// The body without comments.
+    fn code(&self) -> String {
+        let lines = self.body().lines();
+        let code = lines.filter(|line| !line.trim_start().starts_with("//"));
+        code.flat_map(|line| [line, "\n"]).collect()
+    }
+
+    fn is_in(&self, room: &str) -> bool {
+        self.module.first().is_some_and(|first| first == room)
+    }
+
+    /// The modules and items of this crate that the file names, by their whole paths.
+    fn named(&self) -> BTreeSet<Vec<String>> {
+        let code = self.code();
+        let imports =
+            Regex::new(r"(?m)^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+([^;]+);").expect("valid");
+        let paths = Regex::new(r"\b(?:crate|super|self)(?:::\w+)+").expect("valid");
+        let imported = imports
+            .captures_iter(&code)
+            .flat_map(|use_of| expanded(&use_of[1]));
+        let spelled = paths.find_iter(&code).map(|path| path.as_str().to_owned());
+        imported
+            .chain(spelled)
+            .filter_map(|path| self.resolved(&path))
+            .collect()
+    }
+
+    /// The whole path that a path of this file means; `None` for one of another crate.
+    fn resolved(&self, path: &str) -> Option<Vec<String>> {
+        let mut parts = path.split("::").map(str::trim).peekable();
+        let mut whole = match parts.next()? {
+            "crate" => Vec::new(),
+            "self" => self.module.clone(),
+            "super" => self.module.split_last()?.1.to_vec(),
+            _ => return None,
+        };
+        while parts.next_if_eq(&"super").is_some() {
+            whole.pop()?;
+        }
+        whole.extend(parts.map(str::to_owned));
+        Some(whole)
+    }
+}
+
+/// The paths of an import: `a::{b, c::{d, e}}` are three.
+fn expanded(import: &str) -> Vec<String> {
+    let import = import.trim();
+    let Some((before, rest)) = import.split_once('{') else {
+        let path = import.split(" as ").next().unwrap_or(import);
+        return vec![path.trim().to_owned()];
+    };
+    let inner = rest.trim_end().strip_suffix('}').expect("braces match");
+    let mut depth = 0;
+    let parts = inner.split(|letter| {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    });
+    parts
+        .filter(|part| !part.trim().is_empty())
+        .flat_map(expanded)
+        .map(|part| format!("{before}{part}"))
+        .collect()
+}
+
+/// Every file below `src`.
+fn sources() -> Vec<Source> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    collect(&src, &mut files);
+    assert!(files.len() > 20, "the sources are found");
+    let mut found: Vec<Source> = files
+        .into_iter()
+        .map(|path| {
+            let text = fs::read_to_string(&path).expect("text");
+            let path = path.strip_prefix(&src).expect("below src").to_owned();
+            let module = path.with_extension("");
+            let module = module
+                .iter()
+                .map(|part| part.to_string_lossy().into_owned());
+            let module: Vec<String> = module.filter(|part| part != "lib").collect();
+            Source {
+                path,
+                module,
+                text,
+                is_test: false,
+            }
+        })
+        .collect();
+    let declared =
+        Regex::new(r"(?m)^#\[cfg\(test\)\]\n(?:pub(?:\([^)]*\))? )?mod (\w+);").expect("valid");
+    let for_tests: Vec<Vec<String>> = found
+        .iter()
+        .flat_map(|source| {
+            let names = declared.captures_iter(&source.text);
+            names.map(|name| [&source.module[..], &[name[1].to_owned()]].concat())
+        })
+        .collect();
+    for source in &mut found {
+        source.is_test = for_tests.iter().any(|test| source.module.starts_with(test));
+    }
     found
 }
 
-fn collect(at: &Path, found: &mut Vec<(PathBuf, String)>) {
+fn collect(at: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(at).expect("readable").flatten() {
         let path = entry.path();
         if path.is_dir() {
             collect(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).expect("text");
-            found.push((path, text));
+            found.push(path);
         }
     }
 }
 
-/// The part of a file before its tests.
-fn body(text: &str) -> &str {
-    text.split("#[cfg(test)]").next().unwrap_or(text)
+/// Those that end up in the program.
+fn shipped() -> impl Iterator<Item = Source> {
+    sources().into_iter().filter(|source| !source.is_test)
+}
+
+fn uses_none_of(source: &Source, words: &[&str]) {
+    let code = source.code();
+    for word in words {
+        assert!(!code.contains(word), "{} uses {word}", source.name());
+    }
+}
+
+#[test]
+fn a_file_is_read_up_to_the_tests_at_its_end_and_imports_are_understood() {
+    let source = Source {
+        path: PathBuf::from("core/x/y.rs"),
+        module: ["core", "x", "y"].map(str::to_owned).to_vec(),
+        text: concat!(
+            "//! A file.\n\n#[cfg(test)]\nmod fixture;\n\n",
+            "use super::{z, w::{a, b as c}};\nuse crate::tui::App;\nuse std::fs;\n\n",
+            "// crate::commented\nfn f() {\n    super::super::q::g();\n}\n",
+            "\n#[cfg(test)]\nmod tests {\n    use crate::secret;\n}\n",
+        )
+        .to_owned(),
+        is_test: false,
+    };
+    assert!(source.body().ends_with("g();\n}\n\n"), "{}", source.body());
+    let named: Vec<String> = source.named().iter().map(|path| path.join("::")).collect();
+    assert_eq!(
+        named,
+        [
+            "core::q::g",
+            "core::x::w::a",
+            "core::x::w::b",
+            "core::x::z",
+            "tui::App"
+        ]
+    );
+    // The files that a short look used to pass over are read whole.
+    for (name, last) in [
+        ("tui.rs", "pub enum Left"),
+        ("tui/app.rs", "fn take("),
+        ("tui/pane/browse.rs", "impl Pane for Browse"),
+    ] {
+        let all = sources();
+        let file = all.iter().find(|source| source.name() == name);
+        assert!(file.expect("there").body().contains(last), "{name}");
+    }
 }
 
 #[test]
 fn the_core_knows_no_door_and_no_outside_world() {
-    let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/core");
-    let forbidden = [
-        "crate::cli",
-        "crate::tui",
-        "ratatui",
-        "clap",
-        "std::env",
-        "env::var",
-        "BaseDirs",
-        "ProjectDirs",
-        "Timestamp::now",
-        "Zoned::now",
-        "SystemTime::now",
-        "println!",
-        "eprintln!",
-        "io::stdout",
-        "io::stderr",
-        "io::stdin",
-    ];
-    for (path, text) in sources().iter().filter(|(path, _)| path.starts_with(&core)) {
-        for word in forbidden {
-            assert!(!body(text).contains(word), "{} uses {word}", path.display());
-        }
+    for source in shipped().filter(|source| source.is_in("core")) {
+        uses_none_of(
+            &source,
+            &[
+                "ratatui",
+                "clap",
+                "std::env",
+                "env::var",
+                "BaseDirs",
+                "ProjectDirs",
+                "Timestamp::now",
+                "Zoned::now",
+                "SystemTime::now",
+                "println!",
+                "eprintln!",
+                "io::stdout",
+                "io::stderr",
+                "io::stdin",
+            ],
+        );
     }
 }
 
-/// Whether the whole file is for tests.
-fn is_test(path: &Path) -> bool {
-    path.ends_with("fixture.rs")
-        || path.ends_with("tests.rs")
-        || path.components().any(|part| part.as_os_str() == "tests")
-}
-
 #[test]
-fn the_terminal_door_knows_no_other_door_and_writes_no_file() {
-    let tui = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tui");
-    let forbidden = [
-        "crate::cli",
-        "crate::mcp",
-        "clap",
-        "env::var",
-        "Timestamp::now",
-        "Zoned::now",
-        "SystemTime::now",
-        "fs::write",
-        "File::create",
-        "println!",
-    ];
-    let own = |path: &Path| path.starts_with(&tui) || path == tui.with_extension("rs");
-    for (path, text) in sources().iter().filter(|(path, _)| own(path)) {
-        for word in forbidden.iter().filter(|_| !is_test(path)) {
-            assert!(!body(text).contains(word), "{} uses {word}", path.display());
-        }
+fn the_terminal_door_writes_no_file_and_reads_no_clock() {
+    for source in shipped().filter(|source| source.is_in("tui")) {
+        uses_none_of(
+            &source,
+            &[
+                "clap",
+                "env::var",
+                "Timestamp::now",
+                "Zoned::now",
+                "SystemTime::now",
+                "fs::write",
+                "File::create",
+                "println!",
+            ],
+        );
     }
 }
 
 #[test]
 fn update_and_view_do_no_work_of_the_worker() {
     // Panes and dialogs see values; what takes time or touches the world is an effect.
-    let tui = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tui");
-    let places = [tui.join("app"), tui.join("pane"), tui.join("overlay")];
-    for (path, text) in sources() {
-        let here = places.iter().any(|place| path.starts_with(place));
-        if here && !is_test(&path) {
-            for word in [
-                "std::fs",
-                "Instant::now",
-                "mpsc",
-                "thread::",
-                "commit(",
-                "History::",
-            ] {
-                assert!(
-                    !body(&text).contains(word),
-                    "{} uses {word}",
-                    path.display()
-                );
-            }
+    for source in shipped().filter(|source| source.is_in("tui")) {
+        let place = source.module.get(1).map_or("", String::as_str);
+        if ["app", "pane", "overlay"].contains(&place) {
+            uses_none_of(
+                &source,
+                &[
+                    "std::fs",
+                    "Instant::now",
+                    "mpsc",
+                    "thread::",
+                    "commit(",
+                    "History::",
+                ],
+            );
         }
     }
 }
 
+const DOORS: [&str; 5] = ["cli", "tui", "mcp", "hook", "setup"];
+
 #[test]
 fn doors_do_not_know_each_other() {
     // The command line starts the other doors; nobody starts the command line.
-    let doors = ["mcp", "hook", "setup"];
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    for (path, text) in sources() {
-        let place = path.strip_prefix(&src).expect("below src");
-        let room = place
-            .iter()
-            .next()
-            .and_then(|room| room.to_str())
-            .expect("a name");
-        let room = room.trim_end_matches(".rs");
-        let forbidden: Vec<&str> = match room {
-            "cli" | "lib" | "main" | "build" => Vec::new(),
-            "core" => [&doors[..], &["cli", "tui"]].concat(),
-            own => {
-                assert!(doors.contains(&own) || own == "tui", "no rule for {room}");
-                let others = doors.iter().filter(|door| **door != own).copied();
-                others.chain(["cli"]).collect()
-            }
+    for source in shipped() {
+        let room = source.module.first().map_or("lib", String::as_str);
+        if ["cli", "lib", "main", "build"].contains(&room) {
+            continue;
+        }
+        let is_known = room == "core" || DOORS.contains(&room);
+        assert!(is_known, "no rule for {}", source.name());
+        for path in source.named() {
+            let other = path.first().map_or("", String::as_str);
+            assert!(
+                other == room || !DOORS.contains(&other),
+                "{} knows {}",
+                source.name(),
+                path.join("::")
+            );
+        }
+    }
+}
+
+/// Rooms of the core that are about each other: a layout says how its stores are read, changed and
+/// recorded, in the words of those.
+const ABOUT_EACH_OTHER: [(&str, &str); 3] = [
+    ("change", "layout"),
+    ("history", "layout"),
+    ("layout", "store"),
+];
+
+#[test]
+fn rooms_of_the_core_do_not_import_each_other() {
+    let mut imports: BTreeMap<(String, String), String> = BTreeMap::new();
+    for source in shipped().filter(|source| source.is_in("core")) {
+        let Some(room) = source.module.get(1) else {
+            continue;
         };
-        for other in forbidden {
-            let name = format!("crate::{other}");
-            let knows = body(&text).match_indices(&name).any(|(at, _)| {
-                let next = body(&text)[at + name.len()..].chars().next();
-                next.is_none_or(|next| !next.is_alphanumeric() && next != '_')
-            });
-            assert!(!knows, "{} knows {name}", path.display());
+        for path in source.named() {
+            if let [core, other, ..] = path.as_slice()
+                && core == "core"
+                && other != room
+            {
+                let how = format!("{} names {}", source.name(), path.join("::"));
+                imports.insert((room.clone(), other.clone()), how);
+            }
+        }
+    }
+    for ((one, other), how) in &imports {
+        let is_allowed = ABOUT_EACH_OTHER.contains(&(one, other));
+        let back = imports.get(&(other.clone(), one.clone()));
+        if let Some(back) = back.filter(|_| one < other && !is_allowed) {
+            panic!("{one} and {other} import each other: {how}, {back}");
         }
     }
 }
 
 #[test]
 fn only_the_protocol_knows_the_protocol() {
-    for (path, text) in sources() {
-        if !path.ends_with("mcp/server.rs") {
-            assert!(
-                !body(&text).contains("rmcp::"),
-                "{} uses rmcp",
-                path.display()
-            );
-        }
+    for source in shipped().filter(|source| !source.path.ends_with("mcp/server.rs")) {
+        uses_none_of(&source, &["rmcp::"]);
     }
 }
 
 #[test]
 fn every_file_says_what_it_holds_and_stays_within_five_hundred_lines() {
-    for (path, text) in sources() {
-        assert!(
-            text.starts_with("//! "),
-            "{} has no heading",
-            path.display()
-        );
-        let lines = body(&text).lines().count();
-        assert!(
-            lines <= 500,
-            "{} has {lines} lines before its tests",
-            path.display()
-        );
-        assert_ne!(
-            path.file_name(),
-            Some("mod.rs".as_ref()),
-            "{}",
-            path.display()
-        );
+    for source in sources() {
+        let name = source.name();
+        assert!(source.text.starts_with("//! "), "{name} has no heading");
+        let lines = source.body().lines().count();
+        assert!(lines <= 500, "{name} has {lines} lines before its tests");
+        assert_ne!(source.path.file_name(), Some("mod.rs".as_ref()), "{name}");
     }
 }
 
 #[test]
 fn only_the_change_pipeline_writes_memory_files() {
     // These are the steps by which a memory file comes to be or goes.
-    for (path, text) in sources() {
-        let homes = [
-            "core/change/commit.rs",
-            "core/change/recover.rs",
-            "core/sandbox/write.rs",
-        ];
-        if !homes.iter().any(|home| path.ends_with(home)) {
-            for call in [
+    let homes = [
+        "core/change/commit.rs",
+        "core/change/recover.rs",
+        "core/sandbox/write.rs",
+    ];
+    for source in shipped().filter(|source| !homes.contains(&source.name().as_str())) {
+        uses_none_of(
+            &source,
+            &[
                 ".stage(",
                 ".exchange(",
                 ".set_aside(",
                 "root().place(",
                 "root().remove(",
                 "root.remove(",
-            ] {
-                assert!(
-                    !body(&text).contains(call),
-                    "{} calls {call}",
-                    path.display()
-                );
-            }
-        }
+            ],
+        );
     }
 }
 

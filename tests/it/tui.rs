@@ -3,6 +3,7 @@
 
 mod begin;
 mod finding;
+mod waiting;
 
 use std::fs;
 use std::io::{Read as _, Write};

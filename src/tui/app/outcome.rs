@@ -31,6 +31,17 @@ impl App {
                 notes,
             } if generation == self.generation => self.planned(request, result, notes),
             Event::Committed { request, result } => self.committed(request, result),
+            Event::Outdated {
+                request,
+                change,
+                notes,
+            } => {
+                let mut steps = self.planned(request, Ok(change), notes);
+                steps.push(Step::Say(Toast::trouble(
+                    "It was changed outside meanwhile; nothing was written",
+                )));
+                steps
+            }
             Event::Composed(result) => self.composed(result),
             Event::Fetched { target, result } => self.fetched(target, result),
             Event::Lent { subject, result } => self.lent(subject, result),
@@ -97,7 +108,7 @@ impl App {
             Ok(fresh) => fresh,
             Err(error) => return vec![trouble(&error)],
         };
-        let Some(shelf) = self.library.shelf(&fresh.store) else {
+        let Some(shelf) = self.library.shelf_by_id(&fresh.store) else {
             return Vec::new();
         };
         let text = Unsaved {
@@ -119,7 +130,9 @@ impl App {
         };
         match target {
             Target::Context { store } => {
-                let title = format!("what the agent of {store} gets to see");
+                let shelf = self.library.shelf_by_id(&store);
+                let name = shelf.map_or("", |shelf| shelf.store.name());
+                let title = format!("what the agent of {name} gets to see");
                 let reader = match document.lossy().as_ref() {
                     "" => Reader::text(title, "Nothing of this store is put before it unasked."),
                     text => Reader::text(title, text),
@@ -127,7 +140,7 @@ impl App {
                 vec![Step::Push(Box::new(reader))]
             }
             Target::File { store, .. } => {
-                let Some(shelf) = self.library.shelf(&store) else {
+                let Some(shelf) = self.library.shelf_by_id(&store) else {
                     return Vec::new();
                 };
                 match subject_of(shelf, &document) {

@@ -3,6 +3,8 @@
 mod finding;
 mod keys;
 mod looks;
+mod unsaved;
+mod workers;
 
 use std::sync::Arc;
 
@@ -13,14 +15,16 @@ use ratatui::crossterm::event::Event as Input;
 use ratatui::layout::Size;
 
 use super::{App, Given};
-use crate::core::change::{Asking, Author, Moment, Wish, commit, plan};
+use crate::core::change::{Asking, Moment, Wish, plan};
 use crate::core::config::EditorKeys;
-use crate::core::history::History;
 use crate::core::library::Library;
 use crate::core::memory::Revision;
-use crate::core::store::Document;
+use crate::core::store::{Document, StoreId};
+use crate::tui::Left;
 use crate::tui::dump;
-use crate::tui::effect::{Effect, Request, Target, Which};
+use crate::tui::effect::{
+    Effect, LibraryJob, NewMemory, Request, Target, TerminalJob, Which, WriteJob,
+};
 use crate::tui::event::Event;
 use crate::tui::keymap::{Keymap, Place};
 use crate::tui::keys::keys;
@@ -68,9 +72,9 @@ impl Bench {
         let mut left = Vec::new();
         for effect in self.app.update(event) {
             match effect {
-                Effect::Read {
+                Effect::Library(LibraryJob::Read {
                     generation, target, ..
-                } => {
+                }) => {
                     let result = Ok(self.read(&target));
                     left.extend(self.tell(Event::Read {
                         generation,
@@ -78,7 +82,7 @@ impl Bench {
                         result,
                     }));
                 }
-                Effect::Fetch(target) => {
+                Effect::Library(LibraryJob::Fetch(target)) => {
                     let result = Ok(self.read(&target));
                     left.extend(self.tell(Event::Fetched { target, result }));
                 }
@@ -91,11 +95,11 @@ impl Bench {
     fn read(&self, target: &Target) -> Document {
         match target {
             Target::File { store, path } => {
-                let shelf = self.library.shelf(store).expect("a store");
+                let shelf = self.library.shelf_by_id(store).expect("a store");
                 shelf.store.read(path).expect("reads")
             }
             Target::Context { store } => {
-                let store = &self.library.shelf(store).expect("a store").store;
+                let store = &self.library.shelf_by_id(store).expect("a store").store;
                 let text = store.rules().context(store).expect("reads");
                 Document {
                     path: store.name().to_owned(),
@@ -116,10 +120,10 @@ impl Bench {
 
     /// Plans what was asked for, as the worker would.
     fn planned(&mut self, effects: &[Effect]) {
-        let Some(Effect::Plan {
+        let Some(Effect::Library(LibraryJob::Plan {
             generation,
             request,
-        }) = effects.last()
+        })) = effects.last()
         else {
             panic!("no plan in {effects:?}");
         };
@@ -132,7 +136,7 @@ impl Bench {
                 },
             ),
             Request::Save(text) => (
-                "claude".to_owned(),
+                self.id("claude"),
                 Wish::Edit {
                     path: text.path.clone(),
                     text: text.text.clone(),
@@ -144,7 +148,7 @@ impl Bench {
             moment: moment(),
             expected: None,
         };
-        let shelf = self.library.shelf(&store).expect("a store");
+        let shelf = self.library.shelf_by_id(&store).expect("a store");
         let result = plan(&shelf.store, &wish, &asking);
         let event = Event::Planned {
             generation: *generation,
@@ -153,6 +157,11 @@ impl Bench {
             notes: vec!["A link in x.md will lead nowhere".to_owned()],
         };
         assert_eq!(self.tell(event), []);
+    }
+
+    fn id(&self, name: &str) -> StoreId {
+        let shelf = self.library.shelf(name).expect("a store");
+        shelf.store.id().clone()
     }
 
     fn place(&self) -> Place {
@@ -265,17 +274,20 @@ fn the_selection_survives_a_refresh() {
 
 #[test]
 fn every_action_gives_its_effect() {
-    let again = |which| Effect::Do(Box::new(Request::Again(which)));
+    let again = |which| Effect::Write(WriteJob::Do(Box::new(Request::Again(which))));
     let citation = "claude:auth.md".to_owned();
     for (pressed, expected) in [
         ("u", vec![again(Which::Undo)]),
         ("<c-r>", vec![again(Which::Redo)]),
-        ("y", vec![Effect::Copy(citation)]),
-        ("H", vec![Effect::Recall]),
-        ("<c-l>", vec![Effect::Load]),
-        ("<c-z>", vec![Effect::Suspend]),
-        ("q", vec![Effect::Quit]),
-        ("<c-c>", vec![Effect::Quit]),
+        ("y", vec![Effect::Terminal(TerminalJob::Copy(citation))]),
+        ("H", vec![Effect::Library(LibraryJob::Records)]),
+        ("<c-l>", vec![Effect::Library(LibraryJob::Load)]),
+        ("<c-z>", vec![Effect::Terminal(TerminalJob::Suspend)]),
+        ("q", vec![Effect::Terminal(TerminalJob::Leave(Left::Done))]),
+        (
+            "<c-c>",
+            vec![Effect::Terminal(TerminalJob::Leave(Left::Done))],
+        ),
     ] {
         let mut bench = Bench::new();
         bench.press(AUTH);
@@ -289,13 +301,13 @@ fn delete_is_planned_shown_and_then_made() {
     bench.press(AUTH);
     let effects = bench.press("<space> <space> d");
     let paths = vec!["auth.md".to_owned(), "release.md".to_owned()];
-    let request = Request::Delete(vec![("claude".to_owned(), paths)]);
+    let request = Request::Delete(vec![(bench.id("claude"), paths)]);
     assert_eq!(
         effects,
-        [Effect::Plan {
+        [Effect::Library(LibraryJob::Plan {
             generation: 1,
             request: Box::new(request.clone()),
-        }]
+        })]
     );
     bench.planned(&effects);
     assert_eq!(bench.place(), Place::Review);
@@ -311,56 +323,8 @@ fn delete_is_planned_shown_and_then_made() {
     bench.planned(&effects);
     let effects = bench.press("<cr>");
     assert!(
-        matches!(effects.as_slice(), [Effect::Commit { request: made, .. }] if **made == request)
+        matches!(effects.as_slice(), [Effect::Write(WriteJob::Commit { request: made, .. })] if **made == request)
     );
-}
-
-#[test]
-fn an_edit_is_kept_saved_and_forgotten() {
-    let mut bench = Bench::new();
-    bench.press(AUTH);
-    assert_eq!(bench.press("e"), []);
-    assert_eq!(bench.place(), Place::Editor);
-    let kept = bench.press("X");
-    let [Effect::Keep(text)] = kept.as_slice() else {
-        panic!("{kept:?}");
-    };
-    assert!(text.text.contains("X## Decision"), "{}", text.text);
-    assert!(bench.text().contains("edit · auth.md ●"));
-    let effects = bench.press("<c-s>");
-    bench.planned(&effects);
-    assert!(bench.text().contains("save 1 file"));
-    let effects = bench.press("<cr>");
-    let [Effect::Commit { request, change }] = effects.as_slice() else {
-        panic!("{effects:?}");
-    };
-    let history = History::open(&bench.home.path().join("history"));
-    let author = Author {
-        who: "you".to_owned(),
-        door: "tui".to_owned(),
-    };
-    let record = commit(&history, change, &author, &moment()).expect("commits");
-    let effects = bench.tell(Event::Committed {
-        request: request.clone(),
-        result: Ok(Some(record)),
-    });
-    assert!(
-        matches!(effects.as_slice(), [Effect::Forget(_)]),
-        "{effects:?}"
-    );
-    assert_eq!(bench.place(), Place::Tree);
-    assert!(bench.text().contains("Memory saved: auth.md · u undoes it"));
-}
-
-#[test]
-fn leaving_the_editor_loses_nothing() {
-    let mut bench = Bench::new();
-    bench.press(AUTH);
-    bench.press("e X <esc>");
-    assert_eq!(bench.place(), Place::Tree);
-    assert!(bench.text().contains("1 unsaved"));
-    bench.press("e");
-    assert!(bench.text().contains("X## Decision"), "{}", bench.text());
 }
 
 #[test]
@@ -373,7 +337,7 @@ fn rename_new_move_and_duplicate_ask_first() {
         from: "auth.md".to_owned(),
         to: "token.md".to_owned(),
     };
-    let [Effect::Plan { request, .. }] = effects.as_slice() else {
+    let [Effect::Library(LibraryJob::Plan { request, .. })] = effects.as_slice() else {
         panic!("{effects:?}");
     };
     assert!(matches!(&**request, Request::Wish { wish: asked, .. } if *asked == wish));
@@ -392,20 +356,20 @@ fn rename_new_move_and_duplicate_ask_first() {
     bench.press("<esc>");
     let effects = bench.press("D<cr>");
     assert!(
-        matches!(effects.as_slice(), [Effect::Plan { request, .. }] if matches!(&**request, Request::Save(text) if text.path == "auth-2.md" && text.base.is_none()))
+        matches!(effects.as_slice(), [Effect::Library(LibraryJob::Plan { request, .. })] if matches!(&**request, Request::Save(text) if text.path == "auth-2.md" && text.base.is_none()))
     );
     bench.press("<esc>");
     let effects = bench.press("M<cr>");
     assert!(
-        matches!(effects.as_slice(), [Effect::Plan { request, .. }] if matches!(&**request, Request::Move { to, .. } if to == "session"))
+        matches!(effects.as_slice(), [Effect::Library(LibraryJob::Plan { request, .. })] if matches!(&**request, Request::Move { to, .. } if *to == bench.id("session")))
     );
     let effects = bench.press("n Tokens <cr>");
-    let request = Request::New {
-        store: "claude".to_owned(),
+    let new = NewMemory {
+        store: bench.id("claude"),
         kind: "project".to_owned(),
         name: "Tokens".to_owned(),
     };
-    assert_eq!(effects, [Effect::Compose(Box::new(request))]);
+    assert_eq!(effects, [Effect::Library(LibraryJob::Compose(new))]);
 }
 
 #[test]
@@ -416,45 +380,12 @@ fn the_palette_finds_an_action_and_runs_it() {
     assert_eq!(bench.place(), Place::List);
     bench.press("citation");
     let effects = bench.press("<cr>");
-    assert_eq!(effects, [Effect::Copy("claude:auth.md".to_owned())]);
-}
-
-#[test]
-fn unsaved_text_is_offered() {
-    let mut bench = Bench::new();
-    bench.press(AUTH);
-    let kept = bench.press("e X");
-    let Some(Effect::Keep(text)) = kept.last() else {
-        panic!("{kept:?}");
-    };
-    let text = text.clone();
-    let mut bench = Bench::new();
-    bench.tell(Event::LeftBehind(vec![text.clone()]));
-    assert_eq!(bench.place(), Place::Offer);
-    assert_eq!(bench.press("d"), [], "it is asked once more");
-    assert_eq!(bench.press("d"), [Effect::Forget(text.clone())]);
-    bench.tell(Event::LeftBehind(vec![text.clone()]));
-    bench.press("<cr>");
-    assert!(bench.text().contains("X## Decision"));
-    // Later means later: the memory's own editor goes on with it.
-    let mut bench = Bench::new();
-    let root = bench
-        .library
-        .shelf("claude")
-        .expect("a store")
-        .store
-        .root()
-        .path()
-        .to_owned();
-    bench.tell(Event::LeftBehind(vec![crate::core::unsaved::Unsaved {
-        root,
-        ..text
-    }]));
-    bench.press("<esc>");
-    assert!(bench.row("▌").contains("Auth Refactor"));
-    assert!(bench.text().contains("1 unsaved"));
-    bench.press("e");
-    assert!(bench.text().contains("X## Decision"));
+    assert_eq!(
+        effects,
+        [Effect::Terminal(TerminalJob::Copy(
+            "claude:auth.md".to_owned()
+        ))]
+    );
 }
 
 #[test]
@@ -464,10 +395,10 @@ fn what_is_stale_is_dropped() {
     let first = bench.press("d");
     bench.press("d");
     let [
-        Effect::Plan {
+        Effect::Library(LibraryJob::Plan {
             generation,
             request,
-        },
+        }),
     ] = first.as_slice()
     else {
         panic!("{first:?}");

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::App;
-use crate::tui::cells::{cut, visible};
+use crate::tui::cells::{self, cut, visible};
 use crate::tui::chrome::{count, hints, two_ends};
 use crate::tui::pane::{Scene, Tone};
 use crate::tui::theme::Role;
@@ -61,7 +61,7 @@ impl App {
         if let Some(percent) = self.reading {
             facts.push(format!("reading logs {percent} %"));
         }
-        let unsaved = self.panes.iter().filter_map(|pane| pane.unsaved()).count();
+        let unsaved = self.panes.iter().flat_map(|pane| pane.unsaved()).count();
         if unsaved > 0 {
             facts.push(format!("{unsaved} unsaved"));
         }
@@ -71,16 +71,27 @@ impl App {
     fn view_status(&self, frame: &mut Frame<'_>, area: Rect) {
         let theme = &self.theme;
         let width = usize::from(area.width);
+        let mut said: Vec<(String, Role)> = Vec::new();
+        if let Some((holder, seconds)) = &self.waiting {
+            let text = format!("waiting for {holder} to finish, {seconds} s");
+            said.push((visible(&text), Role::Warn));
+        }
         if let Some((_, toast)) = &self.toast {
             let role = match toast.tone {
                 Tone::Done => Role::Toast,
                 Tone::Trouble => Role::Warn,
             };
-            let text = cut(&visible(&toast.text), width.saturating_sub(4));
-            let line = Line::from(vec![
-                Span::raw(" "),
-                Span::styled(format!(" {text} "), theme.style(role)),
-            ]);
+            said.push((visible(&toast.text), role));
+        }
+        if !said.is_empty() {
+            let mut line = Line::default();
+            let mut left = width.saturating_sub(1);
+            for (text, role) in said {
+                let text = cut(&text, left.saturating_sub(3));
+                left = left.saturating_sub(cells::width(&text) + 3);
+                line.push_span(Span::raw(" "));
+                line.push_span(Span::styled(format!(" {text} "), theme.style(role)));
+            }
             frame.render_widget(line, area);
             return;
         }

@@ -6,6 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Span;
 use ratatui::widgets::Clear;
 
+use crate::core::store::StoreId;
 use crate::tui::action::Action;
 use crate::tui::cells::visible;
 use crate::tui::chrome::{dialog, two_ends};
@@ -16,19 +17,25 @@ use crate::tui::pane::{Answer, Pane, Scene, Step};
 use crate::tui::theme::Role;
 use crate::tui::widget::list::{Cursor, Step as Move};
 
+/// A store that can be chosen.
+#[derive(Debug)]
+pub(crate) struct Choice {
+    pub(crate) store: StoreId,
+    pub(crate) name: String,
+}
+
 /// Asks for a store.
 #[derive(Debug)]
 pub(crate) struct Choose {
-    store: String,
+    store: StoreId,
     path: String,
-    /// Name and layout.
-    options: Vec<(String, String)>,
+    options: Vec<Choice>,
     cursor: Cursor,
 }
 
 impl Choose {
     /// Asks to which store the memory at `path` goes.
-    pub(crate) fn store(store: String, path: String, options: Vec<(String, String)>) -> Self {
+    pub(crate) fn store(store: StoreId, path: String, options: Vec<Choice>) -> Self {
         Self {
             store,
             path,
@@ -49,13 +56,13 @@ impl Choose {
     }
 
     fn chosen(&self) -> Vec<Step> {
-        let Some((to, _)) = self.options.get(self.cursor.selected) else {
+        let Some(chosen) = self.options.get(self.cursor.selected) else {
             return Vec::new();
         };
         let request = Request::Move {
             store: self.store.clone(),
             path: self.path.clone(),
-            to: to.clone(),
+            to: chosen.store.clone(),
         };
         vec![Step::Close, Step::Plan(Box::new(request))]
     }
@@ -118,7 +125,7 @@ impl Pane for Choose {
             .cursor
             .window(usize::from(inner.height), self.options.len());
         for (at, y) in window.zip(inner.top()..inner.bottom()) {
-            let (name, layout) = &self.options[at];
+            let option = &self.options[at];
             let here = at == self.cursor.selected;
             let (bar, style) = if here {
                 (
@@ -129,8 +136,11 @@ impl Pane for Choose {
                 (Span::raw("  "), Role::Text)
             };
             let line = two_ends(
-                vec![bar, Span::raw(visible(name))],
-                vec![Span::styled(layout.clone(), theme.style(Role::Muted))],
+                vec![bar, Span::raw(visible(&option.name))],
+                vec![Span::styled(
+                    option.store.layout().name(),
+                    theme.style(Role::Muted),
+                )],
                 usize::from(inner.width),
                 theme.style(style),
             );

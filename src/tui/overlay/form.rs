@@ -9,11 +9,12 @@ use ratatui::widgets::{Clear, Paragraph};
 
 use crate::core::layout::Layout;
 use crate::core::library::{Library, Shelf};
+use crate::core::store::StoreId;
 use crate::core::template;
 use crate::tui::action::Action;
 use crate::tui::cells::visible;
 use crate::tui::chrome::{dialog, fit_end};
-use crate::tui::effect::{Effect, Request};
+use crate::tui::effect::{Effect, LibraryJob, NewMemory};
 use crate::tui::keymap::Place;
 use crate::tui::layout::centred;
 use crate::tui::pane::{Answer, Pane, Scene, Step, Toast};
@@ -31,6 +32,7 @@ enum Field {
 /// A store that takes memories.
 #[derive(Debug)]
 struct Taker {
+    id: StoreId,
     name: String,
     layout: Layout,
     kinds: Vec<String>,
@@ -53,7 +55,7 @@ impl Form {
     /// a memory.
     pub(crate) fn new(
         library: &Arc<Library>,
-        store: Option<&str>,
+        store: Option<&StoreId>,
         kind: Option<&str>,
     ) -> Option<Self> {
         let mut takers: Vec<Taker> = library.shelves.iter().filter_map(taker).collect();
@@ -69,7 +71,7 @@ impl Form {
         if takers.is_empty() {
             return None;
         }
-        let at = takers.iter().position(|taker| Some(&*taker.name) == store);
+        let at = takers.iter().position(|taker| Some(&taker.id) == store);
         // Who has no memory yet wants one, not another file of instructions or a lesson.
         let first = takers
             .iter()
@@ -128,12 +130,15 @@ impl Form {
         if name.is_empty() && self.needs_name() {
             return vec![Step::Say(Toast::done("Give it a name"))];
         }
-        let request = Request::New {
-            store: self.taker().name.clone(),
+        let new = NewMemory {
+            store: self.taker().id.clone(),
             kind: self.kind().to_owned(),
             name: name.to_owned(),
         };
-        vec![Step::Close, Step::Do(Effect::Compose(Box::new(request)))]
+        vec![
+            Step::Close,
+            Step::Do(Effect::Library(LibraryJob::Compose(new))),
+        ]
     }
 }
 
@@ -153,6 +158,7 @@ fn taker(shelf: &Arc<Shelf>) -> Option<Taker> {
         kinds.retain(|name| shelf.memory(name).is_none());
     }
     (!kinds.is_empty()).then(|| Taker {
+        id: shelf.store.id().clone(),
         name: shelf.store.name().to_owned(),
         layout,
         kinds,

@@ -8,7 +8,7 @@ use crate::core::shown::age;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::chrome::{dialog, fit_end};
-use crate::tui::effect::Effect;
+use crate::tui::effect::{Effect, UnsavedJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::Place;
 use crate::tui::layout::centred;
@@ -47,7 +47,7 @@ impl Pane for Offer {
             }
             Action::Discard => vec![
                 Step::Close,
-                Step::Do(Effect::Forget(self.text.clone())),
+                Step::Do(Effect::Unsaved(UnsavedJob::Forget(self.text.clone()))),
                 Step::Say(Toast::done("Thrown away")),
             ],
             // It stays by its memory: whoever edits that goes on with it.

@@ -6,6 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
 use crate::core::change::Wish;
+use crate::core::store::StoreId;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::cells::cut;
@@ -29,7 +30,7 @@ pub(crate) enum Purpose {
 #[derive(Debug)]
 pub(crate) struct Prompt {
     purpose: Purpose,
-    store: String,
+    store: StoreId,
     path: String,
     subject: Unsaved,
     input: Input,
@@ -41,7 +42,7 @@ pub(crate) struct Prompt {
 
 impl Prompt {
     /// Asks for another name of the memory at `path`.
-    pub(crate) fn new(purpose: Purpose, store: String, path: String, subject: Unsaved) -> Self {
+    pub(crate) fn new(purpose: Purpose, store: StoreId, path: String, subject: Unsaved) -> Self {
         let name = match purpose {
             Purpose::Rename => path.clone(),
             Purpose::Duplicate => match path.rsplit_once('.') {
@@ -62,7 +63,7 @@ impl Prompt {
 
     fn go_on(&mut self, scene: &Scene<'_>) -> Vec<Step> {
         let to = self.input.text().trim().to_owned();
-        let shelf = scene.library.shelf(&self.store);
+        let shelf = scene.library.shelf_by_id(&self.store);
         if to != self.path && shelf.is_some_and(|shelf| shelf.memory(&to).is_some()) {
             // A copy is no second version of what is there: there is nothing to merge.
             self.trouble = Some("There is a memory of that name already".to_owned());

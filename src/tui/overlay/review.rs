@@ -10,7 +10,7 @@ use crate::core::change::{Change, Verb};
 use crate::tui::action::Action;
 use crate::tui::cells::{self, visible};
 use crate::tui::chrome::{count, dialog};
-use crate::tui::effect::{Effect, Request};
+use crate::tui::effect::{Effect, Request, WriteJob};
 use crate::tui::keymap::Place;
 use crate::tui::layout::centred;
 use crate::tui::pane::{Answer, Pane, Scene, Step};
@@ -116,10 +116,10 @@ impl Pane for Review {
         Answer::Used(match action {
             Action::Open => vec![
                 Step::Close,
-                Step::Do(Effect::Commit {
+                Step::Do(Effect::Write(WriteJob::Commit {
                     request: self.request.clone(),
                     change: Box::new(self.change.clone()),
-                }),
+                })),
             ],
             Action::Up => self.scroll(-1, scene),
             Action::Down => self.scroll(1, scene),

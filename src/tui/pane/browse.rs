@@ -1,8 +1,10 @@
 //! Browse: the tree of everything, and beside it the text of the row under the cursor.
 
 mod acts;
+mod filter;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod fold;
 mod follow;
 mod list;
 mod mouse;
@@ -196,14 +198,6 @@ impl Browse {
         Some(self.look(scene))
     }
 
-    fn fold(&mut self, to: Fold, scene: &Scene<'_>) -> Vec<Step> {
-        let Some(key) = self.selected() else {
-            return Vec::new();
-        };
-        self.wish.folds.insert(key, to);
-        self.reshape(scene)
-    }
-
     /// The row that the one under the cursor is below of.
     fn parent(&self) -> Option<usize> {
         let depth = self.tree.rows.get(self.cursor.selected)?.depth;
@@ -275,31 +269,6 @@ impl Browse {
         Vec::new()
     }
 
-    fn fold_all(&mut self, to: Fold, scene: &Scene<'_>) -> Vec<Step> {
-        // Rows that show up by unfolding may be folded themselves.
-        for _ in 0..4 {
-            let keys: Vec<Key> = self
-                .tree
-                .rows
-                .iter()
-                .filter(|row| row.fold.is_some_and(|fold| fold != to))
-                .filter(|row| to == Fold::Closed || !matches!(row.node, Node::Bundle(_)))
-                .map(|row| self.tree.key(&self.library, row))
-                .collect();
-            if keys.is_empty() {
-                break;
-            }
-            for key in keys {
-                self.wish.folds.insert(key, to);
-            }
-            if to == Fold::Closed {
-                break;
-            }
-            self.tree = Tree::of(&self.library, &self.wish);
-        }
-        self.reshape(scene)
-    }
-
     fn act_in_preview(&mut self, action: Action, scene: &Scene<'_>) -> Option<Vec<Step>> {
         if self.preview.act(action, scene) {
             return Some(Vec::new());
@@ -311,41 +280,6 @@ impl Browse {
             Action::Open => self.follow(scene),
             _ => return None,
         })
-    }
-
-    fn type_filter(&mut self, outcome: InputOutcome, scene: &Scene<'_>) -> Vec<Step> {
-        match outcome {
-            InputOutcome::Cancelled => {
-                self.filter = None;
-                self.typing = false;
-                self.wish.filter.clear();
-                self.reshape(scene)
-            }
-            InputOutcome::Accepted => {
-                self.typing = false;
-                if self.filter.as_ref().is_some_and(Input::is_empty) {
-                    self.filter = None;
-                }
-                Vec::new()
-            }
-            InputOutcome::Changed => {
-                let text = self.filter.as_ref().map_or("", Input::text);
-                let words = text.split_whitespace().map(str::to_lowercase);
-                self.wish.filter = words.collect();
-                let mut steps = self.reshape(scene);
-                let is_memory =
-                    |row: &tree::Row| matches!(row.node, Node::Memory(..) | Node::Log(..));
-                let here = self.tree.rows.get(self.cursor.selected);
-                let first = self.tree.rows.iter().position(is_memory);
-                if let Some(first) = first.filter(|_| !here.is_some_and(is_memory)) {
-                    let count = self.tree.rows.len();
-                    self.cursor.select(first, Self::height(scene), count);
-                    steps = self.look(scene);
-                }
-                steps
-            }
-            InputOutcome::Moved | InputOutcome::Unused => Vec::new(),
-        }
     }
 
     fn back(&mut self, scene: &Scene<'_>) -> Vec<Step> {
@@ -414,7 +348,7 @@ impl Pane for Browse {
                 self.loaded = true;
                 let there = |key: &Key| match key {
                     Key::Memory(store, path) => library
-                        .shelf(store)
+                        .shelf_by_id(store)
                         .is_some_and(|shelf| shelf.memory(path).is_some()),
                     _ => false,
                 };
@@ -428,13 +362,8 @@ impl Pane for Browse {
             Event::Parked(text) => {
                 self.parked.push(text.clone());
                 // The key that goes on with it must find it under the cursor.
-                let shelves = self.library.shelves.iter();
-                let shelf = shelves
-                    .filter(|shelf| shelf.store.root().path() == text.root)
-                    .find(|shelf| shelf.memory(&text.path).is_some());
-                let key = shelf
-                    .map(|shelf| Key::Memory(shelf.store.name().to_owned(), text.path.clone()));
-                key.and_then(|key| self.go(&key, scene)).unwrap_or_default()
+                let key = Key::Memory(text.store(), text.path.clone());
+                self.go(&key, scene).unwrap_or_default()
             }
             Event::Shown { key, line, then } => {
                 self.line = *line;
@@ -465,6 +394,10 @@ impl Pane for Browse {
             0 => None,
             number => Some(format!("{number} unsaved")),
         }
+    }
+
+    fn unsaved(&self) -> Vec<Unsaved> {
+        self.parked.clone()
     }
 
     fn wanted(&self) -> Option<Wanted> {

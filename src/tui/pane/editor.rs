@@ -17,7 +17,7 @@ use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::cells::{cut, visible};
 use crate::tui::chrome::{count, two_ends};
-use crate::tui::effect::{Effect, Request};
+use crate::tui::effect::{Effect, Request, TerminalJob, UnsavedJob};
 use crate::tui::event::Event;
 use crate::tui::highlight::Language;
 use crate::tui::keymap::Place;
@@ -95,9 +95,9 @@ impl Editor {
         self.subject.time = scene.now;
         let subject = self.subject.clone();
         vec![Step::Do(if self.is_modified() {
-            Effect::Keep(subject)
+            Effect::Unsaved(UnsavedJob::Keep(subject))
         } else {
-            Effect::Forget(subject)
+            Effect::Unsaved(UnsavedJob::Forget(subject))
         })]
     }
 
@@ -105,10 +105,12 @@ impl Editor {
         match outcome {
             EditorOutcome::None | EditorOutcome::Unused => Vec::new(),
             EditorOutcome::Changed => self.changed(scene),
-            EditorOutcome::Copied(text) => vec![Step::Do(Effect::Copy(text))],
+            EditorOutcome::Copied(text) => {
+                vec![Step::Do(Effect::Terminal(TerminalJob::Copy(text)))]
+            }
             EditorOutcome::Cut(text) => {
                 let mut steps = self.changed(scene);
-                steps.push(Step::Do(Effect::Copy(text)));
+                steps.push(Step::Do(Effect::Terminal(TerminalJob::Copy(text))));
                 steps
             }
             EditorOutcome::Save | EditorOutcome::SaveAndLeave => self.save(),
@@ -147,7 +149,7 @@ impl Editor {
     fn discard(&self) -> Vec<Step> {
         vec![
             Step::Close,
-            Step::Do(Effect::Forget(self.subject.clone())),
+            Step::Do(Effect::Unsaved(UnsavedJob::Forget(self.subject.clone()))),
             Step::Say(Toast::done("Nothing was saved")),
         ]
     }
@@ -155,7 +157,7 @@ impl Editor {
     /// The text is in the file; what was typed meanwhile is not.
     fn saved(&mut self, saved: &Unsaved, scene: &Scene<'_>) -> Vec<Step> {
         if saved.text == self.subject.text {
-            let forget = Effect::Forget(self.subject.clone());
+            let forget = Effect::Unsaved(UnsavedJob::Forget(self.subject.clone()));
             return vec![Step::Close, Step::Do(forget)];
         }
         self.subject.base = Some(saved.text.clone());
@@ -163,7 +165,7 @@ impl Editor {
     }
 
     fn is_about(&self, other: &Unsaved) -> bool {
-        self.subject.root == other.root && self.subject.path == other.path
+        self.subject.is_same_file(other)
     }
 
     fn take(&mut self, text: Unsaved, scene: &Scene<'_>) {
@@ -245,7 +247,9 @@ impl Pane for Editor {
     fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
         Answer::Used(match action {
             Action::Save => self.save(),
-            Action::EditOutside => vec![Step::Do(Effect::Lend(self.subject.clone()))],
+            Action::EditOutside => vec![Step::Do(Effect::Terminal(TerminalJob::Lend(
+                self.subject.clone(),
+            )))],
             Action::Discard => self.discard(),
             // The editor itself knows what Escape leaves: a question, a selection, a mode, or it.
             Action::Back => {
@@ -322,8 +326,9 @@ impl Pane for Editor {
         Some(facts.join(" · "))
     }
 
-    fn unsaved(&self) -> Option<Unsaved> {
-        self.is_modified().then(|| self.subject.clone())
+    fn unsaved(&self) -> Vec<Unsaved> {
+        let modified = self.is_modified().then(|| self.subject.clone());
+        modified.into_iter().collect()
     }
 
     fn fills(&self) -> bool {

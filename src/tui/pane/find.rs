@@ -19,8 +19,9 @@ use crate::core::citation::Part;
 use crate::core::library::Listed;
 use crate::core::search::Source;
 use crate::core::search::fuzzy::Progress;
+use crate::tui::Left;
 use crate::tui::action::Action;
-use crate::tui::effect::{Asker, Effect, Target};
+use crate::tui::effect::{Asker, Effect, SearchJob, Target, TerminalJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::Place;
 use crate::tui::layout::{Divider, Focus, Shown, Wanted, inside};
@@ -90,10 +91,10 @@ impl Find {
         // A pane that was closed may have asked before: the time tells the questions apart.
         let time = u64::try_from(scene.now).unwrap_or(0);
         self.generation = time.max(self.generation + 1);
-        Step::Do(Effect::Find {
+        Step::Do(Effect::Search(SearchJob {
             generation: self.generation,
             text: self.typed.query(),
-        })
+        }))
     }
 
     fn rows(&self) -> &[Row] {
@@ -131,15 +132,15 @@ impl Find {
         let hit = &row.hit;
         let effect = match hit.source {
             Source::Detail => {
-                let wanted = Text {
+                let wanted = row.store.clone().map(|store| Text {
                     target: Target::File {
-                        store: hit.store.clone(),
+                        store,
                         path: hit.path.clone(),
                     },
                     part: Part::Whole,
                     line: usize::try_from(hit.line).ok(),
-                };
-                Some(self.preview.want(wanted))
+                });
+                wanted.map(|wanted| self.preview.want(wanted))
             }
             Source::Messages => match self.log(scene) {
                 Some(log) => {
@@ -174,8 +175,8 @@ impl Find {
     }
 
     fn key_of(row: &Row) -> Option<Key> {
-        let hit = &row.hit;
-        (hit.source == Source::Detail).then(|| Key::Memory(hit.store.clone(), hit.path.clone()))
+        let store = row.store.clone()?;
+        Some(Key::Memory(store, row.hit.path.clone()))
     }
 
     fn marked(&self) -> Vec<&Row> {
@@ -184,9 +185,9 @@ impl Find {
 
     /// By what a mark knows its row again: a memory is the same at whatever line it was found.
     fn mark_of(row: &Row) -> String {
-        match row.hit.source {
-            Source::Detail => format!("{}:{}", row.hit.store, row.hit.path),
-            Source::Messages => row.hit.citation.to_string(),
+        match &row.store {
+            Some(store) => format!("{}:{}", store.root().display(), row.hit.path),
+            None => row.hit.citation.to_string(),
         }
     }
 
@@ -252,7 +253,9 @@ impl Find {
                 }
             }
         }
-        vec![Step::Do(Effect::Pick(lines))]
+        vec![Step::Do(Effect::Terminal(TerminalJob::Leave(
+            Left::Picked(lines),
+        )))]
     }
 
     fn printed(&self, row: &Row, print: Print, scene: &Scene<'_>) -> Option<String> {
@@ -267,7 +270,7 @@ impl Find {
             Print::Path => match &hit.log {
                 Some((path, _)) => path.display().to_string(),
                 None => {
-                    let shelf = scene.library.shelf(&hit.store)?;
+                    let shelf = scene.library.shelf_by_id(row.store.as_ref()?)?;
                     let rules = shelf.store.rules();
                     let path = shelf.store.root().path().join(rules.place(&hit.path));
                     path.display().to_string()
@@ -401,7 +404,9 @@ impl Pane for Find {
                 None => vec![Step::Say(Toast::done("That is no session"))],
             },
             Action::Back if self.picks.is_some() => {
-                vec![Step::Do(Effect::Pick(Vec::new()))]
+                vec![Step::Do(Effect::Terminal(TerminalJob::Leave(
+                    Left::Picked(Vec::new()),
+                )))]
             }
             Action::Back => vec![Step::Close],
             _ => return Answer::Unused,

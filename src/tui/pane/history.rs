@@ -15,7 +15,7 @@ use crate::core::shown::age;
 use crate::tui::action::Action;
 use crate::tui::cells::{fit, visible};
 use crate::tui::chrome::{Keys, bordered, count, titled, two_ends};
-use crate::tui::effect::{Effect, Request};
+use crate::tui::effect::{Effect, LibraryJob, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::Place;
 use crate::tui::layout::inside;
@@ -56,7 +56,7 @@ impl HistoryPane {
 
     fn look(&mut self) -> Vec<Step> {
         let id = self.record().map(|record| record.id.clone());
-        id.map(|id| Step::Do(Effect::Compare { id }))
+        id.map(|id| Step::Do(Effect::Library(LibraryJob::Compare { id })))
             .into_iter()
             .collect()
     }
@@ -98,11 +98,13 @@ impl HistoryPane {
             return Vec::new();
         };
         let shelf = scene.library.shelves.iter().find(|shelf| {
-            shelf.store.root().path() == touch.root && shelf.memory(&touch.reference()).is_some()
+            shelf.store.root().path() == touch.root
+                && shelf.store.layout() == touch.layout
+                && shelf.memory(&touch.reference()).is_some()
         });
         match shelf {
             Some(shelf) => {
-                let key = Key::Memory(shelf.store.name().to_owned(), touch.reference());
+                let key = Key::Memory(shelf.store.id().clone(), touch.reference());
                 vec![
                     Step::Close,
                     Step::Tell(Box::new(Event::Shown {
@@ -264,7 +266,9 @@ impl Pane for HistoryPane {
                 }
                 Err(error) => vec![Step::Say(Toast::trouble(error.to_string()))],
             },
-            Event::Committed { result: Ok(_), .. } => vec![Step::Do(Effect::Recall)],
+            Event::Committed { result: Ok(_), .. } => {
+                vec![Step::Do(Effect::Library(LibraryJob::Records))]
+            }
             _ => Vec::new(),
         }
     }

@@ -15,7 +15,7 @@ use crate::core::shown::size;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, visible};
 use crate::tui::chrome::{Keys, bordered, count, short_path};
-use crate::tui::effect::{Asker, Effect};
+use crate::tui::effect::{Asker, Effect, TerminalJob, TranscriptJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::Place;
 use crate::tui::theme::Role;
@@ -51,10 +51,10 @@ pub(crate) struct LogPane {
 impl LogPane {
     /// Opens a log; the steps have it read.
     pub(crate) fn open(file: LogFile, title: String, start: Start) -> Vec<Step> {
-        let read = Effect::Open {
+        let read = Effect::Transcript(TranscriptJob {
             file: file.clone(),
             asker: Asker::Reader,
-        };
+        });
         let pane = Self {
             file,
             title,
@@ -115,7 +115,7 @@ impl LogPane {
         match self.conversation.as_ref().and_then(|c| c.selected_text()) {
             Some(text) => vec![
                 Step::Say(Toast::done(format!("Copied {}", size(text.len() as u64)))),
-                Step::Do(Effect::Copy(text)),
+                Step::Do(Effect::Terminal(TerminalJob::Copy(text))),
             ],
             None => Vec::new(),
         }
@@ -210,7 +210,7 @@ pub(crate) fn room<'a>(area: Rect, scene: &Scene<'a>) -> Room<'a> {
 pub(crate) fn copied(text: String) -> Vec<Step> {
     vec![
         Step::Say(Toast::done(format!("Copied {text}"))),
-        Step::Do(Effect::Copy(text)),
+        Step::Do(Effect::Terminal(TerminalJob::Copy(text))),
     ]
 }
 
@@ -325,10 +325,10 @@ impl Pane for LogPane {
                     Some(listed) => {
                         self.file = listed.file.clone();
                         self.title.clone_from(&listed.title);
-                        vec![Step::Do(Effect::Open {
+                        vec![Step::Do(Effect::Transcript(TranscriptJob {
                             file: self.file.clone(),
                             asker: Asker::Reader,
-                        })]
+                        }))]
                     }
                     None => Vec::new(),
                 }

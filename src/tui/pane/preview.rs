@@ -10,11 +10,11 @@ use std::sync::Arc;
 use super::browse::tree::Key;
 use super::log::{self, Start};
 use crate::core::citation::{Citation, Part};
-use crate::core::library::{Library, Listed};
+use crate::core::library::{Library, Listed, Shelf};
 use crate::core::log::{LogFile, Transcript};
-use crate::core::store::Document;
+use crate::core::store::{Document, StoreId};
 use crate::tui::action::Action;
-use crate::tui::effect::{Asker, Effect, Target};
+use crate::tui::effect::{Asker, Effect, LibraryJob, Target, TranscriptJob};
 use crate::tui::event::Event;
 use crate::tui::pane::Scene;
 use crate::tui::widget::conversation::{Conversation, Room, Telling};
@@ -98,11 +98,11 @@ impl Preview {
         let target = wanted.target.clone();
         self.wanted = Some(wanted);
         self.log = None;
-        Effect::Read {
+        Effect::Library(LibraryJob::Read {
             generation: self.generation,
             asker: self.asker,
             target,
-        }
+        })
     }
 
     /// Shows a text that needs no reading.
@@ -156,9 +156,11 @@ impl Preview {
             // What was said since may be what is looked for.
             self.arrives = is_new;
         }
-        is_new.then(|| Effect::Open {
-            file: log.file.clone(),
-            asker: self.asker,
+        is_new.then(|| {
+            Effect::Transcript(TranscriptJob {
+                file: log.file.clone(),
+                asker: self.asker,
+            })
         })
     }
 
@@ -393,18 +395,18 @@ pub(crate) fn linked(library: &Library, from: &Key, target: &str) -> Option<Key>
     linked_from(library, Some((here, file)), target)
 }
 
-fn linked_from(library: &Library, from: Option<(&str, &str)>, target: &str) -> Option<Key> {
+fn linked_from(library: &Library, from: Option<(&StoreId, &str)>, target: &str) -> Option<Key> {
     let Ok(citation) = target.parse::<Citation>();
-    let mut stores: Vec<&str> = citation.store.as_deref().into_iter().collect();
-    stores.extend(from.map(|(store, _)| store));
-    let all = library.shelves.iter().map(|shelf| shelf.store.name());
-    stores.extend(all);
+    let named = citation.store.as_deref();
+    let mut shelves: Vec<&Arc<Shelf>> = named
+        .and_then(|name| library.shelf(name))
+        .into_iter()
+        .collect();
+    shelves.extend(from.and_then(|(store, _)| library.shelf_by_id(store)));
+    shelves.extend(&library.shelves);
     let relative = from.and_then(|(_, file)| crate::core::link::resolved(file, &citation.path));
     let slug = crate::core::memory::slug(&citation.path);
-    for name in stores {
-        let Some(shelf) = library.shelf(name) else {
-            continue;
-        };
+    for shelf in shelves {
         let found = shelf.memories.iter().find(|memory| {
             Some(&memory.path) == relative.as_ref()
                 || memory.path == citation.path
@@ -416,10 +418,10 @@ fn linked_from(library: &Library, from: Option<(&str, &str)>, target: &str) -> O
         if let Some(memory) = found {
             let entry = match &citation.part {
                 Part::Entry(slug) if memory.entries.iter().any(|e| e.slug() == *slug) => slug,
-                _ => return Some(Key::Memory(name.to_owned(), memory.path.clone())),
+                _ => return Some(Key::Memory(shelf.store.id().clone(), memory.path.clone())),
             };
             return Some(Key::Entry(
-                name.to_owned(),
+                shelf.store.id().clone(),
                 memory.path.clone(),
                 entry.clone(),
             ));

@@ -6,34 +6,28 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::desk::Clerk;
-use super::finder;
+use super::desk::{Clerk, Slot};
+use super::{finder, tell_unwatched};
 use crate::core::archive::{Archive, Meant, listed};
 use crate::core::corpus::{Progress, Tally};
 use crate::core::library::{Depth, Library};
 use crate::core::log::{Agent, LogFile};
 use crate::core::watch::Watch;
+use crate::tui::effect::LogsJob;
 use crate::tui::event::Event;
-
-/// What the archivist does.
-#[derive(Debug)]
-pub(crate) enum Job {
-    /// Look for logs, in these stores too.
-    Look(Vec<PathBuf>),
-    /// Look at what is there again: something was said, or the cache was damaged.
-    Again,
-}
 
 /// Who knows the logs.
 pub(crate) struct Archivist {
     pub(crate) archive: Archive,
     pub(crate) watch: Option<Watch>,
-    pub(crate) finder: Sender<finder::Job>,
+    pub(crate) finder: Slot<finder::Job>,
     pub(crate) events: Sender<Event>,
     /// Set when nobody waits for the logs any more.
     pub(crate) leaving: Arc<AtomicBool>,
     /// What could not be read the last time, which was told.
     pub(crate) told: Vec<String>,
+    /// What cannot be watched, and was told.
+    pub(crate) unwatched: Vec<String>,
 }
 
 impl Archivist {
@@ -57,8 +51,7 @@ impl Archivist {
                 }
                 let logs = Library::bundled(listed(&corpus, &files));
                 self.tell(Event::Logged(Arc::new(logs)));
-                // The finder is gone when the program is about to end.
-                drop(self.finder.send(finder::Job::Logs(Arc::new(corpus))));
+                self.finder.hand(finder::Job::Logs(Arc::new(corpus)));
             }
             Err(error) => self.tell(Event::Failed(error.to_string())),
         }
@@ -88,8 +81,8 @@ impl Archivist {
                 folders.push((parent.to_owned(), Depth::Surface));
             }
         }
-        // A system that watches no more directories shows the logs all the same, as they were.
-        drop(watch.aim(&folders));
+        let failed = watch.aim(&folders);
+        tell_unwatched(&failed, &mut self.unwatched, &self.events);
     }
 
     fn tell(&self, event: Event) {
@@ -98,24 +91,24 @@ impl Archivist {
 }
 
 impl Clerk for Archivist {
-    type Job = Job;
+    type Job = LogsJob;
 
-    fn perform(&mut self, job: Job) {
+    fn perform(&mut self, job: LogsJob) {
         if self.leaving.load(Ordering::Relaxed) {
             return;
         }
-        if let Job::Look(stores) = job {
-            self.archive.places.stores = stores;
+        match job {
+            LogsJob::Look(stores) => self.archive.places.stores = stores,
+            LogsJob::Again => {}
         }
         self.look();
     }
 
-    fn outdates(newer: &Job, older: &Job) -> bool {
-        matches!((newer, older), (Job::Look(_), _) | (Job::Again, Job::Again))
-    }
-
-    fn events(&self) -> &Sender<Event> {
-        &self.events
+    fn outdates(newer: &LogsJob, older: &LogsJob) -> bool {
+        matches!(
+            (newer, older),
+            (LogsJob::Look(_), _) | (LogsJob::Again, LogsJob::Again)
+        )
     }
 }
 

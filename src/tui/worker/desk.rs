@@ -6,8 +6,6 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::tui::event::Event;
-
 /// Who does the jobs.
 pub(crate) trait Clerk: Send + 'static {
     /// What is to be done.
@@ -19,75 +17,197 @@ pub(crate) trait Clerk: Send + 'static {
     /// Whether a job makes an older one pointless.
     fn outdates(newer: &Self::Job, older: &Self::Job) -> bool;
 
-    /// Where to tell what went wrong.
-    fn events(&self) -> &Sender<Event>;
+    /// Puts things right after a job panicked. The panic itself is reported by the panic hook.
+    fn after_panic(&mut self) {}
+}
+
+/// What is in the queue of a thread.
+enum Item<J> {
+    Job(J),
+    /// Everything before it is still done.
+    End,
 }
 
 /// The thread and the way to it.
 pub(crate) struct Desk<J> {
-    jobs: Sender<J>,
+    queue: Slot<J>,
     thread: JoinHandle<()>,
 }
 
-impl<J: Send + 'static> Desk<J> {
-    /// Seats a clerk.
-    pub(crate) fn open(name: &str, mut clerk: impl Clerk<Job = J>) -> std::io::Result<Self> {
-        let (jobs, queue) = mpsc::channel();
-        let thread = std::thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(move || work(&mut clerk, &queue))?;
-        Ok(Self { jobs, thread })
-    }
+/// A way to hand jobs over from elsewhere.
+pub(crate) struct Slot<J>(Sender<Item<J>>);
 
+impl<J> Clone for Slot<J> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<J> Slot<J> {
     /// Hands a job over.
     pub(crate) fn hand(&self, job: J) {
-        // A clerk that is gone has told why.
-        drop(self.jobs.send(job));
+        // The thread is gone when the program is about to end.
+        drop(self.0.send(Item::Job(job)));
     }
+}
 
-    /// A way to hand jobs over from elsewhere.
-    pub(crate) fn slot(&self) -> Sender<J> {
-        self.jobs.clone()
-    }
+/// The queue of a thread that is not started yet: threads that hand jobs to each other need each
+/// other's slots first.
+pub(crate) struct Queue<J> {
+    slot: Slot<J>,
+    items: Receiver<Item<J>>,
+}
 
-    /// Waits for the clerk to leave, but not for long.
-    pub(crate) fn leave(self, until: Instant) {
-        drop(self.jobs);
-        while !self.thread.is_finished() && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(2));
+impl<J: Send + 'static> Queue<J> {
+    pub(crate) fn new() -> Self {
+        let (items, queue) = mpsc::channel();
+        Self {
+            slot: Slot(items),
+            items: queue,
         }
     }
 
-    /// Waits until everything that was handed over is done; others must have let go of their
-    /// slots.
+    /// A way to hand jobs over.
+    pub(crate) fn slot(&self) -> Slot<J> {
+        self.slot.clone()
+    }
+
+    /// Starts the thread.
+    pub(crate) fn start(
+        self,
+        name: &str,
+        mut clerk: impl Clerk<Job = J>,
+    ) -> std::io::Result<Desk<J>> {
+        let Self { slot, items } = self;
+        let thread = std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || work(&mut clerk, &items))?;
+        Ok(Desk {
+            queue: slot,
+            thread,
+        })
+    }
+}
+
+impl<J: Send + 'static> Desk<J> {
+    /// Hands a job over.
+    pub(crate) fn hand(&self, job: J) {
+        self.queue.hand(job);
+    }
+
+    /// Waits until everything that was handed over is done, but no longer than `until`, and no
+    /// longer than `is_stuck` says no. Answers whether it is done.
+    pub(crate) fn leave(self, until: Instant, is_stuck: impl Fn() -> bool) -> bool {
+        drop(self.queue.0.send(Item::End));
+        while !self.thread.is_finished() && Instant::now() < until && !is_stuck() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        self.thread.is_finished()
+    }
+
+    /// Waits until everything that was handed over is done.
     pub(crate) fn finish(self) {
-        drop(self.jobs);
+        drop(self.queue.0.send(Item::End));
         // What went wrong was told when it happened.
         drop(self.thread.join());
     }
 }
 
-fn work<C: Clerk>(clerk: &mut C, queue: &Receiver<C::Job>) {
+fn work<C: Clerk>(clerk: &mut C, queue: &Receiver<Item<C::Job>>) {
     let mut waiting = VecDeque::new();
     loop {
         if waiting.is_empty() {
             match queue.recv() {
-                Ok(job) => waiting.push_back(job),
+                Ok(item) => waiting.push_back(item),
                 Err(_) => return,
             }
         }
         waiting.extend(queue.try_iter());
-        let Some(job) = waiting.pop_front() else {
-            continue;
+        let job = match waiting.pop_front() {
+            Some(Item::Job(job)) => job,
+            Some(Item::End) => return,
+            None => continue,
         };
-        if waiting.iter().any(|newer| C::outdates(newer, &job)) {
+        let is_newer = |item: &Item<C::Job>| match item {
+            Item::Job(newer) => C::outdates(newer, &job),
+            Item::End => false,
+        };
+        if waiting.iter().any(is_newer) {
             continue;
         }
         if catch_unwind(AssertUnwindSafe(|| clerk.perform(job))).is_err() {
-            let told =
-                Event::Failed("something went wrong inside tome; nothing was lost".to_owned());
-            // Nobody listens any more when the program is about to end.
-            drop(clerk.events().send(told));
+            // A second panic is reported as the first one was.
+            drop(catch_unwind(AssertUnwindSafe(|| clerk.after_panic())));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Notes what it does; panics at an empty job.
+    struct Noting(Sender<String>);
+
+    impl Clerk for Noting {
+        type Job = &'static str;
+
+        fn perform(&mut self, job: &'static str) {
+            assert!(!job.is_empty(), "an empty job");
+            drop(self.0.send(job.to_owned()));
+        }
+
+        fn outdates(newer: &&'static str, older: &&'static str) -> bool {
+            newer.starts_with(*older) && newer != older && !older.is_empty()
+        }
+
+        fn after_panic(&mut self) {
+            drop(self.0.send("put right".to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_panic_is_put_right_and_the_next_job_is_done() {
+        let (notes, noted) = mpsc::channel();
+        let queue = Queue::new();
+        let slot = queue.slot();
+        for job in ["a", "ab", "", "c"] {
+            slot.hand(job);
+        }
+        let desk = queue.start("noting", Noting(notes)).expect("starts");
+        // A slot that somebody still has keeps nobody waiting.
+        desk.finish();
+        slot.hand("too late");
+        assert_eq!(
+            noted.try_iter().collect::<Vec<String>>(),
+            ["ab", "put right", "c"]
+        );
+    }
+
+    #[test]
+    fn leaving_waits_for_what_is_done_and_not_for_what_is_stuck() {
+        let (notes, noted) = mpsc::channel();
+        let queue = Queue::new();
+        let desk = queue.start("noting", Noting(notes)).expect("starts");
+        desk.hand("a");
+        let far = Instant::now() + Duration::from_secs(60);
+        assert!(desk.leave(far, || false));
+        assert_eq!(noted.recv().expect("done"), "a");
+
+        struct Stuck(Receiver<()>);
+        impl Clerk for Stuck {
+            type Job = ();
+            fn perform(&mut self, (): ()) {
+                self.0.recv().unwrap_or_default();
+            }
+            fn outdates((): &(), (): &()) -> bool {
+                false
+            }
+        }
+        let (free, stuck) = mpsc::channel::<()>();
+        let desk = Queue::new().start("stuck", Stuck(stuck)).expect("starts");
+        desk.hand(());
+        assert!(!desk.leave(far, || true));
+        drop(free);
     }
 }

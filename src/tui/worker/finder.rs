@@ -15,9 +15,11 @@ use crate::core::corpus::Corpus;
 use crate::core::library::Library;
 use crate::core::query::{Misunderstood, Query};
 use crate::core::search::fuzzy::{self, Ask, Found, Progress, Spot, Watch};
-use crate::core::search::{Hit, Shelf, Sources, recent};
+use crate::core::search::{Hit, Shelf, Source, Sources, recent};
+use crate::core::store::StoreId;
 use crate::tui::Clock;
-use crate::tui::event::Event;
+use crate::tui::effect::SearchJob;
+use crate::tui::event::{Changes, Event};
 
 /// The most rows of an answer.
 pub(crate) const MOST: usize = 300;
@@ -30,7 +32,7 @@ pub(crate) enum Job {
     /// The logs are these now.
     Logs(Arc<Corpus>),
     /// Find something.
-    Find { generation: u64, text: String },
+    Find(SearchJob),
 }
 
 /// What was found.
@@ -48,6 +50,9 @@ pub(crate) struct Findings {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) hit: Hit,
+    /// The store of a memory, which keeps meaning the same one when stores are named anew; `None`
+    /// for what was found in a log.
+    pub(crate) store: Option<StoreId>,
     /// How many other lines of the memory match.
     pub(crate) more: usize,
     /// The letters of its title that match.
@@ -126,6 +131,7 @@ impl Finder {
             }
         };
         let telling = Telling {
+            library: &self.library,
             sources,
             query: &query,
             generation,
@@ -156,7 +162,7 @@ impl Finder {
         self.last = Some(found).filter(|found| found.progress == Progress::Complete);
         if is_damaged {
             self.corpus = None;
-            self.tell(Event::Spoken(Vec::new()));
+            self.tell(Event::Spoken(Changes::Anywhere));
         }
     }
 
@@ -177,7 +183,7 @@ impl Clerk for Finder {
                 self.last = None;
                 self.tell(Event::Findable);
             }
-            Job::Find { generation, text } => self.find(generation, &text),
+            Job::Find(SearchJob { generation, text }) => self.find(generation, &text),
         }
     }
 
@@ -186,17 +192,14 @@ impl Clerk for Finder {
             (newer, older),
             (Job::Stores(_), Job::Stores(_))
                 | (Job::Logs(_), Job::Logs(_))
-                | (Job::Find { .. }, Job::Find { .. })
+                | (Job::Find(_), Job::Find(_))
         )
-    }
-
-    fn events(&self) -> &Sender<Event> {
-        &self.events
     }
 }
 
 /// Tells what was found while more is looked for.
 struct Telling<'a> {
+    library: &'a Library,
     sources: Sources<'a>,
     query: &'a Query,
     generation: u64,
@@ -206,8 +209,14 @@ struct Telling<'a> {
 
 impl Telling<'_> {
     fn row(&self, hit: Hit) -> Row {
+        // The names of an answer are those of the library that was searched.
+        let store = match hit.source {
+            Source::Detail => self.library.shelf(&hit.store),
+            Source::Messages => None,
+        };
         Row {
             more: 0,
+            store: store.map(|shelf| shelf.store.id().clone()),
             letters: fuzzy::indices(self.query, &hit.text),
             title_letters: fuzzy::indices(self.query, &hit.title),
             hit,

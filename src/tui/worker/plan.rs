@@ -2,23 +2,49 @@
 
 use std::path::Path;
 
-use super::Worker;
-use crate::core::change::{self, Asking, Change, Direction, Verb, Wish, plan, plan_move, replay};
+use crate::core::change::{
+    self, Asking, Change, Direction, Moment, Verb, Wish, plan, plan_move, replay,
+};
 use crate::core::error::Conflict;
+use crate::core::history::History;
+use crate::core::library::Library;
 use crate::core::memory::Revision;
-use crate::core::store::Store;
+use crate::core::sandbox::Root;
+use crate::core::store::{Store, StoreId};
 use crate::core::template::template;
 use crate::core::unsaved::Unsaved;
 use crate::core::{Error, Result};
-use crate::tui::effect::{Request, Which};
+use crate::tui::effect::{NewMemory, Request, Which};
 
-impl Worker {
+/// Plans changes of the stores of a library.
+pub(super) struct Planner<'a> {
+    pub(super) library: &'a Library,
+    pub(super) history: &'a History,
+    /// The time of what is planned.
+    pub(super) moment: Moment,
+}
+
+impl Planner<'_> {
+    /// The store that a request is about.
+    pub(super) fn store(&self, id: &StoreId) -> Result<&Store> {
+        let shelf = self.library.shelf_by_id(id);
+        let missing = || Error::not_found(format!("the store at {}", id.root().display()));
+        shelf.map(|shelf| &*shelf.store).ok_or_else(missing)
+    }
+
+    /// The change that was reviewed, as long as its files are what they were then; otherwise the
+    /// request is planned anew. A new plan of the same files could still differ from the reviewed
+    /// one by the time that it writes into them.
+    pub(super) fn plan_again(&self, request: &Request, reviewed: &Change) -> Result<Change> {
+        match is_current(reviewed)? {
+            true => Ok(reviewed.clone()),
+            false => self.plan(request),
+        }
+    }
+
     /// The change that a request asks for; nothing is written.
     pub(super) fn plan(&self, request: &Request) -> Result<Change> {
-        let asking = Asking {
-            moment: (self.clock)(),
-            expected: None,
-        };
+        let asking = self.asking();
         match request {
             Request::Wish { store, wish } => plan(self.store(store)?, wish, &asking),
             Request::Save(text) => self.saved(text, asking),
@@ -31,38 +57,44 @@ impl Worker {
             }
             Request::Undo(id) => {
                 let record = self.history.find(id)?;
-                replay(&self.history, &record, Direction::Back, &asking.moment)
+                replay(self.history, &record, Direction::Back, &asking.moment)
             }
             Request::Restore(id) => {
                 let record = self.history.find(id)?;
-                change::restore(&self.history, &record, None, &asking.moment)
+                change::restore(self.history, &record, None, &asking.moment)
             }
             Request::Again(which) => self.again(*which, &asking),
-            Request::New { store, kind, name } => {
-                let store = self.store(store)?;
-                let new = template(store, kind, name, asking.moment.today);
-                if store
-                    .locate(&new.path)
-                    .is_ok_and(|file| store.root().has(&file))
-                {
-                    return Err(taken(&new.path));
-                }
-                let wish = Wish::Write {
-                    path: new.path,
-                    content: new.content,
-                    fields: new.fields,
-                };
-                plan(store, &wish, &asking)
-            }
         }
+    }
+
+    fn asking(&self) -> Asking {
+        Asking {
+            moment: self.moment.clone(),
+            expected: None,
+        }
+    }
+
+    /// The change that would make a new memory from its template.
+    pub(super) fn compose(&self, new: &NewMemory) -> Result<Change> {
+        let store = self.store(&new.store)?;
+        let made = template(store, &new.kind, &new.name, self.moment.today);
+        if store
+            .locate(&made.path)
+            .is_ok_and(|file| store.root().has(&file))
+        {
+            return Err(taken(&made.path));
+        }
+        let wish = Wish::Write {
+            path: made.path,
+            content: made.content,
+            fields: made.fields,
+        };
+        plan(store, &wish, &self.asking())
     }
 
     fn saved(&self, text: &Unsaved, mut asking: Asking) -> Result<Change> {
         let opened;
-        let here = self.library.shelves.iter().find(|shelf| {
-            shelf.store.root().path() == text.root && shelf.store.layout() == text.layout
-        });
-        let store = match here {
+        let store = match self.library.shelf_by_id(&text.store()) {
             Some(shelf) => &*shelf.store,
             None => {
                 opened = Store::open("", &text.root, Some(text.layout))?;
@@ -96,7 +128,7 @@ impl Worker {
     }
 
     /// One change that removes memories of several stores: their files do not meet.
-    fn deleted(&self, stores: &[(String, Vec<String>)], asking: &Asking) -> Result<Change> {
+    fn deleted(&self, stores: &[(StoreId, Vec<String>)], asking: &Asking) -> Result<Change> {
         let mut all = Change {
             verb: Verb::Delete,
             message: String::new(),
@@ -143,8 +175,8 @@ impl Worker {
     }
 
     fn again(&self, which: Which, asking: &Asking) -> Result<Change> {
-        let roots = self.roots();
-        let roots: Vec<&Path> = roots.iter().map(|root| root.as_path()).collect();
+        let shelves = self.library.shelves.iter();
+        let roots: Vec<&Path> = shelves.map(|shelf| shelf.store.root().path()).collect();
         let (record, way, nothing) = match which {
             Which::Undo => (
                 self.history.undoable(&roots)?,
@@ -158,10 +190,20 @@ impl Worker {
             ),
         };
         match record {
-            Some(record) => replay(&self.history, &record, way, &asking.moment),
+            Some(record) => replay(self.history, &record, way, &asking.moment),
             None => Err(Error::refused("history", nothing)),
         }
     }
+}
+
+/// Whether every file is what it was when the change was planned.
+fn is_current(change: &Change) -> Result<bool> {
+    for edit in &change.edits {
+        if Root::open(&edit.root)?.read(&edit.path)? != edit.before {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn taken(path: &str) -> Error {

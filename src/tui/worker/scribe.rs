@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use super::desk::Clerk;
-use crate::core::log::{LogFile, read};
-use crate::tui::effect::Asker;
+use crate::core::log::read;
+use crate::tui::effect::TranscriptJob;
 use crate::tui::event::Event;
 
 /// Who reads logs.
@@ -13,22 +13,15 @@ pub(crate) struct Scribe {
     pub(crate) events: Sender<Event>,
 }
 
-/// A log, and who wants to read it.
-pub(crate) type Job = (LogFile, Asker);
-
 impl Clerk for Scribe {
-    type Job = Job;
+    type Job = TranscriptJob;
 
-    fn perform(&mut self, (file, _): Job) {
+    fn perform(&mut self, TranscriptJob { file, .. }: TranscriptJob) {
         let result = read(&file).map(Arc::new);
         drop(self.events.send(Event::Opened { file, result }));
     }
 
-    fn outdates((_, newer): &Job, (_, older): &Job) -> bool {
-        newer == older
-    }
-
-    fn events(&self) -> &Sender<Event> {
-        &self.events
+    fn outdates(newer: &TranscriptJob, older: &TranscriptJob) -> bool {
+        newer.asker == older.asker
     }
 }

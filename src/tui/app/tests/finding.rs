@@ -12,7 +12,7 @@ use super::{Bench, moment};
 use crate::core::archive::{Archive, Whose, listed};
 use crate::core::library::Library;
 use crate::core::log::{Places, read};
-use crate::tui::effect::{Effect, Request};
+use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, TranscriptJob, UnsavedJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::Place;
 use crate::tui::theme::Background;
@@ -102,15 +102,15 @@ impl Desk {
         let mut left = Vec::new();
         for effect in effects {
             match effect {
-                Effect::Find { generation, text } => {
-                    self.newest.store(generation, Ordering::Relaxed);
-                    self.finder.perform(Job::Find { generation, text });
+                Effect::Search(job) => {
+                    self.newest.store(job.generation, Ordering::Relaxed);
+                    self.finder.perform(Job::Find(job));
                     let events: Vec<Event> = self.told.try_iter().collect();
                     for event in events {
                         left.extend(self.tell(event));
                     }
                 }
-                Effect::Open { file, .. } => {
+                Effect::Transcript(TranscriptJob { file, .. }) => {
                     let result = read(&file).map(Arc::new);
                     left.extend(self.tell(Event::Opened { file, result }));
                 }
@@ -164,7 +164,7 @@ fn a_memory_is_found_by_letters_opened_and_edited_at_the_match() {
     assert_eq!(desk.press("<c-e>"), []);
     assert_eq!(desk.bench.place(), Place::Editor);
     let kept = desk.press("X");
-    let [Effect::Keep(text)] = kept.as_slice() else {
+    let [Effect::Unsaved(UnsavedJob::Keep(text))] = kept.as_slice() else {
         panic!("{kept:?}");
     };
     assert!(
@@ -193,12 +193,16 @@ fn a_message_is_found_and_its_log_opens_there() {
     );
     assert_eq!(
         desk.press("y"),
-        [Effect::Copy("claude-code:s1#L1".to_owned())]
+        [Effect::Terminal(TerminalJob::Copy(
+            "claude-code:s1#L1".to_owned()
+        ))]
     );
     let effects = desk.press("o");
     assert_eq!(
         effects,
-        [Effect::Copy("cd /shop && claude --resume s1".to_owned())]
+        [Effect::Terminal(TerminalJob::Copy(
+            "cd /shop && claude --resume s1".to_owned()
+        ))]
     );
     desk.press("jj<cr>");
     assert!(desk.text().contains("│ two_tabs FAILED"));
@@ -222,7 +226,7 @@ fn marks_go_to_the_tree_or_to_the_clipboard() {
     desk.press("type:project<space><tab><tab>");
     assert!(desk.text().contains("2 marked"), "{}", desk.text());
     let copied = desk.press("<c-y>");
-    let [Effect::Copy(lines)] = copied.as_slice() else {
+    let [Effect::Terminal(TerminalJob::Copy(lines))] = copied.as_slice() else {
         panic!("{copied:?}");
     };
     assert_eq!(lines.lines().count(), 2);
@@ -232,7 +236,10 @@ fn marks_go_to_the_tree_or_to_the_clipboard() {
     assert!(text.contains("2 marked"), "{text}");
     let effects = desk.press("d");
     assert!(
-        matches!(effects.as_slice(), [Effect::Plan { .. }]),
+        matches!(
+            effects.as_slice(),
+            [Effect::Library(LibraryJob::Plan { .. })]
+        ),
         "{effects:?}"
     );
 }
@@ -310,9 +317,9 @@ fn every_key_of_a_log_does_its_work() {
     let effects = desk.press("Y");
     assert_eq!(
         effects,
-        [Effect::Copy(
+        [Effect::Terminal(TerminalJob::Copy(
             "why does refresh rotation log people out?".to_owned()
-        )]
+        ))]
     );
     desk.press("T");
     assert!(desk.text().contains("│ two_tabs FAILED"));
@@ -355,7 +362,9 @@ fn the_preview_of_find_is_scrolled_without_leaving_the_list() {
     desk.press("<c-u>people<space>out");
     assert_eq!(
         desk.press("<c-o>"),
-        [Effect::Copy("cd /shop && claude --resume s1".to_owned())]
+        [Effect::Terminal(TerminalJob::Copy(
+            "cd /shop && claude --resume s1".to_owned()
+        ))]
     );
 }
 
@@ -369,7 +378,7 @@ fn the_line_that_was_found_is_edited_also_where_the_memory_is_open_already() {
     desk.press("access<space>token");
     desk.press("<c-e>");
     let kept = desk.press("X");
-    let [Effect::Keep(text)] = kept.as_slice() else {
+    let [Effect::Unsaved(UnsavedJob::Keep(text))] = kept.as_slice() else {
         panic!("{kept:?}");
     };
     assert!(text.text.contains("\nX- access token"), "{}", text.text);
@@ -386,7 +395,7 @@ fn marks_outlive_what_was_typed_when_they_were_made() {
     desk.press("<cr>");
     assert!(desk.text().contains("2 marked"), "{}", desk.text());
     let effects = desk.press("d");
-    let [Effect::Plan { request, .. }] = effects.as_slice() else {
+    let [Effect::Library(LibraryJob::Plan { request, .. })] = effects.as_slice() else {
         panic!("{effects:?}");
     };
     let Request::Delete(stores) = &**request else {

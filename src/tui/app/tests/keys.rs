@@ -4,7 +4,7 @@ use super::{AUTH, Bench};
 use crate::core::change::{Author, Verb};
 use crate::core::error::Conflict;
 use crate::core::history::Record;
-use crate::tui::effect::{Effect, Request};
+use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, UnsavedJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::Place;
 
@@ -64,13 +64,17 @@ fn the_text_goes_to_another_editor_or_is_thrown_away() {
     let mut bench = Bench::new();
     bench.press(AUTH);
     let effects = bench.press("E");
-    assert!(matches!(effects.as_slice(), [Effect::Lend(text)] if text.path == "auth.md"));
+    assert!(
+        matches!(effects.as_slice(), [Effect::Terminal(TerminalJob::Lend(text))] if text.path == "auth.md")
+    );
     bench.press("e X");
     let effects = bench.press("<c-o>");
-    assert!(matches!(effects.as_slice(), [Effect::Lend(text)] if text.text.contains('X')));
+    assert!(
+        matches!(effects.as_slice(), [Effect::Terminal(TerminalJob::Lend(text))] if text.text.contains('X'))
+    );
     let effects = bench.press("<c-q>");
     assert!(
-        matches!(effects.as_slice(), [Effect::Forget(_)]),
+        matches!(effects.as_slice(), [Effect::Unsaved(UnsavedJob::Forget(_))]),
         "{effects:?}"
     );
     assert_eq!(bench.place(), Place::Tree);
@@ -94,14 +98,17 @@ fn a_change_of_the_history_is_taken_back_or_brought_back() {
         tombstones: Vec::new(),
     };
     let effects = bench.tell(Event::Recorded(vec![record]));
-    assert_eq!(effects, [Effect::Compare { id: "A".to_owned() }]);
+    assert_eq!(
+        effects,
+        [Effect::Library(LibraryJob::Compare { id: "A".to_owned() })]
+    );
     for (pressed, expected) in [
         ("u", Request::Undo("A".to_owned())),
         ("R", Request::Restore("A".to_owned())),
     ] {
         let effects = bench.press(pressed);
         assert!(
-            matches!(effects.as_slice(), [Effect::Plan { request, .. }] if **request == expected),
+            matches!(effects.as_slice(), [Effect::Library(LibraryJob::Plan { request, .. })] if **request == expected),
             "{effects:?}"
         );
     }
@@ -118,15 +125,15 @@ fn each_side_of_a_conflict_can_be_taken() {
         bench.press(AUTH);
         bench.press("e");
         let kept = bench.press("X");
-        let Some(Effect::Keep(text)) = kept.last() else {
+        let Some(Effect::Unsaved(UnsavedJob::Keep(text))) = kept.last() else {
             panic!("{kept:?}");
         };
         let effects = bench.press("<c-s>");
         let [
-            Effect::Plan {
+            Effect::Library(LibraryJob::Plan {
                 generation,
                 request,
-            },
+            }),
         ] = effects.as_slice()
         else {
             panic!("{effects:?}");
@@ -148,7 +155,7 @@ fn each_side_of_a_conflict_can_be_taken() {
         bench.press(pressed);
         let effects = bench.press("<cr>");
         let saved = effects.iter().find_map(|effect| match effect {
-            Effect::Plan { request, .. } => match &**request {
+            Effect::Library(LibraryJob::Plan { request, .. }) => match &**request {
                 Request::Save(text) => Some(text.text.clone()),
                 _ => None,
             },

@@ -7,7 +7,7 @@ use crate::core::change::{Asking, Author, Wish, commit, plan, recorded_edits};
 use crate::core::error::Conflict;
 use crate::core::history::History;
 use crate::core::unsaved::Unsaved;
-use crate::tui::effect::Effect;
+use crate::tui::effect::{Effect, LibraryJob, UnsavedJob};
 use crate::tui::event::Event;
 use crate::tui::theme::Background;
 
@@ -68,14 +68,14 @@ fn looks_of_the_editor_and_of_what_it_asks() {
         check("save", name, &bench);
         bench.press("<esc>");
         let effects = bench.press("<c-s>");
-        let Some(Effect::Plan {
+        let Some(Effect::Library(LibraryJob::Plan {
             generation,
             request,
-        }) = effects.last()
+        })) = effects.last()
         else {
             panic!("{effects:?}");
         };
-        let Some(Effect::Keep(text)) = kept.last() else {
+        let Some(Effect::Unsaved(UnsavedJob::Keep(text))) = kept.last() else {
             panic!("{kept:?}");
         };
         let base = text.base.clone().unwrap_or_default();

@@ -8,13 +8,13 @@ use super::tree::{Key, Node};
 use crate::core::citation::{Citation, Part};
 use crate::core::layout::{Layout, index};
 use crate::core::library::{Library, Listed, Shelf};
-use crate::core::store::Document;
+use crate::core::store::{Document, StoreId};
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
-use crate::tui::effect::{Effect, Request, Target, Which};
+use crate::tui::effect::{Effect, LibraryJob, Request, Target, TerminalJob, Which, WriteJob};
 use crate::tui::layout::Focus;
-use crate::tui::overlay::choose::Choose;
+use crate::tui::overlay::choose::{Choice, Choose};
 use crate::tui::overlay::form::Form;
 use crate::tui::overlay::prompt::{Prompt, Purpose};
 use crate::tui::pane::editor::Editor;
@@ -34,7 +34,7 @@ impl Browse {
             }
             Action::Edit => self.edit(scene),
             Action::EditOutside => match self.subject() {
-                Ok(subject) => vec![Step::Do(Effect::Lend(subject))],
+                Ok(subject) => vec![Step::Do(Effect::Terminal(TerminalJob::Lend(subject)))],
                 Err(why) => vec![Step::Say(why)],
             },
             Action::Find => Find::open(scene),
@@ -47,11 +47,15 @@ impl Browse {
             Action::Duplicate => self.prompt(Purpose::Duplicate),
             Action::Move => self.choose_store(),
             Action::Delete => self.delete(),
-            Action::Undo => vec![Step::Do(Effect::Do(Box::new(Request::Again(Which::Undo))))],
-            Action::Redo => vec![Step::Do(Effect::Do(Box::new(Request::Again(Which::Redo))))],
+            Action::Undo => vec![Step::Do(Effect::Write(WriteJob::Do(Box::new(
+                Request::Again(Which::Undo),
+            ))))],
+            Action::Redo => vec![Step::Do(Effect::Write(WriteJob::Do(Box::new(
+                Request::Again(Which::Redo),
+            ))))],
             Action::History => vec![
                 Step::Push(Box::new(HistoryPane::new())),
-                Step::Do(Effect::Recall),
+                Step::Do(Effect::Library(LibraryJob::Records)),
             ],
             Action::ToggleSource => self.toggle_mode(scene),
             Action::TogglePreview => self.toggle_preview(),
@@ -69,7 +73,7 @@ impl Browse {
                 Vec::new()
             }
             Action::Reload => vec![
-                Step::Do(Effect::Load),
+                Step::Do(Effect::Library(LibraryJob::Load)),
                 Step::Say(Toast::done("Looking for stores again…")),
             ],
             Action::Back => self.back(scene),
@@ -96,7 +100,7 @@ impl Browse {
     }
 
     /// The store and memory under the cursor.
-    fn memory_here(&self) -> Option<(String, String)> {
+    fn memory_here(&self) -> Option<(StoreId, String)> {
         match self.selected()? {
             Key::Memory(store, path) | Key::Entry(store, path, _) => Some((store, path)),
             _ => None,
@@ -104,14 +108,14 @@ impl Browse {
     }
 
     fn store_here(&self) -> Option<&Shelf> {
-        let name = match self.selected()? {
+        let id = match self.selected()? {
             Key::Store(store)
             | Key::Group(store, _)
             | Key::Memory(store, _)
             | Key::Entry(store, _, _) => store,
             _ => return None,
         };
-        self.library.shelf(&name).map(|shelf| &**shelf)
+        self.library.shelf_by_id(&id).map(|shelf| &**shelf)
     }
 
     pub(super) fn mark(&mut self, scene: &Scene<'_>) -> Vec<Step> {
@@ -145,7 +149,7 @@ impl Browse {
         let line = match self.selected() {
             Some(Key::Entry(store, path, slug)) => self
                 .library
-                .shelf(&store)
+                .shelf_by_id(&store)
                 .and_then(|shelf| shelf.memory(&path))
                 .and_then(|memory| memory.entries.iter().find(|entry| entry.slug() == slug))
                 .map_or(0, |entry| entry.line.saturating_sub(1)),
@@ -167,32 +171,32 @@ impl Browse {
 
     /// The text of the same file that was left unsaved.
     fn unparked(&mut self, subject: &Unsaved) -> Option<Unsaved> {
-        let same = |text: &Unsaved| text.root == subject.root && text.path == subject.path;
+        let same = |text: &Unsaved| text.is_same_file(subject);
         let at = self.parked.iter().position(same)?;
         Some(self.parked.remove(at))
     }
 
-    fn edit_index(&self, store: &str) -> Vec<Step> {
+    fn edit_index(&self, store: &StoreId) -> Vec<Step> {
         let is_index = self
             .library
-            .shelf(store)
+            .shelf_by_id(store)
             .is_some_and(|shelf| shelf.store.layout() == Layout::Index && shelf.index.is_some());
         if !is_index {
             return vec![Step::Say(Toast::done("Go to a memory to edit it"))];
         }
-        vec![Step::Do(Effect::Fetch(Target::File {
-            store: store.to_owned(),
+        vec![Step::Do(Effect::Library(LibraryJob::Fetch(Target::File {
+            store: store.clone(),
             path: index::INDEX.to_owned(),
-        }))]
+        })))]
     }
 
     fn new_memory(&self) -> Vec<Step> {
-        let here = self.store_here().map(|shelf| shelf.store.name().to_owned());
+        let here = self.store_here().map(|shelf| shelf.store.id());
         let kind = match self.selected() {
             Some(Key::Group(_, path)) => Some(path.to_lowercase()),
             Some(Key::Memory(store, path) | Key::Entry(store, path, _)) => self
                 .library
-                .shelf(&store)
+                .shelf_by_id(&store)
                 .and_then(|shelf| shelf.memory(&path))
                 .and_then(|memory| {
                     let folder = path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
@@ -200,7 +204,7 @@ impl Browse {
                 }),
             _ => None,
         };
-        match Form::new(&self.library, here.as_deref(), kind.as_deref()) {
+        match Form::new(&self.library, here, kind.as_deref()) {
             Some(form) => vec![Step::Push(Box::new(form))],
             None => vec![Step::Say(Toast::trouble(
                 "There is no store here that takes a memory",
@@ -224,15 +228,15 @@ impl Browse {
         let Some((store, path)) = self.memory_here() else {
             return vec![Step::Say(Toast::done("Go to a memory first"))];
         };
-        let others: Vec<(String, String)> = self
+        let others: Vec<Choice> = self
             .library
             .shelves
             .iter()
-            .filter(|shelf| shelf.store.name() != store)
+            .filter(|shelf| *shelf.store.id() != store)
             .filter(|shelf| !matches!(shelf.store.layout(), Layout::Events | Layout::Instructions))
-            .map(|shelf| {
-                let layout = shelf.store.layout().name();
-                (shelf.store.name().to_owned(), layout.to_owned())
+            .map(|shelf| Choice {
+                store: shelf.store.id().clone(),
+                name: shelf.store.name().to_owned(),
             })
             .collect();
         if others.is_empty() {
@@ -242,7 +246,7 @@ impl Browse {
     }
 
     fn delete(&self) -> Vec<Step> {
-        let mut wanted: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut wanted: BTreeMap<StoreId, Vec<String>> = BTreeMap::new();
         for key in &self.marks {
             if let Key::Memory(store, path) = key {
                 wanted.entry(store.clone()).or_default().push(path.clone());
@@ -265,15 +269,19 @@ impl Browse {
             return vec![Step::Say(Toast::done("Go to a store, or into one"))];
         };
         let target = Target::Context {
-            store: shelf.store.name().to_owned(),
+            store: shelf.store.id().clone(),
         };
-        vec![Step::Do(Effect::Fetch(target))]
+        vec![Step::Do(Effect::Library(LibraryJob::Fetch(target)))]
     }
 
     fn copy(&self) -> Vec<Step> {
+        let name = || {
+            let shelf = self.store_here();
+            shelf.map_or(String::new(), |shelf| shelf.store.name().to_owned())
+        };
         let citation = match self.selected() {
-            Some(Key::Memory(store, path)) => (store, path, Part::Whole),
-            Some(Key::Entry(store, path, slug)) => (store, path, Part::Entry(slug)),
+            Some(Key::Memory(_, path)) => (name(), path, Part::Whole),
+            Some(Key::Entry(_, path, slug)) => (name(), path, Part::Entry(slug)),
             _ => match self.log_here() {
                 Some(log) => {
                     let agent = log.file.agent.name().to_owned();
@@ -418,7 +426,7 @@ pub(super) fn above(library: &Library, key: &Key) -> Vec<Key> {
         _ => return Vec::new(),
     };
     let mut keys = vec![Key::Store(store.clone())];
-    let shelf = library.shelf(store);
+    let shelf = library.shelf_by_id(store);
     if shelf.is_some_and(|shelf| shelf.store.layout() == Layout::Instructions) {
         return vec![Key::Instructions];
     }

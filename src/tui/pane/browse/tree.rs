@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use crate::core::layout::{Layout, index};
 use crate::core::library::{Library, Shelf};
 use crate::core::memory::{Kind, Memory};
+use crate::core::store::StoreId;
 
 /// What a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,10 +39,10 @@ pub(crate) enum Node {
 /// What a row is about, in words that a newer library understands too.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Key {
-    Store(String),
-    Group(String, String),
-    Memory(String, String),
-    Entry(String, String, String),
+    Store(StoreId),
+    Group(StoreId, String),
+    Memory(StoreId, String),
+    Entry(StoreId, String, String),
     Instructions,
     Sessions,
     Agent(String),
@@ -157,7 +158,7 @@ impl Tree {
 
     /// What a row is about, for later.
     pub(crate) fn key(&self, library: &Library, row: &Row) -> Key {
-        let store = |at: usize| library.shelves[at].store.name().to_owned();
+        let store = |at: usize| library.shelves[at].store.id().clone();
         let memory = |at: usize, of: usize| library.shelves[at].memories[of].path.clone();
         match row.node {
             Node::Store(at) => Key::Store(store(at)),
@@ -188,15 +189,15 @@ impl Tree {
 
     /// Whether a row has this key; compares in place, since a tree has many rows.
     fn is(&self, library: &Library, row: &Row, key: &Key) -> bool {
-        let store = |at: usize, name: &str| library.shelves[at].store.name() == name;
+        let store = |at: usize, id: &StoreId| library.shelves[at].store.id() == id;
         let memory = |at: usize, of: usize| library.shelves[at].memories[of].path.as_str();
         match (row.node, key) {
-            (Node::Store(at), Key::Store(name)) => store(at, name),
-            (Node::Group(at, group), Key::Group(name, path)) => {
-                store(at, name) && self.groups[group].path == *path
+            (Node::Store(at), Key::Store(id)) => store(at, id),
+            (Node::Group(at, group), Key::Group(id, path)) => {
+                store(at, id) && self.groups[group].path == *path
             }
-            (Node::Memory(at, of), Key::Memory(name, path)) => {
-                memory(at, of) == path && store(at, name)
+            (Node::Memory(at, of), Key::Memory(id, path)) => {
+                memory(at, of) == path && store(at, id)
             }
             (Node::Entry(at, of, _), Key::Entry(_, path, _)) if memory(at, of) != path => false,
             (Node::Memory(..) | Node::Store(_) | Node::Group(..), _) => false,
@@ -445,7 +446,11 @@ mod tests {
                     None => "·",
                 };
                 let key = match tree.key(library, row) {
-                    Key::Store(name) | Key::Agent(name) => name,
+                    Key::Store(id) => {
+                        let shelf = library.shelf_by_id(&id).expect("a store");
+                        shelf.store.name().to_owned()
+                    }
+                    Key::Agent(name) => name,
                     Key::Group(_, path) | Key::Memory(_, path) => path,
                     Key::Entry(_, _, slug) => format!("#{slug}"),
                     other => format!("{other:?}").to_lowercase(),
@@ -508,9 +513,10 @@ mod tests {
         let home = fixture::home();
         let library = fixture::library(home.path());
         let mut wish = Wish::default();
-        let group = Key::Group("claude".to_owned(), "Project".to_owned());
+        let id = |name: &str| library.shelf(name).expect("a store").store.id().clone();
+        let group = Key::Group(id("claude"), "Project".to_owned());
         wish.folds.insert(group.clone(), Fold::Closed);
-        let month = Key::Memory("facts".to_owned(), "episodes/2026-02.md".to_owned());
+        let month = Key::Memory(id("facts"), "episodes/2026-02.md".to_owned());
         wish.folds.insert(month, Fold::Open);
         let tree = Tree::of(&library, &wish);
         assert!(lines(&library, &wish).contains(&"  ▸Project".to_owned()));

@@ -8,7 +8,7 @@ use crate::core::layout::Layout;
 use crate::core::library::{Library, Listed};
 use crate::core::memory::{Kind, Memory};
 use crate::core::shown::{age, size};
-use crate::core::store::Document;
+use crate::core::store::{Document, StoreId};
 use crate::tui::chrome::count;
 use crate::tui::effect::Target;
 use crate::tui::pane::Scene;
@@ -59,7 +59,7 @@ pub(super) fn sheet(wanted: &Wanted, document: &Document, scene: &Scene<'_>) -> 
     match &wanted.target {
         Target::Context { store } => context(scene.library, store, &text),
         Target::File { store, path } => {
-            let shelf = scene.library.shelf(store);
+            let shelf = scene.library.shelf_by_id(store);
             let layout = shelf.map_or(Layout::Index, |shelf| shelf.store.layout());
             let rules = layout.rules();
             let memory = rules.read(&rules.place(path), &text);
@@ -135,8 +135,9 @@ fn facts(memory: &Memory, modified: i64, bytes: usize, now: i64) -> String {
     facts.join(" · ")
 }
 
-fn context(library: &Arc<Library>, store: &str, text: &str) -> Sheet {
-    let shelf = library.shelf(store);
+fn context(library: &Arc<Library>, store: &StoreId, text: &str) -> Sheet {
+    let shelf = library.shelf_by_id(store);
+    let name = shelf.map_or("", |shelf| shelf.store.name());
     let facts = shelf.map(|shelf| {
         let mut facts = vec![
             count(shelf.memories.len(), "memory", "memories"),
@@ -149,7 +150,7 @@ fn context(library: &Arc<Library>, store: &str, text: &str) -> Sheet {
         facts.join(" · ")
     });
     Sheet {
-        title: format!("{store} · what the agent sees"),
+        title: format!("{name} · what the agent sees"),
         summary: shelf.map(|shelf| shelf.why.clone()).unwrap_or_default(),
         facts: facts.unwrap_or_default(),
         problem: shelf.and_then(|shelf| shelf.failure.clone()),

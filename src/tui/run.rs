@@ -1,0 +1,210 @@
+//! The loop of the terminal UI.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use super::app::{App, Given};
+use super::effect::{Effect, LibraryJob, TerminalJob};
+use super::event::Event;
+use super::keymap::Keymap;
+use super::reader::Reader;
+use super::terminal::{self, Screen};
+use super::worker::{Outside, Workers};
+use super::{Clock, Failure, Left, Setup, panics};
+use crate::core::fault::FaultLog;
+use crate::core::unsaved::Loan;
+
+/// How long a toast stays.
+const TOAST: Duration = Duration::from_secs(6);
+
+/// Runs the terminal UI until the person leaves it; answers what for.
+pub fn run(setup: Setup) -> Result<Left, Failure> {
+    let (events, inbox) = mpsc::channel();
+    let mut keymap = Keymap::new();
+    let mut warnings = setup.warnings;
+    if let Some((path, text)) = &setup.keymap {
+        warnings.extend(keymap.read(&path.display().to_string(), text));
+    }
+    let outside = Outside {
+        source: setup.source,
+        archive: setup.archive,
+        history: setup.history,
+        unsaved: &setup.unsaved,
+        author: setup.author,
+        clock: setup.clock,
+        zone: setup.zone.clone(),
+        // Whoever picks something wants just that.
+        offers: setup.pick.is_none(),
+    };
+    let workers = Workers::start(outside, &events)?;
+    let faults = FaultLog::new(&setup.faults);
+    let screen = Screen::open(panics::reporter(faults, setup.clock, events.clone()))?;
+    terminal::listen(events.clone())?;
+    let given = Given {
+        title: setup.title,
+        zone: setup.zone,
+        editor_keys: setup.editor_keys,
+    };
+    let mut running = Loop {
+        app: App::new(setup.theme, keymap, given),
+        screen,
+        reader: Reader::start(events)?,
+        workers,
+        clock: setup.clock,
+        loans: setup.unsaved,
+        editor: setup.editor,
+        toast: None,
+        panics: setup.panics,
+    };
+    running.app.looked(setup.looked);
+    if let Some(pick) = setup.pick {
+        running.app.only_pick(pick);
+    }
+    running.app.warn(&warnings);
+    let ended = running.run(&inbox);
+    // The screen goes back before the last texts are kept: nobody waits in front of it.
+    drop(running.screen);
+    let is_written = running.workers.finish();
+    let left = ended?;
+    match unwritten(&inbox, is_written) {
+        Some(why) => Err(Failure::Unwritten(why)),
+        None => Ok(left),
+    }
+}
+
+/// Why a change that was asked for just before leaving was not made, if one was not.
+fn unwritten(inbox: &Receiver<Event>, is_written: bool) -> Option<String> {
+    let refused = inbox.try_iter().find_map(|event| match event {
+        Event::Committed { result, .. } => result.err().map(|error| error.to_string()),
+        _ => None,
+    });
+    let waiting = "another process is changing the store".to_owned();
+    refused.or_else(|| (!is_written).then_some(waiting))
+}
+
+struct Loop {
+    app: App,
+    screen: Screen,
+    reader: Reader,
+    workers: Workers,
+    clock: Clock,
+    loans: PathBuf,
+    editor: Option<String>,
+    /// The toast that is up, and until when.
+    toast: Option<(u64, Instant)>,
+    panics: bool,
+}
+
+impl Loop {
+    /// Runs until something asks to leave.
+    fn run(&mut self, inbox: &Receiver<Event>) -> io::Result<Left> {
+        self.app.update(Event::Woke(self.now()));
+        self.app.resize(self.screen.size()?);
+        self.screen.draw(&self.app)?;
+        assert!(!self.panics, "a panic was asked for");
+        self.workers.read(LibraryJob::Load);
+        loop {
+            self.reader.turn();
+            let Some(first) = self.next(inbox) else {
+                return Ok(Left::Done);
+            };
+            self.app.update(Event::Woke(self.now()));
+            for event in std::iter::once(first).chain(inbox.try_iter()) {
+                self.reader.noticed(&event);
+                if matches!(event, Event::Resumed) {
+                    self.screen.enter()?;
+                }
+                if let Some(left) = self.take(event)? {
+                    return Ok(left);
+                }
+            }
+            self.screen.draw(&self.app)?;
+        }
+    }
+
+    fn now(&self) -> i64 {
+        (self.clock)().time.as_millisecond()
+    }
+
+    /// Waits for something to happen; `None` when nothing ever will.
+    fn next(&mut self, inbox: &Receiver<Event>) -> Option<Event> {
+        let Some(toast) = self.app.toast() else {
+            self.toast = None;
+            return inbox.recv().ok();
+        };
+        let until = match self.toast {
+            Some((up, until)) if up == toast => until,
+            _ => Instant::now() + TOAST,
+        };
+        self.toast = Some((toast, until));
+        match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Timeout) => Some(Event::Elapsed),
+            Err(RecvTimeoutError::Disconnected) => None,
+        }
+    }
+
+    /// Tells the app what happened and has its effects carried out; answers what to leave for.
+    fn take(&mut self, event: Event) -> io::Result<Option<Left>> {
+        for effect in self.app.update(event) {
+            if let Some(left) = self.perform(effect)? {
+                return Ok(Some(left));
+            }
+        }
+        Ok(None)
+    }
+
+    fn perform(&mut self, effect: Effect) -> io::Result<Option<Left>> {
+        match effect {
+            Effect::Library(job) => self.workers.read(job),
+            Effect::Write(job) => self.workers.write(job),
+            Effect::Unsaved(job) => self.workers.keep(job),
+            Effect::Logs(job) => self.workers.look_at_logs(job),
+            Effect::Search(job) => self.workers.search(job),
+            Effect::Transcript(job) => self.workers.read_transcript(job),
+            Effect::Terminal(job) => return self.perform_here(job),
+        }
+        Ok(None)
+    }
+
+    fn perform_here(&mut self, job: TerminalJob) -> io::Result<Option<Left>> {
+        match job {
+            TerminalJob::Leave(left) => return Ok(Some(left)),
+            TerminalJob::Copy(text) => terminal::copy(&text)?,
+            TerminalJob::Suspend => {
+                self.screen.leave()?;
+                terminal::stop()?;
+                self.screen.enter()?;
+            }
+            TerminalJob::Lend(subject) => {
+                let result = self.lend(&subject.path, &subject.text)?;
+                return self.take(Event::Lent { subject, result });
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lets another program edit a text. The reader is not reading meanwhile: every key is
+    /// that program's.
+    fn lend(&mut self, name: &str, text: &str) -> io::Result<Result<String, String>> {
+        let Some(editor) = &self.editor else {
+            return Ok(Err(
+                "set EDITOR or VISUAL to your editor's command".to_owned()
+            ));
+        };
+        let loan = match Loan::make(&self.loans, name, text) {
+            Ok(loan) => loan,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        self.screen.leave()?;
+        let ended = terminal::edit(editor, loan.path());
+        self.screen.enter()?;
+        Ok(match ended {
+            Ok(status) if status.success() => loan.text().map_err(|error| error.to_string()),
+            Ok(status) => Err(format!("{editor}: {status}; nothing was changed")),
+            Err(error) => Err(format!("{editor}: {error}")),
+        })
+    }
+}

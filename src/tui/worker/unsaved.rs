@@ -1,0 +1,129 @@
+//! The worker that keeps texts which are not saved. It never waits for a store's lock: what is
+//! typed is on the disk a moment later, whatever else is going on.
+
+use std::sync::mpsc::Sender;
+
+use super::desk::Clerk;
+use crate::core::Result;
+use crate::core::unsaved::{Drawer, Unsaved};
+use crate::tui::effect::UnsavedJob;
+use crate::tui::event::Event;
+
+/// The name of its thread.
+pub(crate) const THREAD: &str = "unsaved texts";
+
+/// What it works with.
+pub(super) struct UnsavedWorker {
+    pub(super) drawer: Drawer,
+    pub(super) events: Sender<Event>,
+}
+
+impl UnsavedWorker {
+    fn tell(&self, event: Event) {
+        // Nobody listens any more when the program is about to end.
+        drop(self.events.send(event));
+    }
+
+    fn tell_failure(&self, result: Result<()>) {
+        if let Err(error) = result {
+            self.tell(Event::Failed(error.to_string()));
+        }
+    }
+
+    /// Keeps every text, and only then says that they are kept.
+    fn secure(&mut self, texts: &[Unsaved], report: &str) {
+        let kept: Result<()> = texts.iter().try_for_each(|text| self.drawer.keep(text));
+        let outcome = match kept {
+            Ok(()) => "what you typed is kept".to_owned(),
+            Err(error) => format!("what you typed is NOT kept ({error}): copy it elsewhere"),
+        };
+        self.tell(Event::Failed(format!("{outcome}; {report}")));
+    }
+}
+
+impl Clerk for UnsavedWorker {
+    type Job = UnsavedJob;
+
+    fn perform(&mut self, job: UnsavedJob) {
+        match job {
+            UnsavedJob::Keep(text) => {
+                let kept = self.drawer.keep(&text);
+                self.tell_failure(kept);
+            }
+            UnsavedJob::Forget(text) => {
+                let forgotten = self.drawer.forget(&text);
+                self.tell_failure(forgotten);
+            }
+            UnsavedJob::Secure { texts, report } => self.secure(&texts, &report),
+            UnsavedJob::Offer => {
+                let texts = self.drawer.left_behind();
+                if !texts.is_empty() {
+                    self.tell(Event::LeftBehind(texts));
+                }
+            }
+        }
+    }
+
+    fn outdates(newer: &UnsavedJob, older: &UnsavedJob) -> bool {
+        match (newer, older) {
+            (UnsavedJob::Keep(new) | UnsavedJob::Forget(new), UnsavedJob::Keep(old)) => {
+                new.is_same_file(old)
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::core::layout::Layout;
+
+    fn report_of(dir: &Path) -> String {
+        let (events, told) = mpsc::channel();
+        let mut worker = UnsavedWorker {
+            drawer: Drawer::open(dir),
+            events,
+        };
+        let text = Unsaved {
+            root: "/r".into(),
+            layout: Layout::Index,
+            path: "a.md".to_owned(),
+            base: None,
+            text: "precious".to_owned(),
+            time: 1,
+        };
+        worker.perform(UnsavedJob::Secure {
+            texts: vec![text],
+            report: "it broke".to_owned(),
+        });
+        match told.try_recv() {
+            Ok(Event::Failed(message)) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn text_is_said_to_be_kept_only_when_it_is_on_the_disk() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let dir = temp.path().join("unsaved");
+        assert_eq!(report_of(&dir), "what you typed is kept; it broke");
+        let kept = fs::read_dir(&dir).expect("made").flatten();
+        let kept: Vec<String> = kept
+            .filter_map(|entry| fs::read_to_string(entry.path()).ok())
+            .collect();
+        assert!(
+            kept.iter().any(|text| text.contains("precious")),
+            "{kept:?}"
+        );
+        let taken = temp.path().join("a file");
+        fs::write(&taken, "").expect("writes");
+        let message = report_of(&taken);
+        assert!(message.contains("NOT kept"), "{message}");
+        assert!(message.ends_with("it broke"), "{message}");
+    }
+}

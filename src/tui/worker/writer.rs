@@ -1,0 +1,407 @@
+//! The worker that changes stores. It is the only one that may wait for a store's lock, so that
+//! reading, typing and quitting never do.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use super::desk::{Clerk, Slot};
+use super::library;
+use super::lock::LockWait;
+use super::plan::Planner;
+use crate::core::Result;
+use crate::core::change::{Author, Change, Reviewed, interrupted, make, make_reviewed, settle};
+use crate::core::history::{History, Record};
+use crate::core::library::Library;
+use crate::core::watch::Expected;
+use crate::tui::Clock;
+use crate::tui::effect::{LibraryJob, Request, WriteJob};
+use crate::tui::event::Event;
+
+/// What it works with.
+pub(super) struct Writer {
+    pub(super) history: History,
+    pub(super) author: Author,
+    pub(super) clock: Clock,
+    pub(super) library: Arc<Library>,
+    /// Where the watch is told of our own changes, if there is one.
+    pub(super) expected: Option<Expected>,
+    pub(super) readers: Slot<library::Message>,
+    pub(super) events: Sender<Event>,
+    pub(super) lock_wait: LockWait,
+}
+
+/// What is in its queue.
+#[derive(Debug)]
+pub(super) enum Message {
+    /// A job of the app.
+    Job(WriteJob),
+    /// The stores are these now.
+    Stores(Arc<Library>),
+    /// Take back what a process left unfinished that died while changing one of the stores.
+    Settle,
+}
+
+impl Clerk for Writer {
+    type Job = Message;
+
+    fn perform(&mut self, message: Message) {
+        match message {
+            Message::Job(WriteJob::Commit { request, change }) => {
+                match self.write_reviewed(&request, &change) {
+                    Ok(Reviewed::Made(made)) => self.tell(request, Ok(made.record)),
+                    Ok(Reviewed::Outdated(change)) => self.tell_outdated(request, change),
+                    Err(error) => self.tell(request, Err(error)),
+                }
+            }
+            Message::Job(WriteJob::Do(request)) => {
+                let result = self.write(&request);
+                self.tell(request, result);
+            }
+            Message::Stores(library) => self.library = library,
+            Message::Settle => self.settle(),
+        }
+    }
+
+    fn outdates(newer: &Message, older: &Message) -> bool {
+        matches!(
+            (newer, older),
+            (Message::Stores(_), Message::Stores(_)) | (Message::Settle, Message::Settle)
+        )
+    }
+
+    /// A panic in the middle of a change leaves it unfinished.
+    fn after_panic(&mut self) {
+        self.lock_wait.over();
+        self.settle();
+    }
+}
+
+impl Writer {
+    fn planner(&self) -> Planner<'_> {
+        Planner {
+            library: &self.library,
+            history: &self.history,
+            moment: (self.clock)(),
+        }
+    }
+
+    /// Plans what a request asks for and makes it.
+    fn write(&self, request: &Request) -> Result<Option<Record>> {
+        let planner = self.planner();
+        // Which stores it is about is known once it is planned.
+        let first = planner.plan(request)?;
+        let roots = first.roots();
+        let by = (&self.author, &planner.moment);
+        let made = make(&self.history, &roots, by, || planner.plan(request));
+        self.lock_wait.over();
+        Ok(made?.record)
+    }
+
+    /// Makes a change that was reviewed.
+    fn write_reviewed(&self, request: &Request, reviewed: &Change) -> Result<Reviewed> {
+        let planner = self.planner();
+        let by = (&self.author, &planner.moment);
+        let outcome = make_reviewed(&self.history, reviewed, by, || {
+            planner.plan_again(request, reviewed)
+        });
+        self.lock_wait.over();
+        outcome
+    }
+
+    fn tell(&self, request: Box<Request>, result: Result<Option<Record>>) {
+        match result {
+            Ok(Some(record)) => {
+                if let Some(expected) = &self.expected {
+                    expected.add(&record);
+                }
+                let record = Box::new(record);
+                // What the change did is shown before it is told.
+                self.readers
+                    .hand(library::Message::Written { request, record });
+            }
+            result => drop(self.events.send(Event::Committed { request, result })),
+        }
+    }
+
+    fn tell_outdated(&self, request: Box<Request>, change: Change) {
+        let notes = self.planner().notes(&request);
+        drop(self.events.send(Event::Outdated {
+            request,
+            change,
+            notes,
+        }));
+    }
+
+    /// Takes back what a process left unfinished that died; stores that somebody is
+    /// changing are left to them.
+    fn settle(&self) {
+        let shelves = self.library.shelves.iter();
+        let roots: Vec<&Path> = shelves.map(|shelf| shelf.store.root().path()).collect();
+        match self.settle_at(&roots) {
+            Ok(paths) if paths.is_empty() => {}
+            Ok(paths) => {
+                let refresh = LibraryJob::Refresh(paths);
+                self.readers.hand(library::Message::Job(refresh));
+            }
+            Err(error) => drop(self.events.send(Event::Failed(error.to_string()))),
+        }
+    }
+
+    /// Answers the files of the changes that were unfinished.
+    fn settle_at(&self, roots: &[&Path]) -> Result<Vec<PathBuf>> {
+        let mut unfinished = interrupted(&self.history)?;
+        unfinished.retain(|change| change.record.touches(roots));
+        if unfinished.is_empty() {
+            return Ok(Vec::new());
+        }
+        settle(&self.history, roots)?;
+        let files = unfinished.iter().flat_map(|change| &change.record.files);
+        Ok(files.map(|touch| touch.root.join(&touch.path)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc::{self, Receiver};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::core::Error;
+    use crate::core::change::{Moment, Verb};
+    use crate::tui::effect::Which;
+    use crate::tui::pane::browse::fixture;
+    use crate::tui::worker::desk::Queue;
+
+    /// A writer over a library on the disk, and what it tells.
+    struct Bench {
+        home: tempfile::TempDir,
+        writer: Writer,
+        told: Receiver<Event>,
+        readers: mpsc::Receiver<library::Message>,
+    }
+
+    /// Passes on what the library worker would get.
+    struct Readers(mpsc::Sender<library::Message>);
+
+    impl Clerk for Readers {
+        type Job = library::Message;
+
+        fn perform(&mut self, message: library::Message) {
+            drop(self.0.send(message));
+        }
+
+        fn outdates(_: &library::Message, _: &library::Message) -> bool {
+            false
+        }
+    }
+
+    fn day(number: i8) -> Moment {
+        Moment {
+            time: jiff::Timestamp::UNIX_EPOCH,
+            today: jiff::civil::date(2026, 2, number),
+        }
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let home = fixture::home();
+            let (events, told) = mpsc::channel();
+            let (messages, readers) = mpsc::channel();
+            let queue = Queue::new();
+            let slot = queue.slot();
+            queue.start("readers", Readers(messages)).expect("starts");
+            let lock_wait = LockWait {
+                events: events.clone(),
+                leaving: Arc::new(AtomicBool::new(false)),
+                waiting: Arc::new(AtomicBool::new(false)),
+            };
+            let history = History::open(&home.path().join("history"));
+            let writer = Writer {
+                history: lock_wait.observe(history),
+                author: Author {
+                    who: "you".to_owned(),
+                    door: "tui".to_owned(),
+                },
+                clock: || day(20),
+                library: Arc::new(fixture::library(home.path())),
+                expected: None,
+                readers: slot,
+                events,
+                lock_wait,
+            };
+            Self {
+                home,
+                writer,
+                told,
+                readers,
+            }
+        }
+
+        fn delete(&self, path: &str) -> (Box<Request>, Box<Change>) {
+            let shelf = self.writer.library.shelf("claude").expect("a store");
+            let id = shelf.store.id().clone();
+            let request = Request::Delete(vec![(id, vec![path.to_owned()])]);
+            let planner = Planner {
+                library: &self.writer.library,
+                history: &self.writer.history,
+                moment: day(1),
+            };
+            let change = planner.plan(&request).expect("plans");
+            (Box::new(request), Box::new(change))
+        }
+
+        fn commit(&mut self, (request, change): (Box<Request>, Box<Change>)) {
+            let job = WriteJob::Commit { request, change };
+            self.writer.perform(Message::Job(job));
+        }
+
+        fn made(&self) -> Record {
+            match self.readers.recv_timeout(Duration::from_secs(10)) {
+                Ok(library::Message::Written { record, .. }) => *record,
+                other => panic!("{other:?}, {:?}", self.told.try_recv()),
+            }
+        }
+
+        fn refused(&self) -> Error {
+            match self.told.recv_timeout(Duration::from_secs(10)) {
+                Ok(Event::Committed { result: Err(e), .. }) => e,
+                other => panic!("{other:?}"),
+            }
+        }
+
+        fn root(&self) -> PathBuf {
+            self.home
+                .path()
+                .canonicalize()
+                .expect("there")
+                .join("claude")
+        }
+
+        fn read(&self, path: &str) -> String {
+            fs::read_to_string(self.root().join(path)).unwrap_or_default()
+        }
+    }
+
+    #[test]
+    fn a_reviewed_change_is_made_as_it_was_reviewed_and_undone() {
+        let mut bench = Bench::new();
+        let before = bench.read("MEMORY.md");
+        let reviewed = bench.delete("auth.md");
+        let index = reviewed.1.edits.iter().find(|edit| edit.derived);
+        let index = index.and_then(|edit| edit.after.clone());
+        bench.commit(reviewed);
+        assert_eq!(bench.made().verb, Verb::Delete);
+        assert!(!bench.root().join("auth.md").exists());
+        assert_eq!(Some(bench.read("MEMORY.md").into_bytes()), index);
+        let undo = Box::new(Request::Again(Which::Undo));
+        bench.writer.perform(Message::Job(WriteJob::Do(undo)));
+        assert_eq!(bench.made().verb, Verb::Undo);
+        assert!(bench.root().join("auth.md").exists());
+        assert_eq!(bench.read("MEMORY.md"), before);
+    }
+
+    #[test]
+    fn an_index_that_others_changed_too_is_no_reason_to_ask_again() {
+        let mut bench = Bench::new();
+        let reviewed = bench.delete("auth.md");
+        let text = bench.read("MEMORY.md") + "- [Theirs](theirs.md) - by hand\n";
+        fs::write(bench.root().join("MEMORY.md"), text).expect("writes");
+        bench.commit(reviewed);
+        bench.made();
+        let index = bench.read("MEMORY.md");
+        assert!(
+            index.contains("theirs.md") && !index.contains("auth.md"),
+            "{index}"
+        );
+    }
+
+    #[test]
+    fn what_differs_from_the_review_is_shown_again_and_not_written() {
+        let mut bench = Bench::new();
+        let reviewed = bench.delete("auth.md");
+        let theirs = bench.read("auth.md") + "\nTheirs.\n";
+        fs::write(bench.root().join("auth.md"), &theirs).expect("writes");
+        bench.commit(reviewed);
+        let Ok(Event::Outdated { change, .. }) = bench.told.try_recv() else {
+            panic!("it is not shown again");
+        };
+        let edit = change.edits.iter().find(|edit| !edit.derived);
+        let before = edit.and_then(|edit| edit.before.clone());
+        assert_eq!(before, Some(theirs.clone().into_bytes()));
+        assert_eq!(bench.read("auth.md"), theirs);
+    }
+
+    #[test]
+    fn a_lock_is_waited_for_with_a_word_and_given_up_when_leaving() {
+        let mut bench = Bench::new();
+        let other = History::open(bench.writer.history.dir());
+        let root = bench.root();
+        let lock = other.lock(&[&root]).expect("locks");
+        bench
+            .writer
+            .lock_wait
+            .leaving
+            .store(true, Ordering::Relaxed);
+        let reviewed = bench.delete("auth.md");
+        bench.commit(reviewed.clone());
+        let told = bench.refused().to_string();
+        assert!(told.contains("tome"), "{told}");
+        assert!(bench.root().join("auth.md").exists());
+        bench
+            .writer
+            .lock_wait
+            .leaving
+            .store(false, Ordering::Relaxed);
+        std::thread::scope(|scope| {
+            let bench = &mut bench;
+            let (waits, is_waiting) = mpsc::channel();
+            let told = std::mem::replace(&mut bench.told, mpsc::channel().1);
+            scope.spawn(move || {
+                // The lock is free as soon as it was said that it is waited for.
+                let first = told.recv();
+                drop(lock);
+                drop(waits.send((first, told.recv())));
+            });
+            bench.commit(reviewed);
+            let (first, then) = is_waiting.recv().expect("told");
+            assert!(
+                matches!(&first, Ok(Event::Waiting { holder, seconds: 0 }) if holder.contains("tome")),
+                "{first:?}"
+            );
+            assert!(matches!(then, Ok(Event::WaitingOver)), "{then:?}");
+        });
+        bench.made();
+    }
+
+    #[test]
+    fn what_a_dead_process_left_unfinished_is_taken_back_and_read_again() {
+        let mut bench = Bench::new();
+        let dying = History::observed(
+            bench.writer.history.dir(),
+            Arc::new(|step| {
+                assert_ne!(step, "record", "it dies here");
+                Ok(())
+            }),
+        );
+        let (_, change) = bench.delete("auth.md");
+        let by = (&bench.writer.author, &day(1));
+        let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            make(&dying, &change.roots(), by, || {
+                Ok::<_, Error>((*change).clone())
+            })
+        }));
+        assert!(died.is_err());
+        assert!(!bench.root().join("auth.md").exists());
+        bench.writer.perform(Message::Settle);
+        let Ok(library::Message::Job(LibraryJob::Refresh(paths))) =
+            bench.readers.recv_timeout(Duration::from_secs(10))
+        else {
+            panic!("nothing is read again");
+        };
+        assert!(paths.contains(&bench.root().join("auth.md")), "{paths:?}");
+        assert!(bench.root().join("auth.md").exists());
+    }
+}
