@@ -5,6 +5,7 @@
 //! are searched in the [`Corpus`], which knows how to stay up to date. There is no other
 //! index.
 
+mod current;
 mod exact;
 #[cfg(test)]
 mod fixture;
@@ -31,6 +32,7 @@ use crate::core::layout::session::MESSAGES;
 use crate::core::log::{Agent, Role, clean, mask};
 use crate::core::query::{Filters, Place};
 
+pub use current::{Searched, search};
 pub use recent::recent;
 pub use shelf::{Sheet, Shelf};
 

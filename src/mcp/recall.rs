@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 use super::answer::{Answer, Failure, QUOTED, Told};
 use super::call::Call;
 use super::table::{Effect, Field, Form, OFFSET, Tool};
-use crate::core::archive::{Searched, search};
 use crate::core::corpus::{Progress, Tally};
 use crate::core::log::{clean, mask};
 use crate::core::query::Query;
 use crate::core::search::recall::{Ask, Scope, recall};
-use crate::core::search::{Hit, Source};
+use crate::core::search::{Hit, Searched, Source, search};
 use crate::core::told;
 
 pub(super) const TOOL: Tool = Tool {
