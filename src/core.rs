@@ -27,6 +27,7 @@ pub mod shown;
 pub mod store;
 pub mod template;
 pub mod text;
+pub mod time;
 pub mod told;
 pub mod unsaved;
 pub mod watch;
