@@ -40,9 +40,6 @@ pub const BUDGET_LINES: usize = 200;
 /// How many bytes of the index an agent reads.
 pub const BUDGET_BYTES: usize = 25_000;
 
-/// How many characters of a memory an agent gets in one answer.
-pub const READ_LIMIT: usize = 50_000;
-
 const NOT_DELETABLE: &str = "the index cannot be deleted; delete the memories it lists";
 
 /// The index layout.
@@ -365,14 +362,6 @@ fn cut(text: &str, most_lines: usize, most_bytes: usize) -> String {
     )
 }
 
-/// The content of a memory as an agent gets it: 50,000 characters at most.
-pub fn read_for_agent(text: &str) -> &str {
-    match text.char_indices().nth(READ_LIMIT) {
-        Some((end, _)) => &text[..end],
-        None => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -410,12 +399,5 @@ mod tests {
         assert!(cut_text.ends_with("line 200\n\n... (3 lines truncated)"));
         assert_eq!(cut("a\nb\n", 200, usize::MAX), "a\nb");
         assert_eq!(cut("aaa\nbbb\n", 200, 5), "aaa\n\n... (1 lines truncated)");
-    }
-
-    #[test]
-    fn an_agent_reads_at_most_fifty_thousand_characters() {
-        let long = "é".repeat(READ_LIMIT + 5);
-        assert_eq!(read_for_agent(&long).chars().count(), READ_LIMIT);
-        assert_eq!(read_for_agent("short"), "short");
     }
 }
