@@ -9,8 +9,8 @@ use super::citation::{Citation, Part};
 use super::corpus::{Busy, Corpus, Effort, Log, Progress};
 use super::keep::kept;
 use super::library::Listed;
-use super::log::{Agent, LogFile, Message, Places, clean, locate, mask, read};
-use super::memory::one_line;
+use super::log::{Agent, LogFile, Message, Places, locate, read};
+use super::shown::safe_line;
 
 /// Where the logs are, and which of them are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,7 +149,7 @@ pub fn last_change(log: &Log<'_>) -> i64 {
 pub fn title(log: &Log<'_>) -> String {
     let title = log.title().map(str::to_owned);
     let title = title.or_else(|| log.facts()?.0.first_prompt);
-    one_line(&mask(&clean(&title.unwrap_or_default())))
+    safe_line(&title.unwrap_or_default())
 }
 
 /// The logs of a corpus as a list shows them, each with its project.

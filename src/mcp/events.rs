@@ -7,7 +7,7 @@ use super::answer::{Answer, Failure, QUOTED, Told};
 use super::call::Call;
 use super::table::{Effect, Field, Form, Tool};
 use crate::core::layout::events::{Span, within};
-use crate::core::log::{clean, mask};
+use crate::core::shown::safe;
 use crate::core::time::{self, Edge};
 
 pub(super) const TOOLS: &[Tool] = &[Tool {
@@ -66,7 +66,7 @@ fn get_events(call: &Call<'_>) -> Told {
 /// What an answer has of a text, so that a long one does not crowd out the others.
 fn shown(text: &str) -> String {
     const LONGEST: usize = 1_000;
-    let text = mask(&clean(text));
+    let text = safe(text);
     let mut short: String = text.chars().take(LONGEST).collect();
     if short.len() < text.len() {
         short.push_str("...");
