@@ -20,6 +20,7 @@ use super::answer::{Answer, Failure};
 use super::call::{Call, names};
 use super::table::{Effect, Offer, offers};
 use super::{Access, Serving, prompt, resource};
+use crate::core::hidden::without_hidden;
 use crate::core::memory::one_line;
 
 /// How many resources are listed at a time.
@@ -179,7 +180,8 @@ fn internal(error: crate::core::Error) -> ErrorData {
 }
 
 fn result(answer: Answer) -> CallToolResult {
-    let texts = answer.texts.into_iter().map(ContentBlock::text).collect();
+    let texts = answer.texts.iter().map(|text| without_hidden(text));
+    let texts = texts.map(ContentBlock::text).collect();
     let mut result = CallToolResult::success(texts);
     let mut meta = serde_json::Map::new();
     if let Some(revision) = answer.revision {
@@ -195,7 +197,7 @@ fn result(answer: Answer) -> CallToolResult {
 }
 
 fn failed(failure: &Failure) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(failure.words())])
+    CallToolResult::error(vec![ContentBlock::text(without_hidden(&failure.words()))])
 }
 
 /// The client's name as it signs changes.
@@ -330,6 +332,7 @@ impl ServerHandler for Desk {
             let text = resource::read(&inside.serving, &uri);
             let text =
                 text.map_err(|error| ErrorData::resource_not_found(error.to_string(), None))?;
+            let text = without_hidden(&text);
             let contents = ResourceContents::text(text, uri).with_mime_type("text/markdown");
             Ok(ReadResourceResult::new(vec![contents]))
         });

@@ -45,9 +45,6 @@ pub const BUDGET_LINES: usize = 200;
 /// How many bytes of the index an agent reads.
 pub const BUDGET_BYTES: usize = 25_000;
 
-/// How many characters of a memory an agent gets in one answer.
-pub const READ_LIMIT: usize = 50_000;
-
 const NOT_DELETABLE: &str = "the index cannot be deleted; delete the memories it lists";
 
 /// The index layout.
@@ -362,14 +359,6 @@ pub fn has_header(memory: &Memory) -> bool {
     memory.category.is_some() || !memory.summary.is_empty()
 }
 
-/// The content of a memory as an agent gets it: 50,000 characters at most.
-pub fn read_for_agent(text: &str) -> &str {
-    match text.char_indices().nth(READ_LIMIT) {
-        Some((end, _)) => &text[..end],
-        None => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -398,12 +387,5 @@ mod tests {
             "# Memory\n\n## User\n- [C](c.md) - dc\n\n## Project\n- [A](a.md) - da\n\n## Other\n- [b](b.md) - b\n- [D](d.md) - d\n"
         );
         assert_eq!(generated(&[]), "# Memory\n");
-    }
-
-    #[test]
-    fn an_agent_reads_at_most_fifty_thousand_characters() {
-        let long = "é".repeat(READ_LIMIT + 5);
-        assert_eq!(read_for_agent(&long).chars().count(), READ_LIMIT);
-        assert_eq!(read_for_agent("short"), "short");
     }
 }
