@@ -11,7 +11,7 @@ use crate::core::layout::coder::README;
 use crate::core::layout::listing::{Bullet, bullets, without};
 use crate::core::link::resolved;
 use crate::core::memory::{Kind, Memory};
-use crate::core::sandbox::{Found, OpenRoot};
+use crate::core::sandbox::Found;
 use crate::core::store::Store;
 
 /// The memories of some stores.
