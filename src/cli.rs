@@ -106,7 +106,7 @@ pub fn run() -> ExitCode {
         return hear(hook_args, &args.common);
     }
     let world = match World::of_process(&args.common) {
-        Ok(world) => world,
+        Ok(world) => world.with_verb(matches.subcommand_name()),
         Err(failure) => {
             print::complain(&failure.to_string());
             return ExitCode::from(2);

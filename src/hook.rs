@@ -13,7 +13,6 @@ mod turn;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::core::Result;
 use crate::core::change::Moment;
 use crate::core::config::HookSettings;
 use crate::core::discover::events_root;
@@ -23,6 +22,7 @@ use crate::core::layout::coder::GUIDES;
 use crate::core::layout::events::{self, Event, Identity};
 use crate::core::log::{Agent, mask};
 use crate::core::store::Store;
+use crate::core::{Error, Result, private};
 
 pub use document::Document;
 use payload::{Heard, Stage};
@@ -85,6 +85,10 @@ pub fn answer(input: &[u8], hooking: &Hooking<'_>) -> String {
 /// Keeps the event and counts it into its turn; says what is to be offered.
 fn record(heard: &Heard, hooking: &Hooking<'_>) -> Result<Offer> {
     let root = events_root(hooking.data, &heard.cwd);
+    // What was said is nobody else's business, whichever of tome's files comes first.
+    for folder in [root.parent().unwrap_or(&root), &root] {
+        private::create_dir(folder).map_err(|e| Error::io(folder, e))?;
+    }
     let store = Store::open("events", &root, Some(Layout::Events))?;
     let event = hooking.settings.capture.then(|| event(heard, hooking));
     let Some(lock) = lock(&store, hooking)? else {
@@ -94,6 +98,8 @@ fn record(heard: &Heard, hooking: &Hooking<'_>) -> Result<Offer> {
         return Ok(Offer::Nothing);
     };
     if let Some(event) = &event {
+        let file = root.join(events::EVENTS);
+        private::open_append(&file).map_err(|e| Error::io(&file, e))?;
         events::append_locked(&store, &lock, event, Identity::Fresh)?;
         events::collect_locked(&store, &lock, FEW)?;
     }

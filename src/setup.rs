@@ -15,6 +15,7 @@ mod toml;
 
 use std::path::{Path, PathBuf};
 
+use crate::core::diff;
 use crate::core::log::Agent;
 use crate::core::{Error, Result};
 
@@ -88,14 +89,11 @@ impl Step {
             Some(_) => self.path.display().to_string(),
             None => "/dev/null".to_owned(),
         };
-        diffy::DiffOptions::new()
-            .set_original_filename(name(&self.before))
-            .set_modified_filename(name(&self.after))
-            .create_patch(
-                self.before.as_deref().unwrap_or_default(),
-                self.after.as_deref().unwrap_or_default(),
-            )
-            .to_string()
+        diff::unified(
+            (&name(&self.before), &name(&self.after)),
+            self.before.as_deref().unwrap_or_default().as_bytes(),
+            self.after.as_deref().unwrap_or_default().as_bytes(),
+        )
     }
 }
 

@@ -312,6 +312,18 @@ pub struct HistoryArgs {
     /// Show the difference that each change made
     #[arg(long, short = 'p')]
     pub diff: bool,
+    /// Make the history smaller, that of every store: versions that no change needs go, and changes as the next two say
+    #[arg(long, conflicts_with_all = ["path", "limit", "diff"])]
+    pub prune: bool,
+    /// With --prune: changes go that are older than this, such as 12h, 90d, 8w, 6m or 1y
+    #[arg(long, value_name = "AGE", requires = "prune")]
+    pub older_than: Option<String>,
+    /// With --prune: the oldest changes go until the history is no larger than this, such as 50MB
+    #[arg(long, value_name = "SIZE", requires = "prune")]
+    pub max_size: Option<String>,
+    /// With --prune: tell what would go, and change nothing
+    #[arg(long, requires = "prune")]
+    pub dry_run: bool,
 }
 
 /// Arguments of `undo`.

@@ -6,7 +6,7 @@ mod show;
 use std::env;
 use std::fs;
 use std::io::{self, IsTerminal as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::print::Printer;
 use super::setup::{homes, program};
@@ -17,9 +17,10 @@ use crate::core::archive::{Archive, Whose};
 use crate::core::change::interrupted;
 use crate::core::checkup::{Cache, Folder, is_writable};
 use crate::core::discover::{Discovered, Reach, discover};
-use crate::core::history::Unfinished;
+use crate::core::history::{Health, Unfinished};
 use crate::core::layout::Layout;
 use crate::core::log::{Agent, LogFile, Places};
+use crate::core::private::open_below;
 use crate::core::store::Store;
 use crate::core::unsaved::Drawer;
 use crate::setup::{AGENTS, Asked, Scope, Way, plan};
@@ -55,7 +56,9 @@ struct Report {
     known: Terminal,
     /// tome's directories, by what they are for.
     folders: Vec<(&'static str, Folder)>,
-    changes: usize,
+    history: Health,
+    /// Files and folders of tome's own that others on this machine can look into.
+    open: Vec<PathBuf>,
     cache: Cache,
     agents: Vec<AgentRow>,
     stores: Vec<StoreRow>,
@@ -111,7 +114,8 @@ impl Report {
                 false => Terminal::default(),
             },
             folders: Vec::new(),
-            changes: 0,
+            history: Health::default(),
+            open: Vec::new(),
             cache: Cache::at(&world.cache),
             agents: Vec::new(),
             stores: Vec::new(),
@@ -153,33 +157,65 @@ impl Report {
                 let remedy = "check the owner and mode of it and of the directories above";
                 self.trouble(world.short_path(path), what, remedy);
             }
-            if name == "history" && folder.is_open {
-                let path = world.short_path(path);
-                let remedy = format!("chmod 700 {path}");
-                self.trouble(
-                    path,
-                    "others on this machine can read every version of your memories",
-                    remedy,
-                );
-            }
             self.folders.push((name, folder));
         }
+        self.look_at_modes(world);
         if self.cache == Cache::Useless {
             let note = "the cache is of another version or damaged; the next search makes it anew";
             self.notes.push(note.to_owned());
         }
     }
 
+    /// Tells of what others can look into, in tome's own directories.
+    fn look_at_modes(&mut self, world: &World) {
+        for top in [&world.data_dir, &world.cache] {
+            let found = open_below(top);
+            let names: Vec<String> = found
+                .iter()
+                .take(3)
+                .map(|path| world.short_path(path))
+                .collect();
+            let more = match found.len().saturating_sub(names.len()) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            if !found.is_empty() {
+                let what = format!(
+                    "others on this machine can look into {}{more}",
+                    names.join(", ")
+                );
+                let top = world.short_path(top);
+                let remedy = format!("chmod -R go= {top}");
+                self.trouble(top, &what, remedy);
+            }
+            self.open.extend(found);
+        }
+    }
+
     fn look_at_history(&mut self, world: &World) {
         let place = world.short_path(world.history.dir());
-        match world.history.records() {
-            Ok(records) => self.changes = records.len(),
+        match world.history.health() {
+            Ok(health) => self.history = health,
             Err(error) => self.trouble(place.clone(), &error.to_string(), "make it readable"),
         }
-        if let Ok(broken @ 1..) = world.history.broken_lines() {
+        if self.history.broken_lines > 0 {
+            let broken = self.history.broken_lines;
             self.notes.push(format!(
                 "{place}/journal.jsonl: lines that cannot be read and are passed over: {broken}"
             ));
+        }
+        for damage in self.history.damaged.clone() {
+            let memory = world.short_path(&damage.memory);
+            let revision = damage.revision.to_string();
+            let what = format!(
+                "version {} of {memory} is damaged or missing",
+                &revision[..12]
+            );
+            let remedy = format!(
+                "bring the file back from a backup; until then change {} cannot be undone or restored",
+                damage.change
+            );
+            self.trouble(world.short_path(&damage.place), &what, remedy);
         }
         match interrupted(&world.history) {
             Ok(records) => {

@@ -3,7 +3,9 @@
 use std::env;
 use std::fs;
 use std::io::{self, IsTerminal as _};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::world::World;
 use super::{Ended, Failure, Outcome};
@@ -51,7 +53,11 @@ pub(super) fn open(
     let left = tui::run(Setup {
         source,
         pick,
-        history: world.history.clone(),
+        // A line on standard error would spoil the screen.
+        history: world
+            .history
+            .clone()
+            .with_wait_observer(Arc::new(|_| ControlFlow::Continue(()))),
         unsaved: world.data_dir.join("unsaved"),
         faults: world.data_dir.join("errors.log"),
         author: Author {

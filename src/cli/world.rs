@@ -3,6 +3,7 @@
 use std::env;
 use std::fs;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::core::change::{Author, Moment};
 use crate::core::config::{Settings, Warning};
 use crate::core::demo::{Demo, unpack};
 use crate::core::discover::{Reach, Surroundings, project_folders};
-use crate::core::history::History;
+use crate::core::history::{History, Wait};
 use crate::core::log::Places;
 
 /// What the core is told of the outside world.
@@ -83,7 +84,8 @@ impl World {
             around,
             settings,
             warnings,
-            history: history(dirs.data_dir().join("history")),
+            history: history(dirs.data_dir().join("history"))
+                .with_wait_observer(Arc::new(say_waiting)),
             places,
             kept: dirs.data_dir().join("kept"),
             cache: dirs.cache_dir().join("corpus"),
@@ -119,7 +121,7 @@ impl World {
             around,
             settings: Settings::default(),
             warnings: Vec::new(),
-            history: history(data.join("history")),
+            history: history(data.join("history")).with_wait_observer(Arc::new(say_waiting)),
             places,
             kept: data.join("kept"),
             cache: temp.path().join("cache"),
@@ -130,6 +132,13 @@ impl World {
             data_dir: data,
             _demo: Some(Arc::new(temp)),
         })
+    }
+
+    /// The same, saying which verb it is to those who wait for a lock.
+    pub(super) fn with_verb(mut self, verb: Option<&str>) -> Self {
+        let name = verb.map_or_else(|| "tome".to_owned(), |verb| format!("tome {verb}"));
+        self.history = self.history.named(&name);
+        self
     }
 
     pub(super) fn author(&self) -> Author {
@@ -209,6 +218,14 @@ fn settings(common: &Common, dirs: &ProjectDirs) -> Result<(Settings, Vec<Warnin
         .map(|(name, value)| (name.as_str(), value.as_str()));
     warnings.extend(settings.read_variables(pairs));
     Ok((settings, warnings))
+}
+
+/// Says on standard error that a lock is waited for, at once and then every few seconds.
+fn say_waiting(wait: &Wait) -> ControlFlow<()> {
+    if wait.waited.as_secs().is_multiple_of(3) {
+        super::print::complain(&wait.to_string());
+    }
+    ControlFlow::Continue(())
 }
 
 #[cfg(not(debug_assertions))]

@@ -5,7 +5,6 @@
 //! [`commit()`] is called, which checks that the files still are what the plan saw.
 
 mod commit;
-pub mod diff;
 mod draft;
 mod make;
 mod orphan;
@@ -17,6 +16,7 @@ mod teach;
 use std::path::{Path, PathBuf};
 
 use super::Result;
+use super::diff;
 use super::history::{History, Record, Touch};
 use super::layout::Layout;
 use super::memory::Revision;
@@ -67,7 +67,7 @@ impl Change {
 
     /// The change as a unified diff.
     pub fn diff(&self) -> String {
-        self.edits.iter().map(diff::unified).collect()
+        self.edits.iter().map(Edit::diff).collect()
     }
 }
 
@@ -93,6 +93,20 @@ pub struct Edit {
 }
 
 impl Edit {
+    /// The edit as a unified diff with the file's reference in its head.
+    pub fn diff(&self) -> String {
+        let name = self.reference();
+        let side = |mark: &str, bytes: &Option<Vec<u8>>| match bytes {
+            Some(_) => format!("{mark}/{name}"),
+            None => "/dev/null".to_owned(),
+        };
+        diff::unified(
+            (&side("a", &self.before), &side("b", &self.after)),
+            self.before.as_deref().unwrap_or_default(),
+            self.after.as_deref().unwrap_or_default(),
+        )
+    }
+
     /// The reference of the file inside its store.
     pub fn reference(&self) -> String {
         self.layout.rules().refer(&self.path)

@@ -18,8 +18,6 @@ pub struct Folder {
     pub files: u64,
     /// How large they are together.
     pub bytes: u64,
-    /// Whether others on this machine can look into it.
-    pub is_open: bool,
 }
 
 /// Whether a directory can be used.
@@ -71,7 +69,6 @@ impl Folder {
         let (files, bytes) = contents(path);
         Self {
             path: path.to_owned(),
-            is_open: found.as_ref().is_ok_and(is_open),
             state: match found {
                 Ok(found) if !found.is_dir() => State::NoFolder,
                 Ok(_) if fs::read_dir(path).is_err() => State::Unreadable,
@@ -96,17 +93,6 @@ impl Folder {
 /// Tells whether something can be written at `path`, without trying.
 pub fn is_writable(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
-}
-
-#[cfg(unix)]
-fn is_open(found: &fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    found.permissions().mode() & 0o077 != 0
-}
-
-#[cfg(not(unix))]
-fn is_open(_: &fs::Metadata) -> bool {
-    false
 }
 
 /// How many files are below a directory, and how large they are.

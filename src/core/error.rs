@@ -6,6 +6,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::memory::Revision;
+
 /// The result of a core operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -80,6 +82,33 @@ pub enum Error {
         /// Where the first invalid byte is, from 0.
         offset: usize,
     },
+    /// Another process is changing the store and does not come to an end.
+    #[error(
+        "{}: {holder} is changing it; waited {seconds} s. Try again when it is done, or end that process",
+        store.display()
+    )]
+    Busy {
+        /// The store, or the history itself.
+        store: PathBuf,
+        /// Who it is, with the number of the process where that is known.
+        holder: String,
+        /// For how long it was waited for.
+        seconds: u64,
+    },
+    /// A version that the history should have cannot be read.
+    #[error(
+        "{}: version {} {state}, so nothing was done with it; `tome doctor` tells what else is",
+        path.display(),
+        start(revision)
+    )]
+    Damaged {
+        /// The file that it is in, or the folder where it should be.
+        path: PathBuf,
+        /// The version.
+        revision: Revision,
+        /// What is wrong with it.
+        state: &'static str,
+    },
     /// The operating system said no.
     #[error("{}: {}", path.display(), told(source))]
     Io {
@@ -124,6 +153,11 @@ impl Error {
             reason: reason.into(),
         }
     }
+}
+
+/// Enough of a revision to tell it from others.
+fn start(revision: &Revision) -> String {
+    revision.to_string()[..12].to_owned()
 }
 
 /// The system's message with what to do about it, where that is known.

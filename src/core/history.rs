@@ -2,33 +2,41 @@
 //! was in progress when a process died.
 //!
 //! All of it is in tome's own data directory:
-//! `journal.jsonl`, a line for each change that was made; `blobs/`, the versions, each a plain file
-//! named by its hash; `pending/`, the intents of changes that are under way; `locks/`, a
-//! lock file for each store.
+//! `journal.jsonl`, a line for each change that was made; `versions/`, the versions in packs, found
+//! by their hashes; `pending/`, the intents of changes that are under way; `locks/`, a
+//! lock file for each store. The first tome kept each version as a plain file in `blobs/`.
 
 mod health;
 mod journal;
 mod lock;
 mod pending;
+mod prune;
 mod record;
 mod versions;
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use super::{Error, Result};
+use super::{Error, Result, private};
+use lock::Patience;
+use versions::Packs;
 
-pub use lock::Lock;
+pub use health::{Damage, Health};
+pub use lock::{Holder, Lock, Wait, WaitObserver};
 pub use pending::Unfinished;
-pub use record::{Author, Direction, Record, Tombstone, Touch, Verb};
+pub use prune::{Pruned, Pruning, Run};
+pub use record::{Author, Direction, Grave, Record, Tombstone, Touch, Verb};
 
-/// The history in tome's data directory.
+pub(in crate::core) use super::private::write_whole;
+
+/// The history in tome's data directory. Clones share what they know of it.
 #[derive(Clone)]
 pub struct History {
     dir: PathBuf,
     observer: Option<Observer>,
+    patience: Patience,
+    packs: Arc<Mutex<Packs>>,
 }
 
 /// Hears of each step of a commit before the next one is taken; its error makes the step fail.
@@ -48,14 +56,16 @@ impl History {
         Self {
             dir: dir.to_owned(),
             observer: None,
+            patience: Patience::default(),
+            packs: Arc::default(),
         }
     }
 
     /// The same, telling `observer` of every step.
     pub fn observed(dir: &Path, observer: Observer) -> Self {
         Self {
-            dir: dir.to_owned(),
             observer: Some(observer),
+            ..Self::open(dir)
         }
     }
 
@@ -70,35 +80,13 @@ impl History {
         &self.dir
     }
 
+    /// A folder of the history, which is made where it is missing.
     fn folder(&self, name: &str) -> Result<PathBuf> {
         let dir = self.dir.join(name);
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        {
-            // The versions of a private memory are as private as the memory.
-            use std::os::unix::fs::DirBuilderExt as _;
-            builder.mode(0o700);
+        // The versions of a private memory are as private as the memory.
+        for path in [&self.dir, &dir] {
+            private::create_dir(path).map_err(|e| Error::io(path, e))?;
         }
-        builder.create(&dir).map_err(|e| Error::io(&dir, e))?;
         Ok(dir)
     }
-}
-
-/// Writes a file so that it is there whole or not at all, flushed.
-pub(in crate::core) fn write_whole(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
-    let path = dir.join(name);
-    let temp = dir.join(format!("{name}.{}", std::process::id()));
-    let written = File::create(&temp)
-        .and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&temp, &path))
-        .and_then(|()| File::open(dir)?.sync_all());
-    written.map_err(|e| {
-        // Half a temporary file is of no use; the error that matters is `e`.
-        drop(fs::remove_file(&temp));
-        Error::io(&path, e)
-    })
 }

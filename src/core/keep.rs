@@ -6,13 +6,13 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::log::LogFile;
-use super::{Error, Result};
+use super::{Error, Result, private};
 
 /// What stands beside the copy of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,22 +30,27 @@ pub fn keep(dir: &Path, log: &LogFile) -> Result<PathBuf> {
         return Err(not_a_file(log));
     }
     let folder = dir.join(log.agent.name());
-    fs::create_dir_all(&folder).map_err(|e| Error::io(&folder, e))?;
+    for path in [dir, &folder] {
+        private::create_dir(path).map_err(|e| Error::io(path, e))?;
+    }
     let ending = log.path.file_name().and_then(|name| {
         let name = name.to_str()?;
         Some(name[name.find('.')?..].to_owned())
     });
     let copy = format!("{}{}", safe_name(log), ending.unwrap_or_default());
     let path = folder.join(&copy);
-    replace(&path, |temp| fs::copy(&log.path, temp).map(drop))
-        .map_err(|e| Error::io(&log.path, e))?;
+    let copied = private::replace(&path, |file| {
+        io::copy(&mut File::open(&log.path)?, file).map(drop)
+    });
+    copied.map_err(|e| Error::io(&log.path, e))?;
     let description = Description {
         log: log.clone(),
         copy,
     };
     let beside = folder.join(format!("{}.json", safe_name(log)));
     let text = serde_json::to_vec(&description).map_err(|e| Error::io(&beside, e.into()))?;
-    replace(&beside, |temp| fs::write(temp, &text)).map_err(|e| Error::io(&beside, e))?;
+    let written = private::replace(&beside, |file| file.write_all(&text));
+    written.map_err(|e| Error::io(&beside, e))?;
     Ok(path)
 }
 
@@ -68,19 +73,6 @@ fn safe_name(log: &LogFile) -> String {
     let id: String = log.id.chars().map(plain).collect();
     let place = blake3::hash(log.path.as_os_str().as_encoded_bytes()).to_hex();
     format!("{id}-{}", &place[..8])
-}
-
-/// Makes a file beside `path` and puts it in its place, flushed.
-fn replace(path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-    let temp = path.with_extension(format!("tmp{}", std::process::id()));
-    let made = make(&temp)
-        .and_then(|()| File::open(&temp)?.sync_all())
-        .and_then(|()| fs::rename(&temp, path));
-    if made.is_err() {
-        // Half a copy is of no use; the error that matters is in `made`.
-        drop(fs::remove_file(&temp));
-    }
-    made
 }
 
 /// The kept logs whose originals are not among `found`.

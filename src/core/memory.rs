@@ -15,6 +15,16 @@ impl Revision {
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
+
+    /// The hash itself.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The revision with this hash.
+    pub fn from_bytes(hash: [u8; 32]) -> Self {
+        Self(hash)
+    }
 }
 
 impl fmt::Display for Revision {

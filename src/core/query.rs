@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use jiff::Zoned;
 
-pub use filter::{Filter, Filters, Place};
+pub use filter::{Filter, Filters, Place, parse_age};
 
 use token::tokens;
 

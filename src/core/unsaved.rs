@@ -4,17 +4,16 @@
 //! by a process that died, and is offered again.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::history::write_whole;
 use super::layout::Layout;
 use super::memory::Revision;
 use super::store::StoreId;
-use super::{Error, Result};
+use super::{Error, Result, private};
 
 /// A text on its way into a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,7 +69,7 @@ impl Drawer {
     pub fn keep(&mut self, text: &Unsaved) -> Result<()> {
         let name = text.name();
         if !self.held.contains_key(&name) {
-            fs::create_dir_all(&self.dir).map_err(|e| Error::io(&self.dir, e))?;
+            private::create_dir(&self.dir).map_err(|e| Error::io(&self.dir, e))?;
             if let Some(lock) = self.lock(&name)? {
                 self.held.insert(name.clone(), lock);
             }
@@ -78,7 +77,7 @@ impl Drawer {
         let file = format!("{name}.json");
         let bytes =
             serde_json::to_vec(text).map_err(|e| Error::io(self.dir.join(&file), e.into()))?;
-        write_whole(&self.dir, &file, &bytes)
+        private::write_whole(&self.dir, &file, &bytes)
     }
 
     /// Forgets a text: it was saved, or nobody wants it.
@@ -113,12 +112,7 @@ impl Drawer {
     /// The lock of a text, or `None` when a living process holds it.
     fn lock(&self, name: &str) -> Result<Option<File>> {
         let path = self.dir.join(format!("{name}.lock"));
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(|e| Error::io(&path, e))?;
+        let file = private::open_write(&path).map_err(|e| Error::io(&path, e))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
@@ -138,12 +132,13 @@ impl Loan {
     /// Makes the copy in `dir`, under the name of the file that it is a copy of.
     pub fn make(dir: &Path, name: &str, text: &str) -> Result<Self> {
         let name = name.rsplit('/').next().unwrap_or(name);
-        let dir = dir.join(format!("loan-{}", std::process::id()));
-        let file = dir.join(name);
-        fs::create_dir_all(&dir)
-            .and_then(|()| fs::write(&file, text))
+        let own = dir.join(format!("loan-{}", std::process::id()));
+        let file = own.join(name);
+        private::create_dir(dir)
+            .and_then(|()| private::create_dir(&own))
+            .and_then(|()| private::create_file(&file)?.write_all(text.as_bytes()))
             .map_err(|e| Error::io(&file, e))?;
-        Ok(Self { dir, file })
+        Ok(Self { dir: own, file })
     }
 
     /// Where the copy is.
@@ -196,6 +191,19 @@ mod tests {
         let mut third = Drawer::open(temp.path());
         third.forget(&text("")).expect("forgets");
         assert_eq!(third.left_behind(), []);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_can_look_into_what_is_not_saved() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let dir = temp.path().join("unsaved");
+        let loan = Loan::make(&dir, "a.md", "x").expect("makes");
+        let mut drawer = Drawer::open(&dir);
+        drawer.keep(&text("x")).expect("keeps");
+        assert_eq!(fs::read_dir(&dir).expect("reads").count(), 3);
+        assert!(private::open_below(&dir).is_empty());
+        drop(loan);
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! What has happened in a session's turn so far, kept between one call and the next.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::payload::{Heard, Stage};
 use crate::core::memory::Revision;
-use crate::core::{Error, Result};
+use crate::core::{Error, Result, private};
 
 /// What is offered to the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,9 +86,11 @@ impl Turn {
         let offer = turn.step(&heard.stage);
         if turn != before {
             let folder = root.join(FOLDER);
-            fs::create_dir_all(&folder).map_err(|e| Error::io(&folder, e))?;
+            private::create_dir(&folder).map_err(|e| Error::io(&folder, e))?;
             let bytes = serde_json::to_vec(&turn).map_err(|e| Error::io(&file, e.into()))?;
-            fs::write(&file, bytes).map_err(|e| Error::io(&file, e))?;
+            private::create_file(&file)
+                .and_then(|mut open| open.write_all(&bytes))
+                .map_err(|e| Error::io(&file, e))?;
         }
         Ok(offer)
     }

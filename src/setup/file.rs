@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Step;
 use crate::core::memory::Revision;
-use crate::core::{Error, Result};
+use crate::core::{Error, Result, private};
 
 /// The text of a file; `None` when there is none.
 pub(super) fn read(path: &Path) -> Result<Option<String>> {
@@ -34,9 +34,15 @@ pub(super) fn write(path: &Path, text: Option<&str>) -> Result<()> {
     fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let temp = folder.join(format!(".{name}.tome-{}", std::process::id()));
-    let written = fs::File::create(&temp).and_then(|mut file| {
+    let old = fs::metadata(&target).ok();
+    // Settings that others may not read are not shown to them while they are written.
+    let file = match &old {
+        Some(_) => private::create_file(&temp),
+        None => fs::File::create(&temp),
+    };
+    let written = file.and_then(|mut file| {
         file.write_all(text.as_bytes())?;
-        if let Ok(old) = fs::metadata(&target) {
+        if let Some(old) = &old {
             file.set_permissions(old.permissions())?;
         }
         file.sync_all()
@@ -82,9 +88,9 @@ pub(super) fn remember(memory: &Path, step: &Step) -> Result<()> {
         after,
         folders,
     };
-    fs::create_dir_all(memory).map_err(|e| Error::io(memory, e))?;
+    private::create_dir(memory).map_err(|e| Error::io(memory, e))?;
     let bytes = serde_json::to_vec(&remembered).map_err(|e| Error::io(&note, e.into()))?;
-    fs::write(&note, bytes).map_err(|e| Error::io(&note, e))
+    private::replace(&note, |file| file.write_all(&bytes)).map_err(|e| Error::io(&note, e))
 }
 
 /// What a file was before tome was put in, if nobody has changed it since.

@@ -93,19 +93,20 @@ impl Workers {
             told: Vec::new(),
             unwatched: Vec::new(),
         };
+        let lock_wait = LockWait {
+            events: events.clone(),
+            leaving: Arc::clone(&leaving),
+            waiting: Arc::clone(&waiting),
+        };
         let writer = Writer {
-            history: outside.history.clone(),
+            history: lock_wait.watch(outside.history.clone()),
             author: outside.author,
             clock: outside.clock,
             library: Arc::default(),
             expected: watch.as_ref().map(Watch::expected),
             readers: libraries.slot(),
             events: events.clone(),
-            lock_wait: LockWait {
-                events: events.clone(),
-                leaving: Arc::clone(&leaving),
-                waiting: Arc::clone(&waiting),
-            },
+            lock_wait,
         };
         let worker = LibraryWorker {
             source: outside.source,

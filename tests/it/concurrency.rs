@@ -93,3 +93,38 @@ fn events_of_many_processes_are_all_there() {
     texts.dedup();
     assert_eq!(texts.len(), WORKERS * 10);
 }
+
+#[test]
+fn two_writers_leave_an_index_that_needs_no_mending() {
+    two_writers(20);
+}
+
+/// As above, longer and again and again.
+#[test]
+#[ignore = "takes minutes"]
+fn two_writers_of_a_hundred_memories_leave_an_index_that_needs_no_mending_twenty_times() {
+    for _ in 0..20 {
+        two_writers(100);
+    }
+}
+
+fn two_writers(count: usize) {
+    let home = Home::new();
+    home.file("project/.memory/MEMORY.md", "# Memory\n\n(empty)\n");
+    std::thread::scope(|scope| {
+        for (writer, kind) in ["user", "project"].into_iter().enumerate() {
+            let home = &home;
+            scope.spawn(move || {
+                for number in 0..count {
+                    let path = format!("w{writer}-{number}.md");
+                    home.ok(&["write", &path, "--type", kind, "--content", "text"]);
+                }
+            });
+        }
+    });
+    let said = home.run(&["index", "--check"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let index = home.read("project/.memory/MEMORY.md");
+    let listed = index.lines().filter(|line| line.starts_with("- [")).count();
+    assert_eq!(listed, 2 * count, "{index}");
+}

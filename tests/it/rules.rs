@@ -375,6 +375,34 @@ fn only_the_change_pipeline_writes_memory_files() {
     }
 }
 
+#[test]
+fn what_tome_keeps_for_itself_is_made_in_one_place() {
+    // `core::private` sees to it that nobody else can look into it.
+    let rooms = [
+        "core/history",
+        "core/corpus",
+        "core/unsaved",
+        "core/keep",
+        "core/fault",
+        "hook",
+    ];
+    for source in shipped() {
+        let place = source.path.with_extension("");
+        if rooms.iter().any(|room| place.starts_with(room)) {
+            let code = source.code().replace("private::create_dir", "");
+            for call in [
+                "fs::write(",
+                "File::create",
+                "create_dir",
+                "OpenOptions",
+                "fs::copy(",
+            ] {
+                assert!(!code.contains(call), "{} calls {call}", source.name());
+            }
+        }
+    }
+}
+
 /// The variable with which the README is brought up to date.
 const WRITE: &str = "TOME_WRITE_README";
 

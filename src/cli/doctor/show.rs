@@ -102,7 +102,7 @@ fn folders(report: &Report, world: &World) -> Vec<Vec<Cell>> {
             state => (Role::Amber, state.trouble().unwrap_or_default().to_owned()),
         };
         let more = match (*name, report.cache) {
-            ("history", _) if report.changes > 0 => format!("{} changes", report.changes),
+            ("history", _) if report.history.changes > 0 => held_changes(report, world),
             ("cache", Cache::Usable { logs }) => format!("the text of {logs} logs"),
             ("cache", Cache::Useless) => "of another version or damaged".to_owned(),
             _ => String::new(),
@@ -115,6 +115,18 @@ fn folders(report: &Report, world: &World) -> Vec<Vec<Cell>> {
         ]
     })
     .collect()
+}
+
+fn held_changes(report: &Report, world: &World) -> String {
+    let now = world.moment.time.as_millisecond();
+    let changes = match report.history.changes {
+        1 => "1 change".to_owned(),
+        number => format!("{number} changes"),
+    };
+    match report.history.oldest {
+        Some(oldest) => format!("{changes}, the oldest {}", age(oldest, now)),
+        None => changes,
+    }
 }
 
 fn held(folder: &Folder) -> String {
@@ -165,6 +177,31 @@ fn stores(report: &Report, world: &World) -> Vec<Vec<Cell>> {
         ]
     })
     .collect()
+}
+
+fn history(report: &Report) -> Value {
+    let health = &report.history;
+    let damaged: Vec<Value> = health
+        .damaged
+        .iter()
+        .map(|damage| {
+            json!({
+                "revision": damage.revision,
+                "file": damage.place,
+                "memory": damage.memory,
+                "change": damage.change,
+            })
+        })
+        .collect();
+    let oldest = health.oldest.map(jiff::Timestamp::from_millisecond);
+    json!({
+        "changes": health.changes,
+        "oldest": oldest.and_then(Result::ok).map(|time| time.to_string()),
+        "versions": health.versions,
+        "bytes": health.bytes,
+        "broken_lines": health.broken_lines,
+        "damaged": damaged,
+    })
 }
 
 pub(super) fn as_json(report: &Report) -> Value {
@@ -226,7 +263,9 @@ pub(super) fn as_json(report: &Report) -> Value {
         "os": std::env::consts::OS,
         "arch": std::env::consts::ARCH,
         "folders": folders,
-        "changes": report.changes,
+        "changes": report.history.changes,
+        "history": history(report),
+        "open": report.open,
         "cache": cache,
         "agents": agents,
         "stores": stores,

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::diff::{self, Merged, merge};
 use super::recover::{abandon, settle_locked, supersede};
 use super::{Author, Change, Edit, Moment, Verb};
+use crate::core::diff;
 use crate::core::error::Conflict;
 use crate::core::history::{History, Record, Tombstone, Touch};
 use crate::core::memory::Revision;
@@ -451,9 +451,7 @@ impl CommitInProgress<'_> {
         let touch = &self.record.files[late.number];
         let base = self.history.version(&late.base).ok()?;
         let mine = self.history.version(&touch.after?).ok()?;
-        let Merged::Clean(merged) = merge(&base, &mine, &late.theirs) else {
-            return None;
-        };
+        let merged = diff::merge(&base, &mine, &late.theirs)?;
         Some(Change {
             verb: Verb::Edit,
             message: format!("Merged what another program wrote: {}", touch.reference()),

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use super::diff::{Merged, merge};
 use super::{Change, Direction, Draft, Edit, Moment, Verb};
+use crate::core::diff;
 use crate::core::error::Conflict;
 use crate::core::history::{History, Record, Touch};
 use crate::core::memory::Revision;
@@ -107,7 +107,7 @@ fn merged(
     let (from, to) = sides(touch, way);
     let (base, mine) = (version(history, from)?, version(history, to)?);
     if let (Some(base), Some(mine), Some(theirs)) = (&base, &mine, now)
-        && let Merged::Clean(merged) = merge(base, mine, theirs)
+        && let Some(merged) = diff::merge(base, mine, theirs)
     {
         return Ok(Some(merged));
     }

@@ -3,7 +3,7 @@
 //! One small file, replaced whole. Its numbers are decoded when it is opened, its
 //! strings are left where they are; what only a build needs lies in the states pack.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::block::Shape;
 use super::bytes::{In, Out, checksum};
 use super::pack::{Generation, HEADER};
 use crate::core::log::Agent;
-use crate::core::{Error, Result};
+use crate::core::{Error, Result, private};
 
 /// Raised when what is kept, or what readers make of a log, changes.
 const VERSION: u64 = 3;
@@ -174,7 +174,7 @@ impl Catalogue {
         let path = cache.join(NAME);
         let new = cache.join(format!("{NAME}.new"));
         let write = || -> io::Result<()> {
-            let mut file = File::create(&new)?;
+            let mut file = private::create_file(&new)?;
             file.write_all(&self.encode())?;
             drop(file);
             fs::rename(&new, &path)

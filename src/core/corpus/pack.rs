@@ -6,14 +6,14 @@
 //! packs of another. What lies behind the length that the catalogue gives was left by a
 //! build that did not finish, and is written over.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use memmap2::{Mmap, MmapOptions};
 
 use super::Part;
-use crate::core::{Error, Result};
+use crate::core::{Error, Result, private};
 
 /// What a pack holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,11 +101,7 @@ impl Appender {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
-            let mut file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create_new(true)
-                .open(&path)?;
+            let mut file = private::create_new(&path)?;
             file.write_all(MAGIC)?;
             file.write_all(&generation.mark.to_le_bytes())?;
             Ok(file)
@@ -116,7 +112,7 @@ impl Appender {
     pub(super) fn resume(cache: &Path, generation: Generation, lengths: [u64; 5]) -> Result<Self> {
         Self::each(cache, lengths, |pack| {
             let path = pack.path(cache, generation.number);
-            let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+            let mut file = private::open_write(&path)?;
             let length = lengths[pack.number()];
             if file.metadata()?.len() < length {
                 return Err(io::ErrorKind::UnexpectedEof.into());

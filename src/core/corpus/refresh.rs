@@ -5,7 +5,7 @@
 //! memory: slower, but a search must not fail for want of a cache.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::Path;
@@ -18,7 +18,7 @@ use super::pack::{self, Appender, Generation, Pack};
 use super::plan::Plan;
 use super::{Busy, Corpus, Effort, Part, Progress, Tally};
 use crate::core::log::LogFile;
-use crate::core::{Error, Result};
+use crate::core::{Error, Result, private};
 
 /// Below this much to read, a second thread is not worth its start.
 const WORTH_A_THREAD: u64 = 4 * 1024 * 1024;
@@ -101,16 +101,13 @@ fn kept(cache: &Path, logs: &[LogFile], effort: Effort, progress: &dyn Progress)
 
 /// Makes the cache directory, for its owner only: what is in it was said in private.
 fn make(cache: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(cache)
+    private::create_dir(cache)
 }
 
 /// Takes the builder's lock; `None` where another has it and `busy` says not to wait.
 fn lock(cache: &Path, busy: Busy) -> Result<Option<File>> {
     let path = cache.join("lock");
-    let file = File::create(&path).map_err(|error| Error::io(&path, error))?;
+    let file = private::create_file(&path).map_err(|error| Error::io(&path, error))?;
     match file.try_lock() {
         Ok(()) => return Ok(Some(file)),
         Err(TryLockError::WouldBlock) if busy == Busy::TakeLast => return Ok(None),

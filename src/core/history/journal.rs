@@ -1,55 +1,180 @@
 //! The journal: a line for each change that was made, and what it says about undo and redo.
+//!
+//! A journal begins with a line that says which schema its lines follow; that of the first tome
+//! has none and follows the same one. A line that stands for changes that were pruned keeps their
+//! tombstones.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::lock::lock_file;
-use super::{Direction, History, Record, Verb};
+use memchr::memmem;
+use serde::{Deserialize, Serialize};
+
+use super::{Direction, Grave, History, Record, Verb};
+use crate::core::memory::Revision;
 use crate::core::sandbox::missing_newline;
-use crate::core::{Error, Result};
+use crate::core::{Error, Result, private};
+
+/// The schema of the lines that are written here.
+pub(super) const SCHEMA: u32 = 1;
+
+/// The first line of a journal.
+#[derive(Debug, Serialize, Deserialize)]
+struct Schema {
+    schema: u32,
+}
+
+/// The line that stands for changes that were pruned.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Summary {
+    /// How many changes they were.
+    pub(super) pruned: usize,
+    /// What they deleted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) tombstones: Vec<Grave>,
+}
+
+/// A line of a journal.
+#[derive(Debug)]
+pub(super) enum Line {
+    Schema,
+    Change(Box<Record>),
+    Summary(Summary),
+    Empty,
+    /// Nobody can read it: a dying machine or another program broke it.
+    Broken,
+}
+
+impl Line {
+    fn read(bytes: &[u8]) -> Self {
+        if bytes.trim_ascii().is_empty() {
+            return Self::Empty;
+        }
+        if let Ok(record) = serde_json::from_slice(bytes) {
+            return Self::Change(Box::new(record));
+        }
+        if let Ok(summary) = serde_json::from_slice(bytes) {
+            return Self::Summary(summary);
+        }
+        match serde_json::from_slice::<Schema>(bytes) {
+            Ok(_) => Self::Schema,
+            Err(_) => Self::Broken,
+        }
+    }
+}
 
 impl History {
     /// Adds a change to the journal, flushed.
     pub(in crate::core) fn record(&self, record: &Record) -> Result<()> {
         let path = self.journal_path();
-        let lock = lock_file(&self.folder("locks")?.join("journal"))?;
-        lock.lock().map_err(|e| Error::io(&path, e))?;
+        let _lock = self.lock_own("journal")?;
+        self.check_schema()?;
         let mut line = encoded(record, &path)?;
         line.push(b'\n');
-        let written = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(&path)
-            .and_then(|mut file| {
-                // A line that a dying machine broke off must not swallow this one.
-                let end = missing_newline(&mut file)?;
-                file.write_all(end.as_bytes())?;
-                file.write_all(&line)?;
-                file.sync_all()
-            });
+        let written = private::open_append(&path).and_then(|mut file| {
+            let is_new = file.metadata()?.len() == 0;
+            if is_new {
+                line.splice(..0, first_line());
+            }
+            // A line that a dying machine broke off must not swallow this one.
+            let end = missing_newline(&mut file)?;
+            file.write_all(end.as_bytes())?;
+            file.write_all(&line)?;
+            file.sync_all()?;
+            match is_new {
+                true => private::flush_dir(&self.dir),
+                false => Ok(()),
+            }
+        });
         written.map_err(|e| Error::io(&path, e))
+    }
+
+    /// Refuses to add to a journal whose schema a later tome has made.
+    pub(super) fn check_schema(&self) -> Result<()> {
+        /// More than the line of any schema will have.
+        const MOST: u64 = 4096;
+        let path = self.journal_path();
+        let mut start = Vec::new();
+        let read = File::open(&path).and_then(|file| file.take(MOST).read_to_end(&mut start));
+        match read {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(e) => return Err(Error::io(&path, e)),
+            Ok(_) => {}
+        }
+        let line = start.split(|byte| *byte == b'\n').next();
+        match serde_json::from_slice::<Schema>(line.unwrap_or_default()) {
+            Ok(Schema { schema }) if schema > SCHEMA => Err(Error::refused(
+                path.display().to_string(),
+                format!(
+                    "a later tome wrote this journal (schema {schema}); update tome to change memories here"
+                ),
+            )),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn journal_path(&self) -> PathBuf {
         self.dir.join("journal.jsonl")
     }
 
-    /// Every change, oldest first; lines that cannot be read are passed over.
-    pub fn records(&self) -> Result<Vec<Record>> {
+    /// Every line of the journal, with its bytes.
+    pub(super) fn each_line(&self, mut show: impl FnMut(Line, Vec<u8>)) -> Result<()> {
         let path = self.journal_path();
         let file = match File::open(&path) {
             Ok(file) => file,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(e) => return Err(Error::io(&path, e)),
         };
-        let mut records = Vec::new();
         for line in BufReader::new(file).split(b'\n') {
             let line = line.map_err(|e| Error::io(&path, e))?;
-            records.extend(serde_json::from_slice::<Record>(&line).ok());
+            show(Line::read(&line), line);
         }
+        Ok(())
+    }
+
+    /// Every change, oldest first; lines that cannot be read are passed over.
+    pub fn records(&self) -> Result<Vec<Record>> {
+        let mut records = Vec::new();
+        self.each_line(|line, _| {
+            if let Line::Change(record) = line {
+                records.push(*record);
+            }
+        })?;
         Ok(records)
+    }
+
+    /// What was deleted, oldest first, by changes that were pruned since as well.
+    pub fn graves(&self) -> Result<Vec<Grave>> {
+        let mut graves = Vec::new();
+        self.each_line(|line, _| match line {
+            Line::Change(record) => graves.extend(record.graves()),
+            Line::Summary(summary) => graves.extend(summary.tombstones),
+            _ => {}
+        })?;
+        Ok(graves)
+    }
+
+    /// The version that the last recorded change of a file left, if that was not long ago: the
+    /// base for a version that somebody else has made of it since.
+    pub fn last_version(&self, root: &Path, path: &str) -> Option<Revision> {
+        /// How much of the journal's end is looked at.
+        const END: u64 = 1 << 18;
+        let mut file = File::open(self.journal_path()).ok()?;
+        let length = file.metadata().ok()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(END)))
+            .ok()?;
+        let mut end = Vec::new();
+        file.read_to_end(&mut end).ok()?;
+        let lines = end.rsplit(|byte| *byte == b'\n');
+        let named = lines.filter(|line| memmem::find(line, path.as_bytes()).is_some());
+        let mut records = named.filter_map(|line| serde_json::from_slice::<Record>(line).ok());
+        records.find_map(|record| {
+            let mut files = record.files.into_iter();
+            let file = files.find(|file| file.root == root && file.path == path)?;
+            file.after.or(file.before)
+        })
     }
 
     /// The change with this id, or with the only id that starts or ends with it.
@@ -73,11 +198,26 @@ impl History {
     /// What taking `record` back means: of an undo, making its change again.
     pub fn reversal(&self, record: Record) -> Result<(Record, Direction)> {
         let (mut record, mut way) = (record, Direction::Back);
-        while let (Verb::Undo | Verb::Redo, Some(of)) = (record.verb, record.of.clone()) {
+        if record.of.is_none() {
+            return Ok((record, way));
+        }
+        let all = self.records()?;
+        let mut seen = HashSet::from([record.id.clone()]);
+        while let (Verb::Undo | Verb::Redo, Some(of)) = (record.verb, record.of.as_deref()) {
             if record.verb == Verb::Undo {
                 way = way.opposite();
             }
-            record = self.find(&of)?;
+            if !seen.insert(of.to_owned()) {
+                return Err(Error::refused(
+                    self.journal_path().display().to_string(),
+                    format!(
+                        "change {of} takes itself back, so nobody knows what it did; restore a version with `tome restore`"
+                    ),
+                ));
+            }
+            let original = all.iter().find(|record| record.id == of);
+            let original = original.cloned();
+            record = original.ok_or_else(|| Error::not_found(format!("change {of}")))?;
         }
         Ok((record, way))
     }
@@ -122,6 +262,11 @@ impl History {
         }
         Ok((done, undone))
     }
+}
+
+/// What a new journal begins with.
+pub(super) fn first_line() -> Vec<u8> {
+    format!("{{\"schema\":{SCHEMA}}}\n").into_bytes()
 }
 
 pub(super) fn encoded(record: &Record, path: &Path) -> Result<Vec<u8>> {
@@ -200,6 +345,28 @@ mod tests {
     }
 
     #[test]
+    fn the_last_version_of_a_file_is_found_at_the_end_of_the_journal() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        assert_eq!(history.last_version(Path::new("/r"), "a.md"), None);
+        for number in 0..2000u32 {
+            let mut made = record(&format!("ID{number}"), Verb::Write, None);
+            made.files[0].path = format!("{}.md", number % 2);
+            made.files[0].after = Some(Revision::of(&number.to_le_bytes()));
+            let path = history.journal_path();
+            let line = encoded(&made, &path).expect("encodes");
+            let mut file = private::open_append(&path).expect("opens");
+            file.write_all(&[&line[..], b"\n"].concat())
+                .expect("writes");
+        }
+        let last = |path: &str| history.last_version(Path::new("/r"), path);
+        assert_eq!(last("1.md"), Some(Revision::of(&1999u32.to_le_bytes())));
+        assert_eq!(last("0.md"), Some(Revision::of(&1998u32.to_le_bytes())));
+        assert_eq!(last("2.md"), None);
+        assert_eq!(history.last_version(Path::new("/other"), "1.md"), None);
+    }
+
+    #[test]
     fn a_broken_line_hides_itself_alone() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let history = History::open(temp.path());
@@ -220,6 +387,66 @@ mod tests {
             .map(|r| r.id)
             .collect();
         assert_eq!(ids, ["AAA1", "BBB1"]);
+    }
+
+    #[test]
+    fn changes_that_take_each_other_back_are_told_and_not_followed_for_ever() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        for (id, of) in [("AAA1", "BBB1"), ("BBB1", "AAA1"), ("CCC1", "CCC1")] {
+            history
+                .record(&record(id, Verb::Undo, Some(of)))
+                .expect("records");
+        }
+        for id in ["AAA1", "BBB1", "CCC1"] {
+            let start = history.find(id).expect("found");
+            let error = history.reversal(start).expect_err("a loop");
+            assert!(error.to_string().contains("takes itself back"), "{error}");
+        }
+        let roots = [Path::new("/r")];
+        assert_eq!(history.undoable(&roots).expect("reads"), None);
+        assert_eq!(history.redoable(&roots).expect("reads"), None);
+    }
+
+    #[test]
+    fn a_journal_of_a_later_schema_is_read_and_never_written() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        let old = record("AAA1", Verb::Write, None);
+        history.record(&old).expect("records");
+        let journal = temp.path().join("journal.jsonl");
+        let text = fs::read_to_string(&journal).expect("reads");
+        assert!(text.starts_with("{\"schema\":1}\n"), "{text}");
+        let later = text.replace("\"schema\":1", "\"schema\":2,\"more\":[]");
+        fs::write(&journal, &later).expect("writes");
+        assert_eq!(
+            history.records().expect("reads"),
+            std::slice::from_ref(&old)
+        );
+        for refused in [
+            history.record(&old).map(drop),
+            history.intend(&old),
+            history.keep(b"x").map(drop),
+        ] {
+            let error = refused.expect_err("refused");
+            assert!(error.to_string().contains("later tome"), "{error}");
+        }
+        assert_eq!(fs::read_to_string(&journal).expect("reads"), later);
+        assert!(!temp.path().join("versions").exists());
+    }
+
+    #[test]
+    fn a_journal_without_a_schema_is_read_and_added_to() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let line = r#"{"id":"AAA1","time":5,"who":"you","door":"cli","verb":"write","message":"m","files":[{"root":"/r","layout":"index","path":"a.md","before":null,"after":null,"added":1,"removed":0}]}"#;
+        fs::write(temp.path().join("journal.jsonl"), format!("{line}\n")).expect("writes");
+        let history = History::open(temp.path());
+        history
+            .record(&record("BBB1", Verb::Write, None))
+            .expect("records");
+        let ids = history.records().expect("reads").into_iter().map(|r| r.id);
+        assert_eq!(ids.collect::<Vec<_>>(), ["AAA1", "BBB1"]);
+        assert_eq!(history.broken_lines().expect("reads"), 0);
     }
 
     #[test]

@@ -37,6 +37,7 @@ impl History {
 
     /// Writes down what is about to be done, flushed.
     pub(in crate::core) fn intend(&self, record: &Record) -> Result<()> {
+        self.check_schema()?;
         let dir = self.folder("pending")?;
         let bytes = super::journal::encoded(record, &self.pending_path(&record.id))?;
         write_whole(&dir, &format!("{}.json", record.id), &bytes)

@@ -121,6 +121,25 @@ impl Record {
         self.files.iter().map(|file| file.root.as_path()).collect()
     }
 
+    /// Every version that the change went from or to.
+    pub fn revisions(&self) -> impl Iterator<Item = Revision> {
+        let both = |file: &Touch| [file.before, file.after];
+        self.files.iter().flat_map(both).flatten()
+    }
+
+    /// What the change deleted, with the store of each.
+    pub fn graves(&self) -> impl Iterator<Item = Grave> {
+        self.tombstones.iter().map(|tombstone| {
+            let own = |file: &&Touch| file.reference() == tombstone.path;
+            let file = self.files.iter().find(own).or(self.files.first());
+            Grave {
+                root: file.map(|file| file.root.clone()).unwrap_or_default(),
+                time: self.time,
+                tombstone: tombstone.clone(),
+            }
+        })
+    }
+
     /// Whether the change touched any of these roots.
     pub fn touches(&self, roots: &[&Path]) -> bool {
         self.files
@@ -139,8 +158,10 @@ pub struct Touch {
     /// The file below the root.
     pub path: String,
     /// The version before; `None` when there was no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Revision>,
     /// The version after; `None` when the file was removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Revision>,
     /// Whether the file followed from others, as an index does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -158,9 +179,16 @@ pub struct Touch {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
     /// How many lines were added.
+    #[serde(default, skip_serializing_if = "is_none")]
     pub added: usize,
     /// How many lines were removed.
+    #[serde(default, skip_serializing_if = "is_none")]
     pub removed: usize,
+}
+
+/// Whether there are none: such a count is not written.
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Touch {
@@ -181,4 +209,16 @@ pub struct Tombstone {
     pub revision: Revision,
     /// The words that tell it apart, most frequent first.
     pub words: Vec<String>,
+}
+
+/// A tombstone with where and when: what is left of a deletion whose change was pruned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grave {
+    /// The store's root.
+    pub root: PathBuf,
+    /// When it was deleted, in milliseconds since 1970.
+    pub time: i64,
+    /// What it was.
+    #[serde(flatten)]
+    pub tombstone: Tombstone,
 }

@@ -1,33 +1,158 @@
 //! Every version of every file that a change touched, found by its revision.
+//!
+//! They are in packs, compressed, most of them as a difference from the version before. Histories
+//! of the first tome have each version as a plain file in `blobs/`; those are read as well.
+
+mod chain;
+mod delta;
+mod pack;
+mod packs;
 
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{MutexGuard, PoisonError};
 
-use super::{History, write_whole};
+pub(super) use chain::{encode, place_after};
+pub(super) use pack::{Header, Key, MAGIC, key};
+pub(super) use packs::Packs;
+
+use super::History;
 use crate::core::memory::Revision;
 use crate::core::{Error, Result};
+use packs::Found;
 
 impl History {
     /// Keeps a version of a file, flushed; one that is kept already costs nothing.
     pub(in crate::core) fn keep(&self, bytes: &[u8]) -> Result<Revision> {
-        let revision = Revision::of(bytes);
-        let path = self.blob_path(&revision);
-        if !path.exists() {
-            let name = revision.to_string();
-            let dir = self.folder(&format!("blobs/{}", &name[..2]))?;
-            write_whole(&dir, &name[2..], bytes)?;
+        self.keep_after(bytes, None)
+    }
+
+    /// Keeps a version of a file, flushed, as the difference from `base`, which was kept before.
+    pub(in crate::core) fn keep_after(
+        &self,
+        bytes: &[u8],
+        base: Option<&Revision>,
+    ) -> Result<Revision> {
+        self.keep_all(&[(bytes, base)])?;
+        Ok(Revision::of(bytes))
+    }
+
+    /// Keeps versions, each with the one that came before it where that is known, and flushes them
+    /// together. A version may come before another one of the same call.
+    ///
+    /// A version that is there already is read back; where that does not give the same bytes, it
+    /// is kept again, and whatever builds on it is sound again too.
+    pub(in crate::core) fn keep_all(
+        &self,
+        versions: &[(&[u8], Option<&Revision>)],
+    ) -> Result<Vec<Revision>> {
+        self.check_schema()?;
+        let _lock = self.lock_own("versions")?;
+        let mut packs = self.packs();
+        packs.refresh(&self.dir)?;
+        let mut kept = Vec::with_capacity(versions.len());
+        for (bytes, base) in versions {
+            let revision = Revision::of(bytes);
+            if let Err(e) = self.prepare(&mut packs, (bytes, revision), *base) {
+                packs.give_up();
+                return Err(e);
+            }
+            packs.set_recent(revision, bytes);
+            kept.push(revision);
         }
-        Ok(revision)
+        packs.append(&self.dir)?;
+        Ok(kept)
     }
 
-    /// A version of a file.
+    /// Makes a version ready to be added, unless it is there and sound.
+    fn prepare(
+        &self,
+        packs: &mut Packs,
+        (bytes, revision): (&[u8], Revision),
+        base: Option<&Revision>,
+    ) -> Result<()> {
+        if packs.is_pending(&revision) {
+            return Ok(());
+        }
+        let base = match packs.read(&revision) {
+            Found::Bytes(_) => return Ok(()),
+            Found::Absent if self.blob(&revision).is_ok_and(|blob| blob.is_some()) => {
+                return Ok(());
+            }
+            Found::Absent => base.copied().or_else(|| packs.resembling(bytes)),
+            // What it is made whole from must not build on it.
+            Found::Damaged(_) => None,
+        };
+        let prepared = packs.prepare(bytes, base.as_ref());
+        prepared.map_err(|e| Error::io(self.dir.join(packs::FOLDER), e))
+    }
+
+    /// A version of a file, checked against its hash.
     pub fn version(&self, revision: &Revision) -> Result<Vec<u8>> {
-        let path = self.blob_path(revision);
-        fs::read(&path).map_err(|e| Error::io(&path, e))
+        let mut packs = self.packs();
+        packs.refresh(&self.dir)?;
+        let mut found = packs.read(revision);
+        if matches!(found, Found::Damaged(_)) {
+            // Another process may have replaced the packs since they were looked at.
+            packs.forget();
+            packs.refresh(&self.dir)?;
+            found = packs.read(revision);
+        }
+        let damaged = match found {
+            Found::Bytes(bytes) => return Ok(bytes),
+            Found::Absent => None,
+            Found::Damaged(path) => Some(path),
+        };
+        match (self.blob(revision), damaged) {
+            (Ok(Some(bytes)), _) => Ok(bytes),
+            (_, Some(path)) => Err(damage(path, revision, "is damaged")),
+            (Err(e), None) => Err(e),
+            (Ok(None), None) => {
+                let folder = self.dir.join(packs::FOLDER);
+                Err(damage(folder, revision, "is missing"))
+            }
+        }
     }
 
-    fn blob_path(&self, revision: &Revision) -> PathBuf {
+    pub(super) fn packs(&self) -> MutexGuard<'_, Packs> {
+        // Everything in it can be read again; a panic elsewhere does not spoil it.
+        self.packs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A version that is a file of its own; `None` when there is none.
+    pub(super) fn blob(&self, revision: &Revision) -> Result<Option<Vec<u8>>> {
+        let path = self.blob_path(revision);
+        match fs::read(&path) {
+            Ok(bytes) if Revision::of(&bytes) == *revision => Ok(Some(bytes)),
+            Ok(_) => Err(damage(path, revision, "is damaged")),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(Error::io(path, e)),
+        }
+    }
+
+    pub(super) fn blob_path(&self, revision: &Revision) -> PathBuf {
         let name = revision.to_string();
         self.dir.join("blobs").join(&name[..2]).join(&name[2..])
     }
+
+    pub(super) fn pack_folder(&self) -> PathBuf {
+        self.dir.join(packs::FOLDER)
+    }
 }
+
+/// The path of a pack in the folder of packs.
+pub(super) fn pack_path(folder: &Path, number: u32) -> PathBuf {
+    packs::pack_path(folder, number)
+}
+
+fn damage(path: PathBuf, revision: &Revision, state: &'static str) -> Error {
+    Error::Damaged {
+        path,
+        revision: *revision,
+        state,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use crate::core::history::{History, Lock};
 use crate::core::memory::{Kind, Memory};
 use crate::core::sandbox::{Found, Root};
 use crate::core::store::Store;
-use crate::core::{Error, Result};
+use crate::core::{Error, Result, private};
 
 /// The file that holds the events.
 pub const EVENTS: &str = "events.jsonl";
@@ -108,11 +109,13 @@ const WAITING: &str = "waiting";
 /// Puts an event beside the store, without its lock, for [`collect`] to append.
 pub fn set_aside(store: &Store, event: &Event) -> Result<()> {
     let folder = store.root().absolute(WAITING);
-    fs::create_dir_all(&folder).map_err(|e| Error::io(&folder, e))?;
+    private::create_dir(&folder).map_err(|e| Error::io(&folder, e))?;
     let half = folder.join(format!("{}.part", event.event_id));
     let whole = folder.join(format!("{}.json", event.event_id));
     let text = serde_json::to_string(event).map_err(|e| Error::io(&whole, e.into()))?;
-    fs::write(&half, text).map_err(|e| Error::io(&half, e))?;
+    private::create_file(&half)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|e| Error::io(&half, e))?;
     fs::rename(&half, &whole).map_err(|e| Error::io(&whole, e))
 }
 

@@ -216,14 +216,15 @@ fn time(filter: Filter, value: &str, now: &Zoned) -> Result<i64, String> {
     };
     let moment = match day {
         Some(day) => day.to_zoned(now.time_zone().clone()).ok(),
-        None => age(value).and_then(|age| now.checked_sub(age).ok()),
+        None => parse_age(value).and_then(|age| now.checked_sub(age).ok()),
     };
     moment
         .map(|moment| moment.timestamp().as_millisecond())
         .ok_or_else(wrong)
 }
 
-fn age(value: &str) -> Option<Span> {
+/// The span that an age such as `12h`, `30d`, `2w`, `6m` or `1y` means.
+pub fn parse_age(value: &str) -> Option<Span> {
     let unit = value.chars().next_back()?;
     let number: i64 = value[..value.len() - unit.len_utf8()].parse().ok()?;
     if number < 0 {

@@ -2,7 +2,7 @@
 
 use super::App;
 use crate::core::change::Change;
-use crate::core::change::diff::{Merged, merge};
+use crate::core::diff::merge;
 use crate::core::error::Conflict;
 use crate::core::history::Record;
 use crate::core::store::Document;
@@ -190,7 +190,7 @@ fn conflicting(text: Unsaved, conflict: Conflict) -> Vec<Step> {
         return vec![Step::Say(Toast::trouble(message))];
     };
     match merge(&base, text.text.as_bytes(), &theirs) {
-        Merged::Clean(merged) => {
+        Some(merged) => {
             let merged = Unsaved {
                 text: String::from_utf8_lossy(&merged).into_owned(),
                 base: Some(their_text),
@@ -204,7 +204,7 @@ fn conflicting(text: Unsaved, conflict: Conflict) -> Vec<Step> {
                 ))),
             ]
         }
-        Merged::Clashing(_) => vec![Step::Push(Box::new(Merge::new(text, their_text)))],
+        None => vec![Step::Push(Box::new(Merge::new(text, their_text)))],
     }
 }
 

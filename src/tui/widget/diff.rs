@@ -8,7 +8,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use crate::core::change::{Change, Edit, diff};
+use crate::core::change::{Change, Edit};
+use crate::core::diff;
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
 
@@ -157,34 +158,46 @@ fn file(edit: &Edit) -> File {
 }
 
 fn rows(before: &[u8], after: &[u8]) -> Vec<Row> {
-    let patch = diffy::DiffOptions::new().create_patch_bytes(before, after);
+    let (old, new) = (diff::lines(before), diff::lines(after));
     let mut rows = Vec::new();
-    for hunk in patch.hunks() {
+    for hunk in diff::hunks(diff::line_replacements(before, after), old.len()) {
         if !rows.is_empty() {
             rows.push(Row::Gap);
         }
-        let mut old = hunk.old_range().start();
-        let mut new = hunk.new_range().start();
-        for line in hunk.lines() {
-            let (sign, bytes, number) = match line {
-                diffy::Line::Context(bytes) => (Sign::Same, bytes, new),
-                diffy::Line::Delete(bytes) => (Sign::Removed, bytes, old),
-                diffy::Line::Insert(bytes) => (Sign::Added, bytes, new),
-            };
-            old += usize::from(sign != Sign::Added);
-            new += usize::from(sign != Sign::Removed);
-            let text = String::from_utf8_lossy(bytes);
-            let text = text.strip_suffix('\n').unwrap_or(&text);
-            rows.push(Row::Line {
-                sign,
-                number,
-                text: text.strip_suffix('\r').unwrap_or(text).to_owned(),
-                changed: Vec::new(),
-            });
+        let mut push = |sign: Sign, first: usize, lines: &[&[u8]]| {
+            let numbered = lines.iter().enumerate();
+            rows.extend(numbered.map(|(n, line)| row(sign, first + n + 1, line)));
+        };
+        let mut at = hunk.new.start;
+        for replacement in &hunk.replacements {
+            push(Sign::Same, at, &new[at..replacement.new.start]);
+            push(
+                Sign::Removed,
+                replacement.old.start,
+                &old[replacement.old.clone()],
+            );
+            push(
+                Sign::Added,
+                replacement.new.start,
+                &new[replacement.new.clone()],
+            );
+            at = replacement.new.end;
         }
+        push(Sign::Same, at, &new[at..hunk.new.end]);
     }
     emphasise(&mut rows);
     rows
+}
+
+fn row(sign: Sign, number: usize, line: &[u8]) -> Row {
+    let text = String::from_utf8_lossy(line);
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    Row::Line {
+        sign,
+        number,
+        text: text.strip_suffix('\r').unwrap_or(text).to_owned(),
+        changed: Vec::new(),
+    }
 }
 
 /// Marks the words that differ where lines stand for each other: as many removed as added.

@@ -1,23 +1,19 @@
-//! Waiting for the locks of stores, visibly and not for ever.
+//! Waiting for the locks of stores, told to the person.
 
-use std::path::Path;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::core::history::History;
-use crate::core::{Error, Result};
+use crate::core::history::{History, Wait};
 use crate::tui::event::Event;
 
-/// How long it is waited without a word.
-const SILENT: Duration = Duration::from_millis(300);
-/// How often it is looked.
-const EVERY: Duration = Duration::from_millis(50);
 /// How long it is waited at most. It keeps nobody from working, so that it may be long.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Who is told of the waiting, and what ends it.
+#[derive(Clone)]
 pub(super) struct LockWait {
     pub(super) events: Sender<Event>,
     /// Whether the program is about to end.
@@ -27,40 +23,26 @@ pub(super) struct LockWait {
 }
 
 impl LockWait {
-    /// Waits until nobody holds the locks of the stores at `roots`. Gives up after a while, and
-    /// soon when the program is about to end.
-    pub(super) fn wait(&self, history: &History, roots: &[&Path]) -> Result<()> {
-        let start = Instant::now();
-        let mut told = None;
-        let result = loop {
-            match history.try_lock(roots) {
-                Ok(Some(_)) => break Ok(()),
-                Ok(None) => {}
-                Err(error) => break Err(error),
-            }
-            let waited = start.elapsed();
-            let is_leaving = self.leaving.load(Ordering::Relaxed);
-            if waited >= LIMIT || (is_leaving && waited >= SILENT) {
-                break Err(busy(roots, waited));
-            }
-            if waited >= SILENT && told != Some(waited.as_secs()) {
-                told = Some(waited.as_secs());
-                self.tell(HOLDER, waited.as_secs());
-            }
-            std::thread::sleep(EVERY);
-        };
-        self.over();
-        result
+    /// The same history, telling when it waits for a lock, and giving up when the program is about
+    /// to end.
+    pub(super) fn watch(&self, history: History) -> History {
+        let own = self.clone();
+        let told = move |wait: &Wait| own.tell(wait);
+        history.with_limit(LIMIT).with_wait_observer(Arc::new(told))
     }
 
-    /// Tells for whom and for how long it has been waited.
-    pub(super) fn tell(&self, holder: &str, seconds: u64) {
+    fn tell(&self, wait: &Wait) -> ControlFlow<()> {
+        if self.leaving.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
+        }
         self.waiting.store(true, Ordering::Relaxed);
+        let holder = wait.holder.as_ref().map(ToString::to_string);
         // Nobody listens any more when the program is about to end.
         drop(self.events.send(Event::Waiting {
-            holder: holder.to_owned(),
-            seconds,
+            holder: holder.unwrap_or_else(|| "another process".to_owned()),
+            seconds: wait.waited.as_secs(),
         }));
+        ControlFlow::Continue(())
     }
 
     /// Tells that the waiting is over, if there was any.
@@ -69,18 +51,4 @@ impl LockWait {
             drop(self.events.send(Event::WaitingOver));
         }
     }
-}
-
-/// Who holds a lock; the lock files do not say more.
-const HOLDER: &str = "another tome process";
-
-fn busy(roots: &[&Path], waited: Duration) -> Error {
-    let root = roots.first().map(|root| root.display().to_string());
-    Error::refused(
-        root.unwrap_or_default(),
-        format!(
-            "nothing was written: {HOLDER} has been changing this store for {} s; try again when it is done",
-            waited.as_secs()
-        ),
-    )
 }

@@ -48,7 +48,9 @@ impl Clerk for Writer {
     fn perform(&mut self, message: Message) {
         match message {
             Message::Job(WriteJob::Commit { request, change }) => {
-                match self.write_reviewed(&request, &change) {
+                let result = self.write_reviewed(&request, &change);
+                self.lock_wait.over();
+                match result {
                     Ok(Reviewed::Made(made)) => self.tell(request, Ok(made.record)),
                     Ok(Reviewed::Outdated(change)) => self.tell_outdated(request, change),
                     Err(error) => self.tell(request, Err(error)),
@@ -56,10 +58,14 @@ impl Clerk for Writer {
             }
             Message::Job(WriteJob::Do(request)) => {
                 let result = self.write(&request);
+                self.lock_wait.over();
                 self.tell(request, result);
             }
             Message::Stores(library) => self.library = library,
-            Message::Settle => self.settle(),
+            Message::Settle => {
+                self.settle();
+                self.lock_wait.over();
+            }
         }
     }
 
@@ -72,8 +78,8 @@ impl Clerk for Writer {
 
     /// A panic in the middle of a change leaves it unfinished.
     fn after_panic(&mut self) {
-        self.lock_wait.over();
         self.settle();
+        self.lock_wait.over();
     }
 }
 
@@ -92,7 +98,6 @@ impl Writer {
         // Which stores it is about is known once it is planned.
         let first = planner.plan(request)?;
         let roots = first.roots();
-        self.lock_wait.wait(&self.history, &roots)?;
         let by = (&self.author, &planner.moment);
         let made = make(&self.history, &roots, by, || planner.plan(request))?;
         Ok(made.record)
@@ -101,7 +106,6 @@ impl Writer {
     /// Makes a change that was reviewed.
     fn write_reviewed(&self, request: &Request, reviewed: &Change) -> Result<Reviewed> {
         let planner = self.planner();
-        self.lock_wait.wait(&self.history, &reviewed.roots())?;
         let by = (&self.author, &planner.moment);
         make_reviewed(&self.history, reviewed, by, || {
             planner.plan_again(request, reviewed)
@@ -212,8 +216,13 @@ mod tests {
             let queue = Queue::new();
             let slot = queue.slot();
             queue.start("readers", Readers(messages)).expect("starts");
+            let lock_wait = LockWait {
+                events: events.clone(),
+                leaving: Arc::new(AtomicBool::new(false)),
+                waiting: Arc::new(AtomicBool::new(false)),
+            };
             let writer = Writer {
-                history: History::open(&home.path().join("history")),
+                history: lock_wait.watch(History::open(&home.path().join("history"))),
                 author: Author {
                     who: "you".to_owned(),
                     door: "tui".to_owned(),
@@ -222,12 +231,8 @@ mod tests {
                 library: Arc::new(fixture::library(home.path())),
                 expected: None,
                 readers: slot,
-                events: events.clone(),
-                lock_wait: LockWait {
-                    events,
-                    leaving: Arc::new(AtomicBool::new(false)),
-                    waiting: Arc::new(AtomicBool::new(false)),
-                },
+                events,
+                lock_wait,
             };
             Self {
                 home,
@@ -334,7 +339,7 @@ mod tests {
     #[test]
     fn a_lock_is_waited_for_with_a_word_and_given_up_when_leaving() {
         let mut bench = Bench::new();
-        let other = History::open(bench.writer.history.dir());
+        let other = History::open(bench.writer.history.dir()).named("tome write");
         let root = bench.root();
         let lock = other.lock(&[&root]).expect("locks");
         bench
@@ -344,8 +349,8 @@ mod tests {
             .store(true, Ordering::Relaxed);
         let reviewed = bench.delete("auth.md");
         bench.commit(reviewed.clone());
-        let told = bench.refused().to_string();
-        assert!(told.contains("nothing was written"), "{told}");
+        let error = bench.refused();
+        assert!(matches!(error, Error::Busy { .. }), "{error}");
         assert!(bench.root().join("auth.md").exists());
         bench
             .writer
@@ -365,7 +370,7 @@ mod tests {
             bench.commit(reviewed);
             let (first, then) = is_waiting.recv().expect("told");
             assert!(
-                matches!(&first, Ok(Event::Waiting { holder, seconds: 0 }) if holder.contains("process")),
+                matches!(&first, Ok(Event::Waiting { holder, seconds: 0 }) if holder.starts_with("tome write (pid ")),
                 "{first:?}"
             );
             assert!(matches!(then, Ok(Event::WaitingOver)), "{then:?}");

@@ -2,62 +2,74 @@
 
 use std::ops::Range;
 
+use crate::core::diff::{Replacement, replacements};
+
 /// Bytes of a line.
 type Ranges = Vec<Range<usize>>;
 
 /// The bytes of each line that the other has not; nothing where they share too little for that
 /// to help the eye.
 pub(super) fn changed(old: &str, new: &str) -> (Ranges, Ranges) {
-    let (before, after) = (joined(old), joined(new));
-    let patch = diffy::DiffOptions::new()
-        .set_context_len(before.len() + after.len())
-        .create_patch(&before, &after);
-    let (mut gone, mut come) = (Vec::new(), Vec::new());
-    let (mut old_at, mut new_at, mut shared) = (0, 0, 0);
-    for line in patch.hunks().iter().flat_map(|hunk| hunk.lines()) {
-        match line {
-            diffy::Line::Context(word) => {
-                let length = word.len() - 1;
-                shared += word.trim().len();
-                old_at += length;
-                new_at += length;
-            }
-            diffy::Line::Delete(word) => push(&mut gone, &mut old_at, word.len() - 1),
-            diffy::Line::Insert(word) => push(&mut come, &mut new_at, word.len() - 1),
-        }
+    let (before, after) = (tokens(old), tokens(new));
+    let found = replacements(&before, &after);
+    let ranges = |tokens: &[&str], range: fn(&Replacement) -> Range<usize>| -> Ranges {
+        let starts = starts(tokens);
+        let ranges = found.iter().map(range);
+        ranges
+            .filter(|range| !range.is_empty())
+            .map(|range| starts[range.start]..starts[range.end])
+            .collect()
+    };
+    let (gone, come) = (
+        ranges(&before, |one| one.old.clone()),
+        ranges(&after, |one| one.new.clone()),
+    );
+    let mut at = 0;
+    let mut shared = 0;
+    for one in &found {
+        shared += letters(&before[at..one.old.start]);
+        at = one.old.end;
     }
+    shared += letters(&before[at..]);
     if shared * 3 < old.len().max(new.len()) {
         return (Vec::new(), Vec::new());
     }
     (gone, come)
 }
 
-fn push(ranges: &mut Ranges, at: &mut usize, length: usize) {
-    let end = *at + length;
-    match ranges.last_mut() {
-        Some(last) if last.end == *at => last.end = end,
-        _ => ranges.push(*at..end),
+/// Where each token starts, and where the last one ends.
+fn starts(tokens: &[&str]) -> Vec<usize> {
+    let mut starts = vec![0];
+    let mut at = 0;
+    for token in tokens {
+        at += token.len();
+        starts.push(at);
     }
-    *at = end;
+    starts
 }
 
-/// A line with every word and every mark on a line of its own, for a differ of lines.
-fn joined(line: &str) -> String {
-    let mut out = String::with_capacity(line.len() * 2);
+/// How many bytes of the tokens are not blank.
+fn letters(tokens: &[&str]) -> usize {
+    tokens.iter().map(|token| token.trim().len()).sum()
+}
+
+/// The words of a line, and every mark between them by itself.
+fn tokens(line: &str) -> Vec<&str> {
+    let mut tokens = Vec::new();
+    let mut start = 0;
     let mut in_word = false;
-    for c in line.chars() {
+    for (at, c) in line.char_indices() {
         let is_word = c.is_alphanumeric() || c == '_';
-        let goes_on = is_word && in_word;
-        if !out.is_empty() && !goes_on {
-            out.push('\n');
+        if at > start && !(is_word && in_word) {
+            tokens.push(&line[start..at]);
+            start = at;
         }
-        out.push(c);
         in_word = is_word;
     }
-    if !out.is_empty() {
-        out.push('\n');
+    if start < line.len() {
+        tokens.push(&line[start..]);
     }
-    out
+    tokens
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::core::diff::{Replacement, line_replacements};
+
 /// What a place of the merged text shall be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
@@ -80,18 +82,14 @@ impl Part {
     }
 }
 
-/// Lines of the base that gave way to lines of a side.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Edit {
-    base: Range<usize>,
-    side: Range<usize>,
-}
-
 /// The parts of three texts in order; hunks that only one side changed are decided.
 pub fn parts(base: &str, mine: &str, theirs: &str) -> Vec<Part> {
     let lines =
         |text: &str| -> Vec<String> { text.split_inclusive('\n').map(str::to_owned).collect() };
-    let (mine_edits, their_edits) = (edits(base, mine), edits(base, theirs));
+    let (mine_edits, their_edits) = (
+        line_replacements(base.as_bytes(), mine.as_bytes()),
+        line_replacements(base.as_bytes(), theirs.as_bytes()),
+    );
     let (base, mine, theirs) = (lines(base), lines(mine), lines(theirs));
     let mut parts = Vec::new();
     let mut walks = [Walk::new(&mine_edits), Walk::new(&their_edits)];
@@ -175,7 +173,7 @@ fn append(text: &mut String, lines: &[String]) {
 
 /// One side's edits, walked along the base.
 struct Walk<'a> {
-    edits: &'a [Edit],
+    edits: &'a [Replacement],
     /// Edits before this one are done.
     next: usize,
     /// The first edit of the hunk that is being collected.
@@ -185,7 +183,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(edits: &'a [Edit]) -> Self {
+    fn new(edits: &'a [Replacement]) -> Self {
         Self {
             edits,
             next: 0,
@@ -195,14 +193,14 @@ impl<'a> Walk<'a> {
     }
 
     fn start(&self) -> Option<usize> {
-        self.edits.get(self.next).map(|edit| edit.base.start)
+        self.edits.get(self.next).map(|edit| edit.old.start)
     }
 
     /// Takes the next edit into the hunk if it touches it.
     fn take(&mut self, end: &mut usize) -> bool {
         match self.edits.get(self.next) {
-            Some(edit) if edit.base.start <= *end => {
-                *end = (*end).max(edit.base.end);
+            Some(edit) if edit.old.start <= *end => {
+                *end = (*end).max(edit.old.end);
                 self.next += 1;
                 true
             }
@@ -214,45 +212,12 @@ impl<'a> Walk<'a> {
     fn close(&mut self, start: usize, end: usize) -> Range<usize> {
         let from = start.saturating_add_signed(self.ahead);
         for edit in &self.edits[self.first..self.next] {
-            let grown = edit.side.len().cast_signed() - edit.base.len().cast_signed();
+            let grown = edit.new.len().cast_signed() - edit.old.len().cast_signed();
             self.ahead += grown;
         }
         self.first = self.next;
         from..end.saturating_add_signed(self.ahead)
     }
-}
-
-/// What a side changed, by lines.
-fn edits(base: &str, side: &str) -> Vec<Edit> {
-    let context = base.len() + side.len() + 1;
-    let patch = diffy::DiffOptions::new()
-        .set_context_len(context)
-        .create_patch(base, side);
-    let mut edits: Vec<Edit> = Vec::new();
-    let (mut old, mut new) = (0, 0);
-    let mut open = false;
-    for line in patch.hunks().iter().flat_map(|hunk| hunk.lines()) {
-        let (removed, added) = match line {
-            diffy::Line::Context(_) => {
-                (old, new, open) = (old + 1, new + 1, false);
-                continue;
-            }
-            diffy::Line::Delete(_) => (1, 0),
-            diffy::Line::Insert(_) => (0, 1),
-        };
-        match edits.last_mut() {
-            Some(edit) if open => {
-                edit.base.end += removed;
-                edit.side.end += added;
-            }
-            _ => edits.push(Edit {
-                base: old..old + removed,
-                side: new..new + added,
-            }),
-        }
-        (old, new, open) = (old + removed, new + added, true);
-    }
-    edits
 }
 
 #[cfg(test)]

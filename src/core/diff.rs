@@ -1,0 +1,278 @@
+//! Differences between two texts by lines, and the merge of three.
+//!
+//! The work is bounded for any bytes: texts that share almost nothing get a coarser answer, not a
+//! longer wait.
+
+use std::hash::Hash;
+use std::ops::Range;
+
+use imara_diff::{Algorithm, Diff, InternedInput, Interner};
+
+/// How many tokens between the first and the last difference are compared one by one; beyond that
+/// all of them count as replaced.
+const MOST_COMPARED: usize = 20_000;
+
+/// How many equal lines stand around a difference in a unified diff.
+const CONTEXT: usize = 3;
+
+/// Tokens of the old sequence that gave way to tokens of the new one; counted from 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replacement {
+    /// Which ones went; empty where something was only added.
+    pub old: Range<usize>,
+    /// Which ones came; empty where something was only removed.
+    pub new: Range<usize>,
+}
+
+/// The lines of a text with their ends.
+pub fn lines(text: &[u8]) -> Vec<&[u8]> {
+    text.split_inclusive(|byte| *byte == b'\n').collect()
+}
+
+/// What makes `new` out of `old`, in order.
+pub fn replacements<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<Replacement> {
+    let shared = |(a, b): &(&T, &T)| a == b;
+    let head = old.iter().zip(new).take_while(shared).count();
+    let (old_rest, new_rest) = (&old[head..], &new[head..]);
+    let ends = old_rest.iter().rev().zip(new_rest.iter().rev());
+    let tail = ends.take_while(shared).count();
+    let old_rest = &old_rest[..old_rest.len() - tail];
+    let new_rest = &new_rest[..new_rest.len() - tail];
+    if old_rest.is_empty() && new_rest.is_empty() {
+        return Vec::new();
+    }
+    if old_rest.len() + new_rest.len() > MOST_COMPARED {
+        return vec![Replacement {
+            old: head..head + old_rest.len(),
+            new: head..head + new_rest.len(),
+        }];
+    }
+    let mut input = InternedInput {
+        before: Vec::new(),
+        after: Vec::new(),
+        interner: Interner::new(old_rest.len()),
+    };
+    input.update_before(old_rest.iter());
+    input.update_after(new_rest.iter());
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_no_heuristic(&input);
+    let range = |range: Range<u32>| head + range.start as usize..head + range.end as usize;
+    diff.hunks()
+        .map(|hunk| Replacement {
+            old: range(hunk.before),
+            new: range(hunk.after),
+        })
+        .collect()
+}
+
+/// What makes the lines of `after` out of those of `before`, in order.
+pub fn line_replacements(before: &[u8], after: &[u8]) -> Vec<Replacement> {
+    replacements(&lines(before), &lines(after))
+}
+
+/// Differences that stand together in a unified diff, with the equal lines around them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hunk {
+    /// The old lines, context included.
+    pub old: Range<usize>,
+    /// The new lines, context included.
+    pub new: Range<usize>,
+    /// What differs between them.
+    pub replacements: Vec<Replacement>,
+}
+
+/// The replacements of a text of `old_lines` lines, grouped with their context.
+pub fn hunks(replacements: Vec<Replacement>, old_lines: usize) -> Vec<Hunk> {
+    let mut hunks: Vec<Hunk> = Vec::new();
+    for replacement in replacements {
+        let before = replacement.old.start.min(CONTEXT);
+        let after = (old_lines - replacement.old.end).min(CONTEXT);
+        let old = replacement.old.start - before..replacement.old.end + after;
+        // Where an earlier difference is nearer than the context, the two are one hunk.
+        let new = replacement.new.start.saturating_sub(before)..replacement.new.end + after;
+        match hunks.last_mut() {
+            Some(last) if old.start <= last.old.end => {
+                last.old.end = old.end;
+                last.new.end = new.end;
+                last.replacements.push(replacement);
+            }
+            _ => hunks.push(Hunk {
+                old,
+                new,
+                replacements: vec![replacement],
+            }),
+        }
+    }
+    hunks
+}
+
+/// The difference as a unified diff between files of these names.
+pub fn unified((old_name, new_name): (&str, &str), before: &[u8], after: &[u8]) -> String {
+    let (old, new) = (lines(before), lines(after));
+    let mut out = format!("--- {old_name}\n+++ {new_name}\n").into_bytes();
+    for hunk in hunks(line_replacements(before, after), old.len()) {
+        let (from, to) = (position(&hunk.old), position(&hunk.new));
+        out.extend(format!("@@ -{from} +{to} @@\n").bytes());
+        let mut at = hunk.old.start;
+        for replacement in &hunk.replacements {
+            push_lines(&mut out, b' ', &old[at..replacement.old.start]);
+            push_lines(&mut out, b'-', &old[replacement.old.clone()]);
+            push_lines(&mut out, b'+', &new[replacement.new.clone()]);
+            at = replacement.old.end;
+        }
+        push_lines(&mut out, b' ', &old[at..hunk.old.end]);
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// A range of lines as the head of a hunk has it: from 1, and before the first line 0.
+fn position(range: &Range<usize>) -> String {
+    match range.len() {
+        0 => format!("{},0", range.start),
+        1 => format!("{}", range.start + 1),
+        length => format!("{},{length}", range.start + 1),
+    }
+}
+
+fn push_lines(out: &mut Vec<u8>, sign: u8, lines: &[&[u8]]) {
+    for line in lines {
+        out.push(sign);
+        out.extend_from_slice(line);
+        if !line.ends_with(b"\n") {
+            out.extend_from_slice(b"\n\\ No newline at end of file\n");
+        }
+    }
+}
+
+/// How many lines are added and removed.
+pub fn counts(before: &[u8], after: &[u8]) -> (usize, usize) {
+    let replacements = line_replacements(before, after);
+    replacements.iter().fold((0, 0), |(added, removed), one| {
+        (added + one.new.len(), removed + one.old.len())
+    })
+}
+
+/// Merges what two sides made of `base`; `None` where both changed the same lines, or lines next to
+/// each other, in different ways: a merge of those could drop one side silently.
+pub fn merge(base: &[u8], mine: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
+    if mine == theirs {
+        return Some(mine.to_vec());
+    }
+    let (base_lines, mine_lines, their_lines) = (lines(base), lines(mine), lines(theirs));
+    let mut my = line_replacements(base, mine).into_iter().peekable();
+    let mut their = line_replacements(base, theirs).into_iter().peekable();
+    let mut merged = Vec::with_capacity(mine.len().max(theirs.len()));
+    let mut at = 0;
+    loop {
+        let is_mine = match (my.peek(), their.peek()) {
+            (None, None) => break,
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (Some(a), Some(b)) if a.old.start <= b.old.end && b.old.start <= a.old.end => {
+                return None;
+            }
+            (Some(a), Some(b)) => a.old.start < b.old.start,
+        };
+        let (next, side) = if is_mine {
+            (my.next()?, &mine_lines)
+        } else {
+            (their.next()?, &their_lines)
+        };
+        merged.extend(base_lines[at..next.old.start].concat());
+        merged.extend(side[next.new].concat());
+        at = next.old.end;
+    }
+    merged.extend(base_lines[at..].concat());
+    Some(merged)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text() -> impl Strategy<Value = String> {
+        let line = prop::sample::select(vec!["a\n", "b\n", "c\n", "d\r\n", "\n", "e"]);
+        prop::collection::vec(line, 0..14).prop_map(|lines| lines.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn a_unified_diff_makes_the_new_text_of_the_old(old in text(), new in text()) {
+            let diff = unified(("a", "b"), old.as_bytes(), new.as_bytes());
+            let patch = diffy::Patch::from_bytes(diff.as_bytes()).expect("is a patch");
+            let made = diffy::apply_bytes(old.as_bytes(), &patch).expect("applies");
+            prop_assert_eq!(made, new.into_bytes());
+        }
+
+        #[test]
+        fn a_merge_has_what_both_sides_did(base in text(), mine in text(), theirs in text()) {
+            let [b, m, t] = [&base, &mine, &theirs].map(|text| text.as_bytes());
+            prop_assert_eq!(merge(b, m, b), Some(m.to_vec()));
+            prop_assert_eq!(merge(b, b, t), Some(t.to_vec()));
+            prop_assert_eq!(merge(b, m, m), Some(m.to_vec()));
+            prop_assert_eq!(merge(b, m, t), merge(b, t, m));
+            if let Some(merged) = merge(b, m, t) {
+                let grown = |side: &[u8]| side.len().cast_signed() - b.len().cast_signed();
+                if m != t {
+                    prop_assert_eq!(grown(&merged), grown(m) + grown(t));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn changes_in_different_places_merge_and_others_clash() {
+        let base = b"a\nb\nc\nd\ne\n";
+        assert_eq!(
+            merge(base, b"A\nb\nc\nd\ne\n", b"a\nb\nc\nd\nE\n"),
+            Some(b"A\nb\nc\nd\nE\n".to_vec())
+        );
+        assert_eq!(merge(base, b"A\nb\nc\nd\ne\n", b"X\nb\nc\nd\ne\n"), None);
+        assert_eq!(merge(base, b"A\nb\nc\nd\ne\n", b"a\nX\nc\nd\ne\n"), None);
+    }
+
+    #[test]
+    fn a_side_is_never_dropped_silently() {
+        for (base, mine, theirs) in [
+            ("a\na\nb\n", "a\nb\n", "aX\na\nb\n"),
+            ("aZ\na\na\ne\n", "a\na\na\na\ne\n", "a\na\ne\n"),
+        ] {
+            let merged = merge(base.as_bytes(), mine.as_bytes(), theirs.as_bytes());
+            assert_eq!(merged, None, "{base:?}");
+        }
+    }
+
+    #[test]
+    fn counts_are_of_lines() {
+        assert_eq!(counts(b"a\nb\n", b"a\nc\nd\n"), (2, 1));
+        assert_eq!(counts(b"", b"x"), (1, 0));
+    }
+
+    #[test]
+    fn a_text_too_large_to_compare_is_replaced_between_its_first_and_last_difference() {
+        let old = format!("first\n{}last\n", "a\nb\n".repeat(MOST_COMPARED));
+        let new = format!("first\n{}last\n", "b\na\nb\n".repeat(MOST_COMPARED));
+        let found = line_replacements(old.as_bytes(), new.as_bytes());
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].old.start, 1);
+        let diff = unified(("a", "b"), old.as_bytes(), new.as_bytes());
+        let patch = diffy::Patch::from_bytes(diff.as_bytes()).expect("is a patch");
+        let made = diffy::apply_bytes(old.as_bytes(), &patch).expect("applies");
+        assert_eq!(made, new.into_bytes());
+    }
+
+    #[test]
+    fn hunks_that_meet_are_one() {
+        let old: Vec<String> = (0..30).map(|n| format!("{n}\n")).collect();
+        let mut new = old.clone();
+        new[3] = "x\n".to_owned();
+        new[9] = "y\n".to_owned();
+        new[25] = "z\n".to_owned();
+        let (old, new) = (old.concat(), new.concat());
+        let diff = unified(("a", "b"), old.as_bytes(), new.as_bytes());
+        let heads: Vec<&str> = diff.lines().filter(|line| line.starts_with("@@")).collect();
+        assert_eq!(heads, ["@@ -1,13 +1,13 @@", "@@ -23,7 +23,7 @@"]);
+    }
+}

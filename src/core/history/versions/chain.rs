@@ -1,0 +1,112 @@
+//! Chains of differences: which version another one is stored as a difference from, and how.
+
+use std::io;
+
+use super::delta;
+use super::pack::{Header, Key, checksum, key};
+use super::packs::LONGEST;
+use crate::core::memory::Revision;
+
+/// How many differences follow an anchor at most, and how many anchors a whole version. Reading
+/// takes as many steps as both together. An anchor is a difference from the anchor before it, so
+/// that whole versions of a large file are rare.
+const STEPS: u8 = 15;
+const ANCHORS: u8 = 15;
+
+/// Where a version stands in a chain of differences.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::core::history) struct Place {
+    /// What it is a difference from.
+    pub(in crate::core::history) base: Revision,
+    anchors: u8,
+    steps: u8,
+}
+
+/// The place of a version that comes after `base`; `None` where it has to be whole.
+pub(in crate::core::history) fn place_after(
+    base: &Revision,
+    header: impl Fn(&Key) -> Option<Header>,
+) -> Option<Place> {
+    let last = header(&key(base))?;
+    let (mut anchor, mut at) = (last, last);
+    let mut walked = 0;
+    while let Some(base) = at.base {
+        at = header(&base)?;
+        if anchor.steps > 0 {
+            anchor = at;
+        }
+        walked += 1;
+        if walked > LONGEST {
+            return None;
+        }
+    }
+    if last.steps < STEPS {
+        return Some(Place {
+            base: last.revision,
+            anchors: last.anchors,
+            steps: last.steps + 1,
+        });
+    }
+    let is_free = anchor.steps == 0 && anchor.anchors < ANCHORS;
+    is_free.then(|| Place {
+        base: anchor.revision,
+        anchors: anchor.anchors + 1,
+        steps: 0,
+    })
+}
+
+/// A version as it is stored: as the difference from a base where that saves much.
+pub(in crate::core::history) fn encode(
+    bytes: &[u8],
+    base: Option<(Place, &[u8])>,
+) -> io::Result<(Header, Vec<u8>)> {
+    let too_large = |_| io::Error::from(io::ErrorKind::FileTooLarge);
+    let mut header = Header {
+        revision: Revision::of(bytes),
+        base: None,
+        stored: 0,
+        size: u32::try_from(bytes.len()).map_err(too_large)?,
+        anchors: 0,
+        steps: 0,
+        checksum: 0,
+    };
+    let base = base.filter(|(_, base)| !base.is_empty());
+    let delta = match base {
+        Some((_, base)) => Some(delta::compress(bytes, Some(base))?),
+        None => None,
+    };
+    let is_small = |delta: &Vec<u8>| delta.len() <= bytes.len() / 8;
+    let stored = match (delta, base) {
+        (Some(delta), Some((place, base))) => {
+            let whole = match is_small(&delta) {
+                true => None,
+                false => Some(delta::compress(bytes, None)?),
+            };
+            match whole {
+                // A difference that saves little is not worth what reading it takes.
+                Some(whole) if delta.len() * 3 / 2 >= whole.len() => whole,
+                _ => {
+                    header.base = Some(key(&place.base));
+                    (header.anchors, header.steps) = (place.anchors, place.steps);
+                    check(&delta, Some(base), bytes)?;
+                    delta
+                }
+            }
+        }
+        _ => delta::compress(bytes, None)?,
+    };
+    if header.base.is_none() {
+        check(&stored, None, bytes)?;
+    }
+    header.stored = u32::try_from(stored.len()).map_err(too_large)?;
+    header.checksum = checksum(&stored);
+    Ok((header, stored))
+}
+
+/// Makes sure that what is about to be stored gives the version back.
+fn check(stored: &[u8], base: Option<&[u8]>, bytes: &[u8]) -> io::Result<()> {
+    match delta::expand(stored, base, bytes.len())? == bytes {
+        true => Ok(()),
+        false => Err(io::Error::other("a version does not come back as it was")),
+    }
+}

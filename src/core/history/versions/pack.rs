@@ -1,0 +1,270 @@
+//! A pack: versions one after the other in a file that is only added to.
+//!
+//! It begins with [`MAGIC`]. Each entry is a header of [`HEADER`] bytes and the stored bytes:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 4 | `TOMV` |
+//! | 32 | the revision |
+//! | 16 | the first bytes of the base's revision; zeros in a whole version |
+//! | 4, 4 | how long the stored bytes and the version are |
+//! | 1, 1 | how many anchors, and how many steps from the last one, lead here |
+//! | 1, 1 | 1 for a difference and 0 for a whole version; 0 |
+//! | 4 | a checksum of the 64 bytes before it |
+//! | 4 | a checksum of the stored bytes |
+//!
+//! Numbers are little-endian. Whoever reads needs no lock: an entry whose end is not there yet is
+//! not there. After a header that cannot be read, the next one that can is looked for.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+
+use memchr::memmem;
+
+use crate::core::memory::Revision;
+
+/// The start of every pack; the number is that of the format.
+pub(in crate::core::history) const MAGIC: &[u8; 16] = b"tome versions 1\n";
+
+/// How long a header is.
+pub(super) const HEADER: usize = 72;
+
+const MARK: &[u8; 4] = b"TOMV";
+
+/// The largest version that a header may announce; a memory is much smaller.
+const LARGEST: u32 = 1 << 30;
+
+/// The start of a revision, by which a base is found.
+pub(in crate::core::history) type Key = [u8; 16];
+
+/// The start of a revision.
+pub(in crate::core::history) fn key(revision: &Revision) -> Key {
+    let mut key = [0; 16];
+    key.copy_from_slice(&revision.as_bytes()[..16]);
+    key
+}
+
+/// What is known of a version without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::core::history) struct Header {
+    pub(in crate::core::history) revision: Revision,
+    /// The version from which this one is a difference.
+    pub(in crate::core::history) base: Option<Key>,
+    /// How many bytes are stored.
+    pub(super) stored: u32,
+    /// How many bytes the version has.
+    pub(super) size: u32,
+    /// How many anchors lead here; an anchor is a difference from an anchor or a whole version.
+    pub(super) anchors: u8,
+    /// How many differences lead here from the last anchor.
+    pub(super) steps: u8,
+    /// The checksum of the stored bytes.
+    pub(super) checksum: u32,
+}
+
+impl Header {
+    pub(in crate::core::history) fn encode(&self) -> [u8; HEADER] {
+        let mut out = [0; HEADER];
+        out[..4].copy_from_slice(MARK);
+        out[4..36].copy_from_slice(self.revision.as_bytes());
+        out[36..52].copy_from_slice(&self.base.unwrap_or_default());
+        out[52..56].copy_from_slice(&self.stored.to_le_bytes());
+        out[56..60].copy_from_slice(&self.size.to_le_bytes());
+        out[60] = self.anchors;
+        out[61] = self.steps;
+        out[62] = u8::from(self.base.is_some());
+        let own = checksum(&out[..64]);
+        out[64..68].copy_from_slice(&own.to_le_bytes());
+        out[68..].copy_from_slice(&self.checksum.to_le_bytes());
+        out
+    }
+
+    /// The header that these bytes are, if they are one.
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let number = |at: usize| {
+            let bytes = bytes.get(at..at + 4)?;
+            Some(u32::from_le_bytes(bytes.try_into().ok()?))
+        };
+        if !bytes.starts_with(MARK) || number(64)? != checksum(bytes.get(..64)?) {
+            return None;
+        }
+        let base: Key = bytes[36..52].try_into().ok()?;
+        let header = Self {
+            revision: Revision::from_bytes(bytes[4..36].try_into().ok()?),
+            base: (bytes[62] == 1).then_some(base),
+            stored: number(52)?,
+            size: number(56)?,
+            anchors: bytes[60],
+            steps: bytes[61],
+            checksum: number(68)?,
+        };
+        (bytes[62] <= 1 && header.size <= LARGEST).then_some(header)
+    }
+
+    /// How many bytes the entry has.
+    pub(in crate::core::history) fn length(&self) -> u64 {
+        HEADER as u64 + u64::from(self.stored)
+    }
+}
+
+/// A short checksum: it finds damage, not intent; for that there is the revision.
+pub(super) fn checksum(bytes: &[u8]) -> u32 {
+    let hash = blake3::hash(bytes);
+    let [a, b, c, d, ..] = hash.as_bytes();
+    u32::from_le_bytes([*a, *b, *c, *d])
+}
+
+/// Looks through a pack from `from` on, showing each entry that is whole and where it starts.
+/// Returns the end of the last one.
+pub(super) fn scan(file: &File, from: u64, mut show: impl FnMut(Header, u64)) -> io::Result<u64> {
+    let mut window = Window {
+        file,
+        length: file.metadata()?.len(),
+        start: 0,
+        bytes: Vec::new(),
+    };
+    let (mut at, mut end) = (from, from);
+    while at + HEADER as u64 <= window.length {
+        match Header::decode(window.bytes(at, HEADER)?) {
+            Some(header) if at + header.length() <= window.length => {
+                show(header, at);
+                at += header.length();
+                end = at;
+            }
+            // Whoever wrote this died in the middle of it, or is writing it now.
+            Some(_) => break,
+            None => match window.next_mark(at + 1)? {
+                Some(next) => at = next,
+                None => break,
+            },
+        }
+    }
+    Ok(end)
+}
+
+/// A part of a file, so that small entries are read many at a time and large ones passed over.
+struct Window<'a> {
+    file: &'a File,
+    length: u64,
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window<'_> {
+    /// How much is read at once.
+    const SIZE: u64 = 1 << 16;
+
+    /// At least `count` bytes from `at` on, which the file has.
+    fn bytes(&mut self, at: u64, count: usize) -> io::Result<&[u8]> {
+        let end = self.start + self.bytes.len() as u64;
+        if at < self.start || at + count as u64 > end {
+            let wanted = (self.length - at).min(Self::SIZE.max(count as u64));
+            self.bytes = read_at(self.file, at, wanted)?;
+            self.start = at;
+        }
+        let skipped = usize::try_from(at - self.start).map_err(io::Error::other)?;
+        Ok(&self.bytes[skipped..])
+    }
+
+    /// Where the next header might start.
+    fn next_mark(&mut self, from: u64) -> io::Result<Option<u64>> {
+        let mut at = from;
+        while at + HEADER as u64 <= self.length {
+            let bytes = self.bytes(at, HEADER)?;
+            if let Some(found) = memmem::find(bytes, MARK) {
+                return Ok(Some(at + found as u64));
+            }
+            // The start of a mark may be at the end.
+            at += (bytes.len() - MARK.len() + 1) as u64;
+        }
+        Ok(None)
+    }
+}
+
+/// Some bytes of a file.
+pub(super) fn read_at(mut file: &File, at: u64, count: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(count).map_err(io::Error::other)?];
+    file.seek(SeekFrom::Start(at))?;
+    file.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn header(text: &[u8], base: Option<Key>) -> Header {
+        Header {
+            revision: Revision::of(text),
+            base,
+            stored: u32::try_from(text.len()).expect("short"),
+            size: 9,
+            anchors: 3,
+            steps: 4,
+            checksum: checksum(text),
+        }
+    }
+
+    fn pack(entries: &[&[u8]]) -> (File, Vec<u64>) {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(MAGIC).expect("writes");
+        let mut starts = Vec::new();
+        for text in entries {
+            starts.push(file.stream_position().expect("known"));
+            file.write_all(&header(text, None).encode())
+                .expect("writes");
+            file.write_all(text).expect("writes");
+        }
+        starts.push(file.stream_position().expect("known"));
+        (file, starts)
+    }
+
+    fn found(file: &File) -> (Vec<Revision>, u64) {
+        let mut found = Vec::new();
+        let end = scan(file, MAGIC.len() as u64, |header, _| {
+            found.push(header.revision)
+        });
+        (found, end.expect("scans"))
+    }
+
+    #[test]
+    fn a_header_reads_back() {
+        for base in [None, Some([0; 16]), Some([7; 16])] {
+            let header = header(b"abc", base);
+            assert_eq!(Header::decode(&header.encode()), Some(header));
+        }
+    }
+
+    #[test]
+    fn an_entry_without_its_end_is_not_there() {
+        let long = vec![b'x'; 200_000];
+        let texts: [&[u8]; 3] = [b"one", &long, b"three"];
+        let (file, starts) = pack(&texts);
+        assert_eq!(found(&file), (texts.map(Revision::of).to_vec(), starts[3]));
+        for cut in [starts[3] - 1, starts[2] + 5, starts[2] + HEADER as u64] {
+            file.set_len(cut).expect("cuts");
+            assert_eq!(found(&file).1, starts[2], "cut at {cut}");
+        }
+        file.set_len(starts[2] - 1).expect("cuts");
+        assert_eq!(found(&file), (vec![Revision::of(b"one")], starts[1]));
+    }
+
+    #[test]
+    fn a_damaged_header_hides_its_own_entry_alone() {
+        let long = vec![b'x'; 200_000];
+        let texts: [&[u8]; 3] = [b"one", &long, b"three"];
+        let (mut file, starts) = pack(&texts);
+        for at in [0, 10, 54, 63, 65] {
+            let place = SeekFrom::Start(starts[1] + at);
+            let byte = read_at(&file, starts[1] + at, 1).expect("reads")[0];
+            file.seek(place).expect("seeks");
+            file.write_all(&[byte ^ 0x10]).expect("writes");
+            let others = vec![Revision::of(b"one"), Revision::of(b"three")];
+            assert_eq!(found(&file), (others, starts[3]), "byte {at}");
+            file.seek(place).expect("seeks");
+            file.write_all(&[byte]).expect("writes");
+        }
+    }
+}

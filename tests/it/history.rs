@@ -1,0 +1,397 @@
+//! The history over the years: how large it gets, what damage does, what pruning leaves, who waits.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use tome::core::change::{Asking, Author, Moment, Wish, commit, plan};
+use tome::core::history::History;
+use tome::core::layout::{Layout, Patch};
+use tome::core::memory::Revision;
+use tome::core::store::Store;
+
+use crate::support::{Home, copy, tree};
+
+/// A store of many memories with a large index, and changes of one line each.
+struct Large {
+    dir: tempfile::TempDir,
+    memories: usize,
+}
+
+/// Words that differ from line to line and compress about as well as prose.
+fn words(seed: usize) -> String {
+    const WORDS: [&str; 24] = [
+        "token", "rotation", "breaks", "when", "two", "tabs", "share", "the", "session", "deploy",
+        "needs", "a", "warm", "cache", "before", "traffic", "moves", "ask", "about", "tests",
+        "first", "never", "squash", "commits",
+    ];
+    let hash = *blake3::hash(&seed.to_le_bytes()).as_bytes();
+    let words = hash[..12]
+        .iter()
+        .map(|byte| WORDS[usize::from(*byte) % WORDS.len()]);
+    words.collect::<Vec<_>>().join(" ")
+}
+
+impl Large {
+    fn new(memories: usize) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let store = dir.path().join("store");
+        fs::create_dir(&store).expect("a folder");
+        let mut index = "# Memory\n\n".to_owned();
+        for number in 0..memories {
+            let hook = words(number);
+            index.push_str(&format!(
+                "- [Memory {number}](memory_{number}.md) — {hook}\n"
+            ));
+            let body = words(number + 1_000_000);
+            let text = format!(
+                "---\nname: Memory {number}\ndescription: {hook}\ntype: project\n---\n\n{body}\n"
+            );
+            fs::write(store.join(format!("memory_{number}.md")), text).expect("a file");
+        }
+        fs::write(store.join("MEMORY.md"), index).expect("an index");
+        Self { dir, memories }
+    }
+
+    /// Makes changes of one line each, which change a line of the index as well.
+    fn change(&self, from: usize, to: usize) {
+        let store = Store::open("s", &self.dir.path().join("store"), Some(Layout::Index));
+        let store = store.expect("opens");
+        let history = History::open(&self.dir.path().join("history"));
+        let author = Author {
+            who: "claude-code".to_owned(),
+            door: "mcp".to_owned(),
+        };
+        for edit in from..to {
+            let name = format!("memory_{}.md", edit * 7 % self.memories);
+            let text = fs::read_to_string(store.root().absolute(&name)).expect("text");
+            let old = text.lines().find(|line| line.starts_with("description: "));
+            let asking = Asking {
+                moment: Moment {
+                    time: jiff::Timestamp::now(),
+                    today: jiff::civil::date(2026, 11, 15),
+                },
+                expected: None,
+            };
+            let index = fs::read(store.root().absolute("MEMORY.md")).expect("an index");
+            let wish = Wish::Patch {
+                path: name,
+                patches: vec![Patch {
+                    old: old.expect("a line").to_owned(),
+                    new: format!("description: {}", words(2_000_000 + edit)),
+                }],
+            };
+            let change = plan(&store, &wish, &asking).expect("plans");
+            commit(&history, &change, &author, &asking.moment).expect("made");
+            let after = fs::read(store.root().absolute("MEMORY.md")).expect("an index");
+            assert_ne!(index, after, "the index follows");
+        }
+    }
+
+    /// What the history takes on the disk.
+    fn size(&self) -> u64 {
+        on_disk(&self.dir.path().join("history"))
+    }
+}
+
+#[cfg(unix)]
+fn on_disk(path: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    let meta = fs::symlink_metadata(path).expect("there");
+    let own = meta.blocks() * 512;
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    own + entries.map(|entry| on_disk(&entry.path())).sum::<u64>()
+}
+
+#[test]
+fn a_change_of_a_line_takes_less_than_two_kilobytes_for_good() {
+    let large = Large::new(300);
+    large.change(0, 30);
+    let start = large.size();
+    large.change(30, 130);
+    let each = (large.size() - start) / 100;
+    assert!(each < 1_800, "{each} bytes for a change");
+}
+
+/// Takes minutes: `cargo test --test it ten_thousand -- --ignored --nocapture`.
+#[test]
+#[ignore = "takes minutes"]
+fn ten_thousand_changes_among_fifteen_hundred_memories_take_less_than_twenty_megabytes() {
+    let large = Large::new(1500);
+    for thousand in 0..10 {
+        let since = std::time::Instant::now();
+        large.change(thousand * 1000, (thousand + 1) * 1000);
+        let line = format!(
+            "{} changes: {} KB, {} ms for each of the last thousand\n",
+            (thousand + 1) * 1000,
+            large.size() / 1024,
+            since.elapsed().as_millis() / 1000,
+        );
+        std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).expect("written");
+    }
+    let since = std::time::Instant::now();
+    let history = History::open(&large.dir.path().join("history"));
+    assert_eq!(history.health().expect("looks").damaged, []);
+    let looked = since.elapsed();
+    let last = history.records().expect("reads").pop().expect("a change");
+    let since = std::time::Instant::now();
+    let fresh = History::open(&large.dir.path().join("history"));
+    for revision in last.revisions() {
+        fresh.version(&revision).expect("reads");
+    }
+    let line = format!(
+        "looked at in {looked:?}, a version read in {:?}\n",
+        since.elapsed()
+    );
+    std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).expect("written");
+    assert!(large.size() < 20 << 20, "{} bytes", large.size());
+}
+
+fn store(home: &Home) {
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.ok(&["write", "a.md", "--type", "user", "--content", "one"]);
+    home.ok(&["write", "a.md", "--content", "two"]);
+    home.ok(&["write", "a.md", "--content", "three"]);
+}
+
+fn data(home: &Home) -> PathBuf {
+    home.path().join(".local/share/tome/history")
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+#[test]
+fn a_damaged_version_is_never_written_into_a_memory() {
+    let home = Home::new();
+    store(&home);
+    let pack = data(&home).join("versions/000001.pack");
+    let sound = fs::read(&pack).expect("a pack");
+    let before = tree(&home.project());
+    let saved = tempfile::tempdir().expect("a temporary directory");
+    copy(&home.project(), saved.path());
+    let (mut refused, mut undone) = (0, 0);
+    for at in (0..sound.len()).step_by(sound.len() / 40) {
+        let mut damaged = sound.clone();
+        damaged[at] ^= 0xff;
+        fs::write(&pack, &damaged).expect("written");
+        let said = home.run(&["undo"]);
+        match said.code {
+            0 => {
+                undone += 1;
+                assert!(
+                    home.read("project/.memory/a.md").contains("two"),
+                    "byte {at}"
+                );
+                // Back to where it was, for the next one.
+                fs::write(data(&home).join("journal.jsonl"), "").expect("emptied");
+                fs::remove_dir_all(data(&home)).expect("removed");
+                fs::remove_dir_all(home.project()).expect("removed");
+                fs::create_dir_all(home.project().join(".git")).expect("made");
+                store(&home);
+                assert_eq!(tree(&home.project()), before);
+                let again = fs::read(&pack).expect("a pack");
+                assert_eq!(
+                    again.len(),
+                    sound.len(),
+                    "the same is stored in the same way"
+                );
+            }
+            _ => {
+                refused += 1;
+                assert_eq!(said.code, 2, "{said:?}");
+                assert_eq!(tree(&home.project()), before, "byte {at}: {said:?}");
+                assert!(said.err.contains("version"), "{said:?}");
+            }
+        }
+        fs::write(&pack, &sound).expect("written");
+    }
+    assert!(
+        refused > 0 && undone > 0,
+        "{refused} refused, {undone} undone"
+    );
+}
+
+/// Puts every version into a file of its own, as the first tome did.
+fn as_of_old(home: &Home) -> Vec<PathBuf> {
+    let history = History::open(&data(home));
+    let mut files = Vec::new();
+    for record in history.records().expect("reads") {
+        for revision in record.revisions() {
+            let bytes = history.version(&revision).expect("reads");
+            let name = revision.to_string();
+            let path = data(home).join("blobs").join(&name[..2]).join(&name[2..]);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(&path, bytes).expect("written");
+            files.push(path);
+        }
+    }
+    fs::remove_dir_all(data(home).join("versions")).expect("removed");
+    let journal = data(home).join("journal.jsonl");
+    let text = fs::read_to_string(&journal).expect("text");
+    let lines = text.lines().filter(|line| !line.starts_with("{\"schema\""));
+    let text: String = lines.map(|line| format!("{line}\n")).collect();
+    fs::write(&journal, text).expect("written");
+    files
+}
+
+#[test]
+fn a_history_of_plain_files_is_read_checked_and_packed() {
+    let home = Home::new();
+    store(&home);
+    let files = as_of_old(&home);
+    home.ok(&["undo"]);
+    assert!(home.read("project/.memory/a.md").contains("two"));
+    home.ok(&["redo"]);
+    let before = tree(&home.project());
+    for (damage, is_read) in [("", false), ("two, but other", false)] {
+        let two = files.iter().find(|path| {
+            fs::read_to_string(path)
+                .is_ok_and(|text| text.ends_with("two\n") || text.ends_with("two"))
+        });
+        let two = two.expect("a version").clone();
+        let sound = fs::read(&two).expect("reads");
+        fs::write(&two, damage).expect("written");
+        let said = home.run(&["undo"]);
+        assert_eq!(said.code == 0, is_read, "{said:?}");
+        assert!(said.err.contains("is damaged"), "{said:?}");
+        assert_eq!(tree(&home.project()), before);
+        fs::write(&two, sound).expect("written");
+    }
+    home.ok(&["history", "--prune"]);
+    assert!(!data(&home).join("blobs").exists());
+    home.ok(&["undo"]);
+    home.ok(&["undo"]);
+    assert!(home.read("project/.memory/a.md").contains("one"));
+}
+
+#[test]
+fn keeping_good_bytes_mends_a_cut_version() {
+    let home = Home::new();
+    store(&home);
+    let files = as_of_old(&home);
+    let three = home.read("project/.memory/a.md");
+    let name = Revision::of(three.as_bytes()).to_string();
+    let three_file = files.iter().find(|path| path.ends_with(&name[2..]));
+    fs::write(three_file.expect("there"), "cut").expect("written");
+    home.ok(&["append", "a.md", "--content", "four"]);
+    home.ok(&["undo"]);
+    assert_eq!(home.read("project/.memory/a.md"), three);
+}
+
+#[test]
+fn pruning_tells_what_goes_and_what_stays_can_be_undone() {
+    let home = Home::new();
+    store(&home);
+    let before = tree(&data(&home));
+    let dry = home.ok(&[
+        "history",
+        "--prune",
+        "--max-size",
+        "1600",
+        "--dry-run",
+        "--json",
+    ]);
+    let dry = json(&dry);
+    assert_eq!(dry["dry_run"], true);
+    let gone = dry["pruned"]["changes"].as_u64().expect("a number");
+    assert!((1..3).contains(&gone), "{dry}");
+    let without_locks = |mut files: std::collections::BTreeMap<String, Vec<u8>>| {
+        files.retain(|path, _| !path.starts_with("locks"));
+        files
+    };
+    assert_eq!(without_locks(tree(&data(&home))), without_locks(before));
+    let real = json(&home.ok(&["history", "--prune", "--max-size", "1600", "--json"]));
+    assert_eq!(real["pruned"], dry["pruned"]);
+    assert_eq!(real["bytes_after"], dry["bytes_after"]);
+    let left = json(&home.ok(&["history", "--json"]));
+    assert_eq!(
+        left["changes"].as_array().map(Vec::len),
+        real["kept"]["changes"]
+            .as_u64()
+            .map(|n| usize::try_from(n).expect("small"))
+    );
+    home.ok(&["undo"]);
+    assert!(home.read("project/.memory/a.md").contains("two"));
+    home.ok(&["redo"]);
+    assert!(home.read("project/.memory/a.md").contains("three"));
+    assert_eq!(
+        home.ok(&["doctor", "--json"])
+            .matches("\"damaged\":[]")
+            .count(),
+        1
+    );
+    let out = home.ok(&["history", "--prune", "--older-than", "90d"]);
+    assert!(out.starts_with("0 changes have gone"), "{out}");
+    for (wrong, told) in [
+        (["--older-than", "soon"], "90d"),
+        (["--max-size", "big"], "50MB"),
+    ] {
+        let said = home.run(&["history", "--prune", wrong[0], wrong[1]]);
+        assert_eq!(said.code, 2);
+        assert!(said.err.contains(told), "{said:?}");
+    }
+    let said = home.run(&["history", "--dry-run"]);
+    assert_eq!(said.code, 2, "only with --prune: {said:?}");
+}
+
+#[test]
+fn the_doctor_tells_of_damaged_versions_and_of_the_oldest_change() {
+    let home = Home::new();
+    store(&home);
+    let report = json(&home.ok(&["doctor", "--json"]));
+    assert_eq!(report["history"]["changes"], 3);
+    assert!(report["history"]["oldest"].is_string());
+    assert!(
+        report["history"]["bytes"]
+            .as_u64()
+            .is_some_and(|bytes| bytes > 500)
+    );
+    let out = home.ok(&["doctor"]);
+    assert!(out.contains("3 changes, the oldest"), "{out}");
+    let pack = data(&home).join("versions/000001.pack");
+    let mut bytes = fs::read(&pack).expect("a pack");
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(&pack, bytes).expect("written");
+    let said = home.run(&["doctor", "--json"]);
+    assert_eq!(said.code, 1);
+    let report = json(&said.out);
+    assert_eq!(
+        report["history"]["damaged"].as_array().map(Vec::len),
+        Some(1)
+    );
+    let place = report["problems"][0]["place"].as_str().expect("a place");
+    assert!(place.ends_with("versions/000001.pack"), "{place}");
+}
+
+#[test]
+fn whoever_waits_for_a_store_says_for_whom() {
+    if !cfg!(debug_assertions) {
+        crate::support::not_run("only a debug build can be stopped at a step");
+        return;
+    }
+    let home = Home::new();
+    store(&home);
+    let first = ["write", "a.md", "--content", "four"];
+    let paused = home.paused_at(&first, 1).expect("it takes the lock");
+    let mut child = home
+        .command(&["append", "a.md", "--content", "five"])
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("runs");
+    let mut told = std::io::BufReader::new(child.stderr.take().expect("piped"));
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut told, &mut line).expect("reads");
+    assert!(
+        line.starts_with("tome: waiting for tome write (pid "),
+        "{line}"
+    );
+    assert_eq!(paused.go_on().0, Some(0));
+    assert_eq!(child.wait().expect("ends").code(), Some(0));
+    let text = home.read("project/.memory/a.md");
+    assert!(text.contains("four") && text.contains("five"), "{text}");
+}
