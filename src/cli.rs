@@ -28,6 +28,7 @@ mod select;
 mod setup;
 mod stats;
 mod stores;
+mod trust;
 mod ui;
 mod undo;
 mod view;
@@ -184,6 +185,7 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> Ended {
         }
         Verb::Mcp(args) => mcp::run(args, world),
         Verb::Setup(args) => setup::run(args, world, printer),
+        Verb::Trust(args) => trust::run(args, world, printer),
         Verb::Doctor => doctor::run(world, printer),
         Verb::Completions(args) => completions::run(args, printer),
         Verb::Man => completions::man(printer),

@@ -20,7 +20,8 @@ use crate::core::history::{History, Lock};
 use crate::core::layout::Layout;
 use crate::core::layout::coder::GUIDES;
 use crate::core::layout::events::{self, Event, Identity};
-use crate::core::log::{Agent, mask};
+use crate::core::log::Agent;
+use crate::core::secret::mask;
 use crate::core::store::Store;
 use crate::core::{Error, Result, private};
 

@@ -16,7 +16,8 @@
 //!
 //! # Rooms of the core
 //!
-//! From a directory to memories: [`core::discover`] finds, [`core::sandbox`] confines,
+//! From a directory to memories: [`core::discover`] finds, [`core::trust`] says where a project may
+//! lead, [`core::foreign`] opens what others wrote, [`core::sandbox`] confines,
 //! [`core::layout`] and [`core::header`] understand, [`core::store`] opens, [`core::library`]
 //! holds all of it at one moment. From a wish to bytes: [`core::change`] plans and writes,
 //! [`core::history`] remembers, [`core::unsaved`] keeps what is not written yet. From logs to

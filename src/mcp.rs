@@ -32,6 +32,8 @@ use crate::core::store::Store;
 pub struct Serving {
     /// The stores, each with a name of its own.
     pub stores: Vec<Store>,
+    /// How many of the stores, at the end, are not there yet; each is made by its first memory.
+    pub firsts: usize,
     /// Where changes are recorded.
     pub history: History,
     /// The conversations that can be searched.
@@ -40,6 +42,21 @@ pub struct Serving {
     pub clock: fn() -> Moment,
     /// What clients may do.
     pub access: Access,
+}
+
+impl Serving {
+    /// How many stores were there from the start.
+    fn there(&self) -> usize {
+        self.stores.len().saturating_sub(self.firsts)
+    }
+
+    /// The stores that are there by now.
+    fn present(&self) -> Vec<&Store> {
+        let all = self.stores.iter().enumerate();
+        all.filter(|(at, store)| *at < self.there() || store.root().exists())
+            .map(|(_, store)| store)
+            .collect()
+    }
 }
 
 impl fmt::Debug for Serving {

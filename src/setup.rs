@@ -141,6 +141,11 @@ pub fn carry_out(homes: &Homes, plan: &Plan, way: Way) -> Result<()> {
     Ok(())
 }
 
+/// Replaces a settings file by this text: mode kept, links followed.
+pub fn replace(path: &Path, text: &str) -> Result<()> {
+    file::write(path, Some(text))
+}
+
 /// The agents that tome can be registered with.
 pub const AGENTS: [Agent; 5] = [
     Agent::ClaudeCode,

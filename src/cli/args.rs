@@ -130,6 +130,8 @@ pub enum Verb {
     Hook(HookArgs),
     /// Register tome with an agent: its MCP server and its hooks; shows the difference first
     Setup(SetupArgs),
+    /// Allow links and settings of projects to lead to a path outside them; shows the difference
+    Trust(TrustArgs),
     /// Check tome's own files, settings, stores, logs and terminal; say what needs attention
     Doctor,
     /// Print completions for a shell, or key bindings
@@ -244,11 +246,11 @@ pub struct AppendArgs {
     /// The new summary of the file, in a facts store
     #[arg(long, value_name = "TEXT")]
     pub summary: Option<String>,
-    /// The title of the entry, where the layout has entries
+    /// The title of an entry: a lesson, or in a facts store `## TEXT` with summary and date
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,
-    /// The description of the entry
-    #[arg(long, value_name = "TEXT", conflicts_with = "summary")]
+    /// The description of the entry; in a facts store its summary, or without --name the file's
+    #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
     /// The type of a memory that is made by this; of an event, the kind of event
     #[arg(long = "type", value_name = "TYPE")]
@@ -408,6 +410,19 @@ pub struct HookArgs {
     /// What happened, where the agent's document does not say
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
+}
+
+/// Arguments of `trust`.
+#[derive(Debug, ClapArgs)]
+pub struct TrustArgs {
+    /// The file or directory
+    pub path: String,
+    /// Trust it no longer
+    #[arg(long)]
+    pub remove: bool,
+    /// Print what would change in your settings as a unified diff, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// Arguments of `setup`.

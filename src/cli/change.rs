@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::print::{Printer, mention};
+use super::index::{newly_unseen, warn_of_unseen};
+use super::print::{Printer, complain, mention};
 use super::world::World;
 use super::{Ended, Failure, Outcome};
 use crate::core::Error;
@@ -23,10 +24,13 @@ pub(super) fn carry_out(
 ) -> Ended {
     let worded = |error: Error| Failure::Core(error, how.layout);
     if how.dry_run {
-        return show(printer, &plan().map_err(worded)?);
+        return show(printer, &plan().map_err(worded)?, world);
     }
     let by = (&world.author(), &world.moment);
     let made = make(&world.history, roots, by, plan).map_err(worded)?;
+    if let Some(root) = made.new_root() {
+        complain(&format!("{} was made for it", world.short_path(root)));
+    }
     report(printer, &made, how.extra)
 }
 
@@ -40,17 +44,29 @@ pub(super) struct How {
     pub(super) extra: Value,
 }
 
-fn show(printer: &mut Printer, change: &Change) -> Ended {
+fn show(printer: &mut Printer, change: &Change, world: &World) -> Ended {
+    let is_missing = |root: &&std::path::PathBuf| !root.exists();
+    let mut roots = change.edits.iter().map(|edit| &edit.root);
+    if let Some(root) = roots.find(is_missing) {
+        complain(&format!("{} would be made for it", world.short_path(root)));
+    }
+    let unseen = newly_unseen(change);
     if printer.is_json() {
-        printer.object(json!({ "diff": change.diff(), "message": change.message }))?;
+        let mut answer = json!({ "diff": change.diff(), "message": change.message });
+        if !unseen.is_empty() {
+            answer["unseen"] = json!(unseen);
+        }
+        printer.object(answer)?;
     } else {
         printer.diff(&change.diff())?;
     }
+    warn_of_unseen(&unseen);
     Ok(Outcome::Done)
 }
 
 fn report(printer: &mut Printer, made: &Made, extra: Value) -> Ended {
     let Made { change, record } = made;
+    let unseen = newly_unseen(change);
     if printer.is_json() {
         let mut answer = json!({
             "success": true,
@@ -60,10 +76,14 @@ fn report(printer: &mut Printer, made: &Made, extra: Value) -> Ended {
         if let (Some(answer), Value::Object(extra)) = (answer.as_object_mut(), extra) {
             answer.extend(extra);
         }
+        if !unseen.is_empty() {
+            answer["unseen"] = json!(unseen);
+        }
         printer.object(answer)?;
     } else {
         printer.line(&change.message)?;
     }
+    warn_of_unseen(&unseen);
     match record {
         Some(record) => mention(&format!("tome undo {} takes this back", short(&record.id))),
         None => mention("nothing was different"),

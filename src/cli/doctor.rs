@@ -1,10 +1,10 @@
 //! `tome doctor`: what tome has found and keeps, whether all of it is well, and what to do where it
 //! is not. Looks, and changes nothing.
 
+mod memory;
 mod show;
 
 use std::env;
-use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
@@ -17,6 +17,7 @@ use crate::core::archive::{Archive, Whose};
 use crate::core::change::interrupted;
 use crate::core::checkup::{Cache, Folder, is_writable};
 use crate::core::discover::{Discovered, Reach, discover};
+use crate::core::foreign::{LARGEST_SETTINGS, open_regular, read_text};
 use crate::core::history::{Health, Unfinished};
 use crate::core::layout::Layout;
 use crate::core::log::{Agent, LogFile, Places};
@@ -129,7 +130,7 @@ impl Report {
         // Not through the world: it would finish an interrupted change before it is told.
         let found = discover(&world.around, &world.settings, world.reach());
         report.look_at_agents(world, &found);
-        report.look_at_stores(world, found);
+        report.look_at_stores(world, memory::chosen(world, found));
         report.look_at_terminal();
         report
     }
@@ -252,9 +253,8 @@ impl Report {
         let known = self.known;
         let mut read = |name: &str| {
             let path = world.config_dir.join(name);
-            match fs::read_to_string(&path) {
-                Ok(text) => Some((path, text)),
-                Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            match read_text(&path, LARGEST_SETTINGS) {
+                Ok(text) => text.map(|text| (path, text)),
                 Err(e) => {
                     let place = world.short_path(&path);
                     self.trouble(place, &e.to_string(), "make it readable, or remove it");
@@ -296,7 +296,7 @@ impl Report {
         };
         let logs = archive.files();
         for log in &logs {
-            if let Err(e) = fs::File::open(&log.path) {
+            if let Err(e) = open_regular(&log.path) {
                 let place = world.short_path(&log.path);
                 self.trouble(place, &e.to_string(), "check its owner and mode");
             }
@@ -347,6 +347,10 @@ impl Report {
     }
 
     fn look_at_stores(&mut self, world: &World, found: Discovered) {
+        for refusal in &found.refusals {
+            let place = world.short_path(&refusal.place);
+            self.trouble(place, &refusal.reason(), refusal.remedy());
+        }
         for problem in found.problems {
             let place = world.short_path(&problem.root);
             let remedy =
@@ -393,6 +397,7 @@ impl Report {
                 self.trouble(place, problem, "correct it: `e` on it in `tome` edits it");
             }
         }
+        self.look_at_memories(world, store);
         memories.len()
     }
 

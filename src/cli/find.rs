@@ -6,6 +6,7 @@ use super::args::FindArgs;
 use super::gather::Logs;
 use super::print::{Cell, Printer, Role};
 use super::recall::as_json;
+use super::select::say_no_store;
 use super::world::World;
 use super::{Ended, Failure, Outcome};
 use crate::core::query::{Misunderstood, Query};
@@ -22,7 +23,8 @@ pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> Ende
         query: &query,
         limit: args.limit,
     };
-    let stores = world.stores()?;
+    // Logs may answer where there is no store.
+    let stores = world.stores_or(|_| {})?;
     let (total, hits) = world.search(&stores, Logs::Wanted, |sources| {
         let found = find(sources, ask, None, &());
         let hits = found
@@ -31,6 +33,9 @@ pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> Ende
             .filter_map(|found| hit(sources, &query, found));
         (found.total, hits.collect::<Vec<Hit>>())
     })?;
+    if hits.is_empty() && stores.is_empty() {
+        say_no_store();
+    }
     if printer.is_json() {
         let results: Vec<Value> = hits.iter().map(as_json).collect();
         printer.object(json!({ "query": text, "total": total, "results": results }))?;

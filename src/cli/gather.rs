@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use super::Failure;
 use super::args::{LogFilter, RoleArg};
 use super::world::World;
-use crate::core::archive::{Archive, Whose, last_change, search};
+use crate::core::archive::{Archive, Whose, last_change};
 use crate::core::corpus::{Corpus, Log, Progress, Tally};
 use crate::core::discover::Reach;
 use crate::core::layout::Layout;
 use crate::core::log::{Agent, LogFile, Places, Role};
-use crate::core::search::Sources;
+use crate::core::search::{Sources, search};
 use crate::core::store::Store;
+use crate::core::time::{self, Edge};
 
 /// The logs that were found, and their text.
 pub(super) struct Gathered {
@@ -108,7 +109,12 @@ impl World {
             None => None,
         };
         let since = match &filter.since {
-            Some(text) => Some(self.time(text)?),
+            Some(text) => {
+                let time = time::parse(text, &self.now, Edge::Start);
+                let unclear =
+                    || Failure::Asked(format!("'{text}' is no time; give {}", time::FORMS));
+                Some(time.ok_or_else(unclear)?)
+            }
             None => None,
         };
         Ok(Filter {
@@ -116,32 +122,6 @@ impl World {
             since,
             project: filter.project.as_deref(),
         })
-    }
-
-    /// A day, or so long ago, in milliseconds since 1970.
-    fn time(&self, text: &str) -> Result<i64, Failure> {
-        let unclear = || {
-            Failure::Asked(format!(
-                "'{text}' is no time; give a day such as 2026-01-31 or an age such as 36h, 30d, 2w"
-            ))
-        };
-        if let Ok(day) = text.parse::<jiff::civil::Date>() {
-            let start = day
-                .to_zoned(jiff::tz::TimeZone::system())
-                .map_err(|_| unclear())?;
-            return Ok(start.timestamp().as_millisecond());
-        }
-        let unit = text.chars().last().ok_or_else(unclear)?;
-        let hours: i64 = match unit {
-            'h' => 1,
-            'd' => 24,
-            'w' => 24 * 7,
-            'y' => 24 * 365,
-            _ => return Err(unclear()),
-        };
-        let number: i64 = text[..text.len() - 1].parse().map_err(|_| unclear())?;
-        let ago = number.checked_mul(hours * 3_600_000).ok_or_else(unclear)?;
-        Ok(self.moment.time.as_millisecond() - ago)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::core::change::{Edit, recorded_edits};
 use crate::core::citation::Citation;
 use crate::core::history::{History, Pruned, Pruning, Record, Run, Touch};
 use crate::core::layout::size;
-use crate::core::query::parse_age;
+use crate::core::time::parse_age;
 
 pub(super) fn run(args: &HistoryArgs, world: &World, printer: &mut Printer) -> Ended {
     if args.prune {

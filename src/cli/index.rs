@@ -6,50 +6,27 @@ use super::args::IndexArgs;
 use super::print::{Printer, complain};
 use super::world::World;
 use super::{Ended, Failure, Outcome};
-use crate::core::change::{Asking, Wish, make, plan};
-use crate::core::layout::Upkeep;
+use crate::core::Error;
+use crate::core::change::{Asking, Change, Wish, make, plan};
+use crate::core::layout::{Layout, Upkeep, index};
+use crate::core::memory::Memory;
+use crate::core::store::Store;
 
 pub(super) fn run(args: &IndexArgs, world: &World, printer: &mut Printer) -> Ended {
-    let how = if args.rewrite {
-        Upkeep::Rewrite
-    } else {
-        Upkeep::Mend
-    };
-    let asking = Asking {
-        moment: world.moment.clone(),
-        expected: None,
-    };
-    let mut answers: Vec<Value> = Vec::new();
-    let mut differs = false;
     let stores = world.memory_stores()?;
     if stores.is_empty() {
         return Ok(Outcome::Nothing);
     }
+    let mut answers: Vec<Value> = Vec::new();
+    let mut differs = false;
     for store in stores {
-        let worded = |error| Failure::Core(error, Some(store.layout()));
-        let change = plan(&store, &Wish::Index(how), &asking).map_err(worded)?;
-        differs |= !change.is_empty();
-        let only_show = args.check || args.dry_run;
-        if only_show && !printer.is_json() {
-            printer.diff(&change.diff())?;
-        }
-        if !only_show {
-            let again = || plan(&store, &Wish::Index(how), &asking);
-            let by = (&world.author(), &world.moment);
-            make(&world.history, &[store.root().path()], by, again).map_err(worded)?;
-        }
-        let state = match (change.is_empty(), only_show) {
-            (true, _) => "up to date",
-            (false, true) if args.rewrite => "would be rewritten",
-            (false, true) => "not what it should be",
-            (false, false) => "brought up to date",
-        };
+        let kept = Kept::of(args, world, &store)
+            .map_err(|error| Failure::Core(error, Some(store.layout())))?;
+        differs |= kept.differs();
         if printer.is_json() {
-            answers.push(json!({ "store": store.name(), "state": state, "diff": change.diff() }));
-        } else if only_show {
-            complain(&format!("index of {}: {state}", store.name()));
+            answers.push(kept.as_json(args, &store));
         } else {
-            printer.line(&format!("Index of {}: {state}", store.name()))?;
+            kept.print(args, &store, printer)?;
         }
     }
     if printer.is_json() {
@@ -59,5 +36,152 @@ pub(super) fn run(args: &IndexArgs, world: &World, printer: &mut Printer) -> End
         Outcome::Nothing
     } else {
         Outcome::Done
+    })
+}
+
+/// What was done to the index of a store, or would be.
+struct Kept {
+    change: Change,
+    /// The memories past what an agent reads of the index.
+    unseen: Vec<String>,
+    /// The memories that an index without a list does not name.
+    unlisted: Vec<Memory>,
+}
+
+impl Kept {
+    fn of(args: &IndexArgs, world: &World, store: &Store) -> Result<Self, Error> {
+        let how = match args.rewrite {
+            true => Upkeep::Rewrite,
+            false => Upkeep::Mend,
+        };
+        let asking = Asking {
+            moment: world.moment.clone(),
+            expected: None,
+        };
+        let planned = || plan(store, &Wish::Index(how), &asking);
+        let change = match is_shown_only(args) {
+            true => planned()?,
+            false => {
+                let by = (&world.author(), &world.moment);
+                make(&world.history, &[store.root().path()], by, planned)?.change
+            }
+        };
+        let mut kept = Self {
+            change,
+            unseen: Vec::new(),
+            unlisted: Vec::new(),
+        };
+        if store.layout() == Layout::Index {
+            let mut edits = kept.change.edits.iter();
+            let text = match edits.find(|edit| edit.path == index::INDEX) {
+                Some(edit) => edit.after.clone(),
+                None => store.root().read(index::INDEX)?,
+            };
+            kept.unseen = index::unseen(&String::from_utf8_lossy(&text.unwrap_or_default()));
+            if kept.change.is_empty() {
+                kept.unlisted = index::unlisted(store)?;
+            }
+        }
+        Ok(kept)
+    }
+
+    fn differs(&self) -> bool {
+        !self.change.is_empty() || self.unlisted.iter().any(index::has_header)
+    }
+
+    fn state(&self, args: &IndexArgs) -> String {
+        let state = match (self.change.is_empty(), is_shown_only(args)) {
+            (true, _) => "up to date",
+            (false, true) if args.rewrite => "would be rewritten",
+            (false, true) => "not what it should be",
+            (false, false) => "brought up to date",
+        };
+        match self.unlisted.len() {
+            0 => state.to_owned(),
+            1 => "1 file is not linked: MEMORY.md has no list".to_owned(),
+            number => format!("{number} files are not linked: MEMORY.md has no list"),
+        }
+    }
+
+    fn as_json(&self, args: &IndexArgs, store: &Store) -> Value {
+        let mut answer = json!({
+            "store": store.name(),
+            "state": self.state(args),
+            "diff": self.change.diff(),
+        });
+        let unlisted = self.unlisted.iter().map(|memory| memory.path.clone());
+        let lists = [
+            ("unseen", self.unseen.clone()),
+            ("unlinked", unlisted.collect()),
+        ];
+        for (key, files) in lists {
+            if !files.is_empty() {
+                answer[key] = json!(files);
+            }
+        }
+        answer
+    }
+
+    fn print(&self, args: &IndexArgs, store: &Store, printer: &mut Printer) -> Result<(), Failure> {
+        let state = self.state(args);
+        if is_shown_only(args) {
+            printer.diff(&self.change.diff())?;
+            complain(&format!("index of {}: {state}", store.name()));
+        } else {
+            printer.line(&format!("Index of {}: {state}", store.name()))?;
+        }
+        if self.unlisted.iter().any(index::has_header) {
+            complain(
+                "write a first line such as `- [name](file.md)` into it; `tome index` adds the others",
+            );
+        }
+        warn_of_unseen(&self.unseen);
+        Ok(())
+    }
+}
+
+fn is_shown_only(args: &IndexArgs) -> bool {
+    args.check || args.dry_run
+}
+
+/// The memories whose lines in an index the change moves past what an agent reads of it.
+pub(super) fn newly_unseen(change: &Change) -> Vec<String> {
+    let indexes = change
+        .edits
+        .iter()
+        .filter(|edit| edit.layout == Layout::Index && edit.path == index::INDEX);
+    indexes
+        .flat_map(|edit| {
+            let text = |bytes: &Option<Vec<u8>>| {
+                String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned()
+            };
+            index::newly_unseen(&text(&edit.before), &text(&edit.after))
+        })
+        .collect()
+}
+
+/// Says which memories an agent is no longer told of.
+pub(super) fn warn_of_unseen(unseen: &[String]) {
+    if let Some(words) = unseen_in_words(unseen) {
+        complain(&format!("warning: {words}"));
+    }
+}
+
+/// Which memories an agent is no longer told of, in words.
+pub(super) fn unseen_in_words(unseen: &[String]) -> Option<String> {
+    const NAMED: usize = 5;
+    let more = match unseen.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named: Vec<&str> = unseen.iter().take(NAMED).map(String::as_str).collect();
+    (!unseen.is_empty()).then(|| {
+        format!(
+            "agents read {} lines and {} KB of {}; past that, and not seen: {}{more}",
+            index::BUDGET_LINES,
+            index::BUDGET_BYTES / 1000,
+            index::INDEX,
+            named.join(", ")
+        )
     })
 }

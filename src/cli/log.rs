@@ -7,8 +7,9 @@ use super::print::{Printer, Role as Paint};
 use super::world::World;
 use super::{Ended, Failure, Outcome};
 use crate::core::Error;
-use crate::core::log::{Kind, LogFile, Message, Origin, Role, Transcript, clean, mask, read};
+use crate::core::log::{Head, Kind, LogFile, Message, Origin, Role, Transcript, clean, read};
 use crate::core::memory::one_line;
+use crate::core::secret::mask;
 
 impl World {
     /// The log with this id, or the only one whose id starts with it.
@@ -42,9 +43,9 @@ pub(super) fn run(args: &LogArgs, world: &World, printer: &mut Printer) -> Ended
         let messages: Vec<Value> = shown.iter().map(|message| telling.json(message)).collect();
         printer.object(json!({
             "agent": file.agent.name(),
-            "id": file.id,
-            "path": file.path,
-            "head": transcript.head,
+            "id": telling.safe(&file.id),
+            "path": telling.safe(&file.path.to_string_lossy()),
+            "head": telling.head(&transcript.head),
             "skipped": transcript.skipped,
             "messages": messages,
         }))?;
@@ -79,13 +80,42 @@ struct Telling<'a> {
 }
 
 impl Telling<'_> {
-    /// The text, safe for a terminal and without secrets.
-    fn text(&self, message: &Message) -> String {
-        let text = clean(&message.text);
+    /// A text, safe for a terminal and without secrets.
+    fn safe(&self, text: &str) -> String {
+        let text = clean(text);
         if self.args.unmasked {
             text
         } else {
             mask(&text)
+        }
+    }
+
+    fn text(&self, message: &Message) -> String {
+        self.safe(&message.text)
+    }
+
+    fn tool(&self, message: &Message) -> Option<String> {
+        message
+            .tool
+            .as_deref()
+            .map(|tool| one_line(&self.safe(tool)))
+    }
+
+    /// What the log says of itself.
+    fn head(&self, head: &Head) -> Head {
+        let safe = |text: &Option<String>| text.as_deref().map(|text| self.safe(text));
+        Head {
+            session: safe(&head.session),
+            title: safe(&head.title),
+            cwd: safe(&head.cwd),
+            branch: safe(&head.branch),
+            model: safe(&head.model),
+            version: safe(&head.version),
+            parent: safe(&head.parent),
+            fork_of: safe(&head.fork_of),
+            first_prompt: safe(&head.first_prompt),
+            last_prompt: safe(&head.last_prompt),
+            ..head.clone()
         }
     }
 
@@ -97,7 +127,8 @@ impl Telling<'_> {
         if short.len() < text.len() {
             short.push('…');
         }
-        format!("▸ {} {short}", message.tool.as_deref().unwrap_or("tool"))
+        let tool = self.tool(message);
+        format!("▸ {} {short}", tool.as_deref().unwrap_or("tool"))
     }
 
     fn is_line(&self, message: &Message) -> bool {
@@ -112,7 +143,7 @@ impl Telling<'_> {
             "origin": message.origin,
             "time": message.time.and_then(stamp),
             "text": self.text(message),
-            "tool": message.tool,
+            "tool": self.tool(message),
             "id": message.id,
         })
     }
@@ -147,7 +178,7 @@ impl Telling<'_> {
 
     fn markdown(&self, file: &LogFile, transcript: &Transcript, shown: &[&Message]) -> String {
         let title = transcript.head.title.as_deref().or(file.title.as_deref());
-        let mut out = format!("# {}\n", one_line(&clean(title.unwrap_or(&file.id))));
+        let mut out = format!("# {}\n", one_line(&self.safe(title.unwrap_or(&file.id))));
         let mut before: Option<&Message> = None;
         for message in shown {
             if before.is_none_or(|before| speaker(file, before) != speaker(file, message)) {

@@ -11,6 +11,7 @@ use crate::core::archive::{last_change, title};
 use crate::core::corpus::{Corpus, Log, Part};
 use crate::core::layout::size;
 use crate::core::log::Role;
+use crate::core::shown::safe;
 
 pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> Ended {
     let Gathered {
@@ -124,18 +125,19 @@ fn as_json(log: &Log<'_>, parent: Option<&str>) -> Value {
         time.map(|time| time.to_string())
     };
     let span = log.span();
+    let shown = |text: Option<String>| text.as_deref().map(safe);
     json!({
         "agent": log.agent().map(|agent| agent.name()),
-        "id": log.id(),
-        "path": log.path(),
-        "parent": parent.map(str::to_owned).or(head.parent),
-        "fork_of": head.fork_of,
-        "project": log.cwd(),
-        "branch": head.branch,
-        "model": head.model,
-        "title": log.title(),
-        "first_prompt": head.first_prompt,
-        "last_prompt": head.last_prompt,
+        "id": safe(log.id()),
+        "path": safe(&log.path().to_string_lossy()),
+        "parent": parent.map(safe).or_else(|| shown(head.parent)),
+        "fork_of": shown(head.fork_of),
+        "project": log.cwd().map(safe),
+        "branch": shown(head.branch),
+        "model": shown(head.model),
+        "title": log.title().map(safe),
+        "first_prompt": shown(head.first_prompt),
+        "last_prompt": shown(head.last_prompt),
         "turns": log.turns(),
         "size": log.stamp().0,
         "words": log.text_bytes(Part::Words),

@@ -1,7 +1,6 @@
 //! Output: data on standard output, words on standard error, and nothing from a file that a
 //! terminal would take for a command.
 
-use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use serde_json::{Value, json};
@@ -10,6 +9,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::args::{Common, When};
 use crate::core::config::{Color, Settings};
 use crate::core::error::Conflict;
+use crate::core::shown::visible_json;
 pub(super) use crate::core::shown::{age, visible};
 
 /// Where a verb's data goes.
@@ -98,16 +98,7 @@ impl Printer {
     pub(super) fn object(&mut self, mut value: Value) -> io::Result<()> {
         value["schema"] = json!(1);
         let text = serde_json::to_string(&value)?;
-        // JSON leaves these as they are, but a terminal may not.
-        let mut safe = String::with_capacity(text.len());
-        for c in text.chars() {
-            match c {
-                '\u{7f}'..='\u{9f}' => write!(safe, "\\u{:04x}", u32::from(c))
-                    .map_err(|_| io::Error::other("formatting"))?,
-                c => safe.push(c),
-            }
-        }
-        writeln!(self.out, "{safe}")
+        writeln!(self.out, "{}", visible_json(&text))
     }
 
     /// A conflict with every side of it.

@@ -8,8 +8,9 @@ use super::world::World;
 use super::{Ended, Failure, Outcome};
 use crate::core::Error;
 use crate::core::citation::{Citation, Part};
-use crate::core::log::{Agent, clean, mask};
+use crate::core::log::Agent;
 use crate::core::memory::Kind;
+use crate::core::shown::safe;
 use crate::core::told;
 
 pub(super) fn run(args: &ReadArgs, world: &World, printer: &mut Printer) -> Ended {
@@ -17,7 +18,7 @@ pub(super) fn run(args: &ReadArgs, world: &World, printer: &mut Printer) -> Ende
     if cited.store.as_deref().and_then(Agent::named).is_some()
         && let Some(messages) = world.archive()?.quote(&cited)?
     {
-        let text = told::messages(&messages, |text| mask(&clean(text)));
+        let text = told::messages(&messages);
         if printer.is_json() {
             printer.object(json!({ "store": cited.store, "path": cited.path, "text": text }))?;
         } else {
@@ -32,12 +33,12 @@ pub(super) fn run(args: &ReadArgs, world: &World, printer: &mut Printer) -> Ende
         // A log may be of any size; only the lines that are meant are read.
         let found = store.root().read_lines(&file, lines)?;
         let found = found.ok_or_else(|| Error::not_found(&args.reference))?;
+        let text = safe(&String::from_utf8_lossy(&found));
         if printer.is_json() {
-            let text = String::from_utf8_lossy(&found);
             printer
                 .object(json!({ "store": store.name(), "path": citation.path, "text": text }))?;
         } else {
-            printer.content(&found)?;
+            printer.content(text.as_bytes())?;
         }
         return Ok(Outcome::Done);
     }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::args::{RecallArgs, ScopeName};
 use super::gather::Logs;
 use super::print::Printer;
+use super::select::say_no_store;
 use super::world::World;
 use super::{Ended, Failure, Outcome};
 use crate::core::layout::Layout;
@@ -20,7 +21,8 @@ pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> En
         return Err(Failure::Asked("query parameter is required".to_owned()));
     }
     let query = Query::of_prose(&text, &world.now);
-    let stores = world.stores()?;
+    // Logs may answer where there is no store.
+    let stores = world.stores_or(|_| {})?;
     if !stores.is_empty() && stores.iter().all(|store| store.layout() == Layout::Coder) {
         let lessons = lesson::lessons(&Shelf::read(&stores)?, &query);
         return print_lessons(&text, &lessons, printer);
@@ -39,6 +41,9 @@ pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> En
         Scope::All | Scope::Messages => Logs::Wanted,
     };
     let answer = world.search(&stores, logs, |sources| recall(sources, ask))?;
+    if answer.hits.is_empty() && stores.is_empty() {
+        say_no_store();
+    }
     if printer.is_json() {
         let results: Vec<Value> = answer.hits.iter().map(as_json).collect();
         printer.object(json!({ "query": text, "total": answer.total, "results": results }))?;

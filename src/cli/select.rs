@@ -8,11 +8,12 @@ use crate::core::Error;
 use crate::core::change::settle;
 use crate::core::citation::Citation;
 use crate::core::config::expand;
-use crate::core::discover::{Discovered, Found, discover};
+use crate::core::discover::{Discovered, Found, discover, first_store, is_empty, is_first};
 use crate::core::layout::events::collect;
-use crate::core::layout::{Act, Layout};
+use crate::core::layout::{Act, Layout, instructions};
 use crate::core::sandbox::Root;
 use crate::core::store::Store;
+use crate::core::trust::real_path;
 
 impl World {
     /// Everything that can be found from here, interrupted changes settled.
@@ -23,8 +24,13 @@ impl World {
         }
         let roots: Vec<&Path> = found.stores.iter().map(|f| f.store.root().path()).collect();
         self.settle(&roots);
+        // Only hooks set events aside, and only in tome's own data directory.
+        let data = real_path(&self.around.data);
         let stores = found.stores.iter().map(|found| &found.store);
-        for store in stores.filter(|store| store.layout() == Layout::Events) {
+        let captured = stores.filter(|store| {
+            store.layout() == Layout::Events && store.root().path().starts_with(&data)
+        });
+        for store in captured {
             collect(store, &self.history)?;
         }
         Ok(found)
@@ -76,11 +82,7 @@ impl World {
 
     /// The stores that are meant.
     pub(super) fn stores(&self) -> Result<Vec<Store>, Failure> {
-        self.stores_or(|_| {
-            let words =
-                "no store here; `tome stores` says where it looked, `tome --demo` opens a sample";
-            super::print::complain(words);
-        })
+        self.stores_or(|_| say_no_store())
     }
 
     /// The stores that are meant; `nothing` says that there are none.
@@ -119,7 +121,7 @@ impl World {
             let found = self.discovered()?;
             let mut all = found.stores.into_iter().map(|found| found.store);
             if let Some(store) = all.find(|store| store.name() == asked) {
-                return Ok(store);
+                return Ok(self.of_first_file(store, first)?);
             }
         }
         let path = expand(asked, &self.around.home, &self.around.cwd);
@@ -158,6 +160,24 @@ impl World {
         Ok(store)
     }
 
+    /// A store of the settings that holds nothing yet and whose layout nobody has said gets that of
+    /// its `first` file.
+    fn of_first_file(&self, store: Store, first: Option<&str>) -> Result<Store, Error> {
+        let root = store.root().path();
+        let is_said = self.common.layout.is_some()
+            || self
+                .settings
+                .stores
+                .iter()
+                .any(|setting| setting.name == store.name() && setting.layout.is_some());
+        match first.and_then(Layout::of_first_file) {
+            Some(layout) if !is_said && is_empty(root) => {
+                Store::open(store.name(), root, Some(layout))
+            }
+            _ => Ok(store),
+        }
+    }
+
     /// The store that a reference means for reading or changing a file that is there.
     pub(super) fn holder(&self, reference: &str) -> Result<(Store, Citation), Failure> {
         let (mut stores, citation) = self.aimed(reference, None)?;
@@ -191,6 +211,9 @@ impl World {
         {
             return Ok(held);
         }
+        if let Some(first) = self.first_store(reference)? {
+            return Ok(first);
+        }
         let (mut stores, citation) = self.aimed(reference, Some(reference))?;
         if stores.len() > 1 {
             stores.retain(|store| {
@@ -210,6 +233,26 @@ impl World {
         }
     }
 
+    /// The store that the file would make as the first memory of its kind, where no store is named.
+    fn first_store(&self, reference: &str) -> Result<Option<(Store, Citation)>, Failure> {
+        let Ok(citation) = reference.parse::<Citation>();
+        let is_named = citation.store.is_some() || !self.common.store.is_empty();
+        if is_named || instructions::NAMES.contains(&citation.path.as_str()) {
+            return Ok(None);
+        }
+        let layout = Layout::of_first_file(&citation.path);
+        let Some(layout) = self.common.layout.or(layout) else {
+            return Ok(None);
+        };
+        let found = self.discovered()?;
+        let stores: Vec<&Store> = found.stores.iter().map(|found| &found.store).collect();
+        if !is_first(&self.around, layout, &stores) {
+            return Ok(None);
+        }
+        let first = first_store(&self.around, &self.settings, layout)?;
+        Ok(first.map(|found| (found.store, citation)))
+    }
+
     /// The stores that a reference can mean, and the reference taken apart.
     fn aimed(
         &self,
@@ -218,11 +261,13 @@ impl World {
     ) -> Result<(Vec<Store>, Citation), Failure> {
         let Ok(citation) = reference.parse::<Citation>();
         if let Some(name) = &citation.store {
-            return Ok((vec![self.named(name, None)?], citation));
+            let first = first.map(|_| citation.path.as_str());
+            return Ok((vec![self.named(name, first)?], citation));
         }
         let stores = match self.common.store.as_slice() {
             [one] => vec![self.named(one, first)?],
-            _ => self.stores()?,
+            // Where there are none, the error says so.
+            _ => self.stores_or(|_| {})?,
         };
         if stores.is_empty() {
             return Err(Failure::Asked(
@@ -232,6 +277,12 @@ impl World {
         }
         Ok((stores, citation))
     }
+}
+
+/// Says that there is no store, for verbs that need one or found nothing without.
+pub(super) fn say_no_store() {
+    let words = "no store here; `tome stores` says where it looked, `tome --demo` opens a sample";
+    super::print::complain(words);
 }
 
 /// Opens what could be several things as the one that was asked for.
@@ -263,12 +314,4 @@ fn several(stores: &[Store], path: &str) -> Failure {
         "{path} could be in more than one store; say {}",
         names.join(" or ")
     ))
-}
-
-/// Whether a directory is missing or holds nothing.
-fn is_empty(path: &Path) -> bool {
-    match std::fs::read_dir(path) {
-        Ok(mut entries) => entries.next().is_none(),
-        Err(e) => e.kind() == std::io::ErrorKind::NotFound,
-    }
 }

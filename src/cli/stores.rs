@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::print::{Cell, Printer, Role, complain};
 use super::world::World;
 use super::{Ended, Outcome};
-use crate::core::discover::{Found, Looked, looked};
+use crate::core::discover::{Discovered, Found, Looked, looked};
 
 pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
     let mut found = world.discovered()?;
@@ -20,8 +20,11 @@ pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
             .collect();
     }
     if printer.is_json() {
-        printer.object(as_json(world, &found.stores, &found.problems)?)?;
+        printer.object(as_json(world, &found)?)?;
     } else {
+        for refusal in &found.refusals {
+            complain(&refusal.to_string());
+        }
         for problem in &found.problems {
             complain(&problem.error.to_string());
         }
@@ -60,13 +63,9 @@ fn table(world: &World, printer: &mut Printer, stores: &[Found]) -> Result<(), s
     Ok(printer.table(&rows)?)
 }
 
-fn as_json(
-    world: &World,
-    stores: &[Found],
-    problems: &[crate::core::discover::Problem],
-) -> Result<Value, super::Failure> {
+fn as_json(world: &World, found: &Discovered) -> Result<Value, super::Failure> {
     let mut list = Vec::new();
-    for Found { store, why } in stores {
+    for Found { store, why } in &found.stores {
         list.push(json!({
             "name": store.name(),
             "layout": store.layout(),
@@ -75,11 +74,22 @@ fn as_json(
             "why": why,
         }));
     }
-    let problems: Vec<Value> = problems
+    let problems: Vec<Value> = found
+        .problems
         .iter()
         .map(|problem| json!({ "root": problem.root, "error": problem.error.to_string() }))
         .collect();
-    Ok(json!({ "stores": list, "problems": problems, "cwd": world.around.cwd }))
+    let refused: Vec<Value> = found
+        .refusals
+        .iter()
+        .map(|refusal| json!({ "place": refusal.place, "target": refusal.target, "error": refusal.to_string() }))
+        .collect();
+    Ok(json!({
+        "stores": list,
+        "problems": problems,
+        "refused": refused,
+        "cwd": world.around.cwd,
+    }))
 }
 
 impl World {
@@ -90,8 +100,8 @@ impl World {
             complain(&format!("  {whose:<13} {}", places.join("  ")));
         }
         complain(
-            "`tome stores --all` looks at every project, a [[store]] in the settings adds one; \
-             `tome --demo` opens a sample",
+            "`tome write NAME.md --type user` starts .memory/ here; `tome stores --all` looks at every \
+             project, a [[store]] in the settings adds one; `tome --demo` opens a sample",
         );
     }
 

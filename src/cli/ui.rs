@@ -1,7 +1,6 @@
 //! `tome` without a verb: the terminal UI, and what it is told of the terminal.
 
 use std::env;
-use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -13,6 +12,7 @@ use crate::core::Error;
 use crate::core::change::{Author, Moment};
 use crate::core::config::{Color, Settings};
 use crate::core::discover::looked;
+use crate::core::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::layout::Layout;
 use crate::core::sandbox::Root;
 use crate::tui::theme::{Background, Depth, Terminal, Theme, ThemeFile};
@@ -96,11 +96,7 @@ fn now() -> Moment {
 
 /// A file of the user's; none is fine.
 fn read(path: &Path) -> Result<Option<String>, Failure> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(Error::io(path, e).into()),
-    }
+    Ok(read_text(path, LARGEST_SETTINGS)?)
 }
 
 /// Where the stores come from, and what to call it.

@@ -1,7 +1,7 @@
 //! The outside world as values: directories, variables, settings, the clock.
 
 use std::env;
-use std::fs;
+#[cfg(debug_assertions)]
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -16,8 +16,10 @@ use crate::core::change::{Author, Moment};
 use crate::core::config::{Settings, Warning};
 use crate::core::demo::{Demo, unpack};
 use crate::core::discover::{Reach, Surroundings, project_folders};
+use crate::core::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::history::{History, Wait};
 use crate::core::log::Places;
+use crate::core::trust::allowed_by;
 
 /// What the core is told of the outside world.
 #[derive(Debug, Clone)]
@@ -79,6 +81,8 @@ impl World {
         };
         let places = places(&base, &around);
         let (settings, warnings) = settings(common, &dirs)?;
+        let mut places = places;
+        places.trusted = allowed_by(&settings, &around.home);
         let now = jiff::Zoned::now();
         Ok(Self {
             around,
@@ -203,10 +207,10 @@ fn settings(common: &Common, dirs: &ProjectDirs) -> Result<(Settings, Vec<Warnin
     let path = common.config.clone();
     let named = path.is_some();
     let path = path.unwrap_or_else(|| dirs.config_dir().join("config.toml"));
-    match fs::read_to_string(&path) {
-        Ok(text) => warnings.extend(settings.read_file(&path, &text)),
-        Err(e) if e.kind() == io::ErrorKind::NotFound && !named => {}
-        Err(e) => return Err(Error::io(path, e).into()),
+    match read_text(&path, LARGEST_SETTINGS)? {
+        Some(text) => warnings.extend(settings.read_file(&path, &text)),
+        None if named => return Err(Error::not_found(path.display().to_string()).into()),
+        None => {}
     }
     let variables: Vec<(String, String)> = env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

@@ -15,7 +15,7 @@ use crate::core::Error;
 use crate::core::change::{Asking, Wish, plan, plan_move};
 use crate::core::citation::{Citation, Part};
 use crate::core::layout::events::{self, Event};
-use crate::core::layout::{Fields, Layout, Patch};
+use crate::core::layout::{Fields, Layout, Matching, Patch};
 use crate::core::memory::Revision;
 use crate::core::store::Store;
 
@@ -49,6 +49,7 @@ pub(super) fn write(args: &WriteArgs, world: &World, printer: &mut Printer) -> E
             description: args.description.clone(),
             category: args.category.clone(),
             tags: args.tag.clone(),
+            ..Fields::default()
         },
     };
     let asking = world.asking(args.change.expect);
@@ -72,7 +73,8 @@ pub(super) fn append(args: &AppendArgs, world: &World, printer: &mut Printer) ->
         entry: content(&args.content)?,
         fields: Fields {
             name: args.name.clone(),
-            description: args.summary.clone().or_else(|| args.description.clone()),
+            description: args.description.clone(),
+            summary: args.summary.clone(),
             category: args.category.clone(),
             tags: args.tag.clone(),
         },
@@ -98,6 +100,30 @@ fn append_event(
     let file = store.locate(path)?;
     let act = crate::core::layout::Act::Append;
     store.rules().allow(act, &file, store.root())?;
+    let (event, identity) = event(args, world)?;
+    if args.change.dry_run {
+        let line = serde_json::to_string(&event).map_err(io::Error::from)?;
+        if printer.is_json() {
+            printer.object(json!({ "diff": format!("+{line}\n") }))?;
+        } else {
+            printer.line(&format!("+{line}"))?;
+        }
+        return Ok(Outcome::Done);
+    }
+    let message = match events::append(store, &world.history, &event, identity)? {
+        events::Appended::New => format!("Event appended: {}", event.event_id),
+        events::Appended::Known => format!("Event known already: {}", event.event_id),
+    };
+    if printer.is_json() {
+        printer.object(json!({ "success": true, "message": message, "event": event }))?;
+    } else {
+        printer.line(&message)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The event that is meant, with what was left out filled in.
+fn event(args: &AppendArgs, world: &World) -> Result<(Event, events::Identity), Failure> {
     let text = content(&args.content)?;
     let mut given = match serde_json::from_str::<Value>(&text) {
         Ok(Value::Object(object)) if object.contains_key("event_type") => Value::Object(object),
@@ -136,25 +162,7 @@ fn append_event(
             "an event needs a text; give --content".to_owned(),
         ));
     }
-    if args.change.dry_run {
-        let line = serde_json::to_string(&event).map_err(io::Error::from)?;
-        if printer.is_json() {
-            printer.object(json!({ "diff": format!("+{line}\n") }))?;
-        } else {
-            printer.line(&format!("+{line}"))?;
-        }
-        return Ok(Outcome::Done);
-    }
-    let message = match events::append(store, &world.history, &event, identity)? {
-        events::Appended::New => format!("Event appended: {}", event.event_id),
-        events::Appended::Known => format!("Event known already: {}", event.event_id),
-    };
-    if printer.is_json() {
-        printer.object(json!({ "success": true, "message": message, "event": event }))?;
-    } else {
-        printer.line(&message)?;
-    }
-    Ok(Outcome::Done)
+    Ok((event, identity))
 }
 
 pub(super) fn patch(args: &PatchArgs, world: &World, printer: &mut Printer) -> Ended {
@@ -175,6 +183,7 @@ pub(super) fn patch(args: &PatchArgs, world: &World, printer: &mut Printer) -> E
     let wish = Wish::Patch {
         path: citation.path,
         patches,
+        matching: Matching::Unique,
     };
     let asking = world.asking(args.change.expect);
     let how = How {

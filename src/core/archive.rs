@@ -1,5 +1,5 @@
-//! The logs that are meant, and the search over them and the memories: what every door that
-//! searches needs.
+//! The logs that are meant: what every door that lists or searches logs needs. Searching them is
+//! [`crate::core::search`], which imports this module and not the other way round.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use super::Result;
 use super::citation::{Citation, Part};
 use super::corpus::{Busy, Corpus, Effort, Log, Progress};
+use super::discover::session_slug;
 use super::keep::kept;
 use super::library::Listed;
-use super::log::{Agent, LogFile, Message, Places, clean, locate, mask, read};
-use super::memory::one_line;
-use super::search::{Shelf, Sources};
-use super::store::Store;
+use super::log::{Agent, LogFile, Message, Places, locate, read};
+use super::shown::safe_line;
 
 /// Where the logs are, and which of them are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,17 +33,6 @@ pub enum Whose {
     Everybodys,
     /// Those of the project whose folders [`Places::projects`] names, its root last.
     Projects,
-}
-
-/// What a search came to.
-#[derive(Debug)]
-pub struct Searched<T> {
-    /// What was found.
-    pub answer: T,
-    /// Which logs could not be read or kept, and why.
-    pub unread: Vec<String>,
-    /// How many logs were left for another time, because the reading was called off.
-    pub left: usize,
 }
 
 /// The corpus of the logs that are meant.
@@ -81,8 +69,21 @@ impl Archive {
         let (Whose::Projects, Some(root)) = (self.whose, projects.last()) else {
             return true;
         };
-        cwd.is_some_and(|cwd| Path::new(cwd).starts_with(root))
-            || projects.iter().any(|folder| path.starts_with(folder))
+        match cwd {
+            Some(cwd) => {
+                Path::new(cwd).starts_with(root)
+                    || projects.iter().any(|folder| path.starts_with(folder))
+            }
+            // A session without a header is where the sessions of its project are.
+            None => {
+                let mut sessions = self.places.sessions.iter().flat_map(|sessions| {
+                    let slugs = projects.iter().map(|folder| session_slug(folder));
+                    slugs.map(|slug| sessions.join(slug))
+                });
+                sessions.any(|folder| path.starts_with(folder))
+                    || projects.iter().any(|folder| path.starts_with(folder))
+            }
+        }
     }
 
     /// Returns the corpus of these logs, brought up to date.
@@ -92,36 +93,6 @@ impl Archive {
             busy: Busy::Wait,
         };
         Corpus::refresh(&self.cache, files, effort, progress)
-    }
-
-    /// Brings the corpus up to date as far as `progress` lets it, and searches it together with
-    /// the memories.
-    pub fn search<T>(
-        &self,
-        shelf: &Shelf,
-        progress: &dyn Progress,
-        search: impl Fn(Sources<'_>) -> T,
-    ) -> Result<Searched<T>> {
-        let files = self.files();
-        let look = |meant: &Meant| {
-            search(Sources {
-                shelf,
-                corpus: Some(&meant.corpus),
-            })
-        };
-        let mut meant = self.meant(&files, progress)?;
-        let mut answer = look(&meant);
-        if meant.corpus.is_damaged() {
-            // Something was wrong with the cache; what is wrong is made anew.
-            drop(meant);
-            meant = self.meant(&files, progress)?;
-            answer = look(&meant);
-        }
-        Ok(Searched {
-            answer,
-            unread: meant.unread,
-            left: meant.left,
-        })
     }
 
     /// Returns the corpus of those of the logs that are meant. Every log is brought up to date:
@@ -182,27 +153,6 @@ impl Archive {
     }
 }
 
-/// Searches the memories of these stores, and the logs where an archive is given.
-pub fn search<T>(
-    stores: &[Store],
-    archive: Option<&Archive>,
-    progress: &dyn Progress,
-    search: impl Fn(Sources<'_>) -> T,
-) -> Result<Searched<T>> {
-    let shelf = Shelf::read(stores)?;
-    match archive {
-        Some(archive) => archive.search(&shelf, progress, search),
-        None => Ok(Searched {
-            answer: search(Sources {
-                shelf: &shelf,
-                corpus: None,
-            }),
-            unread: Vec::new(),
-            left: 0,
-        }),
-    }
-}
-
 /// When something was last said in a log, or else when its file was last changed.
 pub fn last_change(log: &Log<'_>) -> i64 {
     let said = log.span().map(|(_, last)| last);
@@ -213,7 +163,7 @@ pub fn last_change(log: &Log<'_>) -> i64 {
 pub fn title(log: &Log<'_>) -> String {
     let title = log.title().map(str::to_owned);
     let title = title.or_else(|| log.facts()?.0.first_prompt);
-    one_line(&mask(&clean(&title.unwrap_or_default())))
+    safe_line(&title.unwrap_or_default())
 }
 
 /// The logs of a corpus as a list shows them, each with its project.
@@ -292,13 +242,12 @@ mod tests {
     }
 
     fn logs(archive: &Archive, progress: &dyn Progress) -> (usize, usize) {
-        let count = |sources: Sources<'_>| sources.corpus.map_or(0, |corpus| corpus.logs().len());
-        let searched = search(&[], Some(archive), progress, count).expect("searched");
-        (searched.answer, searched.left)
+        let meant = archive.meant(&archive.files(), progress).expect("readable");
+        (meant.corpus.logs().len(), meant.left)
     }
 
     #[test]
-    fn a_search_that_was_called_off_says_how_much_is_left() {
+    fn a_reading_that_was_called_off_says_how_much_is_left() {
         let (_home, archive) = house();
         assert_eq!(logs(&archive, &Hurried), (0, 2));
         assert_eq!(logs(&archive, &()), (1, 0));

@@ -12,6 +12,7 @@ mod plan;
 mod recover;
 mod replay;
 mod teach;
+mod transfer;
 
 use std::path::{Path, PathBuf};
 
@@ -27,10 +28,11 @@ pub use super::history::{Author, Direction, Verb};
 pub use commit::commit;
 pub use draft::Draft;
 pub use make::{Made, Reviewed, make, make_reviewed};
-pub use orphan::linking;
-pub use plan::{Asking, Wish, plan, plan_move};
+pub use orphan::{DeadLinks, dead_links, linking};
+pub use plan::{Asking, Wish, plan};
 pub use recover::{interrupted, settle};
 pub use replay::{replay, restore};
+pub use transfer::plan_move;
 
 /// The time at which something is done, handed in by a door.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -34,6 +34,8 @@ pub struct Settings {
     pub coder_path: String,
     /// Stores that are named by hand.
     pub stores: Vec<StoreSetting>,
+    /// Paths that links and settings of a project may lead to, although they lie outside it.
+    pub trusted: Vec<String>,
 }
 
 /// What hooks do.
@@ -93,6 +95,7 @@ impl Default for Settings {
             },
             coder_path: "~/.sonph-code-memory".to_owned(),
             stores: Vec::new(),
+            trusted: Vec::new(),
         }
     }
 }
@@ -280,6 +283,16 @@ impl Reading<'_> {
                 DeValue::Array(list) if name == "store" => {
                     for store in list {
                         self.store(store);
+                    }
+                }
+                DeValue::Array(list) if name == "trusted" => {
+                    for path in list {
+                        match path.get_ref() {
+                            DeValue::String(path) => {
+                                self.settings.trusted.push(path.to_string());
+                            }
+                            _ => self.warn(at, "'trusted' takes a list of paths".to_owned()),
+                        }
                     }
                 }
                 DeValue::String(text) => self.scalar(at, &name, text),

@@ -4,7 +4,11 @@
 //! carries the reason why. Reads directories; opens no memory.
 
 mod captured;
+mod claude;
+mod first;
+mod instruction;
 mod looked;
+mod project;
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,14 +16,20 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::config::{Settings, expand};
-use super::layout::{Layout, instructions, session};
+use super::foreign::open_regular;
+use super::layout::{Layout, session};
 use super::sandbox::Root;
 use super::store::Store;
+use super::trust::{Border, Refusal};
 use super::{Error, Result};
 
 use captured::captured;
 pub use captured::events_root;
+pub use claude::claude_slug;
+pub use first::{first_store, is_first};
 pub use looked::{Looked, looked};
+use project::Project;
+pub use project::project_folders;
 
 /// Where somebody stands and where agents keep their things; handed in by a door.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +68,16 @@ struct Candidate {
     why: String,
     /// Whether it is worth a word when it turns out not to be one.
     meant: bool,
+    origin: Origin,
+}
+
+/// Through what a place was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// The content of the project, which may lead nowhere else.
+    Project,
+    /// The home directory, the environment or the person's own settings.
+    Home,
 }
 
 /// A store that was found, and why.
@@ -85,6 +105,10 @@ pub struct Discovered {
     pub stores: Vec<Found>,
     /// What could not be opened.
     pub problems: Vec<Problem>,
+    /// What is not used, since it leads out of the project.
+    pub refusals: Vec<Refusal>,
+    /// Stores that the first memory of their kind would make.
+    pub firsts: Vec<Found>,
 }
 
 /// Finds the stores.
@@ -92,27 +116,40 @@ pub fn discover(around: &Surroundings, settings: &Settings, reach: Reach) -> Dis
     let mut found = Discovered::default();
     let mut roots = HashSet::new();
     let mut names = HashSet::new();
-    for candidate in candidates(around, settings, reach) {
+    let project = Project::of(&around.cwd);
+    let looking = Looking {
+        around,
+        settings,
+        border: project.border(around, settings),
+        project,
+        reach,
+    };
+    for candidate in looking.candidates(&mut found.refusals) {
+        let checked = match (candidate.origin, candidate.meant) {
+            (Origin::Home, _) => Ok(()),
+            (Origin::Project, true) => looking.border.check(&candidate.root),
+            (Origin::Project, false) => looking.border.check_present(&candidate.root),
+        };
+        if let Err(refusal) = checked {
+            found.refusals.push(refusal);
+            continue;
+        }
         if !candidate.meant && !candidate.root.is_dir() {
             continue;
         }
         match opened(&candidate) {
+            // The directory may have become a link after it was checked.
+            Ok(store)
+                if candidate.origin == Origin::Project
+                    && !looking.border.allows(store.root().path()) => {}
             Ok(store) => {
                 let key = (store.root().path().to_owned(), store.layout());
-                if !roots.insert(key) {
-                    continue;
-                }
-                let name = unique(&candidate.name, &mut names);
-                let layout = Some(store.layout());
-                match Store::open(&name, &candidate.root, layout) {
-                    Ok(store) => found.stores.push(Found {
-                        store,
+                if roots.insert(key) {
+                    let name = unique(&candidate.name, &mut names);
+                    found.stores.push(Found {
+                        store: store.with_name(name),
                         why: candidate.why,
-                    }),
-                    Err(error) => found.problems.push(Problem {
-                        root: candidate.root,
-                        error,
-                    }),
+                    });
                 }
             }
             Err(error) if candidate.meant || is_doubt(&candidate) => {
@@ -124,14 +161,37 @@ pub fn discover(around: &Surroundings, settings: &Settings, reach: Reach) -> Dis
             Err(_) => {}
         }
     }
+    found.refusals.dedup();
+    for layout in [Layout::Index, Layout::Coder] {
+        let stores: Vec<&Store> = found.stores.iter().map(|found| &found.store).collect();
+        if is_first(around, layout, &stores)
+            && let Ok(Some(first)) = first_store(around, settings, layout)
+        {
+            let name = unique(first.store.name(), &mut names);
+            found.firsts.push(Found {
+                store: first.store.with_name(name),
+                why: first.why,
+            });
+        }
+    }
     found
 }
 
+/// Opens a candidate. A store that the settings name need not exist yet, or hold anything.
 fn opened(candidate: &Candidate) -> Result<Store> {
-    if !candidate.root.is_dir() {
-        return Err(Error::not_found(candidate.root.display().to_string()));
+    let layout = match candidate.layout {
+        None if candidate.meant && is_empty(&candidate.root) => Some(Layout::Index),
+        layout => layout,
+    };
+    Store::open(&candidate.name, &candidate.root, layout)
+}
+
+/// Whether a directory is missing or holds nothing.
+pub fn is_empty(path: &Path) -> bool {
+    match fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(e) => e.kind() == std::io::ErrorKind::NotFound,
     }
-    Store::open(&candidate.name, &candidate.root, candidate.layout)
 }
 
 /// Whether more than one layout fits: that is for a person to settle, so they must hear of it.
@@ -163,128 +223,115 @@ fn unique(name: &str, taken: &mut HashSet<String>) -> String {
     unique
 }
 
-fn candidates(around: &Surroundings, settings: &Settings, reach: Reach) -> Vec<Candidate> {
-    let mut found: Vec<Candidate> = settings
-        .stores
-        .iter()
-        .map(|store| Candidate {
-            name: store.name.clone(),
-            root: expand(&store.path, &around.home, &around.cwd),
-            layout: store.layout,
-            why: "named in the settings".to_owned(),
-            meant: true,
-        })
-        .collect();
-    let project = Project::of(&around.cwd);
-    if settings.discover_project {
-        for folder in &project.folders {
-            in_folder(folder, &mut found);
+/// What is looked for, and from where.
+struct Looking<'a> {
+    around: &'a Surroundings,
+    settings: &'a Settings,
+    project: Project,
+    border: Border,
+    reach: Reach,
+}
+
+impl Looking<'_> {
+    fn candidates(&self, refused: &mut Vec<Refusal>) -> Vec<Candidate> {
+        let (around, settings, project) = (self.around, self.settings, &self.project);
+        let mut found: Vec<Candidate> = settings
+            .stores
+            .iter()
+            .map(|store| Candidate {
+                name: store.name.clone(),
+                root: expand(&store.path, &around.home, &around.cwd),
+                layout: store.layout,
+                why: "named in the settings".to_owned(),
+                meant: true,
+                // A relative path names a place of whichever project one is in.
+                origin: match expand(&store.path, &around.home, Path::new("")).is_absolute() {
+                    true => Origin::Home,
+                    false => Origin::Project,
+                },
+            })
+            .collect();
+        if settings.discover_project {
+            for folder in &project.folders {
+                self.in_folder(folder, (&mut found, refused));
+            }
         }
-    }
-    if settings.discover_home {
-        claude_memory(around, &project, &mut found);
-        agents_in(
-            &around.claude.join("agent-memory"),
-            "user-agent",
-            "a subagent's memory, for all projects",
-            &mut found,
-        );
-        sessions(around, &project, reach, &mut found);
-        lessons(around, settings, &mut found);
-        codex_memories(around, &mut found);
-        captured(around, reach, &mut found);
-        if reach == Reach::Everything {
-            all_claude_memories(around, &mut found);
+        if settings.discover_home {
+            claude::claude_memory(around, project, &self.border, (&mut found, refused));
+            let folder = around.claude.join("agent-memory");
+            let why = "a subagent's memory, for all projects";
+            agents_in(&folder, ("user-agent", why), Origin::Home, &mut found);
+            sessions(around, project, self.reach, &mut found);
+            lessons(around, settings, &mut found);
+            codex_memories(around, &mut found);
+            captured(around, self.reach, &mut found);
+            if self.reach == Reach::Everything {
+                claude::all_claude_memories(around, &mut found);
+            }
         }
-    }
-    if settings.discover_project {
-        for folder in &project.folders {
-            let name = instructions_name(folder);
-            instructions_in(folder, &name, "instructions of this project", &mut found);
+        if settings.discover_project {
+            for folder in &project.folders {
+                let into = (&mut found, &mut *refused);
+                instruction::project_instructions(folder, &self.border, into);
+            }
         }
-    }
-    if settings.discover_home {
-        let places = [
-            (&around.claude, "claude-instructions"),
-            (&around.codex, "codex-instructions"),
-            (&around.gemini, "gemini-instructions"),
-            (&around.home, "home-instructions"),
-        ];
-        for (folder, name) in places {
-            instructions_in(folder, name, "instructions for all projects", &mut found);
+        if settings.discover_home {
+            let places = [
+                (&around.claude, "claude-instructions"),
+                (&around.codex, "codex-instructions"),
+                (&around.gemini, "gemini-instructions"),
+                (&around.home, "home-instructions"),
+            ];
+            for (folder, name) in places {
+                instruction::home_instructions(folder, name, &mut found);
+            }
         }
+        found
     }
-    found
-}
 
-/// The project around a working directory.
-struct Project {
-    /// The working directory and the folders above it, up to the git root.
-    folders: Vec<PathBuf>,
-    /// The root that worktrees share, by which Claude Code keys its memory.
-    shared_root: PathBuf,
-}
-
-impl Project {
-    fn of(cwd: &Path) -> Self {
-        let git_root = cwd.ancestors().find(|folder| folder.join(".git").exists());
-        let folders = match git_root {
-            Some(root) => cwd
-                .ancestors()
-                .take_while(|folder| folder.starts_with(root))
-                .map(Path::to_owned)
-                .collect(),
-            None => vec![cwd.to_owned()],
-        };
-        let root = git_root.unwrap_or(cwd);
-        Self {
-            folders,
-            shared_root: main_worktree(root).unwrap_or_else(|| root.to_owned()),
+    fn in_folder(&self, folder: &Path, (found, refused): (&mut Vec<Candidate>, &mut Vec<Refusal>)) {
+        for (place, name) in PROJECT_PLACES {
+            found.push(Candidate {
+                name: name.to_owned(),
+                root: folder.join(place),
+                layout: None,
+                why: format!("{place}/ of this project"),
+                meant: false,
+                origin: Origin::Project,
+            });
         }
+        for place in ["agent-memory", "agent-memory-local"] {
+            let folder = folder.join(".claude").join(place);
+            let why = "a subagent's memory, for this project";
+            // A refused folder is told of once, not for each folder that it leads to.
+            match self.border.check_present(&folder) {
+                Ok(()) => agents_in(&folder, ("agent", why), Origin::Project, found),
+                Err(refusal) => refused.push(refusal),
+            }
+        }
+        // Read as a log, which knows of no refusals; it is told of here.
+        let log = folder.join(AIDER_LOG);
+        refused.extend(self.border.check_present(&log).err());
     }
 }
 
-/// The working directory and the folders above it that belong to the same project.
-pub fn project_folders(cwd: &Path) -> Vec<PathBuf> {
-    Project::of(cwd).folders
-}
+/// Where stores are looked for in each folder of a project, and what they are called.
+const PROJECT_PLACES: [(&str, &str); 4] = [
+    (".memory", ".memory"),
+    ("memory", "memory"),
+    ("data/memory", "data-memory"),
+    (".claude/memory", "claude-memory"),
+];
 
-/// The main work tree, when `root` is a linked one: its `.git` is a file that points there.
-fn main_worktree(root: &Path) -> Option<PathBuf> {
-    let pointer = fs::read_to_string(root.join(".git")).ok()?;
-    let gitdir = root.join(pointer.strip_prefix("gitdir:")?.trim());
-    let worktrees = gitdir.parent().filter(|dir| dir.ends_with("worktrees"))?;
-    let main = worktrees.parent()?.parent()?;
-    main.canonicalize().ok()
-}
+/// The log that Aider keeps in the project itself.
+const AIDER_LOG: &str = ".aider.chat.history.md";
 
-fn in_folder(folder: &Path, found: &mut Vec<Candidate>) {
-    let here = [
-        (".memory", ".memory"),
-        ("memory", "memory"),
-        ("data/memory", "data-memory"),
-    ];
-    for (place, name) in here {
-        found.push(Candidate {
-            name: name.to_owned(),
-            root: folder.join(place),
-            layout: None,
-            why: format!("{place}/ of this project"),
-            meant: false,
-        });
-    }
-    for place in ["agent-memory", "agent-memory-local"] {
-        let folder = folder.join(".claude").join(place);
-        agents_in(
-            &folder,
-            "agent",
-            "a subagent's memory, for this project",
-            found,
-        );
-    }
-}
-
-fn agents_in(folder: &Path, prefix: &str, why: &str, found: &mut Vec<Candidate>) {
+fn agents_in(
+    folder: &Path,
+    (prefix, why): (&str, &str),
+    origin: Origin,
+    found: &mut Vec<Candidate>,
+) {
     for agent in subfolders(folder) {
         found.push(Candidate {
             name: format!("{prefix}-{}", name_of(&agent)),
@@ -292,77 +339,7 @@ fn agents_in(folder: &Path, prefix: &str, why: &str, found: &mut Vec<Candidate>)
             layout: Some(Layout::Index),
             why: why.to_owned(),
             meant: false,
-        });
-    }
-}
-
-/// Claude Code's own memory of the project.
-fn claude_memory(around: &Surroundings, project: &Project, found: &mut Vec<Candidate>) {
-    let mut push = |root: PathBuf, why: &str| {
-        found.push(Candidate {
-            name: "claude".to_owned(),
-            root,
-            layout: Some(Layout::Index),
-            why: why.to_owned(),
-            meant: false,
-        });
-    };
-    if let Some(elsewhere) = auto_memory_directory(around, project) {
-        push(elsewhere, "autoMemoryDirectory of Claude Code");
-    }
-    let projects = around.claude.join("projects");
-    let why = "Claude Code's memory of this project";
-    if let Some(name) = &around.claude_project {
-        push(projects.join(name).join("memory"), why);
-    }
-    let slug = claude_slug(&project.shared_root);
-    if slug.len() <= LONGEST_SLUG {
-        push(projects.join(slug).join("memory"), why);
-        return;
-    }
-    // A long name is cut and ends in a hash of Claude Code's own making.
-    let start = &slug[..LONGEST_SLUG];
-    for folder in subfolders(&projects) {
-        if name_of(&folder).starts_with(start) {
-            push(folder.join("memory"), why);
-        }
-    }
-}
-
-const LONGEST_SLUG: usize = 200;
-
-/// The name that Claude Code gives a project's directory.
-pub fn claude_slug(path: &Path) -> String {
-    let path = path.to_string_lossy();
-    path.chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect()
-}
-
-/// The `autoMemoryDirectory` of Claude Code's settings; the most particular file wins.
-fn auto_memory_directory(around: &Surroundings, project: &Project) -> Option<PathBuf> {
-    let root = project.folders.last()?;
-    let files = [
-        root.join(".claude/settings.local.json"),
-        root.join(".claude/settings.json"),
-        around.claude.join("settings.json"),
-    ];
-    files.iter().find_map(|file| {
-        let text = fs::read_to_string(file).ok()?;
-        let settings: serde_json::Value = serde_json::from_str(&text).ok()?;
-        let path = settings.get("autoMemoryDirectory")?.as_str()?;
-        Some(expand(path, &around.home, root))
-    })
-}
-
-fn all_claude_memories(around: &Surroundings, found: &mut Vec<Candidate>) {
-    for folder in subfolders(&around.claude.join("projects")) {
-        found.push(Candidate {
-            name: format!("claude{}", name_of(&folder)),
-            root: folder.join("memory"),
-            layout: Some(Layout::Index),
-            why: "Claude Code's memory of another project".to_owned(),
-            meant: false,
+            origin,
         });
     }
 }
@@ -377,6 +354,7 @@ fn sessions(around: &Surroundings, project: &Project, reach: Reach, found: &mut 
             layout: None,
             why: why.to_owned(),
             meant: false,
+            origin: Origin::Home,
         });
     };
     for folder in &project.folders {
@@ -405,7 +383,7 @@ pub fn session_slug(cwd: &Path) -> String {
 
 fn session_cwd(session: &Path) -> Option<String> {
     const LONGEST_HEADER: u64 = 64 << 10;
-    let file = fs::File::open(session.join(session::MESSAGES)).ok()?;
+    let file = open_regular(&session.join(session::MESSAGES)).ok()?;
     let mut line = String::new();
     let mut reader = BufReader::new(file.take(LONGEST_HEADER));
     reader.read_line(&mut line).ok()?;
@@ -414,17 +392,27 @@ fn session_cwd(session: &Path) -> Option<String> {
 }
 
 fn lessons(around: &Surroundings, settings: &Settings, found: &mut Vec<Candidate>) {
+    let named = expand(&settings.coder_path, &around.home, &around.cwd);
+    // As with stores: a relative path names a place of the project.
+    let origin = match expand(&settings.coder_path, &around.home, Path::new("")).is_absolute() {
+        true => Origin::Home,
+        false => Origin::Project,
+    };
     let places = [
-        expand(&settings.coder_path, &around.home, &around.cwd),
-        around.claude.join("skills/coder-memory-store"),
+        (named, origin),
+        (
+            around.claude.join("skills/coder-memory-store"),
+            Origin::Home,
+        ),
     ];
-    for root in places {
+    for (root, origin) in places {
         found.push(Candidate {
             name: "lessons".to_owned(),
             root,
             layout: Some(Layout::Coder),
             why: "the coder's own lessons".to_owned(),
             meant: false,
+            origin,
         });
     }
 }
@@ -439,27 +427,9 @@ fn codex_memories(around: &Surroundings, found: &mut Vec<Candidate>) {
             layout: Some(Layout::Index),
             why: "Codex's memories".to_owned(),
             meant: false,
+            origin: Origin::Home,
         });
     }
-}
-
-fn instructions_in(folder: &Path, name: &str, why: &str, found: &mut Vec<Candidate>) {
-    if instructions::NAMES
-        .iter()
-        .any(|name| folder.join(name).is_file())
-    {
-        found.push(Candidate {
-            name: name.to_owned(),
-            root: folder.to_owned(),
-            layout: Some(Layout::Instructions),
-            why: why.to_owned(),
-            meant: false,
-        });
-    }
-}
-
-fn instructions_name(folder: &Path) -> String {
-    format!("{}-instructions", name_of(folder))
 }
 
 fn name_of(path: &Path) -> String {
@@ -551,8 +521,12 @@ mod tests {
     #[test]
     fn claude_memory_is_keyed_by_the_main_worktree() {
         let home = Home::new();
-        home.file("repo/.git/worktrees/fix/HEAD", "");
         let main = home.path().join("repo");
+        let note = home.path().join("trees/fix/.git");
+        home.file(
+            "repo/.git/worktrees/fix/gitdir",
+            &format!("{}\n", note.display()),
+        );
         home.file(
             "trees/fix/.git",
             &format!("gitdir: {}/.git/worktrees/fix\n", main.display()),

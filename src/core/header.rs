@@ -8,6 +8,7 @@ pub mod label;
 pub mod meta;
 pub mod summary;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The line ending that a text uses; where it mixes them, that of its first line.
@@ -25,6 +26,38 @@ pub fn splice(text: &str, span: Range<usize>, with: &str) -> String {
     out.push_str(with);
     out.push_str(&text[span.end..]);
     out
+}
+
+/// `text` with every one of these spans replaced; they are in order and do not overlap.
+pub fn replaced(text: &str, edits: &[(Range<usize>, String)]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for (span, with) in edits {
+        out.push_str(&text[at..span.start]);
+        out.push_str(with);
+        at = span.end;
+    }
+    out.push_str(&text[at..]);
+    out
+}
+
+/// Whether every line of `text` that ends does so with CRLF, and at least one does.
+pub fn is_crlf(text: &str) -> bool {
+    let mut ends = text.match_indices('\n').map(|(at, _)| at).peekable();
+    ends.peek().is_some() && ends.all(|at| text[..at].ends_with('\r'))
+}
+
+/// `text` with CRLF at the end of every line.
+pub fn in_crlf(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
+}
+
+/// `added` as it goes into `text`: with CRLF where that has nothing else.
+pub fn fitted<'a>(text: &str, added: &'a str) -> Cow<'a, str> {
+    match added.contains('\n') && is_crlf(text) {
+        true => Cow::Owned(in_crlf(added)),
+        false => Cow::Borrowed(added),
+    }
 }
 
 /// A line of a text: its content without the ending, and the whole of it.

@@ -18,6 +18,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::change::Draft;
+use super::header;
 use super::memory::{Kind, Memory};
 use super::sandbox::{Found, Root};
 use super::store::Store;
@@ -82,6 +83,9 @@ impl Layout {
         }
         if has(events::EVENTS) {
             found.push(Self::Events);
+        }
+        if found.is_empty() && index::has_typed_file(root) {
+            found.push(Self::Index);
         }
         found
     }
@@ -155,8 +159,11 @@ pub enum Act {
 pub struct Fields {
     /// The name or title.
     pub name: Option<String>,
-    /// The description; in a facts store the summary.
+    /// The description; in a facts store the summary of the entry that `name` names, or, without a
+    /// name, of the file.
     pub description: Option<String>,
+    /// The summary of the file, in a facts store.
+    pub summary: Option<String>,
     /// The type.
     pub category: Option<String>,
     /// Tags or keywords.
@@ -172,6 +179,15 @@ pub struct Patch {
     /// The text that shall be there.
     #[serde(rename = "newText", alias = "new_str", alias = "new_text")]
     pub new: String,
+}
+
+/// What a text may match that shall be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Matching {
+    /// The only place where it stands; several are an error.
+    Unique,
+    /// The first place where it stands, where the layout allows that.
+    First,
 }
 
 /// Which view of a store is asked for.
@@ -253,19 +269,20 @@ pub trait Rules: Sync {
         }
     }
 
-    /// The text with the patches applied, all or none.
+    /// The text of a file with the patches applied, all or none.
     fn patch(
         &self,
         _draft: &Draft<'_>,
-        file: &str,
-        text: &str,
+        (file, text): (&str, &str),
         patches: &[Patch],
+        _matching: Matching,
     ) -> Result<String> {
-        patched_once(&self.refer(file), text, patches)
+        patched((&self.refer(file), text), patches, Matching::Unique)
     }
 
-    /// A text that a person saved as a whole, with what the layout derives inside it.
-    fn settle(&self, text: String) -> String {
+    /// A text that a person saved as a whole in place of `old`, with what the layout derives
+    /// inside it.
+    fn settle(&self, _old: Option<&str>, text: String) -> String {
         text
     }
 
@@ -314,26 +331,40 @@ pub struct Writing<'a> {
     pub old: Option<&'a str>,
 }
 
-/// `old` and `entry`, with a newline between them only where `old` does not end in one.
+/// `old` and `entry`, with a newline between them only where `old` does not end in one; the lines
+/// of `entry` end as those of `old` do.
 pub fn appended(old: &str, entry: &str) -> String {
     let nl = match old {
         "" => "",
         old if old.ends_with('\n') => "",
-        old => super::header::newline(old),
+        old => header::newline(old),
     };
-    format!("{old}{nl}{entry}")
+    format!("{old}{nl}{}", header::fitted(old, entry))
 }
 
-/// Applies each patch where its text occurs exactly once at its turn.
-pub fn patched_once(path: &str, text: &str, patches: &[Patch]) -> Result<String> {
+/// Applies each patch to the text of a file, where its old text stands at its turn. In a file of
+/// CRLF lines, lines of a patch that end otherwise are taken for such.
+pub fn patched(
+    (path, text): (&str, &str),
+    patches: &[Patch],
+    matching: Matching,
+) -> Result<String> {
+    let is_crlf = header::is_crlf(text);
+    let fitted = |given: &str| match is_crlf {
+        true => header::in_crlf(given),
+        false => given.to_owned(),
+    };
     let mut text = text.to_owned();
     for patch in patches {
-        let at = match occurrences(&text, &patch.old) {
-            (None, _) => return Err(Error::TextMissing { path: path.into() }),
-            (Some(_), true) => return Err(Error::TextRepeated { path: path.into() }),
-            (Some(at), false) => at,
+        let (old, new) = (fitted(&patch.old), fitted(&patch.new));
+        let at = match (occurrences(&text, &old), matching) {
+            ((None, _), _) => return Err(Error::TextMissing { path: path.into() }),
+            ((Some(_), true), Matching::Unique) => {
+                return Err(Error::TextRepeated { path: path.into() });
+            }
+            ((Some(at), _), _) => at,
         };
-        text.replace_range(at..at + patch.old.len(), &patch.new);
+        text.replace_range(at..at + old.len(), &new);
     }
     Ok(text)
 }
@@ -383,8 +414,9 @@ mod tests {
 
     #[test]
     fn a_patch_needs_its_text_exactly_once_at_its_turn() {
-        let apply =
-            |text: &str, pairs: &[(&str, &str)]| patched_once("f.md", text, &patches(pairs));
+        let apply = |text: &str, pairs: &[(&str, &str)]| {
+            patched(("f.md", text), &patches(pairs), Matching::Unique)
+        };
         assert_eq!(
             apply("a b", &[("a", "$&"), ("$&", "x")]).expect("applies"),
             "x b"
@@ -405,6 +437,25 @@ mod tests {
             apply("éé", &[("é", "x")]),
             Err(Error::TextRepeated { .. })
         ));
+        let first = patched(("f.md", "x x"), &patches(&[("x", "y")]), Matching::First);
+        assert_eq!(first.expect("applies"), "y x");
+    }
+
+    #[test]
+    fn a_patch_of_lines_fits_a_file_of_crlf_lines() {
+        let apply = |text: &str, old: &str, new: &str| {
+            patched(("f.md", text), &patches(&[(old, new)]), Matching::Unique)
+        };
+        for (old, new) in [("a\nb", "c\nd"), ("a\r\nb", "c\nd")] {
+            assert_eq!(
+                apply("a\r\nb\r\n", old, new).expect("applies"),
+                "c\r\nd\r\n"
+            );
+        }
+        assert_eq!(
+            apply("a\r\nb\n", "a", "x\ny").expect("applies"),
+            "x\ny\r\nb\n"
+        );
     }
 
     #[test]
@@ -420,6 +471,7 @@ mod tests {
         assert_eq!(appended("a", "x"), "a\nx");
         assert_eq!(appended("a\n", "x"), "a\nx");
         assert_eq!(appended("a\r\nb", "x"), "a\r\nb\r\nx");
+        assert_eq!(appended("a\r\n", "x\ny\n"), "a\r\nx\r\ny\r\n");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::discover::Discovered;
+use super::discover::{self, Discovered};
 use super::layout::{Layout, index, instructions};
 use super::log::{Agent, Head, LogFile, Resume};
 use super::memory::Memory;
@@ -22,6 +22,8 @@ pub struct Library {
     pub logs: Arc<Vec<Bundle>>,
     /// What could not be opened, in words.
     pub problems: Vec<String>,
+    /// Stores that the first memory of their kind would make; each is empty.
+    pub firsts: Vec<Arc<Shelf>>,
 }
 
 /// A store and what was in it.
@@ -128,17 +130,17 @@ impl Library {
         let problems = found
             .problems
             .iter()
-            .map(|problem| problem.error.to_string())
-            .collect();
-        let shelves = found
-            .stores
-            .into_iter()
-            .map(|found| Arc::new(Shelf::read(Arc::new(found.store), found.why)))
-            .collect();
+            .map(|problem| problem.error.to_string());
+        let refusals = found.refusals.iter().map(ToString::to_string);
+        let read = |found: discover::Found| {
+            let store = Arc::new(found.store);
+            Arc::new(Shelf::read(store, found.why))
+        };
         Self {
-            shelves,
+            problems: problems.chain(refusals).collect(),
+            shelves: found.stores.into_iter().map(read).collect(),
+            firsts: found.firsts.into_iter().map(read).collect(),
             logs: Arc::default(),
-            problems,
         }
     }
 
@@ -210,14 +212,16 @@ impl Library {
         }
     }
 
-    /// The store of that name.
+    /// The store of that name, or the one that the first memory would make.
     pub fn shelf(&self, name: &str) -> Option<&Arc<Shelf>> {
-        self.shelves.iter().find(|shelf| shelf.store.name() == name)
+        let mut all = self.shelves.iter().chain(&self.firsts);
+        all.find(|shelf| shelf.store.name() == name)
     }
 
     /// The store with this id, whatever it is called now.
     pub fn shelf_by_id(&self, id: &StoreId) -> Option<&Arc<Shelf>> {
-        self.shelves.iter().find(|shelf| shelf.store.id() == id)
+        let mut all = self.shelves.iter().chain(&self.firsts);
+        all.find(|shelf| shelf.store.id() == id)
     }
 
     /// How many memories there are, instruction files not counted.
@@ -327,21 +331,7 @@ impl Shelf {
     }
 
     fn reread(&self, touched: &[&Path]) -> Self {
-        let name = self.store.name();
-        let root = self.store.root().path();
-        // The directory may have been replaced: an open handle would still show the old one.
-        let store = match Store::open(name, root, Some(self.store.layout())) {
-            Ok(store) => Arc::new(store),
-            Err(error) => {
-                return Self {
-                    store: Arc::clone(&self.store),
-                    why: self.why.clone(),
-                    memories: Vec::new(),
-                    index: None,
-                    failure: Some(error.to_string()),
-                };
-            }
-        };
+        let store = Arc::clone(&self.store);
         let changed = |file: &str| touched.iter().any(|path| *path == Path::new(file));
         match store.list_again(&self.memories, changed) {
             Ok(memories) => Self {
@@ -388,7 +378,7 @@ mod tests {
                 store,
                 why: "test".to_owned(),
             }],
-            problems: Vec::new(),
+            ..Discovered::default()
         })
     }
 

@@ -1,7 +1,13 @@
-//! Links in Markdown text: `](file.md#part)` and `[[name]]`, by position.
+//! Links in Markdown text: `[text](file.md#part)` and `[[name]]`, by position.
+//!
+//! Reading is linear in the text, whatever it holds: no search starts again over bytes that an
+//! earlier one has passed in vain.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
+
+use super::header::{Line, lines};
 
 /// How a link is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,80 +25,265 @@ pub struct Link<'a> {
     pub form: Form,
     /// The target without `#part`, title and `|label`, percent signs decoded.
     pub target: Cow<'a, str>,
+    /// Where the link starts: at its first bracket.
+    pub start: usize,
+    /// The text that is shown for it.
+    pub label: Range<usize>,
     /// Where the target is in the text.
     pub span: Range<usize>,
     /// Where the link ends, its closing brackets included.
     pub end: usize,
+    /// `#part` after the target, or nothing.
+    part: &'a str,
+    /// Whether `<…>` stands around the address.
+    in_angles: bool,
+}
+
+impl Link<'_> {
+    /// What to put where, for the link to lead to the file `target`; its `#part` stays.
+    pub fn pointed_at(&self, target: &str) -> (Range<usize>, String) {
+        if self.form == Form::Wiki {
+            return (self.span.clone(), target.to_owned());
+        }
+        let written = format!("{}{}", encoded(target), self.part);
+        let range = self.span.start..self.span.end + self.part.len();
+        match needs_angles(&written) && !self.in_angles {
+            true => (range, format!("<{written}>")),
+            false => (range, written),
+        }
+    }
+}
+
+/// A file as the address of a link: `<…>` around blanks and parentheses, percent codes for what
+/// would end the address or the line.
+pub fn address(target: &str) -> String {
+    let written = encoded(target);
+    match needs_angles(&written) {
+        true => format!("<{written}>"),
+        false => written,
+    }
+}
+
+fn needs_angles(address: &str) -> bool {
+    address.contains([' ', '(', ')'])
+}
+
+fn encoded(target: &str) -> String {
+    let mut out = String::with_capacity(target.len());
+    for (at, c) in target.char_indices() {
+        let is_code = || {
+            let code = target.as_bytes().get(at + 1..at + 3);
+            code.is_some_and(|code| code.iter().all(u8::is_ascii_hexdigit))
+        };
+        let breaks = c.is_control() || matches!(c, '<' | '>' | '#' | '\\');
+        if breaks || (c == '%' && is_code()) {
+            let mut bytes = [0; 4];
+            for byte in c.encode_utf8(&mut bytes).bytes() {
+                out.push_str(&format!("%{byte:02X}"));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// The links of `text`, in order.
 pub fn links(text: &str) -> Vec<Link<'_>> {
-    let mut links = Vec::new();
-    let mut at = 0;
-    while let Some(found) = text[at..].find(['[', ']']) {
-        let here = at + found;
-        let rest = &text[here..];
-        let link = if rest.starts_with("[[") {
-            wiki(text, here + 2)
-        } else if rest.starts_with("](") {
-            inline(text, here + 2)
-        } else {
-            None
-        };
-        at = link.as_ref().map_or(here + 1, |link| link.end);
-        links.extend(link);
-    }
-    links
+    scanned(text).found
 }
 
-/// The link whose target starts at `start`, after `[[`.
-fn wiki(text: &str, start: usize) -> Option<Link<'_>> {
-    let line = line_from(text, start);
-    let length = line.find("]]")?;
-    let inside = &line[..length];
-    let target = inside.split(['#', '|']).next().unwrap_or(inside);
-    (!target.is_empty()).then(|| Link {
-        form: Form::Wiki,
-        target: Cow::Borrowed(target),
-        span: start..start + target.len(),
-        end: start + length + 2,
-    })
-}
-
-/// The link whose target starts at `start`, after `](`; parentheses in it are balanced, blanks
-/// are part of it, and `<…>` around it is not.
-fn inline(text: &str, start: usize) -> Option<Link<'_>> {
-    let line = line_from(text, start);
-    let mut depth = 0_usize;
-    let length = line.char_indices().find_map(|(at, c)| {
-        match c {
-            '(' => depth += 1,
-            ')' if depth == 0 => return Some(at),
-            ')' => depth -= 1,
-            _ => {}
-        }
-        None
-    })?;
-    let inside = &line[..length];
-    let (offset, target) = match inside
-        .strip_prefix('<')
-        .and_then(|rest| rest.split_once('>'))
-    {
-        Some((target, _)) => (1, target),
-        None => (0, inside.split(" \"").next().unwrap_or(inside).trim_end()),
+fn scanned(text: &str) -> Scan<'_> {
+    let mut scan = Scan {
+        text,
+        found: Vec::new(),
+        open: Vec::new(),
+        looked_at: 0,
     };
-    let target = target.split('#').next().unwrap_or(target);
-    (!target.is_empty()).then(|| Link {
-        form: Form::Inline,
-        target: decoded(target),
-        span: start + offset..start + offset + target.len(),
-        end: start + length + 1,
-    })
+    for line in lines(text, 0) {
+        scan.line(&line);
+    }
+    scan
 }
 
-fn line_from(text: &str, start: usize) -> &str {
-    let rest = &text[start..];
-    &rest[..rest.find('\n').unwrap_or(rest.len())]
+/// A text while its links are looked for.
+struct Scan<'a> {
+    text: &'a str,
+    found: Vec<Link<'a>>,
+    /// The brackets of this paragraph that are not closed yet.
+    open: Vec<usize>,
+    /// How many bytes were looked at, some more than once.
+    looked_at: usize,
+}
+
+/// The next place of a byte in a line, searched for once over every byte.
+struct Next {
+    byte: u8,
+    from: usize,
+    found: Option<usize>,
+}
+
+impl Next {
+    fn of(byte: u8, from: usize) -> Self {
+        Self {
+            byte,
+            from,
+            found: None,
+        }
+    }
+}
+
+impl<'a> Scan<'a> {
+    fn line(&mut self, line: &Line<'a>) {
+        if line.text.trim().is_empty() {
+            self.open.clear();
+            return;
+        }
+        let closing = self.parentheses(line);
+        let mut angle = Next::of(b'>', line.span.start);
+        let mut close = Next::of(b')', line.span.start);
+        let end = line.span.end;
+        let mut at = line.span.start;
+        while let Some(here) = self.bracket(at..end) {
+            at = here + 1;
+            if self.is_escaped(here) {
+                continue;
+            }
+            let rest = &self.text[here..end];
+            if rest.starts_with("[[")
+                && let Some(closed) = self.bracket(here + 2..end)
+                && self.text[closed..end].starts_with("]]")
+            {
+                self.wiki(here, closed);
+                at = closed + 2;
+            } else if rest.starts_with('[') {
+                self.open.push(here);
+            } else {
+                let start = self.open.pop().unwrap_or(here);
+                let label = (start + 1).min(here)..here;
+                if rest.starts_with("](<")
+                    && let Some(angle) = self.next(&mut angle, here + 3, end)
+                    && let Some(closed) = self.next(&mut close, angle, end)
+                {
+                    self.inline((start, label), here + 3..angle, closed);
+                    at = closed + 1;
+                } else if let Some(closed) = closing.get(&(here + 1)) {
+                    self.inline((start, label), here + 2..*closed, *closed);
+                    at = closed + 1;
+                }
+            }
+        }
+    }
+
+    /// The parentheses of a line that follow a bracket, each with the one that closes it.
+    fn parentheses(&mut self, line: &Line<'_>) -> HashMap<usize, usize> {
+        let mut closing = HashMap::new();
+        if !line.text.contains("](") {
+            return closing;
+        }
+        self.looked_at += line.text.len();
+        let mut open: Vec<(usize, bool)> = Vec::new();
+        let mut last = 0;
+        for (at, byte) in line.text.bytes().enumerate() {
+            let at = line.span.start + at;
+            match byte {
+                b'(' => open.push((at, last == b']')),
+                b')' => {
+                    if let Some((opened, true)) = open.pop() {
+                        closing.insert(opened, at);
+                    }
+                }
+                _ => {}
+            }
+            last = byte;
+        }
+        closing
+    }
+
+    fn bracket(&mut self, range: Range<usize>) -> Option<usize> {
+        let start = range.start;
+        let found = self.text.get(range.clone())?.find(['[', ']']);
+        self.looked_at += found.unwrap_or(range.len());
+        found.map(|found| start + found)
+    }
+
+    fn next(&mut self, next: &mut Next, from: usize, end: usize) -> Option<usize> {
+        if next.found.is_some_and(|found| found >= from) {
+            return next.found;
+        }
+        let from = from.max(next.from);
+        let found = self.text.as_bytes()[from..end]
+            .iter()
+            .position(|byte| *byte == next.byte)
+            .map(|found| from + found);
+        self.looked_at += found.unwrap_or(end) - from;
+        next.found = found;
+        next.from = found.unwrap_or(end);
+        found
+    }
+
+    /// Whether the bracket has a backslash before it that is none itself.
+    fn is_escaped(&self, at: usize) -> bool {
+        let before = self.text.as_bytes()[..at].iter().rev();
+        before.take_while(|byte| **byte == b'\\').count() % 2 == 1
+    }
+
+    /// Notes the link between `[[` at `start` and `]]` at `closed`.
+    fn wiki(&mut self, start: usize, closed: usize) {
+        let inside = &self.text[start + 2..closed];
+        let target = inside.split(['#', '|']).next().unwrap_or(inside);
+        let label = inside.split_once('|').map_or(target, |(_, label)| label);
+        let label_start = match inside.split_once('|') {
+            Some(_) => closed - label.len(),
+            None => start + 2,
+        };
+        if !target.is_empty() {
+            self.found.push(Link {
+                form: Form::Wiki,
+                target: Cow::Borrowed(target),
+                start,
+                label: label_start..label_start + label.len(),
+                span: start + 2..start + 2 + target.len(),
+                end: closed + 2,
+                part: "",
+                in_angles: false,
+            });
+        }
+    }
+
+    /// Notes the link with this address that ends with `)` at `closed`. Blanks are part of the
+    /// address; a title after it is not.
+    fn inline(
+        &mut self,
+        (start, label): (usize, Range<usize>),
+        address: Range<usize>,
+        closed: usize,
+    ) {
+        let in_angles = address.end < closed;
+        let given = &self.text[address.clone()];
+        let (from, bare) = match in_angles {
+            true => (address.start, given),
+            false => {
+                let untitled = given.split(" \"").next().unwrap_or(given);
+                let bare = untitled.trim();
+                let blanks = untitled.len() - untitled.trim_start().len();
+                (address.start + blanks, bare)
+            }
+        };
+        let target = bare.split('#').next().unwrap_or(bare);
+        if !target.is_empty() {
+            self.found.push(Link {
+                form: Form::Inline,
+                target: decoded(target),
+                start,
+                label,
+                span: from..from + target.len(),
+                end: closed + 1,
+                part: &bare[target.len()..],
+                in_angles,
+            });
+        }
+    }
 }
 
 /// `a%20b` as `a b`; what is no such code stays.
@@ -194,6 +385,87 @@ mod tests {
             assert_eq!(found.len(), 1, "{text}");
             assert_eq!(found[0].target, target, "{text}");
             assert_eq!(found[0].end, text.len(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_link_is_known_from_bracket_to_parenthesis() {
+        let text = "a [b [c] d](e.md#f \"t\"), [[g|h]] \\[i](j.md) [k](<l m.md#n>)";
+        let found: Vec<(&str, &str, String)> = links(text)
+            .into_iter()
+            .map(|link| {
+                let whole = &text[link.start..link.end];
+                (whole, &text[link.label.clone()], link.target.into_owned())
+            })
+            .collect();
+        let link = |whole, label, target: &str| (whole, label, target.to_owned());
+        assert_eq!(
+            found[..2],
+            [
+                link("[b [c] d](e.md#f \"t\")", "b [c] d", "e.md"),
+                link("[[g|h]]", "h", "g")
+            ]
+        );
+        assert_eq!(found[3], link("[k](<l m.md#n>)", "k", "l m.md"));
+    }
+
+    #[test]
+    fn any_file_name_is_found_again_in_its_address() {
+        for name in [
+            " a .md",
+            "a.md",
+            "new name.md",
+            "a(1).md",
+            "a).md",
+            "c#.md",
+            "a%20b.md",
+            "100%.md",
+            "a<b>.md",
+            "two\nlines.md",
+            "tab\t.md",
+            "back\\slash.md",
+            "é ß.md",
+        ] {
+            let text = format!("see [x]({}) and more", address(name));
+            let found = links(&text);
+            assert_eq!(found.len(), 1, "{text}");
+            assert_eq!(found[0].target, name, "{text}");
+            assert_eq!(lines(&text, 0).count(), 1, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_link_led_elsewhere_keeps_its_part_and_its_title() {
+        for (text, to, expected) in [
+            ("[x](a.md)", "b.md", "[x](b.md)"),
+            ("[x](a.md#L3 \"t\")", "b c.md", "[x](<b c.md#L3> \"t\")"),
+            ("[x](<a b.md#L3>)", "c.md", "[x](<c.md#L3>)"),
+            ("[x](a b.md)", "c d.md", "[x](<c d.md>)"),
+            ("[[a|label]]", "b", "[[b|label]]"),
+        ] {
+            let (range, with) = links(text)[0].pointed_at(to);
+            let mut out = text.to_owned();
+            out.replace_range(range, &with);
+            assert_eq!(out, expected);
+        }
+    }
+
+    #[test]
+    fn the_work_grows_with_the_text_alone() {
+        const LENGTH: usize = 40_000;
+        for part in [
+            "[a](", "[a](#", "[", "]", "[[", "]]", "](", "](<", "[[a", "[[a|", "(", ")", "[a](b)",
+            "](](<a>", "\\[", "http://", "[[a](", "[x](<a",
+        ] {
+            for end in ["", ")", "]]", ">)"] {
+                for joint in ["", "\n"] {
+                    let part = format!("{part}{joint}");
+                    let ends = end.repeat(LENGTH / 8);
+                    let text = format!("{}{ends}", part.repeat(LENGTH / part.len()));
+                    let looked_at = scanned(&text).looked_at;
+                    assert!(looked_at <= 6 * text.len(), "{part:?} {end:?}: {looked_at}");
+                }
+            }
         }
     }
 

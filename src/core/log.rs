@@ -24,7 +24,6 @@ mod factory;
 mod fixture;
 mod gemini;
 pub mod json;
-mod mask;
 mod opencode;
 pub mod origin;
 mod pi;
@@ -38,10 +37,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::core::Result;
+use crate::core::hidden::is_hidden;
 
 pub use clean::clean;
 pub use decode::{Decoder, read};
-pub use mask::mask;
 pub use place::Places;
 pub use sink::Carry;
 
@@ -272,8 +271,26 @@ impl Resume {
     }
 }
 
-/// A word as a shell takes it.
+/// A word as a shell takes it. What is hidden is written out, so that a command can be copied and
+/// pasted without anything in it acting on a terminal.
 fn quoted(word: &str) -> String {
+    if word.contains(is_hidden) {
+        let mut out = String::from("$'");
+        for c in word.chars() {
+            match c {
+                '\'' | '\\' => out.extend(['\\', c]),
+                c if is_hidden(c) => {
+                    // Byte by byte: every shell that knows such quotes takes these.
+                    let bytes = c.encode_utf8(&mut [0; 4]).bytes().collect::<Vec<u8>>();
+                    bytes
+                        .iter()
+                        .for_each(|byte| out.push_str(&format!("\\{byte:03o}")));
+                }
+                c => out.push(c),
+            }
+        }
+        return out + "'";
+    }
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
@@ -391,6 +408,7 @@ pub fn locate(places: &Places) -> Vec<LogFile> {
         .iter()
         .flat_map(|format| {
             let mut found = (format.locate)(places);
+            found.retain(|log| places.trusts(log));
             found.sort_by(|a, b| (&a.path, &a.id).cmp(&(&b.path, &b.id)));
             found
         })
@@ -445,6 +463,8 @@ mod tests {
         assert_eq!(quoted("a b"), "'a b'");
         assert_eq!(quoted("it's; rm"), "'it'\\''s; rm'");
         assert_eq!(quoted(""), "''");
+        assert_eq!(quoted("a\u{1b}]0;x\u{7}'"), "$'a\\033]0;x\\007\\''");
+        assert_eq!(quoted("a\u{202e}b"), "$'a\\342\\200\\256b'");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use jiff::Zoned;
 
-pub use filter::{Filter, Filters, Place, parse_age};
+pub use filter::{Filter, Filters, Place};
 
 use token::tokens;
 

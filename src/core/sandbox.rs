@@ -5,6 +5,9 @@
 //! out), then resolved link by link; every access goes through a directory handle
 //! that the operating system confines to the root, so a link swapped in between
 //! check and use cannot lead out either.
+//!
+//! A root keeps no handle open: each operation opens the directory anew, so that one that was
+//! replaced or made later is the one that is used.
 
 mod lines;
 mod resolve;
@@ -12,11 +15,10 @@ mod write;
 
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
-use std::sync::OnceLock;
 
-use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File, Metadata};
+use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
+use super::foreign::{is_link, open_directory};
 use super::{Error, Result};
 
 pub(in crate::core) use lines::missing_newline;
@@ -30,7 +32,25 @@ pub const LARGEST_MEMORY: u64 = 16 << 20;
 #[derive(Debug)]
 pub struct Root {
     path: PathBuf,
-    dir: OnceLock<Dir>,
+}
+
+/// The directory of a [`Root`], open for as long as many of its files are read.
+#[derive(Debug)]
+pub struct OpenRoot<'a> {
+    root: &'a Root,
+    dir: Dir,
+}
+
+impl OpenRoot<'_> {
+    /// The content of a file that was found.
+    pub fn read_found(&self, found: &Found) -> Result<Vec<u8>> {
+        let path = found.target.as_deref().unwrap_or(&found.path);
+        // What was a file when it was found may be a pipe by now.
+        match self.root.open_in(&self.dir, path)? {
+            Some(file) => self.root.read_open(path, file),
+            None => Err(Error::not_found(path)),
+        }
+    }
 }
 
 /// A file or folder found in a [`Root`].
@@ -68,16 +88,12 @@ impl Root {
             Err(e) if e.kind() == io::ErrorKind::NotFound => missing_root(path)?,
             Err(e) => return Err(Error::io(path, e)),
         };
-        let root = Self {
-            path: canonical,
-            dir: OnceLock::new(),
-        };
-        match Dir::open_ambient_dir(&root.path, ambient_authority()) {
-            Ok(dir) => drop(root.dir.set(dir)),
+        match open_directory(&canonical) {
+            Ok(_) => {}
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) => return Err(Error::io(&root.path, e)),
+            Err(e) => return Err(Error::io(&canonical, e)),
         }
-        Ok(root)
+        Ok(Self { path: canonical })
     }
 
     /// The canonical path of the directory.
@@ -87,7 +103,7 @@ impl Root {
 
     /// Whether the directory is there.
     pub fn exists(&self) -> bool {
-        self.dir.get().is_some()
+        self.dir().is_some()
     }
 
     /// Makes the directory where it is missing.
@@ -95,11 +111,13 @@ impl Root {
         if self.exists() {
             return Ok(());
         }
-        std::fs::create_dir_all(&self.path).map_err(|e| Error::io(&self.path, e))?;
-        let dir = Dir::open_ambient_dir(&self.path, ambient_authority())
-            .map_err(|e| Error::io(&self.path, e))?;
-        drop(self.dir.set(dir));
-        Ok(())
+        std::fs::create_dir_all(&self.path).map_err(|e| Error::io(&self.path, e))
+    }
+
+    /// Opens the directory once, to read many of its files.
+    pub fn opened(&self) -> Result<OpenRoot<'_>> {
+        let dir = self.handle()?;
+        Ok(OpenRoot { root: self, dir })
     }
 
     /// Where a path of this root is on the disk, for messages and editors.
@@ -109,19 +127,18 @@ impl Root {
 
     /// Whether `path` is a directory inside the root.
     pub fn is_dir(&self, path: &str) -> bool {
-        self.dir.get().is_some_and(|dir| dir.is_dir(path))
+        self.dir().is_some_and(|dir| dir.is_dir(path))
     }
 
     /// Whether `path` itself is a link.
     pub fn is_link(&self, path: &str) -> bool {
-        let meta = self.dir.get().map(|dir| dir.symlink_metadata(path));
+        let meta = self.dir().map(|dir| dir.symlink_metadata(path));
         meta.is_some_and(|meta| meta.is_ok_and(|meta| meta.is_symlink()))
     }
 
     /// Whether something is at `path`.
     pub fn has(&self, path: &str) -> bool {
-        self.dir
-            .get()
+        self.dir()
             .is_some_and(|dir| dir.symlink_metadata(path).is_ok())
     }
 
@@ -147,31 +164,39 @@ impl Root {
     }
 
     fn open_file(&self, path: &str) -> Result<Option<File>> {
-        let Some(dir) = self.dir.get() else {
-            return Ok(None);
-        };
+        match self.handle() {
+            Ok(dir) => self.open_in(&dir, path),
+            Err(Error::Io { source, .. }) if is_absent(&source) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn open_in(&self, dir: &Dir, path: &str) -> Result<Option<File>> {
+        let mut options = OpenOptions::new();
+        options.read(true);
         // Opening a pipe would wait for a writer that may never come.
-        let opened = match dir.metadata(path) {
-            Ok(meta) if meta.is_file() => dir.open(path),
-            Ok(meta) if meta.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            Ok(_) => {
-                return Err(Error::refused(
-                    path,
-                    "not a regular file; tome leaves it alone",
-                ));
-            }
-            Err(e) => Err(e),
-        };
-        match opened {
-            Ok(file) => Ok(Some(file)),
+        without_waiting(&mut options);
+        let opened = dir.open_with(path, &options);
+        let kind = opened.and_then(|file| Ok((file.metadata()?, file)));
+        match kind {
+            Ok((meta, file)) if meta.is_file() => Ok(Some(file)),
+            Ok((meta, _)) if meta.is_dir() => Err(Error::io(
+                self.absolute(path),
+                io::ErrorKind::IsADirectory.into(),
+            )),
+            Ok(_) => Err(not_regular(path)),
             Err(e) if is_absent(&e) => Ok(None),
-            Err(e) => Err(self.told(path, e)),
+            // A socket cannot be opened at all.
+            Err(e) => match dir.metadata(path) {
+                Ok(meta) if !meta.is_file() && !meta.is_dir() => Err(not_regular(path)),
+                _ => Err(self.told(path, e)),
+            },
         }
     }
 
     /// The permissions of a file as Unix mode bits; `None` when there is no file.
     pub fn mode(&self, path: &str) -> Option<u32> {
-        let meta = self.dir.get()?.metadata(path).ok()?;
+        let meta = self.dir()?.metadata(path).ok()?;
         Some(mode_of(&meta))
     }
 
@@ -180,7 +205,7 @@ impl Root {
     /// A replaced file needs only a writable folder, so without this the owner's wish would be
     /// passed over silently.
     pub fn writable(&self, path: &str) -> Result<()> {
-        let Some(dir) = self.dir.get() else {
+        let Some(dir) = self.dir() else {
             return Ok(());
         };
         match dir.metadata(path) {
@@ -202,9 +227,14 @@ impl Root {
     /// at most `depth` folders deep.
     pub fn markdown(&self, folder: &str, depth: usize) -> Result<Vec<Found>> {
         let mut found = Vec::new();
-        if let Some(dir) = self.dir.get() {
+        let dir = match self.handle() {
+            Ok(dir) => Some(dir),
+            Err(Error::Io { source, .. }) if is_absent(&source) => None,
+            Err(error) => return Err(error),
+        };
+        if let Some(dir) = dir {
             if folder.is_empty() {
-                self.walk(dir, "", depth, &mut found)?;
+                self.walk(&dir, "", depth, &mut found)?;
             } else if dir.is_dir(folder) {
                 let sub = dir.open_dir(folder).map_err(|e| self.told(folder, e))?;
                 self.walk(&sub, &format!("{folder}/"), depth, &mut found)?;
@@ -251,22 +281,27 @@ impl Root {
     /// What is known of one visible file; `None` when there is none.
     pub fn found(&self, path: &str) -> Option<Found> {
         let target = self.resolve(path).ok()?;
-        let meta = self.dir.get()?.metadata(&target).ok()?;
+        let meta = self.dir()?.metadata(&target).ok()?;
         let target = (target != path).then_some(target);
         Found::of(path.to_owned(), target, &meta)
     }
 
-    /// The content of a file that was found.
-    pub fn read_found(&self, found: &Found) -> Result<Vec<u8>> {
-        let path = found.target.as_deref().unwrap_or(&found.path);
-        let file = self.handle()?.open(path).map_err(|e| self.told(path, e))?;
-        self.read_open(path, file)
+    /// The directory, opened for one operation; `None` when it is not there.
+    fn dir(&self) -> Option<Dir> {
+        self.handle().ok()
     }
 
-    fn handle(&self) -> Result<&Dir> {
-        self.dir
-            .get()
-            .ok_or_else(|| Error::io(&self.path, io::ErrorKind::NotFound.into()))
+    /// The directory, opened for one operation.
+    fn handle(&self) -> Result<Dir> {
+        open_directory(&self.path)
+            .map(Dir::from_std_file)
+            .map_err(|e| match is_link(&e) {
+                true => Error::refused(
+                    self.path.display().to_string(),
+                    "a link has taken the place of this directory; start again to follow it",
+                ),
+                false => Error::io(&self.path, e),
+            })
     }
 
     /// The error for `path`, telling an attempt to leave the root apart from the rest.
@@ -302,6 +337,10 @@ fn missing_root(path: &Path) -> Result<PathBuf> {
     }
 }
 
+fn not_regular(path: &str) -> Error {
+    Error::refused(path, "not a regular file; tome leaves it alone")
+}
+
 fn too_large(path: &str, size: u64) -> Error {
     Error::refused(
         path,
@@ -329,6 +368,15 @@ fn modified(meta: &Metadata) -> i64 {
         })
         .unwrap_or(0)
 }
+
+#[cfg(unix)]
+fn without_waiting(options: &mut OpenOptions) {
+    use cap_std::fs::OpenOptionsExt as _;
+    options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+}
+
+#[cfg(not(unix))]
+fn without_waiting(_: &mut OpenOptions) {}
 
 #[cfg(unix)]
 fn mode_of(meta: &Metadata) -> u32 {
@@ -435,6 +483,56 @@ mod tests {
             0,
             "nothing may appear outside"
         );
+    }
+
+    #[test]
+    fn a_directory_that_was_replaced_is_the_one_that_is_used() {
+        let (temp, root) = root();
+        std::fs::remove_dir_all(temp.path()).expect("removed");
+        assert!(!root.exists());
+        assert_eq!(root.read("MEMORY.md").expect("reads"), None);
+        std::fs::create_dir(temp.path()).expect("made again");
+        std::fs::write(temp.path().join("b.md"), "b\n").expect("file");
+        assert!(root.exists());
+        assert_eq!(root.markdown("", 1).expect("lists").len(), 1);
+        assert_eq!(root.read("b.md").expect("reads"), Some(b"b\n".to_vec()));
+        root.stage("c.md", b"c\n", &Attributes::default())
+            .expect("staged");
+        assert_eq!(
+            std::fs::read(temp.path().join("c.md")).expect("reads"),
+            b"c\n"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_took_the_place_of_the_root_is_not_followed() {
+        use std::os::unix::fs::symlink;
+        let (temp, root) = root();
+        let outside = tempfile::tempdir().expect("outside");
+        std::fs::write(outside.path().join("x.md"), "x").expect("file");
+        let aside = temp.path().with_extension("aside");
+        std::fs::rename(temp.path(), &aside).expect("moved");
+        symlink(outside.path(), temp.path()).expect("link");
+        assert!(root.read("x.md").is_err());
+        assert!(root.stage("y.md", b"y", &Attributes::default()).is_err());
+        assert!(!outside.path().join("y.md").exists());
+        std::fs::remove_file(temp.path()).expect("removed");
+        std::fs::rename(&aside, temp.path()).expect("moved back");
+    }
+
+    #[test]
+    fn a_missing_root_is_the_first_missing_folder_and_can_be_taken_away_again() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let root = Root::open(&temp.path().join("new")).expect("opens");
+        assert_eq!(root.missing_folders("a/b.md"), ["", "a"]);
+        root.make_folders("a/b.md").expect("made");
+        assert_eq!(root.missing_folders("a/b.md"), [""; 0]);
+        root.remove_folder("");
+        assert!(root.exists(), "it is not empty");
+        root.remove_folder("a");
+        root.remove_folder("");
+        assert!(!root.exists());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! are searched in the [`Corpus`], which knows how to stay up to date. There is no other
 //! index.
 
+mod current;
 mod exact;
 #[cfg(test)]
 mod fixture;
@@ -28,9 +29,11 @@ use crate::core::archive::{last_change, title};
 use crate::core::citation::{Citation, Part as CitedPart};
 use crate::core::corpus::{Block, Corpus, Log, Message, Part};
 use crate::core::layout::session::MESSAGES;
-use crate::core::log::{Agent, Role, clean, mask};
+use crate::core::log::{Agent, Role};
 use crate::core::query::{Filters, Place};
+use crate::core::shown::safe;
 
+pub use current::{Searched, search};
 pub use recent::recent;
 pub use shelf::{Sheet, Shelf};
 
@@ -123,7 +126,7 @@ impl Sources<'_> {
     /// Returns the hit that a message is; nothing in its text acts on a terminal or is a secret.
     fn message(&self, log: Log<'_>, message: &Message<'_>, (text, score): (String, f32)) -> Hit {
         let line = usize::try_from(message.line).unwrap_or(usize::MAX).max(1);
-        let mut hit = self.log(log, (mask(&clean(&text)), score));
+        let mut hit = self.log(log, (safe(&text), score));
         hit.line = message.line;
         hit.citation.part = CitedPart::Lines(line..=line);
         hit.role = Some(message.role);

@@ -1,20 +1,48 @@
 //! How values read, the same behind every door.
 
-/// What stands for a character that would move the cursor, change colours or turn the direction
-/// of reading; `None` for characters that may be shown.
+use super::hidden::is_hidden;
+use super::log::clean;
+use super::memory::one_line;
+use super::secret::mask;
+
+/// What stands for a character that is hidden; `None` for characters that may be shown.
 pub fn stand_in(c: char) -> Option<char> {
     match c {
         '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)),
         '\u{7f}' => Some('␡'),
-        '\u{80}'..='\u{9f}'
-        | '\u{200b}'
-        | '\u{200e}'
-        | '\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{2069}'
-        | '\u{feff}' => Some('\u{fffd}'),
+        c if is_hidden(c) => Some('\u{fffd}'),
         _ => None,
     }
+}
+
+/// Text of a log as it may be shown to anybody: nothing in it acts on a terminal, is hidden or is a
+/// secret.
+pub fn safe(text: &str) -> String {
+    mask(&clean(text))
+}
+
+/// As [`safe`], on one line.
+pub fn safe_line(text: &str) -> String {
+    one_line(&safe(text))
+}
+
+/// JSON with the characters that are hidden written as `\uXXXX`, so that whoever looks at it sees
+/// them. They stand in strings alone.
+pub fn visible_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut units = [0; 2];
+    for c in json.chars() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            c if is_hidden(c) => {
+                for unit in c.encode_utf16(&mut units) {
+                    out.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// Text with control characters made visible, so that none of them acts on a terminal; its lines
@@ -76,6 +104,42 @@ mod tests {
             visible("a\u{1b}[31mb\u{9b}c\u{202e}d\n\t\0\r"),
             "a␛[31mb\u{fffd}c\u{fffd}d\n\t␀"
         );
+    }
+
+    #[test]
+    fn hidden_characters_are_seen_in_json_and_are_the_same_when_it_is_read() {
+        let text = "a\u{202e}b\u{e0041}c\u{7f}\u{ad}é";
+        let json = visible_json(&serde_json::to_string(text).expect("JSON"));
+        assert_eq!(json, "\"a\\u202eb\\udb40\\udc41c\\u007f\\u00adé\"");
+        assert_eq!(serde_json::from_str::<String>(&json).expect("JSON"), text);
+    }
+
+    #[test]
+    fn what_nobody_sees_has_something_in_its_place() {
+        for c in [
+            '\u{61c}',
+            '\u{ad}',
+            '\u{180e}',
+            '\u{3164}',
+            '\u{e0041}',
+            '\u{200b}',
+        ] {
+            assert_eq!(stand_in(c), Some('\u{fffd}'), "{c:?}");
+        }
+        for c in ['a', '\u{200d}', '\u{200c}', '\u{fe0f}', 'ä', '한'] {
+            assert_eq!(stand_in(c), None, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_safe_without_sequences_and_secrets() {
+        assert_eq!(
+            safe("\u{1b}]52;c;eA==\u{7}PASSWORD=hunter22"),
+            "PASSWORD=‹masked›"
+        );
+        // A secret is found though something hidden stands in it.
+        assert_eq!(safe("PASS\u{200b}WORD=hunter22"), "PASSWORD=‹masked›");
+        assert_eq!(safe_line("a\nb"), "a b");
     }
 
     #[test]

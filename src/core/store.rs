@@ -1,12 +1,14 @@
 //! A store: a root directory with one layout.
 
+mod reader;
+
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::layout::{Layout, Rules};
 use super::memory::{Memory, Revision};
-use super::sandbox::{Found, LARGEST_MEMORY, Root, check};
+use super::sandbox::{Found, Root, check};
 use super::{Error, Result};
 
 /// A root and its layout, opened for reading; [`crate::core::change`] writes.
@@ -85,6 +87,11 @@ impl Store {
         &self.id
     }
 
+    /// The store under another name.
+    pub fn with_name(self, name: String) -> Self {
+        Self { name, ..self }
+    }
+
     /// The name by which people and references mean this store.
     pub fn name(&self) -> &str {
         &self.name
@@ -108,10 +115,7 @@ impl Store {
     /// Every memory, in the layout's order. A file that cannot be read is listed with its
     /// problem; it does not hide the others.
     pub fn list(&self) -> Result<Vec<Memory>> {
-        let rules = self.rules();
-        let mut found = rules.files(&self.root)?;
-        found.sort_by_cached_key(|file| (rules.rank(&file.path), file.path.clone()));
-        Ok(self.memories(&found))
+        self.read_all(|_| None, |memory, _| memory)
     }
 
     /// As [`Store::list`], reading only files that `changed` names by their path below the root,
@@ -119,75 +123,18 @@ impl Store {
     pub fn list_again(
         &self,
         known: &[Memory],
-        changed: impl Fn(&str) -> bool,
+        changed: impl Fn(&str) -> bool + Sync,
     ) -> Result<Vec<Memory>> {
-        let rules = self.rules();
-        let mut found = rules.files(&self.root)?;
-        found.sort_by_cached_key(|file| (rules.rank(&file.path), file.path.clone()));
         let known: HashMap<&str, &Memory> = known
             .iter()
             .map(|memory| (memory.path.as_str(), memory))
             .collect();
-        let memories = found.iter().map(|file| {
-            let old = known.get(rules.refer(&file.path).as_str());
-            let same = old.filter(|old| {
-                old.size == file.size && old.modified == file.modified && !changed(&file.path)
-            });
-            same.map_or_else(|| self.memory(file), |old| (*old).clone())
-        });
-        Ok(memories.collect())
-    }
-
-    /// Reads the files, on several threads where there are enough of them to pay for it.
-    fn memories(&self, found: &[Found]) -> Vec<Memory> {
-        const ENOUGH: usize = 500;
-        const MOST_THREADS: usize = 4;
-        let read = |files: &[Found]| files.iter().map(|file| self.memory(file)).collect();
-        if found.len() < ENOUGH {
-            return read(found);
-        }
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS));
-        std::thread::scope(|scope| {
-            let parts: Vec<_> = found
-                .chunks(found.len().div_ceil(threads))
-                .map(|part| scope.spawn(move || -> Vec<Memory> { read(part) }))
-                .collect();
-            let joined = parts.into_iter().map(|part| part.join());
-            joined
-                .flat_map(|part| part.expect("reading a memory does not panic"))
-                .collect()
-        })
-    }
-
-    fn memory(&self, file: &Found) -> Memory {
-        let mut memory = match self.content(file) {
-            Ok(bytes) => {
-                let mut memory = self
-                    .rules()
-                    .read(&file.path, &String::from_utf8_lossy(&bytes));
-                memory.size = bytes.len() as u64;
-                if let Err(e) = std::str::from_utf8(&bytes) {
-                    memory.problem = Some(format!("not UTF-8 text (byte {})", e.valid_up_to()));
-                }
-                memory
-            }
-            Err(error) => {
-                let mut memory = Memory::bare(&self.rules().refer(&file.path), file.size);
-                memory.kind = self.rules().kind(&file.path);
-                memory.problem = Some(error.to_string());
-                memory
-            }
+        let unchanged = |file: &Found| {
+            let old = known.get(self.rules().refer(&file.path).as_str())?;
+            let is_same = old.size == file.size && old.modified == file.modified;
+            (is_same && !changed(&file.path)).then(|| (*old).clone())
         };
-        memory.modified = file.modified;
-        memory
-    }
-
-    fn content(&self, file: &Found) -> Result<Vec<u8>> {
-        if file.size > LARGEST_MEMORY && self.layout == Layout::Events {
-            // A log of any size is listed; only its content is not counted.
-            return Ok(Vec::new());
-        }
-        self.root.read_found(file)
+        self.read_all(unchanged, |memory, _| memory)
     }
 
     /// The file that a caller's path means, checked to be inside the root.

@@ -100,7 +100,7 @@ pub fn fold(word: &str) -> Cow<'_, str> {
         Cow::Borrowed(word)
     } else {
         let lower = word.chars().flat_map(char::to_lowercase);
-        Cow::Owned(lower.map(nucleo_matcher::chars::normalize).collect())
+        Cow::Owned(lower.map(nucleo::chars::normalize).collect())
     }
 }
 

@@ -4,6 +4,7 @@ use super::layout::session::MESSAGES;
 use super::log::{Message, Role};
 use super::search::lesson::Lesson;
 use super::search::{Hit, Source};
+use super::shown::{safe, safe_line};
 
 /// The hits as every door tells them; no line of them is empty but the ones between.
 pub fn hits(query: &str, hits: &[Hit]) -> String {
@@ -45,18 +46,19 @@ pub fn lessons(lessons: &[Lesson]) -> String {
     told.collect::<Vec<_>>().join("\n\n")
 }
 
-/// Messages of a log, each under its line and who speaks; `shown` makes each text fit to be
-/// shown.
-pub fn messages(messages: &[Message], shown: impl Fn(&str) -> String) -> String {
+/// Messages of a log, each under its line and who speaks; nothing in them acts on a terminal, is
+/// hidden or is a secret.
+pub fn messages(messages: &[Message]) -> String {
     let told = messages.iter().map(|message| {
-        let who = match (message.role, message.tool.as_deref()) {
+        let tool = message.tool.as_deref().map(safe_line);
+        let who = match (message.role, tool.as_deref()) {
             (Role::User, _) => "user",
             (Role::System, _) => "system",
             (_, Some(tool)) => tool,
             (Role::Assistant, None) => "assistant",
             (Role::Tool, None) => "tool",
         };
-        format!("[L{} {who}]\n{}", message.line, shown(&message.text))
+        format!("[L{} {who}]\n{}", message.line, safe(&message.text))
     });
     told.collect::<Vec<_>>().join("\n\n")
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::payload::{Heard, Stage};
+use crate::core::hidden::without_hidden;
 use crate::core::log::Agent;
 
 /// The answer that changes nothing.
@@ -18,6 +19,7 @@ pub(super) fn worded(agent: Agent, heard: &Heard, told: &str) -> String {
     if told.is_empty() {
         return nothing(Some(agent));
     }
+    let told = &without_hidden(told);
     let answer = match (agent, &heard.stage) {
         // At the end of a turn there is nobody to read it, unless the turn goes on.
         (Agent::ClaudeCode | Agent::Codex | Agent::Copilot, Stage::Stop) => {

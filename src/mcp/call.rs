@@ -35,31 +35,31 @@ impl<'a> Call<'a> {
     /// The store and the path that a reference means, where all stores are served together.
     pub(super) fn aimed(&self, reference: &str) -> Result<(&'a Store, Citation), Failure> {
         let Ok(citation) = reference.parse::<Citation>();
-        let stores = &self.serving.stores;
+        let stores = self.serving.present();
         if let Some(name) = &citation.store {
             let named = stores.iter().find(|store| store.name() == name);
             return match named {
                 Some(store) => Ok((store, citation)),
                 None => Err(Failure::Said(format!(
                     "No store '{name}'; there are {}.",
-                    names(stores)
+                    names(&stores)
                 ))),
             };
         }
         if let [only] = stores.as_slice() {
             return Ok((only, citation));
         }
-        let holds = |store: &&Store| {
+        let holds = |store: &&&Store| {
             let file = store.locate(&citation.path);
             file.is_ok_and(|file| store.root().has(&file))
         };
-        let holders: Vec<&Store> = stores.iter().filter(holds).collect();
+        let holders: Vec<&Store> = stores.iter().filter(holds).copied().collect();
         match holders.as_slice() {
             [one] => Ok((one, citation)),
             [] => Err(Failure::Said(format!(
                 "{} not found in any store; there are {}.",
                 citation.path,
-                names(stores)
+                names(&stores)
             ))),
             several => {
                 let ways: Vec<String> = several
@@ -166,15 +166,24 @@ impl<'a> Call<'a> {
 fn told(made: &Made) -> Answer {
     let first = made.change.edits.iter().find(|edit| !edit.derived);
     let after = first.and_then(|edit| edit.after.as_deref());
+    let begun = made.new_root().map(|root| {
+        format!(
+            "This is the first memory here: {} was made for it.",
+            root.display()
+        )
+    });
     Answer {
-        texts: vec![made.change.message.clone()],
+        texts: [made.change.message.clone()]
+            .into_iter()
+            .chain(begun)
+            .collect(),
         revision: after.map(Revision::of),
         change: made.record.as_ref().map(|record| record.id.clone()),
     }
 }
 
 /// The names of the stores, for a sentence.
-pub(super) fn names(stores: &[Store]) -> String {
-    let names: Vec<&str> = stores.iter().map(Store::name).collect();
+pub(super) fn names(stores: &[&Store]) -> String {
+    let names: Vec<&str> = stores.iter().map(|store| store.name()).collect();
     names.join(", ")
 }

@@ -96,8 +96,8 @@ fn store(call: &Call<'_>) -> Told {
     let fields = Fields {
         name: Some(call.text("title")?.to_owned()),
         description: Some(call.text("description")?.to_owned()),
-        category: None,
         tags: call.texts("tags")?,
+        ..Fields::default()
     };
     let kind = call.text("type")?;
     if !coder::TYPES.contains(&kind) {

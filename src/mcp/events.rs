@@ -1,12 +1,14 @@
 //! The tools of the events layout: get_events.
 
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Failure, QUOTED, Told};
 use super::call::Call;
 use super::table::{Effect, Field, Form, Tool};
 use crate::core::layout::events::{Span, within};
-use crate::core::log::{clean, mask};
+use crate::core::shown::safe;
+use crate::core::time::{self, Edge};
 
 pub(super) const TOOLS: &[Tool] = &[Tool {
     name: "get_events",
@@ -32,16 +34,14 @@ pub(super) const TOOLS: &[Tool] = &[Tool {
     run: get_events,
 }];
 
-const DAY: i64 = 24 * 60 * 60 * 1000;
-
 fn get_events(call: &Call<'_>) -> Told {
     const MOST_EVENTS: usize = 100;
     let limit = call.number("limit")?.unwrap_or(50);
     let limit = usize::try_from(limit).ok().filter(|limit| *limit > 0);
     let limit = limit.ok_or_else(|| Failure::Said("limit must be 1 or more".to_owned()))?;
     let span = Span {
-        from: time(call, "from", 0)?.unwrap_or(i64::MIN),
-        to: time(call, "to", DAY - 1)?.unwrap_or(i64::MAX),
+        from: time(call, "from", Edge::Start)?.unwrap_or(i64::MIN),
+        to: time(call, "to", Edge::End)?.unwrap_or(i64::MAX),
         limit: limit.min(MOST_EVENTS),
     };
     let (events, has_more) = within(call.store()?, span)?;
@@ -66,7 +66,7 @@ fn get_events(call: &Call<'_>) -> Told {
 /// What an answer has of a text, so that a long one does not crowd out the others.
 fn shown(text: &str) -> String {
     const LONGEST: usize = 1_000;
-    let text = mask(&clean(text));
+    let text = safe(text);
     let mut short: String = text.chars().take(LONGEST).collect();
     if short.len() < text.len() {
         short.push_str("...");
@@ -74,27 +74,21 @@ fn shown(text: &str) -> String {
     short
 }
 
-/// A time in milliseconds since 1970; a day means its beginning and so much more.
-fn time(call: &Call<'_>, name: &str, into_day: i64) -> Result<Option<i64>, Failure> {
-    let text = match call.arguments.get(name) {
+/// A time in milliseconds since 1970; days are those of UTC, as the timestamps in the answer are.
+fn time(call: &Call<'_>, name: &str, edge: Edge) -> Result<Option<i64>, Failure> {
+    let given = match call.arguments.get(name) {
         None | Some(Value::Null) => return Ok(None),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
+        Some(given) => given,
     };
-    let day = || {
-        let day: jiff::civil::Date = text.parse().ok()?;
-        let start = day.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-        Some(start.timestamp().as_millisecond() + into_day)
+    let now = (call.serving.clock)().time.to_zoned(TimeZone::UTC);
+    let time = match given {
+        Value::String(text) => text.parse().ok().or_else(|| time::parse(text, &now, edge)),
+        other => other.as_i64(),
     };
-    let instant = || {
-        let instant: jiff::Timestamp = text.parse().ok()?;
-        Some(instant.as_millisecond())
-    };
-    let number = text.parse::<i64>().ok();
-    match number.or_else(instant).or_else(day) {
-        Some(time) => Ok(Some(time)),
-        None => Err(Failure::Said(format!(
-            "{name}: '{text}' is no time; give 2026-01-31, 2026-01-31T10:00:00Z or milliseconds since 1970"
-        ))),
-    }
+    time.map(Some).ok_or_else(|| {
+        Failure::Said(format!(
+            "{name}: {given} is no time; give {} or milliseconds since 1970",
+            time::FORMS
+        ))
+    })
 }

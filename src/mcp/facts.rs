@@ -7,7 +7,7 @@ use super::call::Call;
 use super::general;
 use super::table::{EXPECTED, Effect, Field, Form, OFFSET, REVISION, Tool};
 use crate::core::change::Wish;
-use crate::core::layout::{Fields, Patch};
+use crate::core::layout::{Fields, Matching, Patch};
 
 const PATH: Field = Field::must(
     "path",
@@ -94,6 +94,7 @@ fn patch(call: &Call<'_>) -> Told {
     let mut answer = call.change(&Wish::Patch {
         path: call.text("path")?.to_owned(),
         patches,
+        matching: Matching::Unique,
     })?;
     answer.texts = vec![json!({ "success": true, "appliedCount": count }).to_string()];
     Ok(answer)

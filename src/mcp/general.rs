@@ -6,8 +6,9 @@ use super::answer::{Answer, Failure, QUOTED, Told};
 use super::call::Call;
 use super::table::{Effect, Field, Form, OFFSET, REVISION, Tool};
 use crate::core::citation::Citation;
-use crate::core::log::{Agent, clean, mask};
+use crate::core::log::Agent;
 use crate::core::memory::{Kind, Memory, Revision};
+use crate::core::shown::safe;
 use crate::core::store::Store;
 use crate::core::told;
 
@@ -43,7 +44,7 @@ pub(super) fn list(call: &Call<'_>) -> Told {
     let one = [call.at].into_iter().flatten();
     let stores: Vec<&Store> = match call.at {
         Some(_) => one.filter_map(|at| call.serving.stores.get(at)).collect(),
-        None => call.serving.stores.iter().collect(),
+        None => call.serving.present(),
     };
     let mut rows: Vec<Value> = Vec::new();
     for store in &stores {
@@ -93,7 +94,7 @@ pub(super) fn read(call: &Call<'_>) -> Told {
     let part = citation.part.of(&text, &memory, store.layout());
     let part = part.ok_or_else(|| Failure::Said(format!("{reference} not found")))?;
     if store.rules().kind(&file) == Kind::Log {
-        let shown = mask(&clean(part));
+        let shown = safe(part);
         return Ok(Answer::page(&shown, call.offset()?).with(QUOTED));
     }
     let answer = Answer::page(part, call.offset()?);
@@ -111,7 +112,7 @@ pub(super) fn quoted(call: &Call<'_>, reference: &str) -> Result<Option<Answer>,
     let Some(messages) = call.serving.logs.archive()?.quote(&citation)? else {
         return Ok(None);
     };
-    let text = told::messages(&messages, |text| mask(&clean(text)));
+    let text = told::messages(&messages);
     Ok(Some(Answer::page(&text, call.offset()?).with(QUOTED)))
 }
 

@@ -5,7 +5,7 @@ use super::call::Call;
 use super::general::{quoted, with_revision};
 use super::table::{EXPECTED, Effect, Field, Form, OFFSET, REVISION, Tool};
 use crate::core::change::Wish;
-use crate::core::layout::{Fields, Patch, View};
+use crate::core::layout::{Fields, Matching, Patch, View};
 
 const FILENAME: Field = Field::must("filename", Form::Text, "The file, such as user_prefs.md");
 
@@ -112,7 +112,7 @@ fn write(call: &Call<'_>) -> Told {
             name: Some(call.text("name")?.to_owned()),
             description: Some(call.text("description")?.to_owned()),
             category: Some(call.text("memory_type")?.to_owned()),
-            tags: Vec::new(),
+            ..Fields::default()
         },
     })
 }
@@ -124,6 +124,7 @@ fn update(call: &Call<'_>) -> Told {
             old: call.text("old_text")?.to_owned(),
             new: call.text("new_text")?.to_owned(),
         }],
+        matching: Matching::First,
     })
 }
 

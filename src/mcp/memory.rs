@@ -8,9 +8,9 @@ use super::answer::{Answer, Failure, MOST, QUOTED, Told};
 use super::call::Call;
 use super::table::{EXPECTED, Effect, Field, Form, Tool};
 use crate::core::change::{Asking, Wish, plan};
-use crate::core::layout::{Layout, Patch, events, session};
-use crate::core::log::{clean, mask};
+use crate::core::layout::{Layout, Matching, Patch, events, session};
 use crate::core::memory::Kind;
+use crate::core::shown::safe;
 use crate::core::store::{Document, Store};
 
 /// The directory that clients see a store as.
@@ -239,7 +239,7 @@ fn view_file(call: &Call<'_>, named: &Named<'_>, document: &Document) -> Told {
     let is_log = store.rules().kind(&store.locate(named.inside)?) == Kind::Log;
     let text = document.lossy();
     let text = if is_log {
-        mask(&clean(&text))
+        safe(&text)
     } else {
         text.into_owned()
     };
@@ -349,6 +349,7 @@ fn str_replace(call: &Call<'_>) -> Told {
             old: old.to_owned(),
             new: new.to_owned(),
         }],
+        matching: Matching::Unique,
     })?;
     let snippet = snippet(
         &text.replacen(old, new, 1),

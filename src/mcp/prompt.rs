@@ -43,8 +43,9 @@ pub(super) fn text(prompt: &Prompt, given: Option<&str>, serving: &Serving) -> S
         text.push('\n');
         text.push_str(guide.map_or("", |(_, guide)| guide));
     }
-    if !serving.stores.is_empty() {
-        text.push_str(&format!("\nStores here: {}.\n", names(&serving.stores)));
+    let present = serving.present();
+    if !present.is_empty() {
+        text.push_str(&format!("\nStores here: {}.\n", names(&present)));
     }
     if let Some(given) = given.filter(|given| !given.trim().is_empty()) {
         text.push_str(&format!("\n{}: {}\n", prompt.argument, given.trim()));

@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 use super::answer::{Answer, Failure, QUOTED, Told};
 use super::call::Call;
 use super::table::{Effect, Field, Form, OFFSET, Tool};
-use crate::core::archive::{Searched, search};
 use crate::core::corpus::{Progress, Tally};
-use crate::core::log::{clean, mask};
 use crate::core::query::Query;
 use crate::core::search::recall::{Ask, Scope, recall};
-use crate::core::search::{Hit, Source};
+use crate::core::search::{Hit, Searched, Source, search};
+use crate::core::shown::safe;
 use crate::core::told;
 
 pub(super) const TOOL: Tool = Tool {
@@ -81,7 +80,7 @@ fn run(call: &Call<'_>) -> Told {
         unread,
         left,
     } = search(
-        &call.serving.stores,
+        call.serving.present(),
         archive.as_ref(),
         &patience,
         |sources| {
@@ -169,7 +168,7 @@ fn shown(snippet: &str) -> String {
     const DOTS: &str = "...";
     // A word that is cut is told from a secret by its digits: most secrets have some.
     let is_doubtful = |word: &str| word.len() >= 8 && word.contains(|c: char| c.is_ascii_digit());
-    let text = mask(&clean(snippet));
+    let text = safe(snippet);
     let mut rest = text.as_str();
     if let Some(cut) = rest.strip_prefix(DOTS)
         && let word = cut.split(' ').next().unwrap_or_default()

@@ -4,8 +4,8 @@
 use super::Serving;
 use super::answer::{MOST, QUOTED};
 use crate::core::layout::{Layout, coder, index, session};
-use crate::core::log::{clean, mask};
 use crate::core::memory::Kind;
+use crate::core::shown::safe;
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
@@ -26,7 +26,7 @@ const SCHEME: &str = "tome://";
 /// Everything that can be read, stores first.
 pub(super) fn list(serving: &Serving) -> Result<Vec<Listed>> {
     let mut listed = Vec::new();
-    for store in &serving.stores {
+    for store in serving.present() {
         listed.push(Listed {
             uri: format!("{SCHEME}{}", encoded(store.name())),
             name: store.name().to_owned(),
@@ -86,7 +86,7 @@ pub(super) fn read(serving: &Serving, uri: &str) -> Result<String> {
     let text = document.lossy();
     let kind = store.rules().kind(&store.locate(&path)?);
     let text = match kind {
-        Kind::Log => format!("{}\n\n{QUOTED}", mask(&clean(&text))),
+        Kind::Log => format!("{}\n\n{QUOTED}", safe(&text)),
         _ => text.into_owned(),
     };
     Ok(match text.char_indices().nth(MOST) {

@@ -20,6 +20,7 @@ use super::answer::{Answer, Failure};
 use super::call::{Call, names};
 use super::table::{Effect, Offer, offers};
 use super::{Access, Serving, prompt, resource};
+use crate::core::hidden::without_hidden;
 use crate::core::memory::one_line;
 
 /// How many resources are listed at a time.
@@ -76,7 +77,12 @@ impl Inside {
 
     /// What the client's model is told of the server.
     fn instructions(&self) -> String {
-        let stores = match self.serving.stores.as_slice() {
+        let present = self.serving.present();
+        let stores = match present.as_slice() {
+            [] if self.serving.access == Access::Full && self.serving.firsts > 0 => {
+                "There is no memory here yet; the first one that is stored makes its store."
+                    .to_owned()
+            }
             [] => {
                 "No memory store was found here; earlier conversations can be searched.".to_owned()
             }
@@ -174,7 +180,8 @@ fn internal(error: crate::core::Error) -> ErrorData {
 }
 
 fn result(answer: Answer) -> CallToolResult {
-    let texts = answer.texts.into_iter().map(ContentBlock::text).collect();
+    let texts = answer.texts.iter().map(|text| without_hidden(text));
+    let texts = texts.map(ContentBlock::text).collect();
     let mut result = CallToolResult::success(texts);
     let mut meta = serde_json::Map::new();
     if let Some(revision) = answer.revision {
@@ -190,7 +197,7 @@ fn result(answer: Answer) -> CallToolResult {
 }
 
 fn failed(failure: &Failure) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(failure.words())])
+    CallToolResult::error(vec![ContentBlock::text(without_hidden(&failure.words()))])
 }
 
 /// The client's name as it signs changes.
@@ -205,9 +212,10 @@ fn who(context: &RequestContext<RoleServer>) -> String {
 }
 
 fn described(offer: &Offer, serving: &Serving) -> rmcp::model::Tool {
-    let store = offer.at.and_then(|at| serving.stores.get(at));
-    let about = match store {
-        Some(store) if serving.stores.len() > 1 => {
+    let of_several = |at: &usize| serving.there() > 1 && *at < serving.there();
+    let store = offer.at.filter(of_several);
+    let about = match store.and_then(|at| serving.stores.get(at)) {
+        Some(store) => {
             format!(
                 "{} (store {}, {} layout)",
                 offer.tool.about,
@@ -215,7 +223,7 @@ fn described(offer: &Offer, serving: &Serving) -> rmcp::model::Tool {
                 store.layout()
             )
         }
-        _ => offer.tool.about.to_owned(),
+        None => offer.tool.about.to_owned(),
     };
     let effect = offer.tool.effect;
     let hints = ToolAnnotations::new()
@@ -324,6 +332,7 @@ impl ServerHandler for Desk {
             let text = resource::read(&inside.serving, &uri);
             let text =
                 text.map_err(|error| ErrorData::resource_not_found(error.to_string(), None))?;
+            let text = without_hidden(&text);
             let contents = ResourceContents::text(text, uri).with_mime_type("text/markdown");
             Ok(ReadResourceResult::new(vec![contents]))
         });

@@ -166,9 +166,10 @@ fn natives(layout: Layout) -> &'static [Tool] {
     }
 }
 
-/// The tools that are offered.
+/// The tools that are offered. Names do not depend on stores that are not there yet: theirs are
+/// offered as those of a single store.
 pub(super) fn offers(serving: &Serving) -> Vec<Offer> {
-    let several = serving.stores.len() > 1;
+    let several = serving.there() > 1;
     let mut offers: Vec<Offer> = Vec::new();
     let mut offer = |name: String, tool: &'static Tool, at: Option<usize>| {
         let allowed = serving.access == Access::Full || tool.effect == Effect::Reads;
@@ -190,17 +191,19 @@ pub(super) fn offers(serving: &Serving) -> Vec<Offer> {
         };
         let own = natives(store.layout()).iter().chain([command]);
         for tool in own {
-            let name = match several {
+            let name = match several && at < serving.there() {
                 true => format!("{}_{}", prefixes[at], tool.name),
                 false => tool.name.to_owned(),
             };
             offer(name, tool, Some(at));
         }
-        // A layout that has no way to list and read of its own gets the general one.
-        if !several && store.layout() != Layout::Index {
-            for tool in general::TOOLS {
-                offer(tool.name.to_owned(), tool, Some(at));
-            }
+    }
+    // A layout that has no way to list and read of its own gets the general one.
+    if let [store] = &serving.stores[..serving.there()]
+        && store.layout() != Layout::Index
+    {
+        for tool in general::TOOLS {
+            offer(tool.name.to_owned(), tool, Some(0));
         }
     }
     offers

@@ -1,27 +1,19 @@
 //! Settings files: read whole, replaced whole, and what they were remembered.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::Step;
+use crate::core::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::memory::Revision;
 use crate::core::{Error, Result, private};
 
 /// The text of a file; `None` when there is none.
 pub(super) fn read(path: &Path) -> Result<Option<String>> {
-    match fs::read(path) {
-        Ok(bytes) => String::from_utf8(bytes)
-            .map(Some)
-            .map_err(|e| Error::NotText {
-                path: path.to_owned(),
-                offset: e.utf8_error().valid_up_to(),
-            }),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(Error::io(path, e)),
-    }
+    read_text(path, LARGEST_SETTINGS)
 }
 
 /// Replaces a file, mode kept and links followed; `None` takes it away.

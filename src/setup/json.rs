@@ -1,7 +1,16 @@
-//! JSON with comments and trailing commas, edited by splicing: what is not touched keeps its bytes.
+//! JSON with comments and trailing commas, read by `jsonc-parser` and edited by splicing: what is
+//! not touched keeps its bytes.
+//!
+//! The parser's own editing is not used: it writes an object that stands on one line over several,
+//! and ends what it adds with `\n` in a file of `\r\n`, so that taking the addition out again would
+//! not give back the bytes that were there.
 
 use std::ops::Range;
 
+use jsonc_parser::ast;
+use jsonc_parser::common::Ranged as _;
+use jsonc_parser::tokens::{Token, TokenAndRange};
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 use serde_json::Value;
 
 /// A value where it stands in a text.
@@ -9,6 +18,8 @@ use serde_json::Value;
 pub(super) struct Node {
     pub(super) span: Range<usize>,
     pub(super) kind: Kind,
+    /// The members of an object or the items of a list, where they stand.
+    parts: Vec<Part>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,8 +33,15 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Member {
     pub(super) name: String,
-    start: usize,
     pub(super) value: Node,
+}
+
+/// A member of an object with its name, or an item of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Part {
+    span: Range<usize>,
+    /// Where the comma behind it is.
+    comma: Option<usize>,
 }
 
 impl Node {
@@ -55,186 +73,93 @@ impl Node {
             _ => None,
         }
     }
-
-    /// Where each part of an object or a list begins and ends.
-    fn parts(&self) -> Vec<Range<usize>> {
-        match &self.kind {
-            Kind::Object(members) => members.iter().map(|m| m.start..m.value.span.end).collect(),
-            Kind::Array(items) => items.iter().map(|item| item.span.clone()).collect(),
-            Kind::Text(_) | Kind::Other => Vec::new(),
-        }
-    }
 }
 
 /// What is wrong with a text, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) line: usize,
-    pub(super) message: &'static str,
+    pub(super) message: String,
 }
 
 /// Reads a text; nothing but blanks and comments is `None`.
 pub(super) fn parse(text: &str) -> Result<Option<Node>, Wrong> {
-    let mut reader = Reader {
-        text,
-        at: 0,
-        depth: 0,
+    let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let collect = CollectOptions {
+        comments: CommentCollectionStrategy::Off,
+        tokens: true,
     };
-    if text.starts_with('\u{feff}') {
-        reader.at = '\u{feff}'.len_utf8();
-    }
-    reader.blanks()?;
-    if reader.at == text.len() {
-        return Ok(None);
-    }
-    let node = reader.value()?;
-    reader.blanks()?;
-    match reader.at == text.len() {
-        true => Ok(Some(node)),
-        false => Err(reader.wrong("there is more after the end")),
-    }
+    // Comments and trailing commas are what the agents' own readers take beyond JSON.
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    let parsed = parse_to_ast(bare, &collect, &options).map_err(|error| Wrong {
+        line: error.line_display(),
+        message: error.kind().to_string(),
+    })?;
+    let tokens = parsed.tokens.unwrap_or_default();
+    let reader = Reader {
+        tokens: &tokens,
+        offset: text.len() - bare.len(),
+    };
+    Ok(parsed.value.map(|value| reader.node(&value)))
 }
 
+/// Makes nodes of what was parsed.
 struct Reader<'a> {
-    text: &'a str,
-    at: usize,
-    depth: usize,
+    tokens: &'a [TokenAndRange<'a>],
+    /// How much the parser was not shown.
+    offset: usize,
 }
 
 impl Reader<'_> {
-    fn wrong(&self, message: &'static str) -> Wrong {
-        let line = self.text[..self.at].matches('\n').count() + 1;
-        Wrong { line, message }
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn blanks(&mut self) -> Result<(), Wrong> {
-        loop {
-            let rest = &self.text[self.at..];
-            let bare = rest.trim_start();
-            self.at += rest.len() - bare.len();
-            if bare.starts_with("//") {
-                self.at += bare.find('\n').unwrap_or(bare.len());
-            } else if bare.starts_with("/*") {
-                let end = bare
-                    .find("*/")
-                    .ok_or_else(|| self.wrong("a comment never ends"))?;
-                self.at += end + 2;
-            } else {
-                return Ok(());
+    fn node(&self, value: &ast::Value<'_>) -> Node {
+        let (kind, parts) = match value {
+            ast::Value::Object(object) => {
+                let members = object.properties.iter().map(|property| Member {
+                    name: property.name.as_str().to_owned(),
+                    value: self.node(&property.value),
+                });
+                let parts = object.properties.iter().map(|property| self.part(property));
+                (Kind::Object(members.collect()), parts.collect())
             }
-        }
-    }
-
-    fn value(&mut self) -> Result<Node, Wrong> {
-        const DEEPEST: usize = 100;
-        let start = self.at;
-        self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(self.wrong("nested too deep"));
-        }
-        let kind = match self.peek() {
-            Some(b'{') => self.object()?,
-            Some(b'[') => self.array()?,
-            Some(b'"') => Kind::Text(self.string()?),
-            Some(_) => self.word()?,
-            None => return Err(self.wrong("a value is missing")),
+            ast::Value::Array(array) => {
+                let items = array.elements.iter().map(|item| self.node(item));
+                let parts = array.elements.iter().map(|item| self.part(item));
+                (Kind::Array(items.collect()), parts.collect())
+            }
+            ast::Value::StringLit(text) => {
+                (Kind::Text(text.value.clone().into_owned()), Vec::new())
+            }
+            ast::Value::NumberLit(_) | ast::Value::BooleanLit(_) | ast::Value::NullKeyword(_) => {
+                (Kind::Other, Vec::new())
+            }
         };
-        self.depth -= 1;
-        Ok(Node {
-            span: start..self.at,
+        Node {
+            span: value.start() + self.offset..value.end() + self.offset,
             kind,
-        })
-    }
-
-    fn word(&mut self) -> Result<Kind, Wrong> {
-        let rest = &self.text[self.at..];
-        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c)));
-        let word = &rest[..end.unwrap_or(rest.len())];
-        if serde_json::from_str::<Value>(word).is_err() {
-            return Err(self.wrong("this is no JSON value"));
+            parts,
         }
-        self.at += word.len();
-        Ok(Kind::Other)
     }
 
-    fn string(&mut self) -> Result<String, Wrong> {
-        let bytes = self.text.as_bytes();
-        let mut end = self.at + 1;
-        while let Some(byte) = bytes.get(end) {
-            match byte {
-                b'\\' => end += 2,
-                b'"' => {
-                    let text = self.text.get(self.at..=end);
-                    let parsed = text.and_then(|text| serde_json::from_str(text).ok());
-                    let parsed = parsed.ok_or_else(|| self.wrong("this is no JSON string"))?;
-                    self.at = end + 1;
-                    return Ok(parsed);
-                }
-                _ => end += 1,
-            }
-        }
-        Err(self.wrong("a string never ends"))
-    }
-
-    fn object(&mut self) -> Result<Kind, Wrong> {
-        let mut members = Vec::new();
-        self.at += 1;
-        loop {
-            self.blanks()?;
-            match self.peek() {
-                Some(b'}') => break,
-                Some(b'"') => {}
-                _ => return Err(self.wrong("a name in quotes is missing")),
-            }
-            let start = self.at;
-            let name = self.string()?;
-            self.blanks()?;
-            if self.peek() != Some(b':') {
-                return Err(self.wrong("a colon is missing"));
-            }
-            self.at += 1;
-            self.blanks()?;
-            let value = self.value()?;
-            members.push(Member { name, start, value });
-            if !self.comma(b'}')? {
-                break;
-            }
-        }
-        self.at += 1;
-        Ok(Kind::Object(members))
-    }
-
-    fn array(&mut self) -> Result<Kind, Wrong> {
-        let mut items = Vec::new();
-        self.at += 1;
-        loop {
-            self.blanks()?;
-            if self.peek() == Some(b']') {
-                break;
-            }
-            items.push(self.value()?);
-            if !self.comma(b']')? {
-                break;
-            }
-        }
-        self.at += 1;
-        Ok(Kind::Array(items))
-    }
-
-    /// Whether more may follow: passes a comma, or stands before the end.
-    fn comma(&mut self, end: u8) -> Result<bool, Wrong> {
-        self.blanks()?;
-        match self.peek() {
-            Some(b',') => {
-                self.at += 1;
-                Ok(true)
-            }
-            Some(byte) if byte == end => Ok(false),
-            _ => Err(self.wrong("a comma is missing")),
+    fn part(&self, ranged: &impl jsonc_parser::common::Ranged) -> Part {
+        let after = self
+            .tokens
+            .partition_point(|token| token.start() < ranged.end());
+        let next = self.tokens.get(after);
+        let comma = next.filter(|next| next.token == Token::Comma);
+        Part {
+            span: ranged.start() + self.offset..ranged.end() + self.offset,
+            comma: comma.map(|comma| comma.start() + self.offset),
         }
     }
 }
@@ -242,13 +167,13 @@ impl Reader<'_> {
 /// `text` with `part` (such as `"name": value`, written over lines) at the end of an object or list.
 pub(super) fn with_part(text: &str, node: &Node, name: Option<&str>, value: &Value) -> String {
     let mut out = text.to_owned();
-    let parts = node.parts();
+    let parts = &node.parts;
     let inside = &text[node.span.start + 1..node.span.end - 1];
     let over_lines =
         inside.contains('\n') || (parts.is_empty() && text.contains('\n')) || text.trim() == "{}";
     let outer = indent_of(text, node.span.start);
     let unit = unit_of(text);
-    let Some(last) = parts.last() else {
+    let Some(Part { span: last, comma }) = parts.last() else {
         let inner = format!("{outer}{unit}");
         let part = written(name, value, over_lines.then_some((&inner, &unit)));
         let body = match over_lines {
@@ -277,7 +202,6 @@ pub(super) fn with_part(text: &str, node: &Node, name: Option<&str>, value: &Val
         " ".to_owned()
     };
     let after = last.end;
-    let comma = trailing_comma(text, after, node.span.end);
     let from = comma.map_or(after, |comma| comma + 1);
     // A comment on the same line belongs to what is there.
     let to = if on_own_line {
@@ -303,7 +227,7 @@ fn ended(text: &str, new: String) -> String {
 
 /// `text` without the part at `index` of an object or list.
 pub(super) fn without_part(text: &str, node: &Node, index: usize) -> String {
-    let start = node.parts()[index].start;
+    let start = node.parts[index].span.start;
     let tight = without(text, node, index, text[..start].trim_end().len());
     // The blanks before it may be the end of somebody's comment.
     match parse(&tight) {
@@ -314,15 +238,13 @@ pub(super) fn without_part(text: &str, node: &Node, index: usize) -> String {
 
 /// `text` without the part at `index` and the blanks before it from `lead` on.
 fn without(text: &str, node: &Node, index: usize, lead: usize) -> String {
-    let parts = node.parts();
-    let part = &parts[index];
+    let Part { span: part, comma } = &node.parts[index];
     let mut out = text.to_owned();
-    match trailing_comma(text, part.end, node.span.end) {
+    match comma {
         Some(comma) => out.replace_range(lead..comma + 1, ""),
         None if index > 0 => {
             out.replace_range(lead..part.end, "");
-            let before = &parts[index - 1];
-            if let Some(comma) = trailing_comma(text, before.end, part.start) {
+            if let Some(comma) = node.parts[index - 1].comma {
                 out.remove(comma);
             }
         }
@@ -333,17 +255,6 @@ fn without(text: &str, node: &Node, index: usize, lead: usize) -> String {
         None => out.replace_range(lead..part.end, ""),
     }
     out
-}
-
-/// Where a comma follows, past blanks and comments.
-fn trailing_comma(text: &str, from: usize, to: usize) -> Option<usize> {
-    let mut reader = Reader {
-        text: &text[..to],
-        at: from,
-        depth: 0,
-    };
-    reader.blanks().ok()?;
-    (reader.peek() == Some(b',')).then_some(reader.at)
 }
 
 /// The end of a comment that stands on the rest of the line; `from` where there is none.
@@ -441,7 +352,7 @@ mod tests {
             let node = root(&put);
             assert!(node.at(&["new", "x"]).is_some(), "{put}");
             assert!(node.get("a").is_some(), "{put}");
-            let count = node.parts().len();
+            let count = node.parts.len();
             assert_eq!(without_part(&put, &node, count - 1), text, "{put}");
         }
     }
@@ -516,10 +427,10 @@ mod tests {
             let put = with_part(&text, &before, Some("new"), &json!({ "x": [{ "y": 1 }] }));
             let node = root(&put);
             prop_assert!(node.at(&["new", "x"]).is_some(), "{put}");
-            prop_assert_eq!(node.parts().len(), before.parts().len() + 1, "{}", put);
-            let again = without_part(&put, &node, node.parts().len() - 1);
-            let left: Vec<String> = root(&again).parts().into_iter().map(|part| again[part].to_owned()).collect();
-            let own: Vec<String> = before.parts().into_iter().map(|part| text[part].to_owned()).collect();
+            prop_assert_eq!(node.parts.len(), before.parts.len() + 1, "{}", put);
+            let again = without_part(&put, &node, node.parts.len() - 1);
+            let left: Vec<String> = root(&again).parts.into_iter().map(|part| again[part.span].to_owned()).collect();
+            let own: Vec<String> = before.parts.into_iter().map(|part| text[part.span].to_owned()).collect();
             prop_assert_eq!(left, own, "{}", again);
         }
     }

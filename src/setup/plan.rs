@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::json::{Kind, Node, parse, with_part, without_part};
 use super::{Asked, Homes, Plan, Scope, Step, Way, file, is_ours, plugin, quoted, toml};
 use crate::core::log::Agent;
+use crate::core::trust::Border;
 use crate::core::{Error, Result};
 
 /// The name under which tome serves.
@@ -191,9 +192,24 @@ impl Planning<'_> {
         self.own(&hooks, plugin::copilot(&self.command()))
     }
 
+    /// The text of a settings file. What is set up in a project stays inside it, whatever the links
+    /// there say.
+    fn read(&self, path: &Path) -> Result<Option<String>> {
+        if self.asked.scope == Scope::Project
+            && let Err(refusal) = Border::around(&self.homes.project, []).check(path)
+        {
+            let reason = format!(
+                "refused: it {}; take the link away, or set tome up for yourself, without --project",
+                refusal.reason()
+            );
+            return Err(Error::refused(path.display().to_string(), reason));
+        }
+        file::read(path)
+    }
+
     /// A file that is tome's alone.
     fn own(&mut self, path: &Path, text: String) -> Result<()> {
-        let before = file::read(path)?;
+        let before = self.read(path)?;
         let after = match self.asked.way {
             Way::In => Some(text),
             // Somebody else's file of that name comes back.
@@ -247,7 +263,7 @@ impl Planning<'_> {
         edit: &dyn Fn(&str, Way) -> Result<Option<String>>,
     ) -> Result<()> {
         let planned = self.plan.steps.iter().position(|step| step.path == path);
-        let on_disk = file::read(path)?;
+        let on_disk = self.read(path)?;
         let now = match planned {
             Some(at) => self.plan.steps[at].after.clone(),
             None => on_disk.clone(),

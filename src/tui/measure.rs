@@ -40,7 +40,7 @@ impl Stage {
         };
         let library = Arc::new(Library::load(Discovered {
             stores: vec![found],
-            problems: Vec::new(),
+            ..Discovered::default()
         }));
         let given = Given {
             title: "measured".to_owned(),

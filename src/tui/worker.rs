@@ -99,7 +99,7 @@ impl Workers {
             waiting: Arc::clone(&waiting),
         };
         let writer = Writer {
-            history: lock_wait.watch(outside.history.clone()),
+            history: lock_wait.observe(outside.history.clone()),
             author: outside.author,
             clock: outside.clock,
             library: Arc::default(),

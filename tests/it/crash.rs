@@ -210,7 +210,7 @@ const SCENARIOS: [Scenario; 16] = [
     Scenario {
         name: "patch",
         setup: index,
-        change: &["patch", "a.md", "--old", "body", "--new", "text"],
+        change: &["patch", "a.md", "--old", "\nbody", "--new", "\ntext"],
         back: ["undo", "redo"],
     },
     Scenario {

@@ -167,12 +167,12 @@ fn an_index_store_says_what_it_cannot_do() {
 }
 
 #[test]
-fn an_update_stamps_the_header_alone_and_replaces_the_first_occurrence() {
+fn a_patch_stamps_the_header_alone_and_needs_its_text_once() {
     let home = Home::new();
     home.file("project/.memory/MEMORY.md", "# Memory\n");
     home.file(
         "project/.memory/a.md",
-        "---\nname: A\nupdated: 2020-01-01\n---\n\nupdated: 2020-01-01\nx x\n",
+        "---\nname: A\nupdated: 2020-01-01\n---\n\nupdated: 2020-01-01\nx z z\n",
     );
     home.file(
         "project/.memory/b.md",
@@ -180,9 +180,17 @@ fn an_update_stamps_the_header_alone_and_replaces_the_first_occurrence() {
     );
     home.ok(&["patch", "a.md", "--old", "x", "--new", "y"]);
     home.ok(&["patch", "b.md", "--old", "x", "--new", "y"]);
+    let repeated = home.run(&["patch", "a.md", "--old", "z", "--new", "y"]);
+    assert_eq!(
+        (repeated.code, repeated.err.as_str()),
+        (
+            2,
+            "tome: String appears multiple times in a.md — provide more context to make it unique\n"
+        )
+    );
     assert_eq!(
         home.read("project/.memory/a.md").replace(&today(), "TODAY"),
-        "---\nname: A\nupdated: TODAY\n---\n\nupdated: 2020-01-01\ny x\n"
+        "---\nname: A\nupdated: TODAY\n---\n\nupdated: 2020-01-01\ny z z\n"
     );
     assert_eq!(
         home.read("project/.memory/b.md"),
@@ -517,7 +525,7 @@ fn a_coder_store() {
     );
     assert_eq!(
         home.read("project/lessons/semantic/errors/README.md"),
-        "# semantic/errors\n\n- [retry.md](retry.md) - Retry\n"
+        "# semantic/errors\n\n- [retry.md](retry.md) - Retry; Idempotence\n"
     );
     assert_eq!(
         home.read("project/lessons/semantic/README.md"),

@@ -162,6 +162,88 @@ fn a_conversation_is_shown_without_secrets_escapes_and_injected_text() {
 }
 
 #[test]
+fn titles_and_tool_names_are_shown_without_secrets_and_escapes() {
+    let home = Home::new();
+    let path = conversations(&home);
+    let secret = format!("ghp_{}", "16C7e42F292c6912E7710c838347Ae178B4a");
+    let mut log = home.read(&path);
+    // The tool's name writes to the clipboard and hides an instruction in tag characters.
+    log.push_str(&record(&home, "assistant", &format!("[{{\"type\":\"tool_use\",\"id\":\"t2\",\"name\":\"Ba\\u001b]52;c;ZXZpbA==\\u0007sh\\udb40\\udc41 {secret}\",\"input\":{{}}}}]"), ""));
+    log.push_str(&format!(
+        "{{\"type\":\"custom-title\",\"customTitle\":\"Use {secret} \\u202enow\",\"sessionId\":\"{ID}\"}}\n"
+    ));
+    home.file(&path, &log);
+    for args in [
+        &["log", ID][..],
+        &["log", ID, "--markdown"],
+        &["log", ID, "--json"],
+        &["logs"],
+        &["logs", "--json"],
+        &["find", "Two tabs", "--json"],
+        &["recall", "tabs", "--json"],
+    ] {
+        let out = home.ok(args);
+        for hidden in [
+            "52;c;",
+            "\u{1b}",
+            "\u{7}",
+            "\u{e0041}",
+            "\u{202e}",
+            "16C7e42F292c",
+        ] {
+            assert!(!out.contains(hidden), "{hidden:?} of {args:?} in {out}");
+        }
+    }
+    let markdown = home.ok(&["log", ID, "--markdown"]);
+    assert!(
+        markdown.starts_with("# Use ghp_‹masked› now\n"),
+        "{markdown}"
+    );
+    assert!(markdown.contains("▸ Bash ghp_‹masked›"), "{markdown}");
+}
+
+#[test]
+fn hidden_characters_of_a_memory_are_written_out_in_json() {
+    let home = Home::new();
+    home.file("shop/.memory/MEMORY.md", "# Memory\n");
+    let text = "---\nname: A\ntype: user\n---\nbody \u{202e}\u{ad}\u{e0041} end\n";
+    home.file("shop/.memory/a.md", text);
+    let store = home.path().join("shop/.memory").display().to_string();
+    let out = home.ok(&["--store", &store, "read", "a.md", "--json"]);
+    assert!(out.contains("\\u202e\\u00ad\\udb40\\udc41"), "{out}");
+    assert_eq!(json(&out)["text"], text);
+}
+
+#[test]
+fn every_verb_takes_the_same_times() {
+    let home = Home::new();
+    conversations(&home);
+    for time in ["2020-01-31", "40y", "2020-01-31T10:00:00Z", "1500000000000"] {
+        assert!(
+            home.ok(&["logs", "--since", time]).contains("Fix rotation"),
+            "{time}"
+        );
+        assert!(
+            home.ok(&["stats", "--since", time]).contains("claude-code"),
+            "{time}"
+        );
+        let found = home.ok(&["find", &format!("tabs since:{time}")]);
+        assert!(found.contains("Two tabs"), "{time}");
+    }
+    for time in ["today", "yesterday", "1m", "12h"] {
+        assert_eq!(home.run(&["logs", "--since", time]).code, 1, "{time}");
+        assert_eq!(
+            home.run(&["find", &format!("tabs since:{time}")]).code,
+            1,
+            "{time}"
+        );
+    }
+    let words = "a day such as 2026-01-31, today or yesterday";
+    assert!(home.run(&["logs", "--since", "soon"]).err.contains(words));
+    assert!(home.run(&["find", "tabs since:soon"]).err.contains(words));
+}
+
+#[test]
 fn resume_prints_the_agents_own_command() {
     let home = Home::new();
     conversations(&home);

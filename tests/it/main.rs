@@ -1,6 +1,7 @@
 //! Every door, from outside: the program is run, files are looked at.
 
 mod bad_input;
+mod begin;
 mod careful;
 mod cli;
 mod concurrency;
@@ -9,6 +10,8 @@ mod doctor;
 mod faults;
 mod history;
 mod hook;
+mod hostile;
+mod indexes;
 mod layouts;
 mod logs;
 mod mcp;

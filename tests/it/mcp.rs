@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{Home, today};
 
 /// A client with a server of its own.
-struct Client {
+pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -16,7 +16,7 @@ struct Client {
 }
 
 impl Client {
-    fn start(home: &Home, args: &[&str]) -> Self {
+    pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
         let args: Vec<&str> = ["mcp"].iter().chain(args).copied().collect();
         let mut child = home
             .command(&args)
@@ -46,7 +46,7 @@ impl Client {
         client
     }
 
-    fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         let input = self.input.as_mut().expect("open");
         writeln!(input, "{message}").expect("the server reads");
         input.flush().expect("flushed");
@@ -68,7 +68,7 @@ impl Client {
         serde_json::from_str(&line).unwrap_or_else(|e| panic!("no protocol: {line:?}: {e}"))
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.request(method, params);
         let answer = self.answer();
         assert_eq!(answer["id"], id, "{answer}");
@@ -76,7 +76,7 @@ impl Client {
     }
 
     /// Calls a tool; answers whether it failed, and its first text.
-    fn call(&mut self, tool: &str, arguments: Value) -> (bool, String) {
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> (bool, String) {
         let answer = self.ask(
             "tools/call",
             json!({ "name": tool, "arguments": arguments }),
@@ -87,13 +87,13 @@ impl Client {
         (result["isError"] == true, text.to_owned())
     }
 
-    fn ok(&mut self, tool: &str, arguments: Value) -> String {
+    pub(crate) fn ok(&mut self, tool: &str, arguments: Value) -> String {
         let (failed, text) = self.call(tool, arguments);
         assert!(!failed, "{tool}: {text}");
         text
     }
 
-    fn fails(&mut self, tool: &str, arguments: Value) -> String {
+    pub(crate) fn fails(&mut self, tool: &str, arguments: Value) -> String {
         let (failed, text) = self.call(tool, arguments);
         assert!(failed, "{tool}: {text}");
         text
@@ -104,13 +104,13 @@ impl Client {
         answer["result"]["tools"].as_array().expect("tools").clone()
     }
 
-    fn names(&mut self) -> Vec<String> {
+    pub(crate) fn names(&mut self) -> Vec<String> {
         let tools = self.tools();
         let name = |tool: &Value| tool["name"].as_str().expect("a name").to_owned();
         tools.iter().map(name).collect()
     }
 
-    fn end(mut self) {
+    pub(crate) fn end(mut self) {
         drop(self.input.take());
         let status = self.child.wait().expect("the server ends");
         assert_eq!(status.code(), Some(0));

@@ -156,7 +156,7 @@ fn a_file_that_is_no_json_is_left_as_it_is() {
     assert_eq!(said.code, 2);
     assert!(
         said.err
-            .contains("settings.json:3: a comma is missing; the file is left as it is"),
+            .contains("settings.json:2: Expected comma; the file is left as it is"),
         "{said:?}"
     );
     assert_eq!(home.run(&["setup", "emacs"]).code, 2);

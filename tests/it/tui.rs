@@ -1,6 +1,7 @@
 //! The terminal UI, from outside: a real pty, real keys, real files. Every step waits for what it
 //! expects to see, never for a time.
 
+mod begin;
 mod finding;
 mod waiting;
 

@@ -11,7 +11,8 @@ pub struct LogFilter {
     /// Only those of projects whose path contains this; the logs of every project are looked at
     #[arg(long, value_name = "TEXT")]
     pub project: Option<String>,
-    /// Only those with something newer than this: 2026-01-31, or an age such as 36h, 30d, 2w
+    /// Only those with something newer than this: 2026-01-31, today, yesterday, or an age such as
+    /// 36h, 30d, 2w, 6m (months), 1y
     #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
 }

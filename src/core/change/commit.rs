@@ -102,6 +102,24 @@ fn conflict(edit: &Edit, theirs: Option<Vec<u8>>) -> Error {
     }))
 }
 
+/// Keeps both sides of every edit.
+fn keep_versions(history: &History, change: &Change) -> Result<()> {
+    let before: Vec<Option<Revision>> = change
+        .edits
+        .iter()
+        .map(|edit| edit.before.as_deref().map(Revision::of))
+        .collect();
+    let mut versions: Vec<(&[u8], Option<&Revision>)> = Vec::new();
+    for (edit, before) in change.edits.iter().zip(&before) {
+        versions.extend(edit.before.as_deref().map(|bytes| (bytes, None)));
+        versions.extend(edit.after.as_deref().map(|bytes| (bytes, before.as_ref())));
+    }
+    let step = |what: &str| history.step(what).map_err(|e| at(history.dir(), e));
+    step("keep the versions")?;
+    history.keep_all(&versions)?;
+    step("keep the versions: done")
+}
+
 /// Keeps every version and describes the change.
 fn describe(
     history: &History,
@@ -109,17 +127,10 @@ fn describe(
     (author, moment): (&Author, &Moment),
     roots: &HashMap<PathBuf, Root>,
 ) -> Result<Record> {
+    keep_versions(history, change)?;
     let mut files = Vec::new();
     for edit in &change.edits {
         let root = &roots[&edit.root];
-        let keep = |side: &Option<Vec<u8>>| {
-            let Some(bytes) = side else { return Ok(None) };
-            history.step("keep").map_err(|e| at(history.dir(), e))?;
-            let kept = history.keep(bytes)?;
-            history.step("kept").map_err(|e| at(history.dir(), e))?;
-            Ok(Some(kept))
-        };
-        let (before, after) = (keep(&edit.before)?, keep(&edit.after)?);
         let (added, removed) = diff::counts(
             edit.before.as_deref().unwrap_or_default(),
             edit.after.as_deref().unwrap_or_default(),
@@ -129,8 +140,8 @@ fn describe(
             root: edit.root.clone(),
             layout: edit.layout,
             path: edit.path.clone(),
-            before,
-            after,
+            before: edit.before.as_deref().map(Revision::of),
+            after: edit.after.as_deref().map(Revision::of),
             derived: edit.derived,
             folders: match edit.after {
                 Some(_) => root.missing_folders(&edit.path),

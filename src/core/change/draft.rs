@@ -86,6 +86,18 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// When a file on the disk was last changed, in milliseconds since 1970.
+    pub fn modified(&self, file: &str) -> Option<i64> {
+        self.store.root().found(file).map(|found| found.modified)
+    }
+
+    /// The name on the disk of a file that the draft gives another.
+    pub fn renamed_from(&self, file: &str) -> Option<&str> {
+        let mut renamed = self.renamed.iter();
+        let (from, _) = renamed.find(|(_, to)| to == file)?;
+        Some(from)
+    }
+
     /// Sets the content of a file; `None` removes it.
     pub fn set(&mut self, file: &str, after: Option<Vec<u8>>) -> Result<()> {
         self.place(file, after, false)

@@ -23,6 +23,16 @@ pub struct Made {
     pub record: Option<Record>,
 }
 
+impl Made {
+    /// The directory that was made for a store that was not there yet.
+    pub fn new_root(&self) -> Option<&Path> {
+        let mut files = self.record.as_ref()?.files.iter();
+        // The root itself is the folder without a name.
+        let touch = files.find(|touch| touch.folders.iter().any(String::is_empty))?;
+        Some(&touch.root)
+    }
+}
+
 /// What became of a change that somebody had looked at before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reviewed {

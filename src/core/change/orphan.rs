@@ -1,4 +1,4 @@
-//! Which links lead nowhere once memories are gone.
+//! Which links lead nowhere, now or once memories are gone.
 
 use crate::core::link::{self, Form};
 use crate::core::memory::{Memory, stem};
@@ -45,6 +45,53 @@ pub fn linking(store: &Store, paths: &[String]) -> Result<Vec<String>> {
     Ok(found)
 }
 
+/// A memory with links to memories that are not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadLinks {
+    /// The memory that has the links.
+    pub path: String,
+    /// The targets, as they are written, each once.
+    pub targets: Vec<String>,
+}
+
+/// The links of the store's memories to Markdown files that are not there. A `[[name]]` that no
+/// memory has may be one that is still to be written.
+pub fn dead_links(store: &Store) -> Result<Vec<DeadLinks>> {
+    let rules = store.rules();
+    let mut found = Vec::new();
+    for memory in store.list()? {
+        let file = rules.place(&memory.path);
+        // What cannot be read is told of by the listing.
+        let Ok(Some(text)) = store.text(&file) else {
+            continue;
+        };
+        let mut targets: Vec<String> = Vec::new();
+        for found in link::links(&text) {
+            let target = &*found.target;
+            let Some(meant) = link::resolved(&file, target).filter(|meant| meant.ends_with(".md"))
+            else {
+                continue;
+            };
+            let is_reference = || {
+                store
+                    .locate(target)
+                    .is_ok_and(|file| store.root().has(&file))
+            };
+            let is_dead = found.form == Form::Inline && !store.root().has(&meant);
+            if is_dead && !is_reference() && !targets.iter().any(|known| known == target) {
+                targets.push(target.to_owned());
+            }
+        }
+        if !targets.is_empty() {
+            found.push(DeadLinks {
+                path: memory.path,
+                targets,
+            });
+        }
+    }
+    Ok(found)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -68,5 +115,24 @@ mod tests {
         let paths = ["old.md".to_owned(), "older.md".to_owned()];
         let found = linking(&store, &paths).expect("reads");
         assert_eq!(found, ["inline.md", "wiki.md"]);
+    }
+
+    #[test]
+    fn links_to_files_that_are_not_there_are_dead() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let root = temp.path().join("working-memory/detail");
+        fs::create_dir_all(&root).expect("folders");
+        let text = "[a](b.md) [gone](gone.md#L1) [again](gone.md) [r](detail/b.md) [w](https://x/y.md) [out](../../../z.md) [[maybe]] [src](main.rs)";
+        fs::write(root.join("a.md"), text).expect("writes");
+        fs::write(root.join("b.md"), "[self](b.md)").expect("writes");
+        let store = Store::open("s", temp.path(), Some(Layout::Session)).expect("opens");
+        let found = dead_links(&store).expect("reads");
+        assert_eq!(
+            found,
+            [DeadLinks {
+                path: "detail/a.md".to_owned(),
+                targets: vec!["gone.md".to_owned()]
+            }]
+        );
     }
 }

@@ -4,9 +4,9 @@ use super::teach::Principle;
 use super::{Change, Draft, Moment, Verb};
 use crate::core::citation::Citation;
 use crate::core::error::Conflict;
-use crate::core::header::splice;
-use crate::core::layout::{Act, Fields, Layout, Patch, Upkeep, Writing, index};
-use crate::core::link::{self, Form};
+use crate::core::header::replaced;
+use crate::core::layout::{Act, Fields, Layout, Matching, Patch, Upkeep, Writing};
+use crate::core::link::{self, Form, Link};
 use crate::core::memory::{Revision, stem};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
@@ -29,6 +29,8 @@ pub enum Wish {
         path: String,
         /// The parts, applied in order, all or none.
         patches: Vec<Patch>,
+        /// What each may match.
+        matching: Matching,
     },
     /// Add to the end of a memory.
     Append {
@@ -95,104 +97,7 @@ pub struct Asking {
 pub fn plan(store: &Store, wish: &Wish, asking: &Asking) -> Result<Change> {
     let mut draft = Draft::new(store, &asking.moment);
     let planner = Planner { store, asking };
-    let (verb, message) = match wish {
-        Wish::Write {
-            path,
-            content,
-            fields,
-        } => {
-            let file = planner.target(Act::Write, path)?;
-            let old = planner.seen(&draft, &file)?;
-            let writing = Writing {
-                file: &file,
-                content,
-                fields,
-                old: old.as_deref(),
-            };
-            let text = store.rules().compose(&draft, &writing)?;
-            draft.set(&file, Some(text.into_bytes()))?;
-            (
-                Verb::Write,
-                format!("Memory saved: {}", planner.refer(&file)),
-            )
-        }
-        Wish::Append {
-            path,
-            entry,
-            fields,
-        } => {
-            let file = planner.target(Act::Append, path)?;
-            let old = planner.seen(&draft, &file)?;
-            let writing = Writing {
-                file: &file,
-                content: entry,
-                fields,
-                old: old.as_deref(),
-            };
-            let text = store.rules().append(&draft, &writing)?;
-            draft.set(&file, Some(text.into_bytes()))?;
-            (
-                Verb::Append,
-                format!("Memory updated: {}", planner.refer(&file)),
-            )
-        }
-        Wish::Patch { path, patches } => {
-            let file = planner.target(Act::Patch, path)?;
-            let old = planner.seen(&draft, &file)?;
-            let old = old.ok_or_else(|| Error::not_found(planner.refer(&file)))?;
-            let text = store.rules().patch(&draft, &file, &old, patches)?;
-            draft.set(&file, Some(text.into_bytes()))?;
-            (
-                Verb::Patch,
-                format!("Memory updated: {}", planner.refer(&file)),
-            )
-        }
-        Wish::Edit { path, text } => {
-            let file = planner.target(Act::Patch, path)?;
-            let old = planner.seen(&draft, &file)?;
-            // What was saved as it was opened stays as it is, derived parts included.
-            let text = if old.as_ref() == Some(text) {
-                text.clone()
-            } else {
-                store.rules().settle(text.clone())
-            };
-            draft.set(&file, Some(text.into_bytes()))?;
-            (
-                Verb::Edit,
-                format!("Memory saved: {}", planner.refer(&file)),
-            )
-        }
-        Wish::Delete { paths } => (Verb::Delete, planner.delete(&mut draft, paths)?),
-        Wish::Rename { from, to } => (Verb::Rename, planner.rename(&mut draft, from, to)?),
-        Wish::Extend {
-            lesson,
-            content,
-            fields,
-        } => (
-            Verb::Patch,
-            planner.extend(&mut draft, lesson, (content, fields))?,
-        ),
-        Wish::Generalize {
-            path,
-            content,
-            fields,
-            from,
-        } => {
-            let principle = Principle {
-                path,
-                content,
-                fields,
-            };
-            (
-                Verb::Append,
-                planner.generalize(&mut draft, &principle, from)?,
-            )
-        }
-        Wish::Index(how) => {
-            store.rules().keep_index(&mut draft, *how)?;
-            (Verb::Index, "Index up to date".to_owned())
-        }
-    };
+    let (verb, message) = planner.apply(&mut draft, wish)?;
     if verb == Verb::Index {
         // Here the index is what was asked for: taking it back must give back its very bytes.
         let mut change = draft.into_change(verb, message);
@@ -212,6 +117,123 @@ pub(super) struct Planner<'a> {
 }
 
 impl Planner<'_> {
+    /// Does to the draft what somebody wants; answers what it is, and what to tell of it.
+    fn apply(&self, draft: &mut Draft<'_>, wish: &Wish) -> Result<(Verb, String)> {
+        Ok(match wish {
+            Wish::Write {
+                path,
+                content,
+                fields,
+            } => (Verb::Write, self.write(draft, path, (content, fields))?),
+            Wish::Append {
+                path,
+                entry,
+                fields,
+            } => (Verb::Append, self.append(draft, path, (entry, fields))?),
+            Wish::Patch {
+                path,
+                patches,
+                matching,
+            } => (Verb::Patch, self.patch(draft, path, (patches, *matching))?),
+            Wish::Edit { path, text } => (Verb::Edit, self.edit(draft, path, text)?),
+            Wish::Delete { paths } => (Verb::Delete, self.delete(draft, paths)?),
+            Wish::Rename { from, to } => (Verb::Rename, self.rename(draft, from, to)?),
+            Wish::Extend {
+                lesson,
+                content,
+                fields,
+            } => {
+                let message = self.extend(draft, lesson, (content, fields))?;
+                (Verb::Patch, message)
+            }
+            Wish::Generalize {
+                path,
+                content,
+                fields,
+                from,
+            } => {
+                let principle = Principle {
+                    path,
+                    content,
+                    fields,
+                };
+                (Verb::Append, self.generalize(draft, &principle, from)?)
+            }
+            Wish::Index(how) => {
+                self.store.rules().keep_index(draft, *how)?;
+                (Verb::Index, "Index up to date".to_owned())
+            }
+        })
+    }
+
+    fn write(
+        &self,
+        draft: &mut Draft<'_>,
+        path: &str,
+        (content, fields): (&str, &Fields),
+    ) -> Result<String> {
+        let file = self.target(Act::Write, path)?;
+        let old = self.seen(draft, &file)?;
+        let writing = Writing {
+            file: &file,
+            content,
+            fields,
+            old: old.as_deref(),
+        };
+        let text = self.store.rules().compose(draft, &writing)?;
+        draft.set(&file, Some(text.into_bytes()))?;
+        Ok(format!("Memory saved: {}", self.refer(&file)))
+    }
+
+    fn append(
+        &self,
+        draft: &mut Draft<'_>,
+        path: &str,
+        (entry, fields): (&str, &Fields),
+    ) -> Result<String> {
+        let file = self.target(Act::Append, path)?;
+        let old = self.seen(draft, &file)?;
+        let writing = Writing {
+            file: &file,
+            content: entry,
+            fields,
+            old: old.as_deref(),
+        };
+        let text = self.store.rules().append(draft, &writing)?;
+        draft.set(&file, Some(text.into_bytes()))?;
+        Ok(format!("Memory updated: {}", self.refer(&file)))
+    }
+
+    fn patch(
+        &self,
+        draft: &mut Draft<'_>,
+        path: &str,
+        (patches, matching): (&[Patch], Matching),
+    ) -> Result<String> {
+        let file = self.target(Act::Patch, path)?;
+        let old = self.seen(draft, &file)?;
+        let old = old.ok_or_else(|| Error::not_found(self.refer(&file)))?;
+        let rules = self.store.rules();
+        let text = rules.patch(draft, (&file, &old), patches, matching)?;
+        draft.set(&file, Some(text.into_bytes()))?;
+        Ok(format!("Memory updated: {}", self.refer(&file)))
+    }
+
+    fn edit(&self, draft: &mut Draft<'_>, path: &str, text: &str) -> Result<String> {
+        let file = self.target(Act::Patch, path)?;
+        let old = self.seen(draft, &file)?;
+        // What was saved as it was opened stays as it is, derived parts included.
+        let text = match old.as_deref() == Some(text) {
+            true => text.to_owned(),
+            false => {
+                let rules = self.store.rules();
+                rules.settle(old.as_deref(), text.to_owned())
+            }
+        };
+        draft.set(&file, Some(text.into_bytes()))?;
+        Ok(format!("Memory saved: {}", self.refer(&file)))
+    }
+
     /// The file that a caller's path means, if `act` is allowed on it.
     pub(super) fn target(&self, act: Act, path: &str) -> Result<String> {
         let file = self.store.locate(path)?;
@@ -230,6 +252,12 @@ impl Planner<'_> {
                 "a hidden file is never listed; choose a name that does not start with a dot",
             ));
         }
+        if file.contains(char::is_control) && !self.store.root().has(&file) {
+            return Err(Error::refused(
+                path,
+                "a line break or control character in a name breaks the lists that name the file; choose another name",
+            ));
+        }
         self.store.rules().allow(act, &file, self.store.root())?;
         self.store.root().writable(&file)?;
         Ok(file)
@@ -245,7 +273,7 @@ impl Planner<'_> {
         draft.text(file)
     }
 
-    fn check(&self, draft: &Draft<'_>, file: &str) -> Result<()> {
+    pub(super) fn check(&self, draft: &Draft<'_>, file: &str) -> Result<()> {
         let Some(expected) = self.asking.expected else {
             return Ok(());
         };
@@ -326,34 +354,36 @@ impl Planner<'_> {
     }
 
     fn relinked(&self, file: &str, text: &str, renaming: &Renaming<'_>) -> String {
-        let mut out = text.to_owned();
+        let edits: Vec<_> = link::links(text)
+            .iter()
+            .filter_map(|found| {
+                let target = self.new_target(file, found, renaming)?;
+                Some(found.pointed_at(&target))
+            })
+            .collect();
+        replaced(text, &edits)
+    }
+
+    /// Where a link of `file` must lead after the renaming, if that is elsewhere.
+    fn new_target(&self, file: &str, found: &Link<'_>, renaming: &Renaming<'_>) -> Option<String> {
+        if found.form == Form::Wiki {
+            // Wiki links mean the name, which stays; only one by the file's stem must follow.
+            let is_stem = found.target == stem(renaming.old) && renaming.title != found.target;
+            return is_stem.then(|| stem(renaming.new).to_owned());
+        }
         // A file that moved itself wrote its links from where it was.
         let itself = file == renaming.new;
         let stood = if itself { renaming.old } else { file };
-        for found in link::links(text).into_iter().rev() {
-            let target = match found.form {
-                Form::Inline => {
-                    let meant = link::resolved(stood, &found.target);
-                    if meant.as_deref() == Some(renaming.old) {
-                        Some(link::relative(file, renaming.new))
-                    } else if found.target == self.refer(renaming.old) {
-                        Some(self.refer(renaming.new))
-                    } else {
-                        let meant = meant.filter(|path| itself && self.store.root().has(path));
-                        let moved = meant.map(|path| link::relative(file, &path));
-                        moved.filter(|target| *target != found.target)
-                    }
-                }
-                // Wiki links mean the name, which stays; only one by the file's stem must follow.
-                Form::Wiki => (found.target == stem(renaming.old)
-                    && renaming.title != found.target)
-                    .then(|| stem(renaming.new).to_owned()),
-            };
-            if let Some(target) = target {
-                out = splice(&out, found.span, &target);
-            }
+        let meant = link::resolved(stood, &found.target);
+        if meant.as_deref() == Some(renaming.old) {
+            return Some(link::relative(file, renaming.new));
         }
-        out
+        if found.target == self.refer(renaming.old) {
+            return Some(self.refer(renaming.new));
+        }
+        let meant = meant.filter(|path| itself && self.store.root().has(path));
+        let moved = meant.map(|path| link::relative(file, &path));
+        moved.filter(|target| *target != found.target)
     }
 }
 
@@ -361,80 +391,4 @@ struct Renaming<'a> {
     old: &'a str,
     new: &'a str,
     title: &'a str,
-}
-
-/// Plans taking a memory from one store to another. Between stores of one layout the bytes go
-/// as they are; otherwise the body and what the header says are written anew.
-pub fn plan_move(from: (&Store, &str), to: (&Store, &str), asking: &Asking) -> Result<Change> {
-    let (source, old) = from;
-    let (target, new) = to;
-    let leaving = Planner {
-        store: source,
-        asking,
-    };
-    let arriving = Planner {
-        store: target,
-        asking,
-    };
-    let old_file = leaving.target(Act::Delete, old)?;
-    let new_file = arriving.target(Act::Write, new)?;
-    if target.root().has(&new_file) {
-        return Err(Error::refused(
-            new,
-            "there is a memory of that name already",
-        ));
-    }
-    let mut gone = Draft::new(source, &asking.moment);
-    let mut come = Draft::new(target, &asking.moment);
-    leaving.check(&gone, &old_file)?;
-    let bytes = gone.bytes(&old_file)?;
-    let bytes = bytes.ok_or_else(|| Error::not_found(old))?;
-    let bytes = if source.layout() == target.layout() {
-        bytes
-    } else {
-        let text = source.decoded(&old_file, bytes)?;
-        let memory = source.rules().read(&old_file, &text);
-        let fields = Fields {
-            name: Some(memory.title.clone()),
-            description: Some(memory.summary.clone()).filter(|summary| !summary.is_empty()),
-            category: category(target, &memory.category),
-            tags: memory.tags.clone(),
-        };
-        let body = source.rules().body(&text, &memory);
-        let writing = Writing {
-            file: &new_file,
-            content: &body,
-            fields: &fields,
-            old: None,
-        };
-        target.rules().compose(&come, &writing)?.into_bytes()
-    };
-    gone.set(&old_file, None)?;
-    come.set(&new_file, Some(bytes))?;
-    come.keep_attributes(&new_file, source.root().attributes(&old_file));
-    gone.follow()?;
-    come.follow()?;
-    let message = format!(
-        "Memory moved: {} → {}:{}",
-        leaving.refer(&old_file),
-        target.name(),
-        arriving.refer(&new_file)
-    );
-    let mut change = come.into_change(Verb::Move, message);
-    change.edits.extend(gone.into_edits());
-    change.edits.sort_by_key(|edit| edit.derived);
-    Ok(change)
-}
-
-/// The type that a memory has in its new store: its own where that is known there.
-fn category(target: &Store, own: &Option<String>) -> Option<String> {
-    let known = |name: &String| index::TYPES.iter().any(|(known, _)| known == name);
-    match target.layout() {
-        Layout::Index => Some(
-            own.clone()
-                .filter(known)
-                .unwrap_or_else(|| "project".to_owned()),
-        ),
-        _ => None,
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Candidate, Project, Reach, Surroundings, name_of, subfolders};
+use super::{Candidate, Origin, Project, Reach, Surroundings, name_of, subfolders};
 use crate::core::memory::{Revision, slug};
 
 /// What hooks have captured of the project's sessions.
@@ -14,6 +14,7 @@ pub(super) fn captured(around: &Surroundings, reach: Reach, found: &mut Vec<Cand
             layout: None,
             why: why.to_owned(),
             meant: false,
+            origin: Origin::Home,
         });
     };
     push(

@@ -33,12 +33,11 @@ pub fn looked(around: &Surroundings, settings: &Settings, places: &Places) -> Ve
     };
     let mut rows = Vec::new();
     if settings.discover_project {
-        let here = [".memory", "memory", "data/memory"];
-        let instructions = ["CLAUDE.md", "AGENTS.md", "GEMINI.md"];
-        let names = here.iter().chain(&instructions);
+        let here = super::PROJECT_PLACES.iter().map(|(place, _)| *place);
+        let names = here.chain(["CLAUDE.md", "AGENTS.md", "GEMINI.md"]);
         rows.push(Looked {
             whose: "this project",
-            places: names.map(|name| (*name).to_owned()).collect(),
+            places: names.map(str::to_owned).collect(),
         });
     }
     let memories: [&[&str]; 2] = if settings.discover_home {

@@ -1,5 +1,6 @@
 //! The label block of a lesson: `**Title:**`, `**Description:**`, `**Content:**`,
-//! `**Tags:**`, with `---` between the entries of a file.
+//! `**Tags:**`, with `---` between the entries of a file. In an older dialect an entry is a heading
+//! `## 2025-10-30: Title` with free text below it.
 //!
 //! Whatever stands before, between or after the labels belongs to the entry it
 //! follows, so that cutting a file into entries loses nothing.
@@ -7,54 +8,98 @@
 use std::ops::Range;
 
 use super::super::memory::{Entry, one_line};
-use super::{lines, newline, splice};
+use super::{Line, lines, newline, replaced};
 
 /// The entries of a file, in order.
 pub fn entries(text: &str) -> Vec<Entry> {
+    let all: Vec<Line<'_>> = lines(text, 0).collect();
     let mut entries: Vec<Entry> = Vec::new();
     let mut gap = 0;
     let mut label = "";
-    for (number, line) in lines(text, 0).enumerate() {
+    for (number, line) in all.iter().enumerate() {
         let found = labelled(line.text);
-        if let Some(("Title", title)) = found {
+        let dated = dated(line.text).filter(|_| !is_before_title(&all[number + 1..]));
+        let start = match (&found, &dated) {
+            (Some(("Title", _)), _) if entries.is_empty() => Some(line.span.start),
+            (Some(("Title", _)), _) => Some(gap),
+            (_, Some(_)) => Some(line.span.start),
+            _ => None,
+        };
+        if let Some(start) = start {
             if let Some(last) = entries.last_mut() {
-                last.span.end = gap.max(last.span.start);
+                last.span.end = start.max(last.span.start);
             }
-            let start = if entries.is_empty() {
-                line.span.start
-            } else {
-                gap
-            };
+            let (date, title) = dated.unwrap_or(("", found.map_or("", |(_, title)| title)));
             entries.push(Entry {
                 title: title.to_owned(),
+                date: (!date.is_empty()).then(|| date.to_owned()),
                 line: number + 1,
                 span: start..text.len(),
                 ..Entry::default()
             });
         }
-        if line.text.trim_end() == "---" || found.is_some() {
+        let is_rule = line.text.trim_end() == "---";
+        if dated.is_some() {
+            (label, gap) = (FREE, line.end);
+            continue;
+        }
+        if is_rule || found.is_some() {
             label = found.map_or("", |(label, _)| label);
             gap = line.end;
         }
         if let Some(entry) = entries.last_mut() {
             take(entry, label, found.map_or(line.text, |(_, value)| value));
         }
-        if found.is_none() && line.text.trim_end() != "---" && label == "Tags" {
+        if found.is_none() && !is_rule && matches!(label, "Tags" | FREE) {
             // A note after the tags stays with its entry.
             gap = line.end;
         }
     }
-    for entry in &mut entries {
-        entry.content.truncate(entry.content.trim_end().len());
-    }
+    entries.iter_mut().for_each(finish);
     entries
+}
+
+/// What stands below a dated heading is content without a label.
+const FREE: &str = "free text";
+
+/// The day and the title of a heading such as `## 2025-10-30: Title`.
+fn dated(line: &str) -> Option<(&str, &str)> {
+    let heading = line.strip_prefix("## ")?.trim_start();
+    let (date, title) = heading.split_once(": ")?;
+    let date = date.trim().trim_start_matches('[').trim_end_matches(']');
+    let mut parts = date.split(['-', '/']);
+    let is_number = |part: Option<&str>, digits: usize| {
+        part.is_some_and(|p| p.len() == digits && p.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let is_month = is_number(parts.next(), 4) && is_number(parts.next(), 2);
+    let day = parts.next();
+    let is_day = day.is_none() || is_number(day, 2);
+    let is_date = is_month && is_day && parts.next().is_none();
+    (is_date && !title.trim().is_empty()).then(|| (date, title.trim()))
+}
+
+/// Whether a labelled entry starts before the next heading or rule: what stands above it is then
+/// only its decoration.
+fn is_before_title(below: &[Line<'_>]) -> bool {
+    below
+        .iter()
+        .take_while(|line| !line.text.starts_with('#') && line.text.trim_end() != "---")
+        .any(|line| matches!(labelled(line.text), Some(("Title", _))))
+}
+
+fn finish(entry: &mut Entry) {
+    entry.content.truncate(entry.content.trim_end().len());
+    if entry.summary.is_empty() && entry.date.is_some() {
+        let first = entry.content.lines().find(|line| !line.trim().is_empty());
+        entry.summary = first.map(one_line).unwrap_or_default();
+    }
 }
 
 /// Adds a line's text to the field of `entry` that its label names.
 fn take(entry: &mut Entry, label: &str, value: &str) {
     match label {
         "Description" if entry.summary.is_empty() => value.trim().clone_into(&mut entry.summary),
-        "Content" => {
+        "Content" | FREE => {
             if !entry.content.is_empty() {
                 entry.content.push('\n');
             }
@@ -122,26 +167,53 @@ pub struct More<'a> {
     pub tags: &'a [String],
 }
 
+/// Where an entry says what, and where the content and the entry end.
+struct Parts {
+    described: Option<Range<usize>>,
+    tagged: Option<usize>,
+    content: Option<usize>,
+    end: usize,
+}
+
+impl Parts {
+    fn of(text: &str, entry: &Entry) -> Self {
+        let mut parts = Self {
+            described: None,
+            tagged: None,
+            content: None,
+            end: entry.span.start,
+        };
+        let mut label = "";
+        let within =
+            lines(text, entry.span.start).take_while(|line| line.span.start < entry.span.end);
+        let said =
+            within.filter(|line| !line.text.trim().is_empty() && line.text.trim_end() != "---");
+        for line in said {
+            label = labelled(line.text).map_or(label, |(label, _)| label);
+            parts.end = line.span.end;
+            match label {
+                "Description" if parts.described.is_none() => parts.described = Some(line.span),
+                "Tags" if parts.tagged.is_none() => parts.tagged = Some(line.span.end),
+                "Content" => parts.content = Some(line.span.end),
+                _ => {}
+            }
+        }
+        parts
+    }
+}
+
 /// `text` with more in one of its entries; what is said there already is not said twice, and
 /// nothing that is there goes.
 pub fn extended(text: &str, entry: &Entry, more: More<'_>) -> String {
     let nl = newline(text);
-    let within = lines(text, entry.span.start).take_while(|line| line.span.start < entry.span.end);
-    // Where the description and the tags stand, and where the content and the entry end.
-    let (mut described, mut tagged, mut end) = (None, None, entry.span.start);
-    let (mut told, mut label) = (None, "");
-    for line in within.filter(|line| !line.text.trim().is_empty() && line.text.trim_end() != "---")
-    {
-        label = labelled(line.text).map_or(label, |(label, _)| label);
-        end = line.span.end;
-        match label {
-            "Description" if described.is_none() => described = Some(line.span.clone()),
-            "Tags" if tagged.is_none() => tagged = Some(line.span.end),
-            "Content" => told = Some(line.span.end),
-            _ => {}
-        }
-    }
-    let has = |said: &str| one_line(&entry.content).contains(&one_line(said));
+    let Parts {
+        described,
+        tagged,
+        content,
+        end,
+    } = Parts::of(text, entry);
+    let said = one_line(&entry.content);
+    let has = |more: &str| said.contains(&one_line(more));
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     let mut added: Vec<String> = Vec::new();
     if let Some(description) = more.description.map(one_line)
@@ -156,34 +228,36 @@ pub fn extended(text: &str, entry: &Entry, more: More<'_>) -> String {
             added.push(entry.summary.clone());
         }
     }
-    let content = more.content.trim();
-    if !content.is_empty() && !has(content) {
-        added.push(content.to_owned());
+    let given = more.content.trim();
+    if !given.is_empty() && !has(given) {
+        added.push(given.to_owned());
     }
     if !added.is_empty() {
         let added = added.join("\n\n").replace('\n', nl);
-        edits.push(match told {
+        edits.push(match content {
             Some(at) => (at..at, format!("{nl}{nl}{added}")),
             None => (end..end, format!("{nl}{nl}**Content:** {added}")),
         });
     }
-    let tags = more.tags.iter().map(|tag| tag.trim_start_matches('#'));
-    let new: Vec<String> = tags
-        .filter(|tag| !tag.is_empty() && !entry.tags.iter().any(|known| known == tag))
-        .map(|tag| format!(" #{tag}"))
-        .collect();
+    let new = new_tags(entry, more.tags);
     if !new.is_empty() {
         edits.push(match tagged {
-            Some(at) => (at..at, new.concat()),
-            None => (end..end, format!("{nl}{nl}**Tags:**{}", new.concat())),
+            Some(at) => (at..at, new),
+            None => (end..end, format!("{nl}{nl}**Tags:**{new}")),
         });
     }
-    // The last ones first, so that the places of the others hold.
-    let mut out = text.to_owned();
-    for (at, with) in edits.into_iter().rev() {
-        out = splice(&out, at, &with);
-    }
-    out
+    // In the order of the file, whatever order the labels have there.
+    edits.sort_by_key(|(span, _)| span.start);
+    replaced(text, &edits)
+}
+
+/// The tags that an entry does not have yet, as they go after those that it has.
+fn new_tags(entry: &Entry, tags: &[String]) -> String {
+    tags.iter()
+        .map(|tag| tag.trim_start_matches('#'))
+        .filter(|tag| !tag.is_empty() && !entry.tags.iter().any(|known| known == tag))
+        .map(|tag| format!(" #{tag}"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -252,6 +326,28 @@ mod tests {
                 text.trim_end()
             )
         );
+    }
+
+    #[test]
+    fn a_dated_heading_is_an_entry_of_the_older_dialect() {
+        let text = "# Episodes\n\n## 2025-10-30: Flaky pool\n**Context:** CI\nIt leaked.\n\n**Tags:** #db #failure\n\n## [2025-11-02]: Second\ntext\n\n## Notes\nmore\n";
+        let found = entries(text);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(found[0].title, "Flaky pool");
+        assert_eq!(found[0].date.as_deref(), Some("2025-10-30"));
+        assert_eq!(found[0].summary, "**Context:** CI");
+        assert_eq!(found[0].content, "**Context:** CI\nIt leaked.");
+        assert_eq!(found[0].tags, ["db", "failure"]);
+        assert_eq!(found[0].span.end, found[1].span.start);
+        assert!(text[found[1].span.clone()].ends_with("## Notes\nmore\n"));
+    }
+
+    #[test]
+    fn a_dated_heading_above_a_labelled_entry_is_its_decoration() {
+        let text = "## 2025-10-30: A\n**Title:** A\n**Description:** d\n\n## 2025-11-02: B\nold\n\n---\n\n**Title:** C\n";
+        let titles: Vec<String> = entries(text).into_iter().map(|e| e.title).collect();
+        assert_eq!(titles, ["A", "B", "C"]);
+        assert!(entries("## Time: money\n## 2025-1: x\n## 12025-01: y\n").is_empty());
     }
 
     #[test]

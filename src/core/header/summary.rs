@@ -125,21 +125,95 @@ pub fn without_head(text: &str) -> String {
     out
 }
 
+/// The most words of a Summary line that tome makes.
+const MOST_WORDS: usize = 10;
+
 /// `text` with the Summary line made of its entries' summaries; unchanged where none has one.
 pub fn regenerated(text: &str) -> String {
-    let summaries: Vec<String> = entries(text)
-        .into_iter()
-        .map(|entry| entry.summary)
-        .filter(|summary| !summary.is_empty())
-        .collect();
+    let summaries = summaries(text);
     if summaries.is_empty() {
         return text.to_owned();
     }
-    let joined = summaries.join(", ");
+    let made = joined(&summaries);
     match find(text) {
-        Some(found) if found.text == joined => text.to_owned(),
-        _ => set(text, &joined),
+        Some(found) if found.text == made => text.to_owned(),
+        _ => set(text, &made),
     }
+}
+
+/// What `new` says, with the Summary line made anew where nobody gave it: where it still is the one
+/// that tome made of `old`, or where there was none.
+pub fn followed(old: Option<&str>, new: &str) -> String {
+    let line = |text: &str| find(text).map(|found| found.text).unwrap_or_default();
+    let before = old.map(line).unwrap_or_default();
+    let now = line(new);
+    let is_made = now.is_empty() || old.is_some_and(|old| is_made_of(old, &now));
+    // A line that was changed, or taken out, is as somebody wants it.
+    match now == before && is_made {
+        true => regenerated(new),
+        false => new.to_owned(),
+    }
+}
+
+/// Whether the Summary line of `text` is one that tome made, so that it may be made anew.
+pub fn is_made(text: &str) -> bool {
+    let line = find(text).map(|found| found.text).unwrap_or_default();
+    line.is_empty() || is_made_of(text, &line)
+}
+
+/// Whether tome made `line` of the entries of `text`, or of the first of them: others may have been
+/// added since by other hands.
+fn is_made_of(text: &str, line: &str) -> bool {
+    let summaries = summaries(text);
+    // Earlier, the line was not cut.
+    let whole = summaries.join(", ");
+    let is_start = |rest: &str| rest.is_empty() || rest.starts_with(", ");
+    whole.strip_prefix(line).is_some_and(is_start)
+        || (1..=summaries.len()).any(|end| joined(&summaries[..end]) == line)
+}
+
+fn summaries(text: &str) -> Vec<String> {
+    let all = entries(text).into_iter().map(|entry| entry.summary);
+    all.filter(|summary| !summary.is_empty()).collect()
+}
+
+/// The summaries on one line; where they have too many words, the newest that fit.
+fn joined(summaries: &[String]) -> String {
+    let words = |summary: &String| summary.split_whitespace().count();
+    let mut left = MOST_WORDS;
+    let fitting = summaries.iter().rev().take_while(|summary| {
+        let fits = words(summary) <= left;
+        left = left.saturating_sub(words(summary));
+        fits
+    });
+    let first = summaries.len() - fitting.count();
+    match (first, &summaries[first..]) {
+        (0, all) => all.join(", "),
+        (_, []) => {
+            let newest = summaries.last().map(String::as_str).unwrap_or_default();
+            let start: Vec<&str> = newest.split_whitespace().take(MOST_WORDS).collect();
+            let before = if summaries.len() > 1 { "… " } else { "" };
+            format!("{before}{}…", start.join(" "))
+        }
+        (_, newest) => format!("… {}", newest.join(", ")),
+    }
+}
+
+/// A new entry: its heading, its summary and its day.
+pub fn entry(title: &str, summary: &str, date: &str, tags: &[String], content: &str) -> String {
+    let mut entry = format!(
+        "## {}\n- Summary: {}\n- Date: {date}\n",
+        one_line(title),
+        one_line(summary)
+    );
+    if !tags.is_empty() {
+        entry.push_str(&format!("- Tags: {}\n", tags.join(", ")));
+    }
+    let content = content.trim_matches(['\r', '\n']);
+    if !content.is_empty() {
+        entry.push_str(&format!("{content}\n"));
+    }
+    entry
 }
 
 #[cfg(test)]
@@ -221,6 +295,69 @@ mod tests {
             "# T\n## A\nno summary\n",
         ] {
             assert_eq!(regenerated(kept), kept);
+        }
+    }
+
+    fn file(summary: &str, entries: &[&str]) -> String {
+        let mut text = format!("# T\n\n> Summary: {summary}\n");
+        for entry in entries {
+            text.push_str(&format!("\n## E\n- Summary: {entry}\n"));
+        }
+        text
+    }
+
+    fn summary_of(text: &str) -> String {
+        find(text).expect("a summary").text
+    }
+
+    #[test]
+    fn a_summary_that_somebody_gave_is_kept() {
+        let theirs = file("their own words", &["s1"]);
+        let grown = file("their own words", &["s1", "s2"]);
+        assert_eq!(followed(Some(&theirs), &grown), grown);
+        // Given in this very change, in place of one that tome made.
+        let made = file("s1", &["s1"]);
+        let given = file("their own words", &["s1"]);
+        assert_eq!(followed(Some(&made), &given), given);
+        // Taken out.
+        let none = made.replace("> Summary: s1\n", "");
+        assert_eq!(followed(Some(&made), &none), none);
+        // A new file.
+        assert_eq!(followed(None, &theirs), theirs);
+    }
+
+    #[test]
+    fn a_summary_that_tome_made_follows_the_entries() {
+        for (old, new) in [
+            (file("s1", &["s1"]), file("s1", &["s1", "s2"])),
+            (file("s1, x", &["s1", "x"]), file("s1, x", &["s1", "s2"])),
+            // The second entry came from elsewhere.
+            (file("s1", &["s1", "x"]), file("s1", &["s1", "s2"])),
+            (file("", &["s1"]), file("", &["s1", "s2"])),
+        ] {
+            assert_eq!(summary_of(&followed(Some(&old), &new)), "s1, s2");
+        }
+        let old = "# T\n\n## E\n- Summary: s1\n";
+        assert_eq!(summary_of(&followed(None, old)), "s1");
+    }
+
+    #[test]
+    fn a_made_summary_has_ten_words_at_most_the_newest_last() {
+        for (entries, made) in [
+            (vec!["a b c", "d e f g h i j"], "a b c, d e f g h i j"),
+            (
+                vec!["a b c d", "e f g h i j", "k l m"],
+                "… e f g h i j, k l m",
+            ),
+            (
+                vec!["a", "1 2 3 4 5 6 7 8 9 10 11"],
+                "… 1 2 3 4 5 6 7 8 9 10…",
+            ),
+            (vec!["1 2 3 4 5 6 7 8 9 10 11"], "1 2 3 4 5 6 7 8 9 10…"),
+        ] {
+            let text = regenerated(&file("", &entries));
+            assert_eq!(summary_of(&text), made);
+            assert!(is_made(&text));
         }
     }
 }

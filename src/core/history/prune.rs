@@ -84,7 +84,7 @@ impl History {
         if run == Run::Dry || !is_changed {
             return Ok(pruned);
         }
-        self.step("pruning");
+        self.step("pruning").map_err(|e| Error::io(&self.dir, e))?;
         let pack = keeper.pack(&plan)?;
         if pack.len() > MAGIC.len() {
             let folder = self.folder("versions")?;
@@ -92,13 +92,14 @@ impl History {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             private::write_whole(&folder, &name, &pack)?;
         }
-        self.step("packed");
+        self.step("packed").map_err(|e| Error::io(&self.dir, e))?;
         private::write_whole(&self.dir, "journal.jsonl", &journal.without(&plan.kept)?)?;
-        self.step("journal replaced");
+        self.step("journal replaced")
+            .map_err(|e| Error::io(&self.dir, e))?;
         remove(packs.paths())?;
         remove(keeper.spent.iter().map(PathBuf::as_path))?;
         remove_empty(&self.dir.join("blobs"));
-        self.step("pruned");
+        self.step("pruned").map_err(|e| Error::io(&self.dir, e))?;
         packs.forget();
         Ok(pruned)
     }

@@ -1,17 +1,20 @@
 //! coder: the coder's own lessons, in folders by type and topic, with a tree of READMEs.
+//!
+//! New lessons go to `TYPE/FILE.md` or `TYPE/TOPIC/FILE.md`; what stands elsewhere in the tree is read
+//! all the same.
 
+mod contents;
 mod lesson;
 
-use super::listing::{self, Bullet, Item};
 use super::{Act, Rules, Touched, Upkeep, View, Writing};
 use crate::core::change::Draft;
-use crate::core::header::{label, newline};
-use crate::core::link::{Form, resolved};
+use crate::core::header::{fitted, label, newline, prose, summary};
 use crate::core::memory::{Kind, Memory, one_line, stem};
 use crate::core::sandbox::{Found, Root};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
+use contents::keep_lists;
 pub use lesson::{Lesson, similar};
 
 /// The folders that are types.
@@ -32,12 +35,15 @@ pub const GUIDES: [(&str, &str); 2] = [
 /// The table of contents of a folder.
 pub(crate) const README: &str = "README.md";
 
+/// How many folders deep lessons are looked for.
+const DEEPEST: usize = 4;
+
 /// The coder layout.
 #[derive(Debug)]
 pub struct Coder;
 
 impl Rules for Coder {
-    fn allow(&self, act: Act, file: &str, _root: &Root) -> Result<()> {
+    fn allow(&self, act: Act, file: &str, root: &Root) -> Result<()> {
         if self.kind(file) != Kind::Memory {
             return match act {
                 Act::Patch => Ok(()),
@@ -46,7 +52,7 @@ impl Rules for Coder {
         }
         let parts: Vec<&str> = file.split('/').collect();
         let in_place = matches!(parts.as_slice(), [kind, _] | [kind, _, _] if TYPES.contains(kind));
-        if in_place && file.ends_with(".md") {
+        if file.ends_with(".md") && (in_place || root.has(file)) {
             return Ok(());
         }
         Err(Error::refused(
@@ -56,10 +62,7 @@ impl Rules for Coder {
     }
 
     fn files(&self, root: &Root) -> Result<Vec<Found>> {
-        let mut found = Vec::new();
-        for kind in TYPES {
-            found.extend(root.markdown(kind, 1)?);
-        }
+        let mut found = root.markdown("", DEEPEST)?;
         found.retain(|file| self.kind(&file.path) == Kind::Memory);
         Ok(found)
     }
@@ -78,13 +81,28 @@ impl Rules for Coder {
     fn read(&self, file: &str, text: &str) -> Memory {
         let mut memory = Memory::bare(file, text.len() as u64);
         memory.kind = self.kind(file);
-        memory.category = file.split('/').next().map(str::to_owned);
+        memory.category = file.split_once('/').map(|(folder, _)| folder.to_owned());
         memory.entries = label::entries(text);
-        if let [only] = memory.entries.as_slice() {
-            memory.title.clone_from(&only.title);
-            memory.summary.clone_from(&only.summary);
-        } else {
-            memory.summary = titles(&memory);
+        match memory.entries.as_slice() {
+            [only] => {
+                memory.title.clone_from(&only.title);
+                memory.summary.clone_from(&only.summary);
+            }
+            [] => {
+                if let Some(title) = summary::title(text) {
+                    title.clone_into(&mut memory.title);
+                }
+                let said = |line: &str| !line.trim().is_empty() && !line.starts_with('#');
+                let first = prose(text).find(|(_, line)| said(line.text));
+                memory.summary = first
+                    .map(|(_, line)| one_line(line.text))
+                    .unwrap_or_default();
+            }
+            several => {
+                let dates = several.iter().filter_map(|entry| entry.date.clone());
+                memory.updated = dates.max();
+                memory.summary = titles(&memory);
+            }
         }
         for tag in memory.entries.iter().flat_map(|entry| &entry.tags) {
             if !memory.tags.contains(tag) {
@@ -106,10 +124,11 @@ impl Rules for Coder {
         }
         let nl = newline(old);
         let end = if old.ends_with('\n') { "" } else { nl };
+        let entry = fitted(old, &entry);
         Ok(format!("{old}{end}{nl}---{nl}{nl}{entry}"))
     }
 
-    fn follow(&self, draft: &mut Draft<'_>, touched: &[Touched]) -> Result<()> {
+    fn follow(&self, draft: &mut Draft<'_>, _touched: &[Touched]) -> Result<()> {
         if draft.memories_before()?.is_empty() {
             for (guide, text) in GUIDES {
                 if !draft.has(guide) {
@@ -117,14 +136,7 @@ impl Rules for Coder {
                 }
             }
         }
-        // The lists follow files that come and go; a file's own words may change beneath them.
-        let moved = touched
-            .iter()
-            .any(|touch| !matches!(touch, Touched::Edited(_)));
-        if moved {
-            keep_lists(draft, Upkeep::Mend)?;
-        }
-        Ok(())
+        keep_lists(draft, Upkeep::Mend)
     }
 
     fn keep_index(&self, draft: &mut Draft<'_>, how: Upkeep) -> Result<()> {
@@ -133,21 +145,24 @@ impl Rules for Coder {
 
     fn view(&self, store: &Store, view: View) -> Result<String> {
         let memories = store.list()?;
-        let mut out = Vec::new();
+        let row = |memory: &Memory, indent: &str| {
+            let name = memory.path.rsplit('/').next().unwrap_or(&memory.path);
+            match (view, titles(memory)) {
+                (View::Files, _) => format!("{indent}{name}  ({})", super::size(memory.size)),
+                (View::Index, none) if none.is_empty() => format!("{indent}{name}"),
+                (View::Index, titles) => format!("{indent}{name} - {titles}"),
+            }
+        };
+        let within = |folder: &str, indent: String| {
+            let files = memories.iter().filter(|m| parent(&m.path) == folder);
+            files.map(|m| row(m, &indent)).collect::<Vec<_>>()
+        };
+        let mut out = within("", String::new());
         for folder in folders(&memories) {
             let depth = folder.matches('/').count();
             let name = folder.rsplit('/').next().unwrap_or(&folder);
             out.push(format!("{}{name}/", "  ".repeat(depth)));
-            for memory in memories.iter().filter(|m| parent(&m.path) == folder) {
-                let indent = "  ".repeat(depth + 1);
-                let name = memory.path.rsplit('/').next().unwrap_or(&memory.path);
-                match view {
-                    View::Index => out.push(format!("{indent}{name} - {}", titles(memory))),
-                    View::Files => {
-                        out.push(format!("{indent}{name}  ({})", super::size(memory.size)))
-                    }
-                }
-            }
+            out.extend(within(&folder, "  ".repeat(depth + 1)));
         }
         Ok(out.join("\n"))
     }
@@ -161,10 +176,14 @@ impl Rules for Coder {
             "Coder memory holds lessons from earlier work in {}.\n",
             store.root().path().display()
         );
-        for kind in TYPES {
-            let of_kind = memories
-                .iter()
-                .filter(|m| m.category.as_deref() == Some(kind));
+        let kind_of = |memory: &Memory| {
+            let kind = TYPES
+                .into_iter()
+                .find(|kind| memory.category.as_deref() == Some(kind));
+            kind.unwrap_or("elsewhere")
+        };
+        for kind in TYPES.into_iter().chain(["elsewhere"]) {
+            let of_kind = memories.iter().filter(|memory| kind_of(memory) == kind);
             let lessons: usize = of_kind.map(|m| m.entries.len().max(1)).sum();
             if lessons > 0 {
                 out.push_str(&format!("- {kind}: {lessons}\n"));
@@ -201,7 +220,11 @@ fn entry(writing: &Writing<'_>) -> Result<String> {
     ))
 }
 
+/// The titles of a file's lessons, or its own where it has no lessons.
 fn titles(memory: &Memory) -> String {
+    if memory.entries.is_empty() && memory.title != stem(&memory.path) {
+        return one_line(&memory.title);
+    }
     let titles: Vec<&str> = memory.entries.iter().map(|e| e.title.as_str()).collect();
     titles.join("; ")
 }
@@ -224,127 +247,6 @@ fn folders(memories: &[Memory]) -> Vec<String> {
     }
     folders.sort();
     folders
-}
-
-/// Brings the README of every folder up to date.
-fn keep_lists(draft: &mut Draft<'_>, how: Upkeep) -> Result<()> {
-    let after = draft.memories_after()?;
-    let mut all = folders(&after);
-    for emptied in folders(draft.memories_before()?) {
-        if !all.contains(&emptied) {
-            all.push(emptied);
-        }
-    }
-    for folder in &all {
-        let page = Page {
-            file: format!("{folder}/{README}"),
-            children: children(folder, &after, &all),
-            how,
-        };
-        let old = draft.text(&page.file)?;
-        let topic = folder.contains('/');
-        let wanted = page.children.len() > 1 || (topic && !page.children.is_empty());
-        match old {
-            None if wanted => {
-                let text = page.listed(draft, &format!("# {folder}\n"));
-                draft.derive(&page.file, text)?;
-            }
-            None => {}
-            // A list that a person wrote more into is kept for what they wrote.
-            Some(old) if !wanted && page.is_bare(&old) => draft.unlist(&page.file)?,
-            Some(old) => {
-                let text = page.listed(draft, &old);
-                draft.derive(&page.file, text)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// A file or folder that a README lists: target, title, hook.
-type Child = (String, String, String);
-
-/// The files and folders that a folder's README lists, each with its line.
-fn children(folder: &str, memories: &[Memory], folders: &[String]) -> Vec<Child> {
-    let mut children = Vec::new();
-    for memory in memories.iter().filter(|m| parent(&m.path) == folder) {
-        let name = memory.path.rsplit('/').next().unwrap_or(&memory.path);
-        children.push((name.to_owned(), name.to_owned(), titles(memory)));
-    }
-    for sub in folders.iter().filter(|f| parent(f) == folder) {
-        let name = sub.rsplit('/').next().unwrap_or(sub);
-        let files = memories.iter().filter(|m| parent(&m.path) == sub).count();
-        if files > 0 {
-            let plural = if files == 1 { "" } else { "s" };
-            let target = format!("{name}/{README}");
-            children.push((target, format!("{name}/"), format!("{files} file{plural}")));
-        }
-    }
-    children.sort();
-    children
-}
-
-/// The README of a folder, about to be brought up to date.
-struct Page {
-    file: String,
-    children: Vec<Child>,
-    how: Upkeep,
-}
-
-impl Page {
-    fn is_child(&self, target: &str) -> bool {
-        let target = target.trim_start_matches("./");
-        self.children
-            .iter()
-            .any(|(known, ..)| known == target || known.strip_suffix(README) == Some(target))
-    }
-
-    /// The path that a bullet means, where that is below the page's folder.
-    fn below(&self, bullet: &Bullet) -> Option<String> {
-        let path = resolved(&self.file, &bullet.target)?;
-        let inside = path.strip_prefix(parent(&self.file))?.starts_with('/');
-        (inside && bullet.form == Form::Inline).then_some(path)
-    }
-
-    /// `text` with a line for each child and none for what is gone.
-    fn listed(&self, draft: &Draft<'_>, text: &str) -> String {
-        let gone: Vec<Bullet> = listing::bullets(text)
-            .into_iter()
-            .filter(|bullet| {
-                let child = self.is_child(&bullet.target);
-                let dead = self
-                    .below(bullet)
-                    .is_some_and(|path| !child && (path.ends_with(README) || !draft.has(&path)));
-                dead || (child && self.how == Upkeep::Rewrite)
-            })
-            .collect();
-        let mut out = listing::without(text, &gone);
-        for (target, title, hook) in &self.children {
-            let listed = listing::bullets(&out).iter().any(|bullet| {
-                let there = bullet.target.trim_start_matches("./");
-                there == target || target.strip_suffix(README) == Some(there)
-            });
-            if !listed {
-                let item = Item {
-                    target,
-                    title,
-                    hook,
-                    section: None,
-                };
-                out = listing::with(&out, &item);
-            }
-        }
-        out
-    }
-
-    /// Whether the page holds nothing but its heading and lines that tome lists.
-    fn is_bare(&self, text: &str) -> bool {
-        let mut bullets = listing::bullets(text);
-        bullets.retain(|bullet| self.below(bullet).is_some());
-        let rest = listing::without(text, &bullets);
-        let rest = rest.trim();
-        rest.is_empty() || rest == format!("# {}", parent(&self.file))
-    }
 }
 
 #[cfg(test)]

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Act, Rules, Upkeep, View, Writing};
 use crate::core::change::Draft;
+use crate::core::foreign::read_text;
 use crate::core::history::{History, Lock};
 use crate::core::memory::{Kind, Memory};
-use crate::core::sandbox::{Found, Root};
+use crate::core::sandbox::{Found, LARGEST_MEMORY, Root};
 use crate::core::store::Store;
 use crate::core::{Error, Result, private};
 
@@ -132,6 +133,10 @@ pub fn collect(store: &Store, history: &History) -> Result<()> {
 
 /// As [`collect`], for a caller that holds the store's lock already, and at most so many.
 pub fn collect_locked(store: &Store, lock: &Lock, most: usize) -> Result<()> {
+    if store.root().is_link(WAITING) {
+        // Hooks make a folder; a link is not theirs.
+        return Ok(());
+    }
     let Ok(entries) = fs::read_dir(store.root().absolute(WAITING)) else {
         return Ok(());
     };
@@ -144,7 +149,9 @@ pub fn collect_locked(store: &Store, lock: &Lock, most: usize) -> Result<()> {
     files.truncate(most);
     let mut waiting: Vec<(PathBuf, Event)> = Vec::new();
     for file in files {
-        let text = fs::read_to_string(&file).map_err(|e| Error::io(&file, e))?;
+        let Ok(Some(text)) = read_text(&file, LARGEST_MEMORY) else {
+            continue;
+        };
         // What is no event cannot become one; it stays for a person to look at.
         waiting.extend(serde_json::from_str(&text).ok().map(|event| (file, event)));
     }

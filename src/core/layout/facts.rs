@@ -1,9 +1,9 @@
 //! facts: what is known by topic, and episodes by month, one folder deep.
 
-use super::{Act, Layout, Patch, Rules, Upkeep, View, Writing, appended, patched_once, size};
+use super::{Act, Layout, Matching, Patch, Rules, Upkeep, View, Writing, appended, patched, size};
 use crate::core::change::Draft;
-use crate::core::header::summary;
-use crate::core::memory::Memory;
+use crate::core::header::{newline, summary};
+use crate::core::memory::{Memory, one_line, stem};
 use crate::core::sandbox::{Found, Root};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
@@ -69,31 +69,49 @@ impl Rules for Facts {
             }
             _ => writing.content.to_owned(),
         };
-        Ok(settled(&text, writing))
+        let fields = writing.fields;
+        let given = given(&fields.summary).or(given(&fields.description));
+        // What is written is written as it is.
+        Ok(given.map_or_else(|| text.clone(), |given| summary::set(&text, given)))
     }
 
-    fn append(&self, _draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
+    fn append(&self, draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
         no_type(writing)?;
-        let text = appended(writing.old.unwrap_or_default(), writing.content);
-        Ok(settled(&text, writing))
+        let fields = writing.fields;
+        let old = writing.old.unwrap_or_default();
+        let (text, given) = match given(&fields.name) {
+            Some(title) => {
+                let entry = entry(draft, writing, title);
+                (with_entry(writing, &entry), given(&fields.summary))
+            }
+            None => (
+                appended(old, writing.content),
+                given(&fields.summary).or(given(&fields.description)),
+            ),
+        };
+        Ok(match given {
+            Some(given) => summary::set(&text, given),
+            None => summary::followed(writing.old, &text),
+        })
     }
 
     fn patch(
         &self,
         _draft: &Draft<'_>,
-        file: &str,
-        text: &str,
+        (file, text): (&str, &str),
         patches: &[Patch],
+        _matching: Matching,
     ) -> Result<String> {
-        patched_once(file, text, patches).map(|text| summary::regenerated(&text))
+        let new = patched((file, text), patches, Matching::Unique)?;
+        Ok(summary::followed(Some(text), &new))
     }
 
     fn body(&self, text: &str, _memory: &Memory) -> String {
         summary::without_head(text)
     }
 
-    fn settle(&self, text: String) -> String {
-        summary::regenerated(&text)
+    fn settle(&self, old: Option<&str>, text: String) -> String {
+        summary::followed(old, &text)
     }
 
     fn keep_index(&self, draft: &mut Draft<'_>, how: Upkeep) -> Result<()> {
@@ -106,9 +124,7 @@ impl Rules for Facts {
             let Ok(Some(text)) = draft.text(&file) else {
                 continue;
             };
-            // A summary that stands there may be one that somebody gave.
-            let given = summary::find(&text).is_some_and(|found| !found.text.is_empty());
-            if how == Upkeep::Rewrite || !given {
+            if how == Upkeep::Rewrite || summary::is_made(&text) {
                 draft.derive(&file, summary::regenerated(&text))?;
             }
         }
@@ -141,12 +157,41 @@ fn rows(memories: &[Memory]) -> Vec<String> {
         .collect()
 }
 
-/// The text with the summary that the caller gave, or else the one its entries give.
-fn settled(text: &str, writing: &Writing<'_>) -> String {
-    match &writing.fields.description {
-        Some(given) => summary::set(text, given),
-        None => summary::regenerated(text),
-    }
+/// A field that says something; an empty one was not given.
+fn given(field: &Option<String>) -> Option<&str> {
+    field.as_deref().filter(|text| !text.trim().is_empty())
+}
+
+/// The `##` entry that the caller asks for.
+fn entry(draft: &Draft<'_>, writing: &Writing<'_>, title: &str) -> String {
+    let first = writing.content.lines().find(|line| !line.trim().is_empty());
+    let described = given(&writing.fields.description).or(first);
+    summary::entry(
+        title,
+        &one_line(described.unwrap_or(title)),
+        &draft.moment().today.to_string(),
+        &writing.fields.tags,
+        writing.content,
+    )
+}
+
+/// The file with an entry at its end, a blank line before it; a new file gets its title.
+fn with_entry(writing: &Writing<'_>, entry: &str) -> String {
+    let Some(old) = writing.old.filter(|old| !old.trim().is_empty()) else {
+        let title = match writing.file.strip_prefix("episodes/") {
+            Some(_) => format!("Episodes {}", stem(writing.file)),
+            None => stem(writing.file).to_owned(),
+        };
+        return format!("# {title}\n\n{entry}");
+    };
+    let nl = newline(old);
+    let is_apart = old.ends_with("\n\n") || old.ends_with("\r\n\r\n");
+    let gap = match (is_apart, old.ends_with('\n')) {
+        (true, _) => String::new(),
+        (false, true) => nl.to_owned(),
+        (false, false) => format!("{nl}{nl}"),
+    };
+    appended(&format!("{old}{gap}"), entry)
 }
 
 fn no_type(writing: &Writing<'_>) -> Result<()> {

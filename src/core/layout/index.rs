@@ -3,9 +3,11 @@
 //! The index is loaded into every prompt. One that tome generated is generated anew with every
 //! change; one that a person or an agent wrote is precious and edited by the line.
 
+mod limit;
 mod page;
+mod typed;
 
-use super::{Act, Patch, Rules, Touched, Upkeep, View, Writing, appended};
+use super::{Act, Matching, Patch, Rules, Touched, Upkeep, View, Writing, appended, patched};
 use crate::core::change::Draft;
 use crate::core::header::frontmatter::Frontmatter;
 use crate::core::header::{lines, newline};
@@ -14,8 +16,11 @@ use crate::core::sandbox::{Found, Root};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
+use limit::cut;
+pub use limit::{newly_unseen, unseen};
 pub use page::generated;
-use page::{followed, has_generated_form, hook_of, mended, top};
+use page::{followed, hook_of, is_generated, is_list, mended, regenerated};
+pub(super) use typed::has_typed_file;
 
 /// The name of the index file.
 pub const INDEX: &str = "MEMORY.md";
@@ -39,9 +44,6 @@ pub const BUDGET_LINES: usize = 200;
 
 /// How many bytes of the index an agent reads.
 pub const BUDGET_BYTES: usize = 25_000;
-
-/// How many characters of a memory an agent gets in one answer.
-pub const READ_LIMIT: usize = 50_000;
 
 const NOT_DELETABLE: &str = "the index cannot be deleted; delete the memories it lists";
 
@@ -187,31 +189,20 @@ impl Rules for Index {
     fn patch(
         &self,
         draft: &Draft<'_>,
-        file: &str,
-        text: &str,
+        (file, text): (&str, &str),
         patches: &[Patch],
+        matching: Matching,
     ) -> Result<String> {
-        let mut text = text.to_owned();
-        for patch in patches {
-            let found = text.find(&patch.old).filter(|_| !patch.old.is_empty());
-            let at = found.ok_or_else(|| Error::TextMissing { path: file.into() })?;
-            text.replace_range(at..at + patch.old.len(), &patch.new);
-        }
-        Ok(if file == INDEX {
-            text
-        } else {
-            stamped(text, draft)
+        let text = patched((file, text), patches, matching)?;
+        Ok(match file {
+            INDEX => text,
+            _ => stamped(text, draft),
         })
     }
 
     fn made_index(&self, draft: &Draft<'_>) -> Result<bool> {
-        let before = draft.memories_before()?;
-        Ok(match draft.text(INDEX)?.as_deref() {
-            None => true,
-            Some(text) => {
-                text == generated(before) || (text == EMPTY_INDEX && top(before).next().is_none())
-            }
-        })
+        let text = draft.text(INDEX)?;
+        Ok(text.is_none_or(|text| is_generated(&text)))
     }
 
     fn follow(&self, draft: &mut Draft<'_>, touched: &[Touched]) -> Result<()> {
@@ -220,11 +211,13 @@ impl Rules for Index {
             // Whoever edits the index says what it shall be.
             return Ok(());
         }
-        if self.made_index(draft)? {
-            let after = draft.memories_after()?;
+        let after = draft.memories_after()?;
+        let Some(mut text) = draft.text(INDEX)? else {
             return draft.derive(INDEX, generated(&after));
+        };
+        if let Some(made) = regenerated(draft, &text, &after)? {
+            return draft.derive(INDEX, made);
         }
-        let mut text = draft.text(INDEX)?.unwrap_or_default();
         for touch in touched {
             text = followed(draft, text, touch)?;
         }
@@ -233,15 +226,17 @@ impl Rules for Index {
 
     fn keep_index(&self, draft: &mut Draft<'_>, how: Upkeep) -> Result<()> {
         let memories = draft.memories_before()?.to_vec();
-        match (how, draft.text(INDEX)?) {
-            (Upkeep::Mend, Some(text)) if !has_generated_form(&text, &memories) => {
-                let mended = mended(text, &memories, draft);
-                draft.derive(INDEX, mended)
-            }
-            (Upkeep::Mend, Some(text)) if text == EMPTY_INDEX && memories.is_empty() => Ok(()),
-            (_, None) if memories.is_empty() => draft.derive(INDEX, EMPTY_INDEX.to_owned()),
-            _ => draft.derive(INDEX, generated(&memories)),
-        }
+        let text = draft.text(INDEX)?;
+        let kept = match (how, text) {
+            (_, None) if memories.is_empty() => EMPTY_INDEX.to_owned(),
+            (Upkeep::Rewrite, _) | (_, None) => generated(&memories),
+            (Upkeep::Mend, Some(text)) if text == EMPTY_INDEX && memories.is_empty() => text,
+            (Upkeep::Mend, Some(text)) => match regenerated(draft, &text, &memories)? {
+                Some(made) => made,
+                None => mended(&text, &memories, draft),
+            },
+        };
+        draft.derive(INDEX, kept)
     }
 
     fn view(&self, store: &Store, view: View) -> Result<String> {
@@ -343,34 +338,25 @@ fn row(memory: &Memory) -> String {
     )
 }
 
-/// The first lines of an index, and how many were left out.
-fn cut(text: &str, most_lines: usize, most_bytes: usize) -> String {
-    let all: Vec<&str> = text.lines().collect();
-    let mut kept = 0;
-    let mut bytes = 0;
-    for line in all.iter().take(most_lines) {
-        bytes += line.len() + 1;
-        if bytes > most_bytes {
-            break;
-        }
-        kept += 1;
+/// The memories beside an index that is no list and does not name them, so that no agent is told
+/// of them; nothing that tome adds would be in the style of what is there.
+pub fn unlisted(store: &Store) -> Result<Vec<Memory>> {
+    let Some(text) = store.text(INDEX)?.filter(|text| !is_list(text)) else {
+        return Ok(Vec::new());
+    };
+    if is_generated(&text) {
+        return Ok(Vec::new());
     }
-    if kept == all.len() {
-        return text.trim_end_matches('\n').to_owned();
-    }
-    format!(
-        "{}\n\n... ({} lines truncated)",
-        all[..kept].join("\n"),
-        all.len() - kept
-    )
+    let memories = store.list()?;
+    let missing = page::unlinked(&text, &memories).into_iter();
+    let missing = missing.filter(|memory| !text.contains(&memory.path));
+    Ok(missing.cloned().collect())
 }
 
-/// The content of a memory as an agent gets it: 50,000 characters at most.
-pub fn read_for_agent(text: &str) -> &str {
-    match text.char_indices().nth(READ_LIMIT) {
-        Some((end, _)) => &text[..end],
-        None => text,
-    }
+/// Whether a file says by its header that it is a memory; Codex, for one, keeps other files
+/// beside its index.
+pub fn has_header(memory: &Memory) -> bool {
+    memory.category.is_some() || !memory.summary.is_empty()
 }
 
 #[cfg(test)]
@@ -401,21 +387,5 @@ mod tests {
             "# Memory\n\n## User\n- [C](c.md) - dc\n\n## Project\n- [A](a.md) - da\n\n## Other\n- [b](b.md) - b\n- [D](d.md) - d\n"
         );
         assert_eq!(generated(&[]), "# Memory\n");
-    }
-
-    #[test]
-    fn a_long_index_is_cut_after_two_hundred_lines() {
-        let long: String = (1..=203).map(|n| format!("line {n}\n")).collect();
-        let cut_text = cut(&long, BUDGET_LINES, usize::MAX);
-        assert!(cut_text.ends_with("line 200\n\n... (3 lines truncated)"));
-        assert_eq!(cut("a\nb\n", 200, usize::MAX), "a\nb");
-        assert_eq!(cut("aaa\nbbb\n", 200, 5), "aaa\n\n... (1 lines truncated)");
-    }
-
-    #[test]
-    fn an_agent_reads_at_most_fifty_thousand_characters() {
-        let long = "é".repeat(READ_LIMIT + 5);
-        assert_eq!(read_for_agent(&long).chars().count(), READ_LIMIT);
-        assert_eq!(read_for_agent("short"), "short");
     }
 }

@@ -4,10 +4,11 @@
 //! with its own separators. Here one bullet is added, taken out or pointed elsewhere,
 //! in the style of its neighbours, and no other line is touched.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::core::header::{lines, newline, prose, splice};
-use crate::core::link::{Form, Link, links};
+use crate::core::header::{Line, lines, newline, prose, replaced, splice};
+use crate::core::link::{Form, Link, address, links};
 use crate::core::memory::{slug, stem};
 
 /// A line `- [title](target) — hook` of a list.
@@ -19,18 +20,31 @@ pub struct Bullet {
     pub form: Form,
     /// The whole line, its ending included; lines that go on with it are not part of it.
     pub line: Range<usize>,
-    /// The other files that the line links to.
-    pub others: Vec<String>,
     /// The title between the brackets; of a wiki link, the target.
     title: Range<usize>,
-    /// The target between the parentheses or brackets.
-    address: Range<usize>,
     /// What stands between link and hook, such as ` — `; empty when there is no hook.
     separator: Range<usize>,
     /// The text after the separator, trailing blanks excluded.
     hook: Range<usize>,
     /// The marker with the blanks before and after it, such as `- `.
     marker: Range<usize>,
+}
+
+impl Bullet {
+    /// The title in the text that the bullet was found in.
+    pub fn title<'a>(&self, text: &'a str) -> &'a str {
+        &text[self.title.clone()]
+    }
+
+    /// The words after the link in the text that the bullet was found in.
+    pub fn hook<'a>(&self, text: &'a str) -> &'a str {
+        &text[self.hook.clone()]
+    }
+
+    /// Where the words after the link are.
+    pub fn hook_span(&self) -> Range<usize> {
+        self.hook.clone()
+    }
 }
 
 /// What a list should say of one file.
@@ -48,56 +62,96 @@ pub struct Item<'a> {
 
 const SEPARATORS: [&str; 5] = ["—", "–", "--", "-", ":"];
 
+/// By how many milliseconds a file must be newer than a list to count as changed after it: a
+/// checkout or a copy writes all files at about the same time, which proves nothing.
+const SLACK: i64 = 2_000;
+
+/// Whether a file was changed after the list that names it, so that what the list says of
+/// it may be what the file said before.
+pub fn is_newer(file: i64, list: Option<i64>) -> bool {
+    list.is_some_and(|list| file.saturating_sub(SLACK) > list)
+}
+
+/// The line that tome writes of a file, with the title as [`label`] gives it; without a hook the
+/// line ends after the link.
+pub fn line_of(label: &str, target: &str, hook: &str) -> String {
+    let link = format!("- [{label}]({})", address(target));
+    match hook {
+        "" => link,
+        hook => format!("{link} - {hook}"),
+    }
+}
+
+/// A title as it stands between the brackets of a link: as it is, or, where its own brackets would
+/// end the link, with backslashes before them.
+pub fn label(title: &str) -> String {
+    let written = format!("[{title}](x)");
+    let is_whole =
+        |link: &Link<'_>| link.form == Form::Inline && link.start == 0 && link.end == written.len();
+    let found = links(&written);
+    // What follows on the line could close a parenthesis that the title opens.
+    let opens = title.contains("](");
+    if !opens && matches!(found.as_slice(), [link] if is_whole(link)) {
+        return title.to_owned();
+    }
+    let mut out = String::with_capacity(title.len() + 2);
+    for c in title.chars() {
+        if matches!(c, '[' | ']' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// Where the content of a list line starts, after its marker.
+fn content_of(line: &Line<'_>) -> Option<usize> {
+    let indent = line.text.len() - line.text.trim_start().len();
+    let after = line.text[indent..].strip_prefix(['-', '*', '+'])?;
+    let gap = after.len() - after.trim_start().len();
+    (gap > 0).then(|| line.span.start + indent + 1 + gap)
+}
+
 /// The bullets of `text` that are about one file each; what stands in a fence is an example.
 pub fn bullets(text: &str) -> Vec<Bullet> {
     prose(text)
         .filter_map(|(_, line)| {
-            let indent = line.text.len() - line.text.trim_start().len();
-            let after = line.text[indent..].strip_prefix(['-', '*', '+'])?;
-            let gap = after.len() - after.trim_start().len();
-            if gap == 0 {
-                return None;
-            }
-            let content = line.span.start + indent + 1 + gap;
+            let content = content_of(&line)?;
             let inside = &text[content..line.span.end];
-            let all = links(inside);
-            let link = all.first()?;
-            let title = title(inside, link)?;
-            let shift = |range: Range<usize>| content + range.start..content + range.end;
-            let (separator, hook) = hook(inside, link.end);
-            Some(Bullet {
-                target: link.target.clone().into_owned(),
-                form: link.form,
-                line: line.span.start..line.end,
-                others: all[1..]
-                    .iter()
-                    .map(|link| link.target.clone().into_owned())
-                    .collect(),
-                title: shift(title),
-                address: shift(link.span.clone()),
-                separator: shift(separator),
-                hook: shift(hook),
-                marker: line.span.start..content,
-            })
+            bullet(inside, content, &line, links(inside).first()?)
         })
         .collect()
 }
 
-/// Where the title of a bullet's first link is; `None` when words stand before the link, which
-/// then is a mention in a sentence and not what the line is about.
-fn title(inside: &str, link: &Link<'_>) -> Option<Range<usize>> {
-    let decoration = ['*', '_', '`'];
-    let start = inside.len() - inside.trim_start_matches(decoration).len();
-    match link.form {
-        Form::Wiki => (link.span.start == start + 2).then(|| link.span.clone()),
-        Form::Inline => {
-            let close = inside[..link.span.start].rfind("](")?;
-            let title = inside[start..close].strip_prefix('[')?;
-            // Brackets in a title are balanced; another link's end inside it is not a title.
-            let balanced = title.matches('[').count() == title.matches(']').count();
-            balanced.then_some(start + 1..close)
-        }
+fn bullet(inside: &str, content: usize, line: &Line<'_>, link: &Link<'_>) -> Option<Bullet> {
+    if !is_subject(inside, link) {
+        return None;
     }
+    let shift = |range: Range<usize>| content + range.start..content + range.end;
+    let (separator, hook) = hook(inside, link.end);
+    let title = match link.form {
+        Form::Inline => link.label.clone(),
+        Form::Wiki => link.span.clone(),
+    };
+    Some(Bullet {
+        target: link.target.clone().into_owned(),
+        form: link.form,
+        line: line.span.start..line.end,
+        title: shift(title),
+        separator: shift(separator),
+        hook: shift(hook),
+        marker: line.span.start..content,
+    })
+}
+
+/// Whether a line begins with this link, emphasis and a box to tick aside; otherwise it is a
+/// mention in a sentence and not what the line is about.
+fn is_subject(inside: &str, link: &Link<'_>) -> bool {
+    let before = &inside[..link.start];
+    let boxes = ["[ ]", "[x]", "[X]"];
+    let mut boxed = boxes.iter().filter_map(|mark| before.strip_prefix(mark));
+    let before = boxed.next().map_or(before, str::trim_start);
+    before.trim_matches(['*', '_', '`']).is_empty() && inside[link.start..].starts_with('[')
 }
 
 /// Where the separator and the hook are in what follows the link at `from`.
@@ -118,25 +172,113 @@ fn hook(inside: &str, from: usize) -> (Range<usize>, Range<usize>) {
 
 /// Whether a bullet is about `file`, whose memory is called `name`.
 pub fn is_about(bullet: &Bullet, file: &str, name: &str) -> bool {
-    match bullet.form {
-        Form::Inline => bullet.target.trim_start_matches("./") == file,
+    means(bullet.form, &bullet.target, file, name)
+}
+
+/// Whether a link in a list leads to `file`, whose memory is called `name`.
+pub fn means(form: Form, target: &str, file: &str, name: &str) -> bool {
+    match form {
+        Form::Inline => target.trim_start_matches("./") == file,
         Form::Wiki => {
-            bullet.target == name
-                || bullet.target == stem(file)
-                || bullet.target == file
-                || slug(&bullet.target) == stem(file)
+            target == name || target == stem(file) || target == file || slug(target) == stem(file)
         }
     }
 }
 
-/// `text` without the given bullets and the lines that go on with them.
+/// `text` without the given bullets, which are in order, and the lines that go on with them.
 pub fn without(text: &str, gone: &[Bullet]) -> String {
-    let mut out = text.to_owned();
-    for bullet in gone.iter().rev() {
-        let end = continued(text, bullet);
-        out.replace_range(bullet.line.start..end, "");
+    let cuts: Vec<(Range<usize>, String)> = gone
+        .iter()
+        .map(|bullet| (bullet.line.start..continued(text, bullet), String::new()))
+        .collect();
+    replaced(text, &cuts)
+}
+
+/// What a link of a list leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leads {
+    /// To a memory that is there.
+    Somewhere,
+    /// To a memory that is gone.
+    Nowhere,
+    /// Out of the store.
+    Elsewhere,
+}
+
+/// `text` with no link of a list that leads nowhere. A line that is about such a file goes,
+/// unless it also links to a memory that is there: then it loses the dead links alone. A dead link
+/// by itself in the middle of a sentence stays for its author.
+pub fn without_dead(text: &str, leads: impl Fn(&Link<'_>) -> Leads) -> String {
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    for (_, line) in prose(text) {
+        let Some(content) = content_of(&line) else {
+            continue;
+        };
+        let inside = &text[content..line.span.end];
+        let all = links(inside);
+        let led: Vec<Leads> = all.iter().map(&leads).collect();
+        if !led.contains(&Leads::Nowhere) || edits.last().is_some_and(|e| e.0.end > line.span.start)
+        {
+            continue;
+        }
+        let about = bullet(inside, content, &line, &all[0]).filter(|_| led[0] == Leads::Nowhere);
+        match about {
+            Some(bullet) if !led.contains(&Leads::Somewhere) => {
+                edits.push((bullet.line.start..continued(text, &bullet), String::new()));
+            }
+            _ if all.len() > 1 => {
+                let cut = unlinked(inside, &all, |at| led[at] == Leads::Nowhere);
+                edits.push((content..line.span.end, cut));
+            }
+            _ => {}
+        }
     }
-    out
+    replaced(text, &edits)
+}
+
+/// What stands between the links of an enumeration.
+const JOINTS: [&str; 12] = [
+    "", ",", ";", "/", "+", "&", "·", "|", "and", "or", ", and", ", or",
+];
+
+/// A line without its dead links: taken out of an enumeration, and elsewhere left as words.
+fn unlinked(inside: &str, all: &[Link<'_>], is_dead: impl Fn(usize) -> bool) -> String {
+    let is_joint = |from: usize, to: usize| {
+        let between = inside.get(from..to).unwrap_or("-");
+        JOINTS.contains(&between.trim())
+    };
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    let mut at = 0;
+    while at < all.len() {
+        if !is_dead(at) {
+            at += 1;
+            continue;
+        }
+        let first = at;
+        while all
+            .get(at + 1)
+            .is_some_and(|next| is_joint(all[at].end, next.start))
+            && is_dead(at + 1)
+        {
+            at += 1;
+        }
+        let (first, last) = (first, at);
+        at += 1;
+        let (start, end) = (all[first].start, all[last].end);
+        let next = all.get(last + 1).filter(|next| is_joint(end, next.start));
+        let before = first.checked_sub(1).map(|before| &all[before]);
+        let before = before.filter(|before| is_joint(before.end, start));
+        // Out of an enumeration they go with what joins them to the others.
+        match (before, next) {
+            (_, Some(next)) => edits.push((start..next.start, String::new())),
+            (Some(before), None) => edits.push((before.end..end, String::new())),
+            (None, None) => edits.extend(all[first..=last].iter().map(|link| {
+                let words = inside[link.label.clone()].to_owned();
+                (link.start..link.end, words)
+            })),
+        }
+    }
+    replaced(inside, &edits)
 }
 
 /// Where the lines end that go on with a bullet: indented deeper than it, and no bullets.
@@ -153,35 +295,31 @@ fn continued(text: &str, bullet: &Bullet) -> usize {
         .map_or(bullet.line.end, |line| line.end)
 }
 
-/// A target as it stands between parentheses.
-fn address(target: &str) -> String {
-    if target.contains([' ', '(', ')']) {
-        format!("<{target}>")
-    } else {
-        target.to_owned()
-    }
-}
-
 /// `text` with a bullet pointed at another file.
 pub fn retargeted(text: &str, bullet: &Bullet, target: &str) -> String {
-    let inside_angles = text[..bullet.address.start].ends_with('<');
-    let written = match bullet.form {
-        Form::Inline if inside_angles => target.to_owned(),
-        Form::Inline => address(target),
-        Form::Wiki => stem(target).to_owned(),
+    let line = &text[bullet.line.clone()];
+    let found = links(line);
+    let own = found.iter().find(|link| link.target == *bullet.target);
+    let Some(link) = own else {
+        return text.to_owned();
     };
-    splice(text, bullet.address.clone(), &written)
+    let (span, with) = match bullet.form {
+        Form::Inline => link.pointed_at(target),
+        Form::Wiki => link.pointed_at(stem(target)),
+    };
+    let at = bullet.line.start;
+    splice(text, at + span.start..at + span.end, &with)
 }
 
 /// `text` with title and hook of a bullet brought up to date, each only where it still says
 /// what the file said before: a line that somebody worded is theirs.
 pub fn refreshed(text: &str, bullet: &Bullet, old: &Item<'_>, new: &Item<'_>) -> String {
     let mut out = text.to_owned();
-    if &text[bullet.hook.clone()] == old.hook && !old.hook.is_empty() {
+    if bullet.hook(text) == old.hook && !old.hook.is_empty() {
         out = splice(&out, bullet.hook.clone(), new.hook);
     }
-    if bullet.form == Form::Inline && &text[bullet.title.clone()] == old.title {
-        out = splice(&out, bullet.title.clone(), new.title);
+    if bullet.form == Form::Inline && bullet.title(text) == label(old.title) {
+        out = splice(&out, bullet.title.clone(), &label(new.title));
     }
     out
 }
@@ -189,28 +327,65 @@ pub fn refreshed(text: &str, bullet: &Bullet, old: &Item<'_>, new: &Item<'_>) ->
 /// `text` with a bullet for `item`, worded like its neighbours and put under its section, or
 /// after the last bullet, or at the end.
 pub fn with(text: &str, item: &Item<'_>) -> String {
+    with_all(text, std::slice::from_ref(item))
+}
+
+/// `text` with a bullet for each item, as [`with`] puts them.
+pub fn with_all(text: &str, items: &[Item<'_>]) -> String {
     let all = bullets(text);
-    let section = item.section.and_then(|name| section(text, name));
-    let inside = |b: &&Bullet| section.as_ref().is_none_or(|s| s.contains(&b.line.start));
-    let neighbour = all.iter().rev().find(inside);
     let nl = newline(text);
-    let at = match (neighbour, &section) {
-        (Some(bullet), _) => continued(text, bullet),
-        (None, Some(section)) => end_of_words(text, section),
-        (None, None) => text.len(),
-    };
-    let line = format!("{}{nl}", worded(text, item, neighbour.or(all.last()), &all));
-    let head = &text[..at];
-    let lead = if head.is_empty() || head.ends_with('\n') {
-        ""
-    } else {
-        nl
-    };
-    // The first bullet of a page stands apart from the prose before it.
-    let blank = head.ends_with("\n\n") || head.ends_with("\r\n\r\n");
-    let apart = neighbour.is_none() && !head.trim().is_empty() && !blank;
-    let apart = if apart { nl } else { "" };
-    splice(text, at..at, &format!("{lead}{apart}{line}"))
+    let mut places: Vec<(Option<&str>, Place<'_>)> = Vec::new();
+    let mut added: BTreeMap<usize, String> = BTreeMap::new();
+    for item in items {
+        let known = places.iter().find(|(name, _)| *name == item.section);
+        let place = known.map(|(_, place)| *place).unwrap_or_else(|| {
+            let place = Place::of(text, item.section, &all);
+            places.push((item.section, place));
+            place
+        });
+        let line = worded(text, item, place.neighbour.or(all.last()), &all);
+        let lines = added.entry(place.at).or_insert_with(|| place.lead(text));
+        lines.push_str(&format!("{line}{nl}"));
+    }
+    let edits: Vec<(Range<usize>, String)> = added
+        .into_iter()
+        .map(|(at, lines)| (at..at, lines))
+        .collect();
+    replaced(text, &edits)
+}
+
+/// Where new lines of a section go.
+#[derive(Debug, Clone, Copy)]
+struct Place<'a> {
+    at: usize,
+    /// The bullet that they follow.
+    neighbour: Option<&'a Bullet>,
+}
+
+impl<'a> Place<'a> {
+    fn of(text: &str, name: Option<&str>, all: &'a [Bullet]) -> Self {
+        let section = name.and_then(|name| section(text, name));
+        let inside = |b: &&Bullet| section.as_ref().is_none_or(|s| s.contains(&b.line.start));
+        let neighbour = all.iter().rev().find(inside);
+        let at = match (neighbour, &section) {
+            (Some(bullet), _) => continued(text, bullet),
+            (None, Some(section)) => end_of_words(text, section),
+            (None, None) => text.len(),
+        };
+        Self { at, neighbour }
+    }
+
+    /// What goes before the first line.
+    fn lead(&self, text: &str) -> String {
+        let nl = newline(text);
+        let head = &text[..self.at];
+        let ended = head.is_empty() || head.ends_with('\n');
+        let lead = if ended { "" } else { nl };
+        // The first bullet of a page stands apart from the prose before it.
+        let blank = head.ends_with("\n\n") || head.ends_with("\r\n\r\n");
+        let apart = self.neighbour.is_none() && !head.trim().is_empty() && !blank;
+        format!("{lead}{}", if apart { nl } else { "" })
+    }
 }
 
 /// A new line in the style of `like`; the marker is that of a bullet at the outermost level.
@@ -231,7 +406,11 @@ fn worded(text: &str, item: &Item<'_>, like: Option<&Bullet>, all: &[Bullet]) ->
     };
     match like.map(|b| b.form) {
         Some(Form::Wiki) => format!("{marker}[[{}]]{hook}", stem(item.target)),
-        _ => format!("{marker}[{}]({}){hook}", item.title, address(item.target)),
+        _ => format!(
+            "{marker}[{}]({}){hook}",
+            label(item.title),
+            address(item.target)
+        ),
     }
 }
 
@@ -393,6 +572,82 @@ mod tests {
             retargeted(HAND, &all[2], "z.md"),
             HAND.replace("[[c-note]]", "[[z]]")
         );
+    }
+
+    #[test]
+    fn a_line_with_several_links_loses_the_dead_one_alone() {
+        let leads = |link: &Link<'_>| match &*link.target {
+            target if target.starts_with("http") => Leads::Elsewhere,
+            target if target.starts_with("dead") => Leads::Nowhere,
+            _ => Leads::Somewhere,
+        };
+        for (before, after) in [
+            ("- [A](a.md), [D](dead.md) — both\n", "- [A](a.md) — both\n"),
+            ("- [D](dead.md), [A](a.md) — both\n", "- [A](a.md) — both\n"),
+            (
+                "- [A](a.md), [D](dead.md), [B](b.md)\n",
+                "- [A](a.md), [B](b.md)\n",
+            ),
+            (
+                "- [A](a.md), [D](dead.md), [E](dead2.md)\n",
+                "- [A](a.md)\n",
+            ),
+            (
+                "- [D](dead.md), [E](dead2.md), [A](a.md)\n",
+                "- [A](a.md)\n",
+            ),
+            ("- [A](a.md) and [D](dead.md)\n", "- [A](a.md)\n"),
+            (
+                "- [A](a.md) — after [D](dead.md) failed\n",
+                "- [A](a.md) — after D failed\n",
+            ),
+            ("- Auth: [A](a.md), [D](dead.md)\n", "- Auth: [A](a.md)\n"),
+            ("- [D](dead.md) — hook\n  goes on\nend\n", "end\n"),
+            ("- [D](dead.md) — see [PR](http://x)\n", ""),
+            ("- as in [D](dead.md)\n", "- as in [D](dead.md)\n"),
+            ("[D](dead.md) in prose\n", "[D](dead.md) in prose\n"),
+            ("- [[a]], [[dead]]\n", "- [[a]]\n"),
+        ] {
+            assert_eq!(without_dead(before, leads), after, "{before:?}");
+        }
+    }
+
+    #[test]
+    fn any_title_leaves_its_line_a_link_to_its_file() {
+        for title in [
+            "plain",
+            "[WIP]",
+            "[WIP] x",
+            "x [y]",
+            "a](b.md)",
+            "]",
+            "[",
+            "[[x]]",
+            "back\\",
+            "\\]",
+            "a\\[",
+            "[a](b) c",
+            "![i](p.png)",
+            "a[](",
+        ] {
+            let line = line_of(&label(title), "f.md", "hook (x) [y](z.md)");
+            let found = bullets(&line);
+            assert_eq!(found.len(), 1, "{line}");
+            assert_eq!(found[0].target, "f.md", "{line}");
+            assert_eq!(found[0].title(&line), label(title), "{line}");
+            assert_eq!(found[0].hook(&line), "hook (x) [y](z.md)", "{line}");
+        }
+    }
+
+    #[test]
+    fn many_lines_go_where_each_would_go_alone() {
+        let page = "# I\n\n## User\n- [A](a.md) — a\n\n## Project\n\nEnd.\n";
+        let items = [item("m.md", Some("User")), item("n.md", Some("Project"))];
+        let one_by_one = with(&with(page, &items[0]), &items[1]);
+        assert_eq!(with_all(page, &items), one_by_one);
+        let again = [item("m.md", Some("User")), item("n.md", Some("User"))];
+        let one_by_one = with(&with(page, &again[0]), &again[1]);
+        assert_eq!(with_all(page, &again), one_by_one);
     }
 
     #[test]

@@ -150,6 +150,27 @@ mod tests {
     use super::super::{locate, read};
     use super::*;
 
+    #[cfg(unix)]
+    #[test]
+    fn a_link_out_of_the_project_is_no_log_unless_it_is_trusted() {
+        let home = Home::new();
+        home.write("shop/README.md", "");
+        home.write(
+            "secret",
+            "# aider chat started at 2026-01-01 10:00:00\n\n#### hi\n",
+        );
+        let secret = home.path().join("secret");
+        let project = home.path().join("shop");
+        std::os::unix::fs::symlink(&secret, project.join(FILE)).expect("a link");
+        let mut places = Places {
+            projects: vec![project],
+            ..Places::default()
+        };
+        assert_eq!(locate(&places), []);
+        places.trusted = vec![secret];
+        assert_eq!(locate(&places).len(), 1);
+    }
+
     #[test]
     fn chats_are_cut_into_what_person_program_and_model_said() {
         let home = Home::new();

@@ -1,77 +1,146 @@
-//! Text made safe for a screen.
+//! Text made safe for a screen, and for an agent that reads it.
 //!
 //! What agents logged is third-party text: it may hold sequences that move the cursor,
-//! set the window's title or write to the clipboard of whoever looks at it.
+//! set the window's title or write to the clipboard of whoever looks at it, and characters
+//! that nobody sees and an agent still reads.
+
+use crate::core::hidden::is_hidden;
 
 /// Returns `text` without escape sequences, control characters other than newline and
-/// tab, and characters that change the direction of what follows.
+/// tab, and characters that are not seen or change the direction of what follows. The
+/// line breaks of Unicode become newlines.
 pub fn clean(text: &str) -> String {
+    cleaned(text).0
+}
+
+/// Returns the text made safe, and how many characters were looked at for it.
+fn cleaned(text: &str) -> (String, usize) {
     let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(char) = chars.next() {
+    let mut cleaning = Cleaning {
+        text,
+        at: 0,
+        stop: None,
+        work: 0,
+    };
+    while let Some(char) = cleaning.next() {
         match char {
-            '\n' | '\t' => out.push(char),
-            '\x1b' => skip_sequence(&mut chars),
-            '\u{9b}' => skip_control(&mut chars),
-            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => skip_string(&mut chars),
-            char if char.is_control() || turns(char) => {}
+            '\n' | '\t' | ' '..='~' => out.push(char),
+            '\u{2028}' | '\u{2029}' => out.push('\n'),
+            '\x1b' => cleaning.skip_sequence(),
+            '\u{9b}' => cleaning.skip_control(),
+            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => cleaning.skip_string(),
+            char if is_hidden(char) => {}
             char => out.push(char),
         }
     }
-    out
+    (out, cleaning.work)
 }
-
-type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
 
 /// How long a string sequence may be before it is taken for text that lost its end.
 const STRING: usize = 4096;
 
-/// Tells whether the character overrides or isolates the direction of text.
-fn turns(char: char) -> bool {
-    matches!(
-        char,
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-    )
+/// A text that is being cleaned.
+struct Cleaning<'a> {
+    text: &'a str,
+    /// Where the next character is.
+    at: usize,
+    /// Where the next string sequence would end, as it was last found.
+    stop: Option<Stop>,
+    /// How many characters were looked at.
+    work: usize,
 }
 
-/// Skips what follows an escape character.
-fn skip_sequence(chars: &mut Chars<'_>) {
-    match chars.peek() {
-        Some('[') => {
-            chars.next();
-            skip_control(chars);
-        }
-        Some(']' | 'P' | 'X' | '^' | '_') => {
-            chars.next();
-            skip_string(chars);
-        }
-        Some(' '..='/') => {
-            while chars.next_if(|char| (' '..='/').contains(char)).is_some() {}
-            chars.next_if(|char| ('0'..='~').contains(char));
-        }
-        Some('0'..='~') => drop(chars.next()),
-        _ => {}
+/// The place up to which a string sequence goes.
+#[derive(Debug, Clone, Copy)]
+struct Stop {
+    /// From where on it was looked for.
+    from: usize,
+    /// Where the terminator is, or the line break or the end of the text before any.
+    at: usize,
+    /// Behind the terminator; `None` where there is none on the line.
+    end: Option<usize>,
+}
+
+impl Cleaning<'_> {
+    fn peek(&self) -> Option<char> {
+        self.text[self.at..].chars().next()
     }
-}
 
-/// Skips the parameters and the final character of a control sequence.
-fn skip_control(chars: &mut Chars<'_>) {
-    while chars.next_if(|char| (' '..='?').contains(char)).is_some() {}
-    chars.next_if(|char| ('@'..='~').contains(char));
-}
+    fn next(&mut self) -> Option<char> {
+        let char = self.peek()?;
+        self.at += char.len_utf8();
+        self.work += 1;
+        Some(char)
+    }
 
-/// Skips a string up to its terminator; one without an end is not skipped.
-fn skip_string(chars: &mut Chars<'_>) {
-    let mut ahead = chars.clone();
-    for _ in 0..STRING {
-        match ahead.next() {
-            Some('\x07' | '\u{9c}') => {}
-            Some('\x1b') if ahead.peek() == Some(&'\\') => drop(ahead.next()),
-            Some('\n') | None => return,
-            Some(_) => continue,
+    fn next_if(&mut self, fits: impl Fn(char) -> bool) -> bool {
+        let does_fit = self.peek().is_some_and(fits);
+        if does_fit {
+            self.next();
         }
-        *chars = ahead;
-        return;
+        does_fit
+    }
+
+    /// Skips what follows an escape character.
+    fn skip_sequence(&mut self) {
+        match self.peek() {
+            Some('[') => {
+                self.next();
+                self.skip_control();
+            }
+            Some(']' | 'P' | 'X' | '^' | '_') => {
+                self.next();
+                self.skip_string();
+            }
+            Some(' '..='/') => {
+                while self.next_if(|char| (' '..='/').contains(&char)) {}
+                self.next_if(|char| ('0'..='~').contains(&char));
+            }
+            Some('0'..='~') => drop(self.next()),
+            _ => {}
+        }
+    }
+
+    /// Skips the parameters and the final character of a control sequence.
+    fn skip_control(&mut self) {
+        while self.next_if(|char| (' '..='?').contains(&char)) {}
+        self.next_if(|char| ('@'..='~').contains(&char));
+    }
+
+    /// Skips a string up to its terminator; one without an end is not skipped.
+    fn skip_string(&mut self) {
+        let stop = match self.stop {
+            // All that start before it stop at the same place: it is looked for once.
+            Some(stop) if stop.from <= self.at && self.at <= stop.at => stop,
+            _ => self.next_stop(),
+        };
+        self.stop = Some(stop);
+        if let Some(end) = stop.end
+            && stop.at - self.at < STRING
+        {
+            self.at = end;
+        }
+    }
+
+    fn next_stop(&mut self) -> Stop {
+        let from = self.at;
+        let mut chars = self.text[from..].char_indices().peekable();
+        while let Some((offset, char)) = chars.next() {
+            self.work += 1;
+            let at = from + offset;
+            let end = match char {
+                '\x07' | '\u{9c}' => Some(at + char.len_utf8()),
+                '\x1b' if chars.peek().is_some_and(|(_, next)| *next == '\\') => Some(at + 2),
+                '\n' => None,
+                _ => continue,
+            };
+            return Stop { from, at, end };
+        }
+        Stop {
+            from,
+            at: self.text.len(),
+            end: None,
+        }
     }
 }
 
@@ -116,7 +185,42 @@ mod tests {
 
     #[test]
     fn other_scripts_and_pictures_stay() {
-        let text = "naïve 日本語 עברית 👩‍💻 \u{2028}";
+        let text = "naïve 日本語 עברית 👩‍💻 ❤\u{fe0f}";
         assert_eq!(clean(text), text);
+        assert_eq!(clean("a\u{2028}b"), "a\nb");
+    }
+
+    #[test]
+    fn characters_that_nobody_sees_go() {
+        let tags: String = "ignore all"
+            .chars()
+            .filter_map(|c| char::from_u32(0xe0000 + u32::from(c)))
+            .collect();
+        let hidden = "\u{ad}\u{61c}\u{180e}\u{200b}\u{2060}\u{3164}\u{feff}\u{e0001}\u{e0100}";
+        assert_eq!(clean(&format!("a{tags}{hidden}b")), "ab");
+    }
+
+    #[test]
+    fn the_work_for_a_character_does_not_grow_with_the_text() {
+        for piece in [
+            "\x1b]",
+            "\x1b]a",
+            "\u{9d}x",
+            "\x1bP\x1b",
+            "\x1b[1;",
+            "\x1b]\n",
+            "\x1b]0;t\x07",
+            "-",
+        ] {
+            let work = |power: u32| {
+                let text = piece.repeat((1 << power) / piece.len() + 1);
+                cleaned(&text).1 as f64 / text.len() as f64
+            };
+            let works: Vec<f64> = (10..=20).step_by(2).map(work).collect();
+            assert!(
+                works.iter().all(|work| *work <= 3.0),
+                "{piece:?}: {works:?}"
+            );
+        }
     }
 }

@@ -175,11 +175,6 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// Tells whether it is a string.
-    pub fn is_string(self) -> bool {
-        self.0.first() == Some(&b'"')
-    }
-
     /// Tells whether it is an array.
     pub fn is_array(self) -> bool {
         self.0.first() == Some(&b'[')

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use super::{Agent, LogFile};
+use crate::core::trust::Border;
 use crate::core::{Error, Result};
 
 /// The directories to look in; a door fills them from home, environment and settings.
@@ -36,8 +37,11 @@ pub struct Places {
     pub sessions: Vec<PathBuf>,
     /// Roots of single stores that may hold a `messages.jsonl` or an `events.jsonl`.
     pub stores: Vec<PathBuf>,
-    /// Projects that Aider may have been used in.
+    /// Projects that Aider may have been used in: the working directory and the folders above it,
+    /// the project's root last.
     pub projects: Vec<PathBuf>,
+    /// Where a log that is found in a project or in a store may lead to, beside these.
+    pub trusted: Vec<PathBuf>,
 }
 
 impl Places {
@@ -56,6 +60,23 @@ impl Places {
             sessions: one(".ai/sessions"),
             ..Self::default()
         }
+    }
+
+    /// Tells whether a log that was found in a project's folder or in a store is really there, or
+    /// in a place that the person trusts: a link in a repository must not make a log of any file.
+    pub(super) fn trusts(&self, log: &LogFile) -> bool {
+        let Some(folder) = log.path.parent() else {
+            return true;
+        };
+        let is_here = |place: &&PathBuf| *place == folder;
+        let mut theirs = self.projects.iter().chain(&self.stores);
+        if !theirs.any(|place| is_here(&place)) {
+            return true;
+        }
+        let root = self.projects.last().map_or(folder, PathBuf::as_path);
+        let store = self.stores.iter().find(is_here).cloned();
+        let allowed = self.trusted.iter().cloned().chain(store);
+        Border::around(root, allowed).check(&log.path).is_ok()
     }
 
     /// Returns the directories below which logs come to be, for whoever waits for new ones.

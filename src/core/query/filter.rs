@@ -1,9 +1,9 @@
 //! Filters: where to look, as `name:value`.
 
-use jiff::civil::Date;
-use jiff::{Span, Zoned};
+use jiff::Zoned;
 
 use crate::core::log::{Agent, Role};
+use crate::core::time::{self, Edge};
 
 /// The name of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,8 +170,8 @@ impl Filters {
                 let role = ROLES.into_iter().find(|(_, name)| *name == value);
                 self.roles.push(role.ok_or_else(known)?.0);
             }
-            Filter::Since => self.since = Some(time(filter, value, now)?),
-            Filter::Before => self.before = Some(time(filter, value, now)?),
+            Filter::Since => self.since = Some(moment(filter, value, now)?),
+            Filter::Before => self.before = Some(moment(filter, value, now)?),
         }
         Ok(())
     }
@@ -201,77 +201,15 @@ impl Filters {
     }
 }
 
-/// Returns the time that a day or an age means: the start of the day, or so long before now.
-fn time(filter: Filter, value: &str, now: &Zoned) -> Result<i64, String> {
-    let wrong = || {
-        format!(
-            "{}: is a day such as 2026-01-31, today or yesterday, or an age such as 12h, 30d, 2w, 6m or 1y",
-            filter.name()
-        )
-    };
-    let day = match value {
-        "today" => Some(now.date()),
-        "yesterday" => now.date().yesterday().ok(),
-        value => value.parse::<Date>().ok(),
-    };
-    let moment = match day {
-        Some(day) => day.to_zoned(now.time_zone().clone()).ok(),
-        None => parse_age(value).and_then(|age| now.checked_sub(age).ok()),
-    };
-    moment
-        .map(|moment| moment.timestamp().as_millisecond())
-        .ok_or_else(wrong)
-}
-
-/// The span that an age such as `12h`, `30d`, `2w`, `6m` or `1y` means.
-pub fn parse_age(value: &str) -> Option<Span> {
-    let unit = value.chars().next_back()?;
-    let number: i64 = value[..value.len() - unit.len_utf8()].parse().ok()?;
-    if number < 0 {
-        return None;
-    }
-    let none = Span::new();
-    match unit {
-        'h' => none.try_hours(number).ok(),
-        'd' => none.try_days(number).ok(),
-        'w' => none.try_weeks(number).ok(),
-        'm' => none.try_months(number).ok(),
-        'y' => none.try_years(number).ok(),
-        _ => None,
-    }
+/// Returns the time that a filter's value means.
+fn moment(filter: Filter, value: &str, now: &Zoned) -> Result<i64, String> {
+    let wrong = || format!("{}: is {}", filter.name(), time::FORMS);
+    time::parse(value, now, Edge::Start).ok_or_else(wrong)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::noon;
     use super::*;
-
-    #[test]
-    fn ages_count_back_from_now_and_days_begin_at_midnight() {
-        let hour = 3_600_000;
-        let now = noon().timestamp().as_millisecond();
-        for (value, expected) in [
-            ("12h", now - 12 * hour),
-            ("2w", now - 14 * 24 * hour),
-            ("today", now - 12 * hour),
-            ("yesterday", now - 36 * hour),
-            ("2026-03-14", now - 36 * hour),
-        ] {
-            assert_eq!(time(Filter::Since, value, &noon()), Ok(expected), "{value}");
-        }
-        for value in [
-            "",
-            "d",
-            "-3d",
-            "3",
-            "3x",
-            "99999999999999999999d",
-            "9223372036854775807y",
-            "数",
-        ] {
-            assert!(time(Filter::Since, value, &noon()).is_err(), "{value}");
-        }
-    }
 
     #[test]
     fn an_unknown_time_is_in_no_bounds() {

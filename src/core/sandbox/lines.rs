@@ -1,21 +1,60 @@
 //! Files of lines, of any size: looked through, read in part, added to.
 
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, BufRead, Write as _};
 use std::ops::RangeInclusive;
 
 use cap_std::fs::OpenOptions;
 
-use super::Root;
-use crate::core::Result;
+use super::{LARGEST_MEMORY, Root};
+use crate::core::{Error, Result};
+
+/// The longest line that is kept in memory, in bytes.
+const LONGEST_LINE: usize = LARGEST_MEMORY as usize;
+
+/// What came of reading a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    Whole,
+    TooLong,
+    /// There are no more lines.
+    None,
+}
+
+/// Reads the next line, its end included, into `line`; of one that is longer than `most` nothing
+/// is kept.
+fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<Line> {
+    line.clear();
+    let mut state = Line::None;
+    loop {
+        let part = reader.fill_buf()?;
+        if part.is_empty() {
+            return Ok(state);
+        }
+        let end = memchr::memchr(b'\n', part).map(|at| at + 1);
+        let length = end.unwrap_or(part.len());
+        if state != Line::TooLong && line.len() + length <= most {
+            state = Line::Whole;
+            line.extend_from_slice(&part[..length]);
+        } else {
+            state = Line::TooLong;
+            line.clear();
+        }
+        reader.consume(length);
+        if end.is_some() {
+            return Ok(state);
+        }
+    }
+}
 
 impl Root {
-    /// Whether `wanted` holds for any line of a file of any size; lines that are not UTF-8 are
-    /// passed over.
+    /// Whether `wanted` holds for any line of a file of any size; lines that are not UTF-8 or far
+    /// too long are passed over.
     pub fn any_line(&self, path: &str, wanted: impl Fn(&str) -> bool) -> Result<bool> {
         self.lines_until(path, &mut |line| wanted(line))
     }
 
-    /// Shows every line of a file of any size; lines that are not UTF-8 are passed over.
+    /// Shows every line of a file of any size; lines that are not UTF-8 or far too long are passed
+    /// over.
     pub fn each_line(&self, path: &str, show: &mut dyn FnMut(&str)) -> Result<()> {
         let shown = self.lines_until(path, &mut |line| {
             show(line);
@@ -32,13 +71,14 @@ impl Root {
         let mut reader = io::BufReader::with_capacity(1 << 16, file);
         let mut line = Vec::new();
         loop {
-            line.clear();
-            let read = reader.read_until(b'\n', &mut line);
-            if read.map_err(|e| self.told(path, e))? == 0 {
-                return Ok(false);
-            }
-            if std::str::from_utf8(&line).is_ok_and(&mut *is_last) {
-                return Ok(true);
+            let read = next_line(&mut reader, &mut line, LONGEST_LINE);
+            match read.map_err(|e| self.told(path, e))? {
+                Line::None => return Ok(false),
+                Line::TooLong => {}
+                Line::Whole if std::str::from_utf8(&line).is_ok_and(&mut *is_last) => {
+                    return Ok(true);
+                }
+                Line::Whole => {}
             }
         }
     }
@@ -53,19 +93,20 @@ impl Root {
             return Ok(None);
         };
         let mut reader = io::BufReader::with_capacity(1 << 16, file);
-        let mut found = Vec::new();
-        let mut skipped = Vec::new();
+        let (mut found, mut line) = (Vec::new(), Vec::new());
         for number in 1..=*wanted.end() {
-            let into = if wanted.contains(&number) {
-                &mut found
-            } else {
-                &mut skipped
-            };
-            let read = reader.read_until(b'\n', into);
-            if read.map_err(|e| self.told(path, e))? == 0 {
-                break;
+            let read = next_line(&mut reader, &mut line, LONGEST_LINE);
+            match read.map_err(|e| self.told(path, e))? {
+                Line::None => break,
+                _ if !wanted.contains(&number) => {}
+                Line::Whole if found.len() + line.len() <= LONGEST_LINE => found.append(&mut line),
+                Line::Whole | Line::TooLong => {
+                    return Err(Error::refused(
+                        format!("{path}#L{number}"),
+                        format!("more than {} MB; ask for fewer lines", LONGEST_LINE >> 20),
+                    ));
+                }
             }
-            skipped.clear();
         }
         Ok((!found.is_empty()).then_some(found))
     }
@@ -99,4 +140,27 @@ pub(in crate::core) fn missing_newline(
     let mut last = [0];
     file.read_exact(&mut last)?;
     Ok(if last == *b"\n" { "" } else { "\n" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_passed_over_and_the_next_is_read() {
+        let text = b"one\ntwenty-two\nthree";
+        for size in [1, 3, 64] {
+            let mut reader = io::BufReader::with_capacity(size, &text[..]);
+            let mut line = Vec::new();
+            let mut read = Vec::new();
+            loop {
+                match next_line(&mut reader, &mut line, 6).expect("reads") {
+                    Line::None => break,
+                    Line::Whole => read.push(String::from_utf8(line.clone()).expect("text")),
+                    Line::TooLong => read.push("-".to_owned()),
+                }
+            }
+            assert_eq!(read, ["one\n", "-", "three"], "{size}");
+        }
+    }
 }

@@ -4,6 +4,8 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
+use cap_std::fs::Dir;
+
 use super::{Root, is_absent};
 use crate::core::{Error, Result};
 
@@ -19,12 +21,14 @@ impl Root {
     pub fn resolve(&self, path: &str) -> Result<String> {
         let escapes = || Error::Escapes { path: path.into() };
         let mut ahead = lexical(path)?;
+        let dir = self.dir();
+        let is_dir = |path: &str| dir.as_ref().is_some_and(|dir| dir.is_dir(path));
         let mut done: Vec<String> = Vec::new();
         let mut links = 0;
         while let Some(part) = ahead.pop_front() {
             if part == ".." {
                 // What is climbed out of has to be a directory: `a.md/../b.md` is not a path.
-                if done.is_empty() || !self.is_dir(&done.join("/")) {
+                if done.is_empty() || !is_dir(&done.join("/")) {
                     return Err(escapes());
                 }
                 done.pop();
@@ -32,7 +36,7 @@ impl Root {
             }
             done.push(part);
             let here = done.join("/");
-            let Some(target) = self.link_target(&here)? else {
+            let Some(target) = self.link_target(dir.as_ref(), &here)? else {
                 continue;
             };
             links += 1;
@@ -61,8 +65,8 @@ impl Root {
         Ok(done.join("/"))
     }
 
-    fn link_target(&self, path: &str) -> Result<Option<PathBuf>> {
-        let Some(dir) = self.dir.get() else {
+    fn link_target(&self, dir: Option<&Dir>, path: &str) -> Result<Option<PathBuf>> {
+        let Some(dir) = dir else {
             return Ok(None);
         };
         match dir.symlink_metadata(path) {

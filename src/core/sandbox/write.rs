@@ -30,11 +30,15 @@ pub enum Displaced {
 }
 
 impl Root {
-    /// The folders above `path` that do not exist yet, outermost first.
+    /// The folders above `path` that do not exist yet, outermost first; `""` is the root itself.
     pub fn missing_folders(&self, path: &str) -> Vec<String> {
+        let Some(dir) = self.dir() else {
+            let inner = path.match_indices('/').map(|(at, _)| &path[..at]);
+            return [""].into_iter().chain(inner).map(str::to_owned).collect();
+        };
         path.match_indices('/')
             .map(|(at, _)| &path[..at])
-            .filter(|folder| !self.is_dir(folder))
+            .filter(|folder| !dir.is_dir(folder))
             .map(str::to_owned)
             .collect()
     }
@@ -152,10 +156,12 @@ impl Root {
         }
     }
 
-    /// Removes a folder if nothing is in it.
+    /// Removes a folder if nothing is in it; `""` is the root itself.
     pub fn remove_folder(&self, path: &str) {
-        if let Ok(dir) = self.handle() {
-            // A folder that holds something by now is somebody's: it stays.
+        // A folder that holds something by now is somebody's: it stays.
+        if path.is_empty() {
+            drop(std::fs::remove_dir(self.path()));
+        } else if let Some(dir) = self.dir() {
             drop(dir.remove_dir(path));
         }
     }

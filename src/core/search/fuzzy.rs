@@ -12,8 +12,8 @@ mod quick;
 
 use std::cmp::Reverse;
 
-use nucleo_matcher::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
-use nucleo_matcher::{Config, Matcher, Utf32Str};
+use nucleo::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
+use nucleo::{Config, Matcher, Utf32Str};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::pages::Pages;

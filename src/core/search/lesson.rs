@@ -1,10 +1,9 @@
 //! Recall of the coder's lessons: the three that fit best, in full, and why.
 
-use super::Shelf;
 use super::needle::{Hay, Needles, Place};
+use super::{Sheet, Shelf};
 use crate::core::citation::{Citation, Part as CitedPart};
 use crate::core::layout::Layout;
-use crate::core::memory::Entry;
 use crate::core::query::Query;
 use crate::core::text::Stems;
 
@@ -30,11 +29,12 @@ pub struct Lesson {
 }
 
 /// Where a word of the query may be, and what it counts there.
-const FIELDS: [(&str, u32); 5] = [
+const FIELDS: [(&str, u32); 6] = [
     ("title", 8),
     ("tags", 6),
     ("description", 3),
     ("README", 2),
+    ("path", 2),
     ("content", 1),
 ];
 
@@ -49,8 +49,8 @@ pub fn lessons(shelf: &Shelf, query: &Query) -> Vec<Lesson> {
         .filter(|sheet| sheet.layout == Layout::Coder)
     {
         let told = shelf.told_of(sheet);
-        for entry in &sheet.memory.entries {
-            let (score, why) = fit(&needles, entry, &told);
+        for piece in pieces(sheet, &told) {
+            let (score, why) = fit(&needles, &piece);
             if score == 0 {
                 continue;
             }
@@ -59,11 +59,14 @@ pub fn lessons(shelf: &Shelf, query: &Query) -> Vec<Lesson> {
                 citation: Citation {
                     store: shelf.prefix(&sheet.store),
                     path: sheet.memory.path.clone(),
-                    part: CitedPart::Entry(entry.slug()),
+                    part: piece.part,
                 },
-                title: entry.title.clone(),
+                title: match piece.title {
+                    "" => sheet.memory.title.clone(),
+                    title => title.to_owned(),
+                },
                 why,
-                text: body(&sheet.text[entry.span.clone()]).to_owned(),
+                text: body(piece.text).to_owned(),
             };
             found.push((score, lesson));
         }
@@ -73,10 +76,71 @@ pub fn lessons(shelf: &Shelf, query: &Query) -> Vec<Lesson> {
     found.into_iter().map(|(_, lesson)| lesson).collect()
 }
 
-/// Returns how well an entry fits, and the words that say so.
-fn fit(needles: &Needles, entry: &Entry, told: &str) -> (u32, String) {
-    let tags = entry.tags.join(" ");
-    let texts = [&entry.title, &tags, &entry.summary, told, &entry.content];
+/// What can be recalled by itself: a lesson, a file without lessons, or what a file says before its
+/// lessons.
+struct Piece<'a> {
+    part: CitedPart,
+    title: &'a str,
+    tags: &'a [String],
+    summary: &'a str,
+    /// What the READMEs and the path say of it.
+    around: [&'a str; 2],
+    text: &'a str,
+}
+
+/// Cuts a file, of which the READMEs say `told`, into what can be recalled by itself.
+fn pieces<'a>(sheet: &'a Sheet, told: &'a str) -> Vec<Piece<'a>> {
+    let memory = &sheet.memory;
+    // A path speaks for its only lesson, not for each of several.
+    let path = match memory.entries.len() {
+        0 | 1 => memory.path.as_str(),
+        _ => "",
+    };
+    let around = [told, path];
+    let lessons = memory.entries.iter().map(|entry| Piece {
+        part: CitedPart::Entry(entry.slug()),
+        title: &entry.title,
+        tags: &entry.tags,
+        summary: &entry.summary,
+        around,
+        text: &sheet.text[entry.span.clone()],
+    });
+    let whole = Piece {
+        part: CitedPart::Whole,
+        title: &memory.title,
+        tags: &[],
+        summary: &memory.summary,
+        around,
+        text: &sheet.text,
+    };
+    let rest = match memory.entries.first() {
+        None => whole,
+        // Title, README and path speak for the lessons.
+        Some(first) => Piece {
+            title: "",
+            summary: "",
+            around: [""; 2],
+            text: &sheet.text[..first.span.start],
+            ..whole
+        },
+    };
+    lessons.chain([rest]).collect()
+}
+
+/// Returns the words of a piece without the labels that mark its parts.
+fn unlabelled(text: &str) -> String {
+    let mut text = text.to_owned();
+    for label in ["Title", "Description", "Content", "Tags"] {
+        text = text.replace(&format!("**{label}:**"), "");
+    }
+    text
+}
+
+/// Returns how well a piece fits, and the words that say so.
+fn fit(needles: &Needles, piece: &Piece<'_>) -> (u32, String) {
+    let (tags, words) = (piece.tags.join(" "), unlabelled(piece.text));
+    let [told, path] = piece.around;
+    let texts = [piece.title, &tags, piece.summary, told, path, &words];
     let mut best = vec![0; needles.all.len()];
     let mut why = Vec::new();
     for ((name, weight), text) in FIELDS.into_iter().zip(texts) {

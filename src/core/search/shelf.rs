@@ -1,9 +1,9 @@
-//! The memories of the stores, with their text, as they are at this moment.
+//! The memories of the stores, with their text, as they are at this moment. They are read by
+//! [`Store::read_all`].
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use super::on_all_cores;
 use crate::core::Result;
 use crate::core::header::lines;
 use crate::core::layout::Layout;
@@ -11,7 +11,7 @@ use crate::core::layout::coder::README;
 use crate::core::layout::listing::{Bullet, bullets, without};
 use crate::core::link::resolved;
 use crate::core::memory::{Kind, Memory};
-use crate::core::sandbox::Found;
+use crate::core::sandbox::{Found, OpenRoot};
 use crate::core::store::Store;
 
 /// The memories of some stores.
@@ -68,23 +68,16 @@ impl Shelf {
         for store in stores {
             let name = store.name().to_owned();
             shelf.stores.push((name, store.root().path().to_owned()));
-            let mut files = store.rules().files(store.root())?;
-            files.sort_by(|a, b| a.path.cmp(&b.path));
-            const TOGETHER: usize = 64;
-            let read = on_all_cores(files.len().div_ceil(TOGETHER), |at| {
-                let files = files.iter().skip(at * TOGETHER).take(TOGETHER);
-                let read = files.filter_map(|file| {
-                    let same = known.get(&(store.name(), file.path.clone()));
-                    let same = same.filter(|sheet| {
-                        sheet.layout == store.layout()
-                            && sheet.memory.size == file.size
-                            && sheet.memory.modified == file.modified
-                    });
-                    same.map_or_else(|| sheet(store, file), |same| Some((*same).clone()))
-                });
-                read.collect::<Vec<Sheet>>()
-            });
-            let sheets: Vec<Sheet> = read.into_iter().flatten().collect();
+            let unchanged = |file: &Found| {
+                let same = known.get(&(store.name(), file.path.clone()))?;
+                let is_same = same.layout == store.layout()
+                    && same.memory.size == file.size
+                    && same.memory.modified == file.modified;
+                is_same.then(|| Some((*same).clone()))
+            };
+            let read = store.read_all(unchanged, |memory, text| sheet(store, memory, text))?;
+            let mut sheets: Vec<Sheet> = read.into_iter().flatten().collect();
+            sheets.sort_by(|a, b| a.memory.path.cmp(&b.memory.path));
             if store.layout() == Layout::Coder {
                 shelf.contents.extend(contents(store, &sheets));
             }
@@ -179,17 +172,10 @@ fn contents(store: &Store, sheets: &[Sheet]) -> Vec<Contents> {
     read.collect()
 }
 
-fn sheet(store: &Store, file: &Found) -> Option<Sheet> {
-    if store.rules().kind(&file.path) == Kind::Log {
-        return None;
-    }
-    let bytes = store.root().read_found(file).ok()?;
-    let text = String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    let mut memory = store.rules().read(&file.path, &text);
-    memory.size = file.size;
-    memory.modified = file.modified;
-    Some(Sheet {
+/// What is searched of a file: not logs, which the corpus holds, and nothing that could not be read.
+fn sheet(store: &Store, memory: Memory, text: String) -> Option<Sheet> {
+    let is_searched = memory.kind != Kind::Log && (memory.problem.is_none() || !text.is_empty());
+    is_searched.then(|| Sheet {
         store: store.name().to_owned(),
         layout: store.layout(),
         memory,

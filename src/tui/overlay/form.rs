@@ -36,6 +36,8 @@ struct Taker {
     name: String,
     layout: Layout,
     kinds: Vec<String>,
+    /// The directory that would be made, where the store is not there yet.
+    new: Option<String>,
 }
 
 /// Asks what the new memory is.
@@ -56,12 +58,26 @@ impl Form {
         store: Option<&StoreId>,
         kind: Option<&str>,
     ) -> Option<Self> {
-        let takers: Vec<Taker> = library.shelves.iter().filter_map(taker).collect();
+        let mut takers: Vec<Taker> = library.shelves.iter().filter_map(taker).collect();
+        let firsts = library.firsts.iter().filter_map(|shelf| {
+            let root = shelf.store.root().path().display().to_string();
+            let new = Some(root);
+            Some(Taker {
+                new,
+                ..taker(shelf)?
+            })
+        });
+        takers.extend(firsts);
         if takers.is_empty() {
             return None;
         }
         let at = takers.iter().position(|taker| Some(&taker.id) == store);
-        let store = at.unwrap_or(0);
+        // Who has no memory yet wants one, not another file of instructions or a lesson.
+        let first = takers
+            .iter()
+            .position(|taker| taker.new.is_some() && taker.layout == Layout::Index);
+        let is_meant = |at: &usize| takers[*at].layout != Layout::Instructions;
+        let store = at.filter(is_meant).or(first).or(at).unwrap_or(0);
         let kinds = &takers[store].kinds;
         let is = |own: &String| {
             kind.is_some_and(|kind| kind == own || kind.starts_with(&format!("{own}/")))
@@ -146,6 +162,7 @@ fn taker(shelf: &Arc<Shelf>) -> Option<Taker> {
         name: shelf.store.name().to_owned(),
         layout,
         kinds,
+        new: None,
     })
 }
 
@@ -220,15 +237,21 @@ impl Pane for Form {
         };
         let (typed, column) = self.name.line(theme, width);
         let mut store = vec![label(Some(Field::Store), "store   ")];
-        let told = format!("{} · {}", self.taker().name, self.taker().layout);
+        let mut told = format!("{} · {}", self.taker().name, self.taker().layout);
+        if self.taker().new.is_some() {
+            told.push_str(" · will be made");
+        }
         store.extend(turning(Field::Store, &told, self.takers.len()));
         let mut kind = vec![label(Some(Field::Kind), "kind    ")];
         kind.extend(turning(Field::Kind, self.kind(), self.taker().kinds.len()));
         let mut name = vec![label(Some(Field::Name), "name    ")];
         name.extend(typed.spans);
-        let file = match self.name.is_empty() && self.needs_name() {
-            true => String::new(),
-            false => self.path(),
+        let is_named = !self.name.is_empty() || !self.needs_name();
+        let file = match (&self.taker().new, is_named) {
+            (Some(root), true) => format!("{root}/{}", self.path()),
+            (Some(root), false) => format!("{root}/"),
+            (None, true) => self.path(),
+            (None, false) => String::new(),
         };
         let text = vec![
             Line::from(store),

@@ -20,7 +20,8 @@ use super::emphasis::Words;
 use super::list::Step;
 use super::markdown::Look;
 use crate::core::log::turn::{Item, Speaker, turns};
-use crate::core::log::{Agent, Message, Transcript, clean, mask};
+use crate::core::log::{Agent, Message, Transcript};
+use crate::core::shown::safe;
 use crate::core::shown::size;
 use crate::tui::theme::Role;
 use piece::Piece;
@@ -161,7 +162,7 @@ impl Conversation {
 
     /// The text of a message, fit to be shown: without secrets, and nothing in it that acts.
     fn told(&self, at: usize) -> String {
-        mask(&clean(self.text(at)))
+        safe(self.text(at))
     }
 
     /// As much of it as anybody reads on a screen: more would keep the screen waiting.
@@ -176,7 +177,7 @@ impl Conversation {
             end -= 1;
         }
         let left = size((text.len() - end) as u64);
-        format!("{}\n\n… {left} more", mask(&clean(&text[..end])))
+        format!("{}\n\n… {left} more", safe(&text[..end]))
     }
 
     /// Whether there is nothing to see.

@@ -217,11 +217,6 @@ impl Editor {
         self.buffer.mark_saved();
     }
 
-    /// Whether the editor asks for something in its last row, and so wants Escape for itself.
-    pub fn is_asking(&self) -> bool {
-        self.prompt.is_some()
-    }
-
     /// Takes the size of the area in which it is drawn.
     pub fn resize(&mut self, width: u16, height: u16) {
         self.size = (width, height);

@@ -85,13 +85,6 @@ impl Merge {
         self.at = open(at, count).or_else(|| open(0, at)).unwrap_or(at);
     }
 
-    /// Decides every hunk that is open.
-    pub fn choose_rest(&mut self, choice: Choice) {
-        for hunk in self.parts.iter_mut().filter_map(Part::hunk_mut) {
-            hunk.choice = hunk.choice.or(Some(choice));
-        }
-    }
-
     /// The merged text; `None` while a hunk is open.
     pub fn result(&self) -> Option<String> {
         hunks::result(&self.parts)

@@ -175,14 +175,22 @@ impl LibraryWorker {
 
     /// Shows what a change of ours did, and then tells that it was made.
     fn written(&mut self, request: Box<Request>, record: Record) {
-        let paths: Vec<PathBuf> = record
-            .files
-            .iter()
-            .map(|touch| touch.root.join(&touch.path))
-            .collect();
-        self.refresh(&paths);
-        // A store's first file may have made its directory.
-        self.aim();
+        let comes_or_goes = |root: &Path| {
+            let mut firsts = self.library.firsts.iter();
+            firsts.any(|shelf| shelf.store.root().path() == root) || !root.exists()
+        };
+        if record.roots().into_iter().any(comes_or_goes) {
+            self.load();
+        } else {
+            let paths: Vec<PathBuf> = record
+                .files
+                .iter()
+                .map(|touch| touch.root.join(&touch.path))
+                .collect();
+            self.refresh(&paths);
+            // A store's first file may have made its directory.
+            self.aim();
+        }
         let result = Ok(Some(record));
         self.tell(Event::Committed { request, result });
     }
@@ -204,7 +212,8 @@ impl LibraryWorker {
     }
 
     fn records(&self) -> Result<Vec<Record>> {
-        let shelves = self.library.shelves.iter();
+        // The making of a store that was taken back can be done again.
+        let shelves = self.library.shelves.iter().chain(&self.library.firsts);
         let roots: Vec<&Path> = shelves.map(|shelf| shelf.store.root().path()).collect();
         let mut records = self.history.records()?;
         records.retain(|record| record.touches(&roots));

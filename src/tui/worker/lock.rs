@@ -1,4 +1,4 @@
-//! Waiting for the locks of stores, told to the person.
+//! Waiting for the locks of stores, visibly and not for ever.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::core::history::{History, Wait};
 use crate::tui::event::Event;
 
-/// How long it is waited at most. It keeps nobody from working, so that it may be long.
+/// How long a lock is waited for at most. That keeps nobody from working, so that it may be long.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Who is told of the waiting, and what ends it.
@@ -18,19 +18,20 @@ pub(super) struct LockWait {
     pub(super) events: Sender<Event>,
     /// Whether the program is about to end.
     pub(super) leaving: Arc<AtomicBool>,
-    /// Whether it is being waited.
+    /// Whether a lock is being waited for.
     pub(super) waiting: Arc<AtomicBool>,
 }
 
 impl LockWait {
-    /// The same history, telling when it waits for a lock, and giving up when the program is about
-    /// to end.
-    pub(super) fn watch(&self, history: History) -> History {
+    /// The same history, which tells the app of its waiting and gives up when the program ends.
+    pub(super) fn observe(&self, history: History) -> History {
         let own = self.clone();
-        let told = move |wait: &Wait| own.tell(wait);
-        history.with_limit(LIMIT).with_wait_observer(Arc::new(told))
+        history
+            .with_limit(LIMIT)
+            .with_wait_observer(Arc::new(move |wait| own.tell(wait)))
     }
 
+    /// Tells for whom and for how long it has been waited.
     fn tell(&self, wait: &Wait) -> ControlFlow<()> {
         if self.leaving.load(Ordering::Relaxed) {
             return ControlFlow::Break(());

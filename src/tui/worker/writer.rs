@@ -99,17 +99,20 @@ impl Writer {
         let first = planner.plan(request)?;
         let roots = first.roots();
         let by = (&self.author, &planner.moment);
-        let made = make(&self.history, &roots, by, || planner.plan(request))?;
-        Ok(made.record)
+        let made = make(&self.history, &roots, by, || planner.plan(request));
+        self.lock_wait.over();
+        Ok(made?.record)
     }
 
     /// Makes a change that was reviewed.
     fn write_reviewed(&self, request: &Request, reviewed: &Change) -> Result<Reviewed> {
         let planner = self.planner();
         let by = (&self.author, &planner.moment);
-        make_reviewed(&self.history, reviewed, by, || {
+        let outcome = make_reviewed(&self.history, reviewed, by, || {
             planner.plan_again(request, reviewed)
-        })
+        });
+        self.lock_wait.over();
+        outcome
     }
 
     fn tell(&self, request: Box<Request>, result: Result<Option<Record>>) {
@@ -221,8 +224,9 @@ mod tests {
                 leaving: Arc::new(AtomicBool::new(false)),
                 waiting: Arc::new(AtomicBool::new(false)),
             };
+            let history = History::open(&home.path().join("history"));
             let writer = Writer {
-                history: lock_wait.watch(History::open(&home.path().join("history"))),
+                history: lock_wait.observe(history),
                 author: Author {
                     who: "you".to_owned(),
                     door: "tui".to_owned(),

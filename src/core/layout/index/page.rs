@@ -1,13 +1,25 @@
 //! `MEMORY.md` itself: generated whole, or, where somebody wrote it, followed line by line.
+//!
+//! The form of the text tells which it is. `# Memory`, then sections of the five names in their
+//! order, each with nothing but lines `- [name](file) - description` sorted by file, is what tome
+//! makes: such an index is made anew at every change, so files that came, went or changed by
+//! other hands are listed as they are. Anything else is somebody's: of that, only the lines of the
+//! touched files are edited.
+//!
+//! In an index of the generated form a person may have reworded a line. Words that differ from what
+//! the file says are kept, unless the file was changed after the index was written: then they are
+//! what the file said before. [`is_newer`] says what counts as after.
+
+use std::collections::{HashMap, HashSet};
 
 use super::super::Touched;
-use super::super::listing::{self, Item};
-use super::{INDEX, TYPES};
+use super::super::listing::{self, Item, Leads, is_newer};
+use super::{EMPTY_INDEX, INDEX, TYPES};
 use crate::core::Result;
 use crate::core::change::Draft;
-use crate::core::header::lines;
-use crate::core::link::{self, Form};
-use crate::core::memory::{Memory, stem};
+use crate::core::header::{in_crlf, is_crlf, replaced};
+use crate::core::link::{self, Form, Link};
+use crate::core::memory::{Memory, one_line, stem};
 
 const SECTIONS: [&str; 5] = ["User", "Feedback", "Project", "Reference", "Other"];
 
@@ -18,6 +30,11 @@ pub(super) fn top(memories: &[Memory]) -> impl Iterator<Item = &Memory> {
 
 /// The index that tome makes of the memories.
 pub fn generated(memories: &[Memory]) -> String {
+    generated_with(memories, |memory| (label_of(memory), hook_of(memory)))
+}
+
+/// The generated index, with what stands between the brackets and the hook from `words`.
+fn generated_with(memories: &[Memory], words: impl Fn(&Memory) -> (String, String)) -> String {
     let mut index = "# Memory\n".to_owned();
     for section in SECTIONS {
         let mut members = top(memories)
@@ -28,8 +45,9 @@ pub fn generated(memories: &[Memory]) -> String {
         }
         index.push_str(&format!("\n## {section}\n"));
         for memory in members {
-            let hook = hook_of(memory);
-            index.push_str(&format!("- [{}]({}) - {hook}\n", memory.title, memory.path));
+            let (label, hook) = words(memory);
+            index.push_str(&listing::line_of(&label, &memory.path, &hook));
+            index.push('\n');
         }
     }
     index
@@ -41,20 +59,150 @@ fn section_of(memory: &Memory) -> &'static str {
     known.map_or("Other", |at| SECTIONS[at])
 }
 
-pub(super) fn hook_of(memory: &Memory) -> &str {
-    if memory.summary.is_empty() {
-        stem(&memory.path)
-    } else {
-        &memory.summary
+fn name_of(memory: &Memory) -> String {
+    one_line(&memory.title)
+}
+
+fn label_of(memory: &Memory) -> String {
+    listing::label(&name_of(memory))
+}
+
+pub(super) fn hook_of(memory: &Memory) -> String {
+    match one_line(&memory.summary) {
+        none if none.is_empty() => one_line(stem(&memory.path)),
+        summary => summary,
     }
 }
 
-fn item(memory: &Memory) -> Item<'_> {
-    Item {
-        target: &memory.path,
-        title: &memory.title,
-        hook: hook_of(memory),
-        section: Some(section_of(memory)),
+/// A line of a generated index, as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Listed {
+    file: String,
+    title: String,
+    hook: String,
+}
+
+impl Listed {
+    /// The line, if tome could have made it.
+    fn parse(line: &str) -> Option<Self> {
+        let bullet = listing::bullets(line).pop()?;
+        let (title, hook) = (bullet.title(line), bullet.hook(line));
+        let file = bullet.target.clone();
+        let made = |address: &str| format!("- [{title}]({address}) - {hook}") == line;
+        let is_made = made(&link::address(&file)) || made(&file);
+        let is_file = file.ends_with(".md") && !file.contains('/');
+        (is_made && is_file && !hook.is_empty()).then(|| Self {
+            title: title.to_owned(),
+            hook: hook.to_owned(),
+            file,
+        })
+    }
+}
+
+/// The lines of an index that has the form of a generated one; `None` for any other.
+fn listed(text: &str) -> Option<Vec<Listed>> {
+    let text = match is_crlf(text) {
+        true => text.replace("\r\n", "\n"),
+        false => text.to_owned(),
+    };
+    if text == EMPTY_INDEX {
+        return Some(Vec::new());
+    }
+    let rest = text.strip_prefix("# Memory\n")?;
+    if rest.contains('\r') || !(rest.is_empty() || rest.ends_with('\n')) {
+        return None;
+    }
+    let mut found: Vec<Listed> = Vec::new();
+    let mut sections = SECTIONS.iter();
+    let mut lines = rest.lines().peekable();
+    while let Some(blank) = lines.next() {
+        let name = lines.next()?.strip_prefix("## ")?;
+        if !blank.is_empty() || !sections.any(|section| *section == name) {
+            return None;
+        }
+        let first = found.len();
+        while let Some(line) = lines.next_if(|line| !line.is_empty()) {
+            found.push(Listed::parse(line)?);
+        }
+        let section = &found[first..];
+        let is_sorted = section.windows(2).all(|pair| pair[0].file < pair[1].file);
+        if section.is_empty() || !is_sorted {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// Whether the text has the form of a generated index.
+pub(super) fn is_generated(text: &str) -> bool {
+    listed(text).is_some()
+}
+
+/// An index of the generated form, made anew of the memories `after` a change; `None` where
+/// somebody wrote it. Words that somebody gave a line stay.
+pub(super) fn regenerated(
+    draft: &Draft<'_>,
+    text: &str,
+    after: &[Memory],
+) -> Result<Option<String>> {
+    let Some(listed) = listed(text) else {
+        return Ok(None);
+    };
+    let written = draft.modified(INDEX);
+    let listed: HashMap<&str, &Listed> = listed.iter().map(|l| (l.file.as_str(), l)).collect();
+    let before: HashMap<&str, &Memory> = top(draft.memories_before()?)
+        .map(|memory| (memory.path.as_str(), memory))
+        .collect();
+    let words = |memory: &Memory| {
+        let own = (label_of(memory), hook_of(memory));
+        let path = draft.renamed_from(&memory.path).unwrap_or(&memory.path);
+        let (Some(line), Some(old)) = (listed.get(path), before.get(path)) else {
+            return own;
+        };
+        if is_newer(old.modified, written) {
+            return own;
+        }
+        (
+            kept(&line.title, &label_of(old), own.0),
+            kept(&line.hook, &hook_of(old), own.1),
+        )
+    };
+    let made = generated_with(after, words);
+    Ok(Some(match is_crlf(text) {
+        true => in_crlf(&made),
+        false => made,
+    }))
+}
+
+/// What a line says where that is somebody's wording, and what the file says otherwise.
+fn kept(written: &str, made: &str, own: String) -> String {
+    match written == made {
+        true => own,
+        false => written.to_owned(),
+    }
+}
+
+/// What a line of a hand-written list says of a memory.
+struct Words {
+    title: String,
+    hook: String,
+}
+
+impl Words {
+    fn of(memory: &Memory) -> Self {
+        Self {
+            title: name_of(memory),
+            hook: hook_of(memory),
+        }
+    }
+
+    fn item<'a>(&'a self, memory: &'a Memory) -> Item<'a> {
+        Item {
+            target: &memory.path,
+            title: &self.title,
+            hook: &self.hook,
+            section: Some(section_of(memory)),
+        }
     }
 }
 
@@ -69,31 +217,30 @@ pub(super) fn followed(draft: &Draft<'_>, text: String, touch: &Touched) -> Resu
         Touched::Added(file) => {
             let memory = draft.memory_after(file)?;
             match bullet(file, &memory.title) {
-                None if !file.contains('/') => listing::with(&text, &item(&memory)),
+                None if !file.contains('/') => {
+                    listing::with(&text, &Words::of(&memory).item(&memory))
+                }
                 _ => text,
             }
         }
         Touched::Edited(file) => {
             let (old, new) = (draft.memory_before(file)?, draft.memory_after(file)?);
+            let (was, is) = (Words::of(&old), Words::of(&new));
             match bullet(file, &old.title) {
-                Some(bullet) => listing::refreshed(&text, &bullet, &item(&old), &item(&new)),
+                Some(bullet) => listing::refreshed(&text, &bullet, &was.item(&old), &is.item(&new)),
                 None => text,
             }
         }
         Touched::Removed(file) => {
             let name = draft.memory_before(file)?.title;
-            let all = listing::bullets(&text);
-            // A line that is also about a memory that stays is not this file's alone.
-            let lives = |other: &String| {
-                link::resolved(INDEX, other)
-                    .is_some_and(|other| other != *file && draft.has(&other))
-            };
-            let gone: Vec<_> = all
-                .into_iter()
-                .filter(|bullet| listing::is_about(bullet, file, &name))
-                .filter(|bullet| !bullet.others.iter().any(lives))
-                .collect();
-            listing::without(&text, &gone)
+            listing::without_dead(&text, |link| {
+                match listing::means(link.form, &link.target, file, &name) {
+                    true => Leads::Nowhere,
+                    // Other dead links of the page are not this change's.
+                    false if led_to(draft, link) == Leads::Somewhere => Leads::Somewhere,
+                    false => Leads::Elsewhere,
+                }
+            })
         }
         Touched::Renamed { from, to } => {
             let name = draft.memory_before(from)?.title;
@@ -103,107 +250,145 @@ pub(super) fn followed(draft: &Draft<'_>, text: String, touch: &Touched) -> Resu
                 }
                 _ => text,
             };
-            relinked(text, from, to)
+            relinked(&text, from, to)
         }
     })
 }
 
+/// What a link of the index leads to.
+fn led_to(draft: &Draft<'_>, link: &Link<'_>) -> Leads {
+    match link.form {
+        Form::Inline => match link::resolved(INDEX, &link.target) {
+            Some(file) if draft.has(&file) => Leads::Somewhere,
+            Some(file) if file.ends_with(".md") => Leads::Nowhere,
+            _ => Leads::Elsewhere,
+        },
+        // A name that no memory has may be one that is still to be written.
+        Form::Wiki => {
+            let all = draft.memories_before().unwrap_or_default();
+            let named = |memory: &&Memory| {
+                *link.target == *memory.title || *link.target == *stem(&memory.path)
+            };
+            match all.iter().find(named) {
+                Some(memory) if draft.has(&memory.path) => Leads::Somewhere,
+                _ => Leads::Elsewhere,
+            }
+        }
+    }
+}
+
 /// A page with every other link to a renamed file pointed at its new name.
-fn relinked(mut text: String, from: &str, to: &str) -> String {
-    let found: Vec<_> = link::links(&text)
+fn relinked(text: &str, from: &str, to: &str) -> String {
+    let edits: Vec<_> = link::links(text)
         .into_iter()
         .filter(|link| link.form == Form::Inline)
         .filter(|link| link::resolved(INDEX, &link.target).as_deref() == Some(from))
-        .map(|link| link.span)
+        .map(|link| link.pointed_at(to))
         .collect();
-    for span in found.into_iter().rev() {
-        text.replace_range(span, to);
-    }
-    text
+    replaced(text, &edits)
 }
 
 /// A hand-written index with a line for every file and none for a file that is gone.
-pub(super) fn mended(mut text: String, memories: &[Memory], draft: &Draft<'_>) -> String {
-    let bullets = listing::bullets(&text);
-    if bullets.is_empty() {
-        // Text without a single such line is no list: Codex keeps the memories themselves here.
-        return text;
+pub(super) fn mended(text: &str, memories: &[Memory], draft: &Draft<'_>) -> String {
+    if !is_list(text) {
+        return text.to_owned();
     }
-    let dead: Vec<_> = bullets
-        .into_iter()
-        .filter(|bullet| {
-            bullet.form == Form::Inline
-                && bullet.target.ends_with(".md")
-                && link::resolved(INDEX, &bullet.target).is_some_and(|file| !draft.has(&file))
-        })
-        .collect();
-    text = listing::without(&text, &dead);
-    for memory in top(memories) {
-        let mentioned = link::links(&text).iter().any(|link| match link.form {
-            Form::Inline => link::resolved(INDEX, &link.target).as_deref() == Some(&memory.path),
-            Form::Wiki => link.target == memory.title || link.target == stem(&memory.path),
-        });
-        if !mentioned {
-            text = listing::with(&text, &item(memory));
-        }
-    }
-    text
+    let text = listing::without_dead(text, |link| led_to(draft, link));
+    let missing = unlinked(&text, memories);
+    let words: Vec<Words> = missing.iter().map(|memory| Words::of(memory)).collect();
+    let items = missing.iter().zip(&words);
+    let items: Vec<Item<'_>> = items.map(|(memory, words)| words.item(memory)).collect();
+    listing::with_all(&text, &items)
 }
 
-/// Whether every line could have come from the generator, so that an index that lacks a line or
-/// has one too many is told from a hand-written one. A line about a memory that is there must
-/// be the very line that would be generated: other words are somebody's.
-pub(super) fn has_generated_form(text: &str, memories: &[Memory]) -> bool {
-    let made = generated(memories);
-    let worded_by_hand = |line: &str| {
-        let bullet = listing::bullets(line).into_iter().next();
-        let lives = |target: &str| memories.iter().any(|memory| memory.path == target);
-        bullet.is_none_or(|b| lives(&b.target) && !made.lines().any(|made| made == line))
-    };
-    let mut last_section = 0;
-    let mut all = lines(text, 0);
-    all.next().is_some_and(|line| line.text == "# Memory")
-        && all.all(|line| {
-            if let Some(name) = line.text.strip_prefix("## ") {
-                let place = SECTIONS.iter().position(|section| *section == name);
-                let in_order = place.is_some_and(|place| place + 1 > last_section);
-                last_section = place.map_or(last_section, |place| place + 1);
-                return in_order;
+/// Whether the text lists memories; otherwise it is no list, and the memories themselves may be
+/// kept in it, as Codex does.
+pub(super) fn is_list(text: &str) -> bool {
+    !listing::bullets(text).is_empty()
+}
+
+/// The memories beside an index that no link of it leads to.
+pub(super) fn unlinked<'a>(text: &str, memories: &'a [Memory]) -> Vec<&'a Memory> {
+    let mut files: HashSet<String> = HashSet::new();
+    let mut names: HashSet<String> = HashSet::new();
+    for found in link::links(text) {
+        match found.form {
+            Form::Inline => files.extend(link::resolved(INDEX, &found.target)),
+            Form::Wiki => {
+                names.insert(found.target.into_owned());
             }
-            line.text.is_empty()
-                || line.text == "(empty)"
-                || (last_section > 0
-                    && line.text.starts_with("- [")
-                    && line.text.contains(") - ")
-                    && !worded_by_hand(line.text))
+        }
+    }
+    top(memories)
+        .filter(|memory| {
+            let by_name = names.contains(&memory.title) || names.contains(stem(&memory.path));
+            !files.contains(&memory.path) && !by_name
         })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::EMPTY_INDEX;
     use super::*;
 
     #[test]
     fn the_generated_form_is_told_from_a_hand_written_one() {
-        let memories = [Memory::bare("a.md", 0)];
         for text in [
             "# Memory\n",
             EMPTY_INDEX,
             "# Memory\n\n## User\n- [gone](gone.md) - b\n\n## Other\n- [a](a.md) - a\n",
+            "# Memory\r\n\r\n## User\r\n- [a](a.md) - b\r\n",
+            "# Memory\n\n## Other\n- [a](a.md) - my own words\n- [b](<b c.md>) - x - y\n",
         ] {
-            assert!(has_generated_form(text, &memories), "{text:?}");
+            assert!(is_generated(text), "{text:?}");
         }
         for text in [
             "# Memory Index\n",
             "",
+            "# Memory",
+            "# Memory\n\n",
             "# Memory\n\nprose\n",
             "# Memory\n\n## Other\n\n## User\n",
-            "# Memory\n\n- [a](a.md) — b\n",
-            "# Memory\n\n- [gone](gone.md) - b\n",
-            "# Memory\n\n## Other\n- [a](a.md) - my own words\n",
+            "# Memory\n\n## User\n",
+            "# Memory\n\n## User\n- [b](b.md) - b\n- [a](a.md) - a\n",
+            "# Memory\n\n## User\n- [a](a.md) - a\n\n## User\n- [b](b.md) - b\n",
+            "# Memory\n\n## User\n- [a](a.md) - a\n  more\n",
+            "# Memory\n\n## User\n- [a](a.md) — a\n",
+            "# Memory\n\n## User\n- [a](https://a.md) - a\n",
+            "# Memory\n\n- [a](a.md) - b\n",
+            "# Memory\n\n## Mine\n- [a](a.md) - b\n",
         ] {
-            assert!(!has_generated_form(text, &memories), "{text:?}");
+            assert!(!is_generated(text), "{text:?}");
         }
+    }
+
+    #[test]
+    fn whatever_files_are_called_their_index_has_the_generated_form() {
+        let odd = [
+            "a b.md",
+            "a(1).md",
+            "c#.md",
+            "two\nlines.md",
+            "[x].md",
+            "x](y.md",
+            "100%.md",
+        ];
+        let mut memories: Vec<Memory> = odd.iter().map(|name| Memory::bare(name, 0)).collect();
+        memories.sort_by(|a, b| a.path.cmp(&b.path));
+        for (memory, summary) in memories
+            .iter_mut()
+            .zip(["- x", "[y](z.md)", ": w", "a - b"])
+        {
+            summary.clone_into(&mut memory.summary);
+        }
+        let text = generated(&memories);
+        let files: Vec<String> = listed(&text)
+            .expect("the generated form")
+            .into_iter()
+            .map(|line| line.file)
+            .collect();
+        let expected: Vec<&str> = memories.iter().map(|m| m.path.as_str()).collect();
+        assert_eq!(files, expected, "{text}");
+        assert_eq!(text.lines().count(), odd.len() + 3, "{text}");
     }
 }

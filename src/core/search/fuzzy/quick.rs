@@ -6,8 +6,8 @@
 //! nucleo's weights, so that what nucleo would rank high is not thrown away.
 
 use memchr::{memchr, memchr2, memrchr, memrchr2};
-use nucleo_matcher::pattern::Atom as Pattern;
-use nucleo_matcher::{Config, Matcher, Utf32Str};
+use nucleo::pattern::Atom as Pattern;
+use nucleo::{Config, Matcher, Utf32Str};
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::core::query::{Atom, Case, Form, Query, Sense};
@@ -202,7 +202,7 @@ fn accented(letters: &[(u8, u8)], line: &str) -> Option<u32> {
     let mut chars = line.chars();
     for (lower, upper) in letters {
         let is_it = |char: char| {
-            let plain = nucleo_matcher::chars::normalize(char);
+            let plain = nucleo::chars::normalize(char);
             plain == char::from(*lower) || plain == char::from(*upper)
         };
         chars.find(|char| is_it(*char))?;

@@ -71,7 +71,7 @@ pub(crate) fn library(home: &Path) -> Library {
                 why: "a test".to_owned(),
             })
             .collect(),
-        problems: Vec::new(),
+        ..Discovered::default()
     });
     for shelf in &mut library.shelves {
         let shelf = std::sync::Arc::get_mut(shelf).expect("not shared yet");

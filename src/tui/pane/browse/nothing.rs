@@ -65,6 +65,14 @@ impl Browse {
                 theme.style(Role::Heading),
             ),
             Line::default(),
+        ];
+        if !self.library.firsts.is_empty() {
+            lines.push(act(
+                Action::New,
+                "write the first memory; its store is made",
+            ));
+        }
+        lines.extend([
             act(Action::Demo, "look at a sample, a small shop"),
             act(Action::Reload, "look again"),
             act(Action::Help, "the keys"),
@@ -74,7 +82,7 @@ impl Browse {
             ]),
             Line::default(),
             Line::styled("tome looked for", theme.style(Role::HeadingMinor)),
-        ];
+        ]);
         let inside = area.inner(Margin::new(3, 1));
         let width = inside.width.min(MEASURE);
         let room = usize::from(width).saturating_sub(COLUMN + 1);

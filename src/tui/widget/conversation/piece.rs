@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 
 use super::{Conversation, Laid};
 use crate::core::log::turn::{Item, Speaker};
-use crate::core::shown::size;
+use crate::core::shown::{safe_line, size};
 use crate::tui::cells;
 use crate::tui::theme::Role;
 use crate::tui::widget::markdown::{Look, MEASURE, render};
@@ -129,8 +129,8 @@ impl Conversation {
         let theme = look.theme;
         let is_open = self.is_open(item);
         let message = self.transcript.messages.get(item.message());
-        let tool = message.and_then(|message| message.tool.clone());
-        let tool = tool.unwrap_or_else(|| "tool".to_owned());
+        let tool = message.and_then(|message| message.tool.as_deref());
+        let tool = tool.map_or_else(|| "tool".to_owned(), safe_line);
         let input = call.map(|at| self.begun(at)).unwrap_or_default();
         let name = format!("{} ", cells::fit(&tool, cells::width(&tool).max(6)));
         let told = match result.map(|at| self.text(at)) {

@@ -1,0 +1,105 @@
+//! What the doctor says of the memories of a store: its index, and links that lead nowhere.
+
+use super::super::index::unseen_in_words;
+use super::super::world::World;
+use super::Report;
+use crate::core::change::{Asking, Wish, dead_links, plan};
+use crate::core::config::expand;
+use crate::core::discover::{Discovered, Found, Problem};
+use crate::core::layout::{Layout, Upkeep, index};
+use crate::core::store::Store;
+
+/// The stores that are meant: with `--store` those alone, by name or path.
+pub(super) fn chosen(world: &World, mut found: Discovered) -> Discovered {
+    if world.common.store.is_empty() {
+        return found;
+    }
+    let mut meant = Discovered::default();
+    for asked in &world.common.store {
+        let path = expand(asked, &world.around.home, &world.around.cwd);
+        let root = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let is_meant = |found: &Found| {
+            found.store.name() == asked || found.store.root().path() == root.as_path()
+        };
+        if let Some(at) = found.stores.iter().position(is_meant) {
+            meant.stores.push(found.stores.swap_remove(at));
+            continue;
+        }
+        let name = path.file_name().map(|name| name.to_string_lossy());
+        let name = name.unwrap_or_else(|| asked.into());
+        match Store::open(&name, &path, world.common.layout) {
+            Ok(store) => meant.stores.push(Found {
+                store,
+                why: "asked for".to_owned(),
+            }),
+            Err(error) => meant.problems.push(Problem { root: path, error }),
+        }
+    }
+    meant
+}
+
+impl Report {
+    /// Looks at the index and the links of a store.
+    pub(super) fn look_at_memories(&mut self, world: &World, store: &Store) {
+        let has_links = matches!(
+            store.layout(),
+            Layout::Index | Layout::Facts | Layout::Session | Layout::Coder
+        );
+        if !has_links {
+            return;
+        }
+        self.look_at_index(world, store);
+        let root = store.root();
+        for memory in dead_links(store).unwrap_or_default() {
+            let place = root.absolute(&store.rules().place(&memory.path));
+            let what = format!("links to what is not there: {}", memory.targets.join(", "));
+            let remedy = "point the link elsewhere, or take it out: `e` on it in `tome` edits it";
+            self.trouble(world.short_path(&place), &what, remedy);
+        }
+    }
+
+    fn look_at_index(&mut self, world: &World, store: &Store) {
+        let asking = Asking {
+            moment: world.moment.clone(),
+            expected: None,
+        };
+        let root = store.root();
+        let here = world.short_path(root.path());
+        let change = match plan(store, &Wish::Index(Upkeep::Mend), &asking) {
+            Ok(change) => change,
+            Err(error) => {
+                self.trouble(here, &error.to_string(), "correct it");
+                return;
+            }
+        };
+        for edit in &change.edits {
+            let place = world.short_path(&root.absolute(&edit.path));
+            // An index that nobody has asked for yet is not out of date.
+            if edit.before.is_some() {
+                let remedy = format!("tome index --store {here} brings it up to date");
+                self.trouble(place, "does not list the memories as they are", remedy);
+            }
+        }
+        if store.layout() != Layout::Index {
+            return;
+        }
+        let place = world.short_path(&root.absolute(index::INDEX));
+        let unlisted = index::unlisted(store).unwrap_or_default();
+        let unlisted = unlisted.iter().filter(|memory| index::has_header(memory));
+        let unlisted: Vec<&str> = unlisted.map(|memory| memory.path.as_str()).collect();
+        if !unlisted.is_empty() {
+            let what = format!("has no list and does not link to: {}", unlisted.join(", "));
+            let remedy = "write a first line such as `- [name](file.md)` into it; `tome index` adds the others";
+            self.trouble(place.clone(), &what, remedy);
+        }
+        let text = store.text(index::INDEX).ok().flatten();
+        let unseen = text.map(|text| index::unseen(&text)).unwrap_or_default();
+        if let Some(what) = unseen_in_words(&unseen) {
+            self.trouble(
+                place,
+                &what,
+                "shorten it, or delete memories that are stale",
+            );
+        }
+    }
+}

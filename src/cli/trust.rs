@@ -1,0 +1,83 @@
+//! `tome trust`: allows links and settings of projects to lead to a path outside them, in the
+//! person's own settings.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::args::TrustArgs;
+use super::print::{Printer, mention};
+use super::world::World;
+use super::{Ended, Failure, Outcome};
+use crate::core::Error;
+use crate::core::config::expand;
+use crate::core::foreign::{LARGEST_SETTINGS, read_text};
+use crate::core::trust::{Trust, real_path, with_trusted};
+use crate::setup::{Step, replace};
+
+pub(super) fn run(args: &TrustArgs, world: &World, printer: &mut Printer) -> Ended {
+    let asked = expand(&args.path, &world.around.home, &world.around.cwd);
+    let real = real_path(&asked);
+    let trust = if args.remove {
+        Trust::Take
+    } else {
+        Trust::Give
+    };
+    if trust == Trust::Give && !real.exists() {
+        let what = format!("{}: no such file or directory", asked.display());
+        return Err(Failure::Asked(what));
+    }
+    let name = real.to_str().ok_or_else(|| {
+        let what = "the path is not UTF-8; the settings cannot name it";
+        Error::refused(real.display().to_string(), what)
+    })?;
+    let is_it =
+        |known: &&String| real_path(&expand(known, &world.around.home, Path::new("/"))) == real;
+    // The settings may name it in other words, such as ~/notes.
+    let known = world.settings.trusted.iter().find(is_it);
+    let own = world.config_dir.join("config.toml");
+    let path = world.common.config.clone().unwrap_or(own);
+    let before = read_text(&path, LARGEST_SETTINGS)?;
+    let text = before.as_deref().unwrap_or_default();
+    let edited = match (trust, known) {
+        (Trust::Give, Some(_)) => None,
+        (_, known) => with_trusted(text, known.map_or(name, String::as_str), trust)
+            .map_err(|what| Error::refused(path.display().to_string(), what))?,
+    };
+    let Some(after) = edited else {
+        let what = match trust {
+            Trust::Give => "is trusted already",
+            Trust::Take => "is not trusted",
+        };
+        if printer.is_json() {
+            printer.object(json!({ "path": real, "settings": path, "diff": "" }))?;
+        } else {
+            printer.line(&format!("{} {what}", world.short_path(&real)))?;
+        }
+        return Ok(match trust {
+            Trust::Give => Outcome::Done,
+            Trust::Take => Outcome::Nothing,
+        });
+    };
+    let step = Step {
+        path: path.clone(),
+        before,
+        after: Some(after),
+    };
+    if printer.is_json() {
+        printer.object(json!({ "path": real, "settings": path, "diff": step.diff() }))?;
+    } else {
+        printer.diff(&step.diff())?;
+    }
+    if args.dry_run {
+        return Ok(Outcome::Done);
+    }
+    replace(&path, step.after.as_deref().unwrap_or_default())?;
+    if trust == Trust::Give {
+        mention(&format!(
+            "tome trust {} --remove takes this back",
+            args.path
+        ));
+    }
+    Ok(Outcome::Done)
+}

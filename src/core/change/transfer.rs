@@ -1,0 +1,93 @@
+//! Taking a memory from one store to another.
+
+use super::plan::{Asking, Planner};
+use super::{Change, Draft, Verb};
+use crate::core::layout::{Act, Fields, Layout, Writing, index};
+use crate::core::store::Store;
+use crate::core::{Error, Result};
+
+/// Plans taking a memory from one store to another. Between stores of one layout the bytes go
+/// as they are; otherwise the body and what the header says are written anew.
+pub fn plan_move(from: (&Store, &str), to: (&Store, &str), asking: &Asking) -> Result<Change> {
+    let (source, old) = from;
+    let (target, new) = to;
+    let leaving = Planner {
+        store: source,
+        asking,
+    };
+    let arriving = Planner {
+        store: target,
+        asking,
+    };
+    let old_file = leaving.target(Act::Delete, old)?;
+    let new_file = arriving.target(Act::Write, new)?;
+    if target.root().has(&new_file) {
+        return Err(Error::refused(
+            new,
+            "there is a memory of that name already",
+        ));
+    }
+    let mut gone = Draft::new(source, &asking.moment);
+    let mut come = Draft::new(target, &asking.moment);
+    leaving.check(&gone, &old_file)?;
+    let bytes = gone.bytes(&old_file)?;
+    let bytes = bytes.ok_or_else(|| Error::not_found(old))?;
+    let bytes = match source.layout() == target.layout() {
+        true => bytes,
+        false => {
+            let text = source.decoded(&old_file, bytes)?;
+            rewritten((source, &old_file, &text), (target, &new_file), &come)?.into_bytes()
+        }
+    };
+    gone.set(&old_file, None)?;
+    come.set(&new_file, Some(bytes))?;
+    come.keep_attributes(&new_file, source.root().attributes(&old_file));
+    gone.follow()?;
+    come.follow()?;
+    let message = format!(
+        "Memory moved: {} → {}:{}",
+        leaving.refer(&old_file),
+        target.name(),
+        arriving.refer(&new_file)
+    );
+    let mut change = come.into_change(Verb::Move, message);
+    change.edits.extend(gone.into_edits());
+    change.edits.sort_by_key(|edit| edit.derived);
+    Ok(change)
+}
+
+/// The text of a memory as another layout writes it.
+fn rewritten(
+    (source, old_file, text): (&Store, &str, &str),
+    (target, new_file): (&Store, &str),
+    come: &Draft<'_>,
+) -> Result<String> {
+    let memory = source.rules().read(old_file, text);
+    let fields = Fields {
+        name: Some(memory.title.clone()),
+        description: Some(memory.summary.clone()).filter(|summary| !summary.is_empty()),
+        category: category(target, &memory.category),
+        tags: memory.tags.clone(),
+        ..Fields::default()
+    };
+    let writing = Writing {
+        file: new_file,
+        content: &source.rules().body(text, &memory),
+        fields: &fields,
+        old: None,
+    };
+    target.rules().compose(come, &writing)
+}
+
+/// The type that a memory has in its new store: its own where that is known there.
+fn category(target: &Store, own: &Option<String>) -> Option<String> {
+    let known = |name: &String| index::TYPES.iter().any(|(known, _)| known == name);
+    match target.layout() {
+        Layout::Index => Some(
+            own.clone()
+                .filter(known)
+                .unwrap_or_else(|| "project".to_owned()),
+        ),
+        _ => None,
+    }
+}

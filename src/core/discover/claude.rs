@@ -1,0 +1,103 @@
+//! Claude Code's own memory of the project, wherever its settings put it.
+
+use std::path::{Path, PathBuf};
+
+use super::{Candidate, Origin, Project, Surroundings, name_of, subfolders};
+use crate::core::config::expand;
+use crate::core::foreign::{LARGEST_SETTINGS, read_text};
+use crate::core::layout::Layout;
+use crate::core::trust::{Border, Refusal};
+
+/// Claude Code's own memory of the project.
+pub(super) fn claude_memory(
+    around: &Surroundings,
+    project: &Project,
+    border: &Border,
+    (found, refused): (&mut Vec<Candidate>, &mut Vec<Refusal>),
+) {
+    let mut push = |root: PathBuf, why: &str| {
+        found.push(Candidate {
+            name: "claude".to_owned(),
+            root,
+            layout: Some(Layout::Index),
+            why: why.to_owned(),
+            meant: false,
+            origin: Origin::Home,
+        });
+    };
+    if let Some(elsewhere) = auto_memory_directory(around, project, (border, refused)) {
+        push(elsewhere, "autoMemoryDirectory of Claude Code");
+    }
+    let projects = around.claude.join("projects");
+    let why = "Claude Code's memory of this project";
+    if let Some(name) = &around.claude_project {
+        push(projects.join(name).join("memory"), why);
+    }
+    let slug = claude_slug(&project.shared_root);
+    if slug.len() <= LONGEST_SLUG {
+        push(projects.join(slug).join("memory"), why);
+        return;
+    }
+    // A long name is cut and ends in a hash of Claude Code's own making.
+    let start = &slug[..LONGEST_SLUG];
+    for folder in subfolders(&projects) {
+        if name_of(&folder).starts_with(start) {
+            push(folder.join("memory"), why);
+        }
+    }
+}
+
+const LONGEST_SLUG: usize = 200;
+
+/// The name that Claude Code gives a project's directory.
+pub fn claude_slug(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    path.chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect()
+}
+
+/// The `autoMemoryDirectory` of Claude Code's settings; the most particular file wins. What a
+/// project's own settings name counts only inside the border.
+fn auto_memory_directory(
+    around: &Surroundings,
+    project: &Project,
+    (border, refused): (&Border, &mut Vec<Refusal>),
+) -> Option<PathBuf> {
+    let root = project.root();
+    for name in [".claude/settings.local.json", ".claude/settings.json"] {
+        let file = root.join(name);
+        let allowed = border.check_present(&file).and_then(|()| {
+            let named = directory_of(&file, around, root);
+            let checked = named.as_ref().map(|named| border.check_named(&file, named));
+            checked.transpose().map(|_| named)
+        });
+        match allowed {
+            Ok(None) => {}
+            Ok(Some(directory)) => return Some(directory),
+            Err(refusal) => refused.push(refusal),
+        }
+    }
+    directory_of(&around.claude.join("settings.json"), around, root)
+}
+
+/// The directory that one settings file names.
+fn directory_of(file: &Path, around: &Surroundings, root: &Path) -> Option<PathBuf> {
+    let text = read_text(file, LARGEST_SETTINGS).ok()??;
+    let settings: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let path = settings.get("autoMemoryDirectory")?.as_str()?;
+    Some(expand(path, &around.home, root))
+}
+
+pub(super) fn all_claude_memories(around: &Surroundings, found: &mut Vec<Candidate>) {
+    for folder in subfolders(&around.claude.join("projects")) {
+        found.push(Candidate {
+            name: format!("claude{}", name_of(&folder)),
+            root: folder.join("memory"),
+            layout: Some(Layout::Index),
+            why: "Claude Code's memory of another project".to_owned(),
+            meant: false,
+            origin: Origin::Home,
+        });
+    }
+}

@@ -1,0 +1,63 @@
+//! Where the first memory of its kind goes: the one place that every door makes a store in.
+
+use std::path::Path;
+
+use super::{Found, Project, Surroundings};
+use crate::core::Result;
+use crate::core::config::{Settings, expand};
+use crate::core::layout::Layout;
+use crate::core::store::Store;
+
+/// The store that the first memory of this layout makes, not there yet or empty; `None` where the
+/// layout has no place of its own, or would not be found there again.
+///
+/// A place that leads out of the project is an error.
+pub fn first_store(
+    around: &Surroundings,
+    settings: &Settings,
+    layout: Layout,
+) -> Result<Option<Found>> {
+    let project = Project::of(&around.cwd);
+    let (name, root) = match layout {
+        Layout::Index if settings.discover_project => (".memory", project.root().join(".memory")),
+        Layout::Facts if settings.discover_project => {
+            ("data-memory", project.root().join("data/memory"))
+        }
+        Layout::Coder if settings.discover_home => {
+            let root = expand(&settings.coder_path, &around.home, &around.cwd);
+            ("lessons", root)
+        }
+        _ => return Ok(None),
+    };
+    let border = project.border(around, settings);
+    border.check(&root)?;
+    let store = Store::open(name, &root, Some(layout))?;
+    let is_other = |known: &Layout| *known != layout;
+    if Layout::detect(store.root()).iter().any(is_other) {
+        // Something else is there; which store it is, is for a person to settle.
+        return Ok(None);
+    }
+    Ok(Some(Found {
+        store,
+        why: "not there yet; the first memory makes it".to_owned(),
+    }))
+}
+
+/// Whether a memory of this layout would be the first of its kind beside `stores`: lessons are
+/// one kind, what else is remembered of a project the other. The memories of subagents, and those
+/// that Codex makes of all projects, are nobody's place for a new one.
+pub fn is_first(around: &Surroundings, layout: Layout, stores: &[&Store]) -> bool {
+    let is_like = |store: &&&Store| match layout {
+        Layout::Coder => store.layout() == Layout::Coder,
+        _ => matches!(store.layout(), Layout::Index | Layout::Facts),
+    };
+    let is_other = |store: &Store| {
+        let root = store.root().path();
+        let folder = root.parent().and_then(Path::file_name);
+        let is_subagents =
+            folder.is_some_and(|name| name == "agent-memory" || name == "agent-memory-local");
+        let codex = around.codex.join("memories");
+        is_subagents || codex.canonicalize().is_ok_and(|codex| root == codex)
+    };
+    !stores.iter().filter(is_like).any(|store| !is_other(store))
+}

@@ -1,0 +1,161 @@
+//! Files that others wrote, opened one way: regular, of bounded size, never blocking.
+//!
+//! A repository or a home directory can hold a pipe, a device or an endless file under any name.
+//! Opening one here is an error that names it, not a wait.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use super::{Error, Result};
+
+/// The largest settings file that is read.
+pub const LARGEST_SETTINGS: u64 = 4 << 20;
+
+/// Opens a regular file for reading; links are followed.
+pub fn open_regular(path: &Path) -> Result<File> {
+    let failed = |e: io::Error| match e.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            Error::not_found(path.display().to_string())
+        }
+        _ => Error::io(path, e),
+    };
+    // Looked at before it is opened, since opening a device may do something; and after, since it
+    // may have been replaced in between.
+    check_regular(path, &fs::metadata(path).map_err(failed)?)?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    without_waiting(&mut options);
+    let file = options.open(path).map_err(failed)?;
+    check_regular(path, &file.metadata().map_err(failed)?)?;
+    Ok(file)
+}
+
+fn check_regular(path: &Path, meta: &fs::Metadata) -> Result<()> {
+    let reason = match meta {
+        meta if meta.is_file() => return Ok(()),
+        meta if meta.is_dir() => return Err(Error::io(path, io::ErrorKind::IsADirectory.into())),
+        _ => "not a regular file; tome leaves it alone",
+    };
+    Err(Error::refused(path.display().to_string(), reason))
+}
+
+/// Reads a regular file of at most `max` bytes.
+pub fn read_capped(path: &Path, max: u64) -> Result<Vec<u8>> {
+    let file = open_regular(path)?;
+    let size = file.metadata().map_err(|e| Error::io(path, e))?.len();
+    let too_large = |size: u64| {
+        let reason = format!(
+            "{} KB is too large ({} KB at most); cut it down or move it away",
+            size.div_ceil(1024),
+            max / 1024
+        );
+        Error::refused(path.display().to_string(), reason)
+    };
+    if size > max {
+        return Err(too_large(size));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+    let read = file.take(max + 1).read_to_end(&mut bytes);
+    read.map_err(|e| Error::io(path, e))?;
+    match bytes.len() as u64 {
+        // It grew while it was read.
+        size if size > max => Err(too_large(size)),
+        _ => Ok(bytes),
+    }
+}
+
+/// Reads a regular text file of at most `max` bytes; `None` when there is none.
+pub fn read_text(path: &Path, max: u64) -> Result<Option<String>> {
+    match read_capped(path, max) {
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(e) => Err(Error::NotText {
+                path: path.to_owned(),
+                offset: e.utf8_error().valid_up_to(),
+            }),
+        },
+        Err(Error::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(unix)]
+fn without_waiting(options: &mut OpenOptions) {
+    use rustix::fs::OFlags;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    options.custom_flags(flags.bits().cast_signed());
+}
+
+#[cfg(not(unix))]
+fn without_waiting(_: &mut OpenOptions) {}
+
+/// Opens the directory at a canonical path. A link that has taken the place of a part of it since
+/// then is an error, not followed.
+#[cfg(unix)]
+pub(in crate::core) fn open_directory(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, ResolveFlags, openat2};
+        use rustix::io::Errno;
+        match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            // Old kernels and some sandboxes have no such call.
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            opened => return Ok(opened?.into()),
+        }
+    }
+    // Only the last part is checked here.
+    Ok(open(path, flags | OFlags::NOFOLLOW, Mode::empty())?.into())
+}
+
+/// Opens the directory at a canonical path.
+#[cfg(not(unix))]
+pub(in crate::core) fn open_directory(path: &Path) -> io::Result<File> {
+    let dir = cap_std::fs::Dir::open_ambient_dir(path, cap_std::ambient_authority())?;
+    Ok(dir.into_std_file())
+}
+
+/// Whether opening failed because a link stood where a directory was expected.
+pub(in crate::core) fn is_link(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    return error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    #[cfg(not(unix))]
+    return error.raw_os_error().is_none() && error.kind() == io::ErrorKind::PermissionDenied;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_up_to_its_limit() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let path = temp.path().join("a.json");
+        fs::write(&path, "12345").expect("writes");
+        assert_eq!(read_capped(&path, 5).expect("fits"), b"12345");
+        let error = read_capped(&path, 4).expect_err("too large").to_string();
+        assert!(error.contains("a.json: 1 KB is too large"), "{error}");
+        assert_eq!(read_text(&temp.path().join("b"), 9).expect("none"), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_regular_file_is_refused_at_once() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        use std::os::unix::fs::symlink;
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let pipe = temp.path().join("pipe");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).expect("a pipe");
+        let zero = temp.path().join("zero");
+        symlink("/dev/zero", &zero).expect("a link");
+        let sparse = temp.path().join("sparse");
+        let file = File::create(&sparse).expect("a file");
+        file.set_len(1 << 40).expect("a size");
+        for path in [&pipe, &zero, &sparse, &temp.path().to_owned()] {
+            assert!(read_capped(path, 1 << 20).is_err(), "{}", path.display());
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Secrets in texts: found, so that they can be masked where a text leaves the machine or is kept a
+//! second time, and named for whoever reviews what was kept.
+//!
+//! Three tables say what a secret is: `TOKENS` those that are known by how they start, `NAMES` the
+//! names whose values are secrets, `CONTEXTS` everything else, such as a password in a URL. Each row
+//! has an example and something innocent that looks alike. A secret without any of these shapes is
+//! not found.
+//!
+//! The work is linear in the length of the text. Two automata pass over it once and stop where a row
+//! may apply; a row looks at a bounded number of bytes there, and goes further only through what it
+//! then masks.
+
+mod context;
+mod names;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod value;
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use context::CONTEXTS;
+use names::NAMES;
+use scan::Scan;
+use tokens::{INFIXES, TOKENS};
+
+/// What stands in a secret's place.
+const MASKED: &str = "‹masked›";
+
+/// A secret in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Secret {
+    /// What it is, in a few words.
+    pub rule: &'static str,
+    /// Where it is, in bytes, without the part that only says what it is (`ghp_`, `PASSWORD=`).
+    pub span: Range<usize>,
+}
+
+/// Returns `text` with every secret that is found in it masked.
+pub fn mask(text: &str) -> String {
+    let found = find(text);
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for secret in found {
+        out.push_str(&text[from..secret.span.start]);
+        out.push_str(MASKED);
+        from = secret.span.end;
+    }
+    out.push_str(&text[from..]);
+    out
+}
+
+/// Returns the secrets in `text`, in order; none overlaps another.
+pub fn find(text: &str) -> Vec<Secret> {
+    scan(text).0
+}
+
+/// Returns the secrets in `text`, and how many bytes were looked at to find them.
+fn scan(text: &str) -> (Vec<Secret>, usize) {
+    let mut scan = Scan::new(text);
+    for hit in WORDS.find_iter(text) {
+        if hit.start() < scan.masked_to() {
+            continue;
+        }
+        let (at, row) = (hit.span(), hit.pattern().as_usize());
+        match row.checked_sub(NAMES.len()) {
+            None => NAMES[row].find(&mut scan, at.start, at.end),
+            Some(row) => (CONTEXT_WORDS[row].1)(&mut scan, at.start, at.end),
+        }
+    }
+    let (named, mut work) = scan.finish();
+    let mut scan = Scan::new(text);
+    let mut later = named.iter().peekable();
+    // Overlapping: the `n` of a written line break may be the first letter of another start.
+    for hit in STARTS.find_overlapping_iter(text) {
+        while later
+            .next_if(|secret| secret.span.end <= hit.start())
+            .is_some()
+        {}
+        let is_masked = later
+            .peek()
+            .is_some_and(|secret| secret.span.start <= hit.start());
+        if is_masked || hit.start() < scan.masked_to() {
+            continue;
+        }
+        let row = hit.pattern().as_usize();
+        match row.checked_sub(TOKENS.len()) {
+            None => TOKENS[row].find(&mut scan, hit.start(), hit.end()),
+            Some(row) => INFIXES[row].find(&mut scan, hit.start(), hit.end()),
+        }
+    }
+    let (tokens, more) = scan.finish();
+    work += more + 2 * text.len();
+    (merged(named, tokens), work)
+}
+
+/// Both lists in one, in order; of two that overlap the one that begins first takes in the other.
+fn merged(a: Vec<Secret>, b: Vec<Secret>) -> Vec<Secret> {
+    let mut all = [a, b].concat();
+    all.sort_by_key(|secret| (secret.span.start, secret.span.end));
+    let mut merged: Vec<Secret> = Vec::with_capacity(all.len());
+    for secret in all {
+        match merged.last_mut() {
+            Some(last) if secret.span.start < last.span.end => {
+                last.span.end = last.span.end.max(secret.span.end);
+            }
+            _ => merged.push(secret),
+        }
+    }
+    merged
+}
+
+/// What is called where the word of a context stands: with its start and its end.
+type Look = fn(&mut Scan<'_>, usize, usize);
+
+/// The words of all contexts, each with what looks at its surroundings.
+static CONTEXT_WORDS: LazyLock<Vec<(&str, Look)>> = LazyLock::new(|| {
+    let words = CONTEXTS
+        .iter()
+        .flat_map(|context| context.words.iter().map(|word| (*word, context.find)));
+    words.chain(context::HINTS.iter().copied()).collect()
+});
+
+/// Finds names and contexts, whatever their case.
+static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let names = NAMES.iter().map(|name| name.word);
+    let words = names.chain(CONTEXT_WORDS.iter().map(|(word, _)| *word));
+    automaton(words, (Case::Ignored, MatchKind::LeftmostLongest))
+});
+
+/// Finds what secrets start with.
+static STARTS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let starts = TOKENS.iter().map(|token| token.start);
+    let starts = starts.chain(INFIXES.iter().map(|infix| infix.middle));
+    automaton(starts, (Case::Kept, MatchKind::Standard))
+});
+
+#[derive(PartialEq, Eq)]
+enum Case {
+    Ignored,
+    Kept,
+}
+
+fn automaton(
+    words: impl Iterator<Item = &'static str>,
+    (case, kind): (Case, MatchKind),
+) -> AhoCorasick {
+    AhoCorasick::builder()
+        .match_kind(kind)
+        .ascii_case_insensitive(case == Case::Ignored)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(words)
+        .expect("a few hundred short words make an automaton")
+}

@@ -1,0 +1,370 @@
+//! Secrets known by what stands around them: a header, a URL, a command, a block.
+
+use super::Look;
+use super::scan::{Scan, is_blank, is_quote};
+use super::value::{Kind, Place, is_pair, is_placeholder, is_random, is_secret};
+
+/// A place where secrets stand.
+#[derive(Debug)]
+pub(super) struct Context {
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read it"))]
+    pub(super) name: &'static str,
+    /// The words at which to look, whatever their case.
+    pub(super) words: &'static [&'static str],
+    pub(super) find: Look,
+    /// What stands before one, the secret, and what stands behind it.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read it"))]
+    pub(super) example: [&'static str; 3],
+    /// Something that looks alike and is none.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read it"))]
+    pub(super) innocent: &'static str,
+}
+
+const fn context(
+    name: &'static str,
+    (words, find): (&'static [&'static str], Look),
+    example: [&'static str; 3],
+    innocent: &'static str,
+) -> Context {
+    Context {
+        name,
+        words,
+        find,
+        example,
+        innocent,
+    }
+}
+
+/// The contexts.
+#[rustfmt::skip] // A row a line.
+pub(super) const CONTEXTS: &[Context] = &[
+    context("private key", (&["-----BEGIN "], private_key), ["-----BEGIN RSA PRIVATE KEY-----\n", "MIIEowIBAAKCAQEA7Qh4", "\n-----END RSA PRIVATE KEY-----"], "grep -- \"-----BEGIN PRIVATE KEY-----\" *.pem"),
+    context("PuTTY key", (&["Private-Lines:"], putty), ["Private-Lines: 2\n", "AAAAgQC3x9Zk8s7QwPz1\nb4Lm2Nf0Rt6Yh8Uj==", "\nPrivate-MAC: 0"], "Private-Lines: how many lines follow"),
+    context("password in a URL", (&["://"], url), ["postgres://app:", "pa/s5:w0rd", "@db.example/x?y=1"], "http://localhost:8080/npm/@scope/pkg"),
+    context("Authorization header", (&["authorization"], authorization), ["Authorization: token ", "0a1b2c3d4e5f6071", ""], "Authorization: Bearer <token>"),
+    context("bearer token", (&["bearer"], bearer), ["-H 'X: BEARER ", "0a1b2c3d4e5f60718293", "'"], "a Bearer of bad news indeed today"),
+    context("basic credentials", (&["basic"], basic), ["then Basic ", "a2ltOmh1bnRlcjIy", " was sent"], "Basic authentication is on"),
+    context("cookie", (&["cookie"], cookie), ["Cookie: sid=", "f81d4fae7dec11d0; theme=dark", ""], "cookie: a small thing"),
+    context("curl user", (&[" -u", "--user"], user), ["curl -s -u kim:", "hunter22", " https://shop.example"], "docker run -u 1000:1000 image"),
+    context("password of a command", (&[" -p"], command_password), ["mysql -u root -p", "hunter22", " shop"], "mkdir -p src/core/secret12"),
+    context("shared access signature", (&["sig="], signature), ["https://a.blob.example/c?sv=2022&sig=", "k3Jd9%2Bf8Lm2Qx7Zp4Rt6Yh8Uj0Wv5Nb1Ca%3D", "&se=2026"], "sig=SIGTERM"),
+    context("SQL password", (&["identified by", "with password"], identified), ["CREATE USER kim IDENTIFIED BY '", "hunter22", "'"], "IDENTIFIED BY its number"),
+];
+
+/// Words that say what a later word means.
+pub(super) const HINTS: &[(&str, Look)] = &[
+    ("curl", |scan, _, end| scan.seen().curl = Some(end)),
+    ("wget", |scan, _, end| scan.seen().curl = Some(end)),
+    ("login", |scan, _, end| scan.seen().login = Some(end)),
+    ("mysql", |scan, _, end| {
+        scan.seen().password_command = Some(end)
+    }),
+    ("mysqldump", |scan, _, end| {
+        scan.seen().password_command = Some(end)
+    }),
+    ("mariadb", |scan, _, end| {
+        scan.seen().password_command = Some(end)
+    }),
+    ("sshpass", |scan, _, end| {
+        scan.seen().password_command = Some(end)
+    }),
+    ("docker login", |scan, _, end| {
+        scan.seen().password_command = Some(end);
+        scan.seen().login = Some(end);
+    }),
+];
+
+/// The most that is looked at around a word.
+const WINDOW: usize = 160;
+
+/// How far behind a hint its meaning reaches.
+const REACH: usize = 240;
+
+fn is_near(hint: Option<usize>, at: usize) -> bool {
+    hint.is_some_and(|hint| at.saturating_sub(hint) <= REACH)
+}
+
+/// A private key between its fences, its line breaks written (`\n`) or real.
+fn private_key(scan: &mut Scan<'_>, _: usize, end: usize) {
+    let label_end = scan.run(end, 64, |byte| {
+        byte.is_ascii_uppercase() || b" 0123456789".contains(&byte)
+    });
+    let label = scan.slice(end..label_end);
+    let is_private = label.ends_with("PRIVATE KEY") || label.ends_with("PRIVATE KEY BLOCK");
+    if !is_private || !scan.has(label_end, "-----") {
+        return;
+    }
+    let at = label_end + "-----".len();
+    if let Some(fence) = scan.next_fence(at)
+        && scan.has(fence + "-----END ".len(), label)
+    {
+        return scan.accept("private key", at..fence);
+    }
+    // Without an end, what follows must look like a key: the fence may just be talked about.
+    let first = scan.run(at, 4, |byte| b"\\nr \r\n".contains(&byte));
+    let word = scan.run(first, 24, |byte| {
+        byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)
+    });
+    if word - first >= 16 || (word == scan.len() && word > first) {
+        let is_key = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=\\ \r\n\t:,-".contains(&byte);
+        let end = scan.run(at, usize::MAX, is_key);
+        scan.accept("private key", at..end);
+    }
+}
+
+fn putty(scan: &mut Scan<'_>, _: usize, end: usize) {
+    let number = scan.run(end, 8, |byte| byte.is_ascii_digit() || byte == b' ');
+    let lines = scan.run(number, 4, |byte| b"\\nr\r\n".contains(&byte));
+    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+    let first = scan.run(lines, 24, is_base64);
+    if number > end && lines > number && first - lines >= 16 {
+        let end = scan.run(lines, usize::MAX, |byte| {
+            is_base64(byte) || b"\\\r\n".contains(&byte)
+        });
+        // The next field's name is made of the same letters.
+        let body = scan.slice(lines..end);
+        let last = body.rfind(['\n', '\\']).map_or(body.len(), |at| {
+            if body.len() - at < 40 && !body.ends_with('=') {
+                at
+            } else {
+                body.len()
+            }
+        });
+        scan.accept("PuTTY key", lines..lines + last);
+    }
+}
+
+/// `scheme://user:password@host`
+fn url(scan: &mut Scan<'_>, start: usize, at: usize) {
+    let scheme = scan.run_back(start, 20, |byte| {
+        byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)
+    });
+    if scheme == start {
+        return;
+    }
+    let user = scan.run(at, 80, |byte| {
+        !byte.is_ascii_whitespace() && !is_quote(byte) && !b"/?#@:<>".contains(&byte)
+    });
+    if scan.byte(user) != Some(b':') {
+        return;
+    }
+    let from = user + 1;
+    let end = scan.run(from, WINDOW, |byte| {
+        !byte.is_ascii_whitespace() && !is_quote(byte) && !b"<>".contains(&byte)
+    });
+    let port = scan.run(from, 5, |byte| byte.is_ascii_digit());
+    let is_port =
+        port > from && (port == end || scan.byte(port).is_some_and(|byte| b"/?#".contains(&byte)));
+    if is_port {
+        return;
+    }
+    // The password ends at the first `@` that a host follows: it may have `/` and `@` in it.
+    let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b".-_[]".contains(&byte);
+    let mut password = from;
+    for _ in 0..4 {
+        password = scan.run(password, end - password, |byte| byte != b'@');
+        if password == end {
+            return;
+        }
+        let host = scan.run(password + 1, 80, is_host);
+        let is_end = scan.byte(host) != Some(b'@') && host > password + 1;
+        if is_end {
+            break;
+        }
+        password += 1;
+    }
+    let value = scan.slice(from..password);
+    if !value.is_empty() && !is_placeholder(value, Place::Setting) || value == "password" {
+        scan.accept("password in a URL", from..password);
+    }
+}
+
+/// What an Authorization header has behind its scheme.
+fn authorization(scan: &mut Scan<'_>, _: usize, end: usize) {
+    let closed = scan.run(end, 4, |byte| is_quote(byte) || b"\\]".contains(&byte));
+    let sign = scan.run(closed, 8, is_blank);
+    if !scan.byte(sign).is_some_and(|byte| b":=,".contains(&byte)) {
+        return;
+    }
+    let opened = scan.run(sign + 1, 8, |byte| {
+        is_blank(byte) || is_quote(byte) || byte == b'\\'
+    });
+    let scheme = scan.run(opened, 24, |byte| {
+        byte.is_ascii_alphanumeric() || byte == b'-'
+    });
+    let has_scheme = scheme > opened && scan.byte(scheme) == Some(b' ');
+    let at = if has_scheme {
+        scan.run(scheme, 4, is_blank)
+    } else {
+        opened
+    };
+    let is_value =
+        |byte: u8| !byte.is_ascii_whitespace() && !is_quote(byte) && !b"\\<>".contains(&byte);
+    let end = scan.run(at, WINDOW, is_value);
+    let value = scan.slice(at..end);
+    let is_credential = value.len() >= 8 && (is_random(value) || is_pair(value));
+    if !is_credential || is_placeholder(value, Place::Label) || value.contains(['(', '{']) {
+        return;
+    }
+    // Some schemes have several fields; all of them are told nobody.
+    let is_line = |byte: u8| !is_quote(byte) && !b"\r\n\\".contains(&byte);
+    let end = match value.contains('=') && value.contains(',') {
+        true => scan.run(at, usize::MAX, is_line),
+        false => scan.run(at, usize::MAX, is_value),
+    };
+    scan.accept("Authorization header", at..end);
+}
+
+fn bearer(scan: &mut Scan<'_>, _: usize, end: usize) {
+    if let Some((at, end)) = credentials(scan, end) {
+        let value = scan.slice(at..end);
+        if value.len() >= 16 && value.bytes().any(|byte| byte.is_ascii_digit()) && is_random(value)
+        {
+            let end = scan.run(at, usize::MAX, is_credential);
+            scan.accept("bearer token", at..end);
+        }
+    }
+}
+
+fn basic(scan: &mut Scan<'_>, _: usize, end: usize) {
+    if let Some((at, end)) = credentials(scan, end)
+        && is_pair(scan.slice(at..end))
+    {
+        let end = scan.run(at, usize::MAX, is_credential);
+        scan.accept("basic credentials", at..end);
+    }
+}
+
+fn is_credential(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte)
+}
+
+/// The beginning of what follows the name of a scheme and a blank.
+fn credentials(scan: &mut Scan<'_>, end: usize) -> Option<(usize, usize)> {
+    let at = scan.run(end, 4, is_blank);
+    let at = if scan.has(at, "%20") { at + 3 } else { at };
+    (at > end).then(|| (at, scan.run(at, WINDOW, is_credential)))
+}
+
+/// All cookies of a header or of `--cookie`.
+fn cookie(scan: &mut Scan<'_>, start: usize, end: usize) {
+    let closed = scan.run(end, 4, |byte| is_quote(byte) || byte == b'\\');
+    let is_flag = start >= 2 && scan.has(start - 2, "--");
+    let is_sign = |byte: u8| byte == b':' || (is_flag && (byte == b' ' || byte == b'='));
+    let sign = scan.run(closed, 1, is_sign);
+    if sign == closed {
+        return;
+    }
+    let at = scan.run(sign, 8, |byte| {
+        is_blank(byte) || is_quote(byte) || byte == b'\\'
+    });
+    cookies(scan, at);
+}
+
+/// Cookies from `at` to the end of the line or of the quotation.
+fn cookies(scan: &mut Scan<'_>, at: usize) {
+    let name = scan.run(at, 64, |byte| {
+        byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
+    });
+    if name == at || scan.byte(name) != Some(b'=') {
+        return;
+    }
+    let from = name + 1;
+    let is_value =
+        |byte: u8| !byte.is_ascii_whitespace() && !is_quote(byte) && !b";,\\".contains(&byte);
+    let end = scan.run(from, WINDOW, is_value);
+    let value = scan.slice(from..end);
+    if value.len() >= 8 && !is_placeholder(value, Place::Setting) {
+        let end = scan.run(from, usize::MAX, |byte| {
+            !is_quote(byte) && !b"\r\n\\".contains(&byte)
+        });
+        scan.accept("cookie", from..end);
+    }
+}
+
+/// `curl -u user:password`
+fn user(scan: &mut Scan<'_>, start: usize, end: usize) {
+    if !is_near(scan.seen().curl, start) {
+        return;
+    }
+    let at = scan.run(end, 4, |byte| {
+        is_blank(byte) || is_quote(byte) || byte == b'='
+    });
+    let is_value = |byte: u8| !byte.is_ascii_whitespace() && !is_quote(byte);
+    let name = scan.run(at, 80, |byte| is_value(byte) && byte != b':');
+    if scan.byte(name) != Some(b':') {
+        return;
+    }
+    let from = name + 1;
+    let end = scan.run(from, WINDOW, is_value);
+    let value = scan.slice(from..end);
+    if value.len() >= 4 && !is_placeholder(value, Place::Setting) {
+        scan.accept("curl user", from..end);
+    }
+}
+
+/// `mysql -psecret`, `sshpass -p secret`
+fn command_password(scan: &mut Scan<'_>, start: usize, end: usize) {
+    if !is_near(scan.seen().password_command, start) {
+        return;
+    }
+    let at = scan.run(end, 2, |byte| is_blank(byte) || is_quote(byte));
+    let end = scan.run(at, WINDOW, |byte| {
+        !byte.is_ascii_whitespace() && !is_quote(byte) && !b";&|".contains(&byte)
+    });
+    let value = scan.slice(at..end);
+    if is_secret(value, Kind::Password, Place::Flag) {
+        scan.accept("password of a command", at..end);
+    }
+}
+
+/// The signature of a URL that is good without anything else.
+fn signature(scan: &mut Scan<'_>, start: usize, end: usize) {
+    let is_value = |byte: u8| byte.is_ascii_alphanumeric() || b"%+/=_-".contains(&byte);
+    if !scan.starts_word(start) {
+        return;
+    }
+    let to = scan.run(end, WINDOW, is_value);
+    let value = scan.slice(end..to);
+    if value.len() >= 20 && is_random(value) {
+        let to = scan.run(end, usize::MAX, is_value);
+        scan.accept("shared access signature", end..to);
+    }
+}
+
+/// `IDENTIFIED BY 'password'`
+fn identified(scan: &mut Scan<'_>, _: usize, end: usize) {
+    let at = scan.run(end, 4, is_blank);
+    let Some(quote) = scan.byte(at).filter(|byte| is_quote(*byte)) else {
+        return;
+    };
+    let to = scan.run(at + 1, WINDOW, |byte| byte != quote && byte != b'\n');
+    let value = scan.slice(at + 1..to);
+    if !is_placeholder(value, Place::QuotedSetting) {
+        scan.accept("SQL password", at + 1..to);
+    }
+}
+
+/// A password that is told in words: in a netrc file, or in a sentence such as `the password is x`.
+pub(super) fn password_in_words(scan: &mut Scan<'_>, end: usize) {
+    let is_in_netrc = is_near(scan.seen().login, end);
+    let at = scan.run(end, 8, |byte| is_blank(byte) || byte == b'\n');
+    let verb = ["is ", "was ", "is: "]
+        .into_iter()
+        .find(|verb| scan.has(at, verb));
+    let (at, place) = match verb {
+        Some(verb) => (at + verb.len(), Place::Prose),
+        None if is_in_netrc && at > end => (at, Place::Setting),
+        None => return,
+    };
+    let at = scan.run(at, 2, |byte| is_blank(byte) || is_quote(byte));
+    let to = scan.run(at, WINDOW, |byte| {
+        !byte.is_ascii_whitespace() && !is_quote(byte)
+    });
+    let value = scan.slice(at..to);
+    let value = value.trim_end_matches(['.', ',', ';', ')']);
+    let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
+    if has_digit && is_secret(value, Kind::Password, place) {
+        scan.accept("password", at..at + value.len());
+    }
+}

@@ -1,0 +1,326 @@
+//! Names whose values are secrets: `PASSWORD=…`, `api_key: "…"`, `--token …`, `<password>…`.
+
+use super::context;
+use super::scan::{Scan, is_blank, is_quote};
+use super::value::{Kind, Place, is_secret};
+
+/// A word at the end of a name.
+#[derive(Debug)]
+pub(super) struct Name {
+    /// The word, in small letters.
+    pub(super) word: &'static str,
+    kind: Kind,
+    stands: Stands,
+    /// What stands before the value of one, and the value.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read it"))]
+    pub(super) example: (&'static str, &'static str),
+    /// Something that looks alike and is none.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read it"))]
+    pub(super) innocent: &'static str,
+}
+
+/// How a word must stand in a name.
+#[derive(Debug, Clone, Copy)]
+enum Stands {
+    /// Anyhow.
+    Anyhow,
+    /// As a word of its own: `db_pass`, `dbPass`, not `bypass`.
+    Apart,
+    /// After one of these, `-`, `_` and `.` not counted.
+    After(&'static [&'static str]),
+    /// Not as the whole name, which means something else.
+    AfterSomething,
+}
+
+use Kind::{Pair, Password, Token};
+
+/// What makes a key a secret.
+const KEYS: &[&str] = &[
+    "access",
+    "account",
+    "admin",
+    "aes",
+    "api",
+    "app",
+    "auth",
+    "client",
+    "consumer",
+    "deploy",
+    "encryption",
+    "fernet",
+    "function",
+    "hmac",
+    "ingest",
+    "jwt",
+    "license",
+    "master",
+    "private",
+    "rest",
+    "role",
+    "secret",
+    "service",
+    "session",
+    "shared",
+    "signing",
+    "storage",
+    "subscription",
+    "write",
+    "sharedaccess",
+    "secretaccess",
+    "primary_access",
+];
+
+const fn name(
+    word: &'static str,
+    (kind, stands): (Kind, Stands),
+    example: (&'static str, &'static str),
+    innocent: &'static str,
+) -> Name {
+    Name {
+        word,
+        kind,
+        stands,
+        example,
+        innocent,
+    }
+}
+
+/// The words.
+#[rustfmt::skip] // A row a line.
+pub(super) const NAMES: &[Name] = &[
+    name("password", (Password, Stands::Anyhow), ("DB_PASSWORD=", "hunter22"), "password: string"),
+    name("passwd", (Password, Stands::Anyhow), ("passwd = ", "\"s3cr3t!x\""), "cat /etc/passwd: not found"),
+    name("passwort", (Password, Stands::Anyhow), ("Passwort: ", "geh3im!x"), "Passwort: vergessen"),
+    name("passphrase", (Password, Stands::Anyhow), ("KEY_PASSPHRASE=", "correct-horse-battery"), "passphrase: optional"),
+    name("pass", (Password, Stands::Apart), ("SMTP_PASS=", "m4il(er"), "bypass=enabled compass: north12"),
+    name("pwd", (Password, Stands::AfterSomething), ("DB_PWD=", "x9,y8::z7"), "PWD=/home/kim/shop"),
+    name("secret", (Token, Stands::Anyhow), ("client_secret: ", "'8f2c1e9a7b3d'"), "let secret = Secret::new(value);"),
+    name("token", (Token, Stands::Anyhow), ("\"access_token\": ", "\"a1b2c3d4e5\""), "let token = \"identifier\""),
+    name("credentials", (Token, Stands::Anyhow), ("AWS_CREDENTIALS=", "k9f3a8c2e7b1"), "credentials: 'same-origin'"),
+    name("credential", (Token, Stands::Anyhow), ("credential: ", "\"k9f3a8c2e7b1\""), "credential: Credential"),
+    name("key", (Token, Stands::After(KEYS)), ("ENCRYPTION_KEY=", "9c1f0b7de2a84c55"), "primary_key: user_id_2024"),
+    name("key_base", (Token, Stands::After(&["secret"])), ("SECRET_KEY_BASE=", "f3b1c9d07a52e64f"), "key_base=1024"),
+    name("keybase", (Token, Stands::After(&["secret"])), ("secretKeyBase: ", "\"f3b1c9d07a52e64f\""), "keybase: enabled"),
+    name("key-base", (Token, Stands::After(&["secret"])), ("--secret-key-base=", "f3b1c9d07a52e64f"), "key-base: 12"),
+    name("signature", (Token, Stands::After(&["amz", "goog"])), ("X-Amz-Signature=", "9e1c55f0a7b34d2288c1f6"), "signature: f1(a, b)"),
+    name("auth", (Pair, Stands::Apart), ("\"auth\": ", "\"a2ltOmh1bnRlcjIy\""), "auth: required"),
+];
+
+/// The most of a value that is looked at to tell whether it is a secret.
+const WINDOW: usize = 96;
+
+/// What stands between a name and its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Equals,
+    Colon,
+    /// The end of a tag.
+    Tag,
+    /// A blank, after `--name`.
+    Blank,
+}
+
+impl Name {
+    /// Looks at a word that stands from `start` to `end`.
+    pub(super) fn find(&self, scan: &mut Scan<'_>, start: usize, end: usize) {
+        // Most words are in prose: what follows tells at once.
+        let follows = scan
+            .byte(end)
+            .is_some_and(|byte| byte.is_ascii_digit() || b"\"'`\\] \t:=_>".contains(&byte));
+        if !follows {
+            return;
+        }
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.$".contains(&byte);
+        let from = scan.run_back(start, 40, is_name);
+        let from = behind_escape(scan, from).min(start);
+        let name = scan.slice(from..end);
+        if !self.stands.allow(name, end - start) {
+            return;
+        }
+        let end = numbered(scan, end);
+        let Some((at, sign, is_spaced)) = sign(scan, (from, end), name.starts_with("--")) else {
+            if self.kind == Password {
+                context::password_in_words(scan, end);
+            }
+            return;
+        };
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let is_upper = !last.bytes().any(|byte| byte.is_ascii_lowercase());
+        let starts_setting = scan
+            .byte_before(from)
+            .is_some_and(|byte| b";?&".contains(&byte));
+        let (at, quote) = opened(scan, at);
+        let place = match (quote, sign) {
+            (Some(_), _) if is_upper => Place::QuotedSetting,
+            (Some(_), _) | (None, Sign::Tag) => Place::Quoted,
+            (None, Sign::Blank) => Place::Flag,
+            (None, Sign::Colon) => Place::Label,
+            (None, Sign::Equals) if is_spaced => Place::Code,
+            (None, Sign::Equals) if is_upper || starts_setting || name.starts_with('-') => {
+                Place::Setting
+            }
+            (None, Sign::Equals) => Place::Code,
+        };
+        let end = value_end(scan, at, quote, WINDOW);
+        let value = scan.slice(at..end);
+        if is_secret(value, self.kind, place) {
+            let end = match end - at {
+                WINDOW.. => value_end(scan, at, quote, usize::MAX),
+                _ => end,
+            };
+            let rule = match self.kind {
+                Password => "password",
+                Token | Pair => "named secret",
+            };
+            scan.accept(rule, at..end);
+        }
+    }
+}
+
+impl Stands {
+    /// Tells whether a name that ends in the word may be one.
+    fn allow(self, name: &str, word: usize) -> bool {
+        /// Tokens that only say where a list goes on, or that are no secret.
+        const OTHERS: [&str; 6] = [
+            "nexttoken",
+            "pagetoken",
+            "continuationtoken",
+            "cancellationtoken",
+            "synctoken",
+            "resumetoken",
+        ];
+        let (before, word) = name.split_at(name.len() - word);
+        match self {
+            Self::Anyhow => {
+                let bare = bare(name);
+                !OTHERS.iter().any(|other| bare.ends_with(other))
+            }
+            Self::Apart => match before.bytes().next_back() {
+                // `PASS: a_test` is how tests report.
+                None => word != "PASS",
+                Some(byte) if byte.is_ascii_lowercase() => word
+                    .bytes()
+                    .next()
+                    .is_some_and(|byte| byte.is_ascii_uppercase()),
+                Some(byte) => !byte.is_ascii_alphanumeric(),
+            },
+            Self::After(words) => {
+                let bare = bare(before);
+                words.iter().any(|word| bare.ends_with(word))
+            }
+            Self::AfterSomething => {
+                let bare = bare(before);
+                !bare.is_empty() && bare != "old"
+            }
+        }
+    }
+}
+
+/// Behind the letter of a written line break, which looks like the first one of a name.
+fn behind_escape(scan: &Scan<'_>, from: usize) -> usize {
+    let is_letter = scan.byte(from).is_some_and(|byte| b"nrt".contains(&byte));
+    from + usize::from(is_letter && scan.byte_before(from) == Some(b'\\'))
+}
+
+/// A name in small letters without what joins its words.
+fn bare(name: &str) -> String {
+    name.chars()
+        .filter(|char| char.is_ascii_alphanumeric())
+        .map(|char| char.to_ascii_lowercase())
+        .collect()
+}
+
+/// Behind a number that a name may end in: `PASSWORD_2`.
+fn numbered(scan: &mut Scan<'_>, end: usize) -> usize {
+    let dash = scan.run(end, 1, |byte| byte == b'_');
+    let digits = scan.run(dash, 2, |byte| byte.is_ascii_digit());
+    if digits > dash { digits } else { end }
+}
+
+/// Where the value may begin, what stands before it, and whether blanks are around that.
+fn sign(
+    scan: &mut Scan<'_>,
+    (from, end): (usize, usize),
+    is_flag: bool,
+) -> Option<(usize, Sign, bool)> {
+    let closed = scan.run(end, 4, |byte| is_quote(byte) || b"\\]".contains(&byte));
+    let at = scan.run(closed, 8, is_blank);
+    let has_blank = at > closed;
+    let (after, sign) = match (scan.byte(at)?, scan.byte(at + 1)) {
+        (b':', Some(b':')) => return None,
+        (b':', Some(b'=')) => (at + 2, Sign::Equals),
+        (b':', _) => (at + 1, Sign::Colon),
+        (b'=', Some(b'>')) => (at + 2, Sign::Equals),
+        (b'=', _) => (scan.run(at, 3, |byte| byte == b'='), Sign::Equals),
+        (b'>', _) if at == end && scan.byte_before(from) == Some(b'<') => (at + 1, Sign::Tag),
+        _ if is_flag && has_blank && closed == end => (at, Sign::Blank),
+        _ => return None,
+    };
+    let value = scan.run(after, 8, is_blank);
+    Some((value, sign, has_blank || value > after))
+}
+
+/// A quotation mark, and whether it is itself written with a backslash.
+type Quote = (u8, bool);
+
+/// Where the value begins behind its quotation mark.
+fn opened(scan: &mut Scan<'_>, at: usize) -> (usize, Option<Quote>) {
+    let is_prefixed = scan.byte(at).is_some_and(|byte| b"bBrRuU".contains(&byte))
+        && scan.byte(at + 1).is_some_and(is_quote);
+    let from = at + usize::from(is_prefixed);
+    let slashes = scan.run(from, 8, |byte| byte == b'\\');
+    match scan.byte(slashes).filter(|byte| is_quote(*byte)) {
+        Some(quote) => {
+            let inner = scan.run(slashes, 3, |byte| byte == quote);
+            // Two of them are an empty value.
+            let inner = if inner - slashes == 2 {
+                slashes + 1
+            } else {
+                inner
+            };
+            (inner, Some((quote, slashes > from)))
+        }
+        None => (at, None),
+    }
+}
+
+/// The end of a value, at most `most` bytes from its beginning.
+fn value_end(scan: &mut Scan<'_>, at: usize, quote: Option<Quote>, most: usize) -> usize {
+    match quote {
+        Some((_, true)) => scan.run(at, most, |byte| !b"\\\n".contains(&byte) && !is_quote(byte)),
+        Some((quote, false)) => {
+            let mut is_escaped = false;
+            scan.run(at, most, |byte| {
+                let was_escaped = is_escaped;
+                is_escaped = byte == b'\\' && !was_escaped;
+                byte != b'\n' && (was_escaped || byte != quote)
+            })
+        }
+        None => {
+            let end = scan.run(at, most, |byte| {
+                !byte.is_ascii_whitespace() && !is_quote(byte) && !b";&<>|\\".contains(&byte)
+            });
+            let value = scan.slice(at..end);
+            at + unfinished(value).len()
+        }
+    }
+}
+
+/// A value without what ends it but is no part of it: a comma, a bracket that is opened elsewhere.
+fn unfinished(value: &str) -> &str {
+    let mut open = 0_usize;
+    let end = value.char_indices().find(|(_, char)| match char {
+        '(' | '[' | '{' => {
+            open += 1;
+            false
+        }
+        ')' | ']' | '}' => {
+            let is_closed = open == 0;
+            open = open.saturating_sub(1);
+            is_closed
+        }
+        _ => false,
+    });
+    let value = &value[..end.map_or(value.len(), |(at, _)| at)];
+    value.trim_end_matches(',')
+}

@@ -1,0 +1,424 @@
+//! What must be found, what must not, and that the work stays in proportion.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Secrets by what stands before them, each made up. They are joined only here, so that no whole one
+/// stands in this file.
+#[rustfmt::skip] // A row a line.
+const SECRETS: &[(&str, &str)] = &[
+    ("DefaultEndpointsProtocol=https;AccountName=shop;AccountKey=", "q3Zk9xW1vB7nM5cL2jH8gF4dS6aP0oIuYtReWq+/AbCdEfGhIjKlMnOpQrStUvWxYz0123456789abcd=="),
+    ("Endpoint=sb://shop.example/;SharedAccessKeyName=Root;SharedAccessKey=", "Zk9xW1vB7nM5cL2jH8gF4dS6aP0oIuYtReWq1234567="),
+    ("Server=db;User Id=sa;Password=", "Str0ng!Pass"),
+    ("Server=db;Uid=sa;Pwd=", "str0ngpass"),
+    ("Authorization: token ", "9f8e7d6c5b4a39281706"),
+    ("Authorization: Basic ", "a2ltOmh1bnRlcjIy"),
+    ("authorization: BEARER ", "9f8e7d6c5b4a39281706"),
+    ("Authorization: ApiKey ", "VnVhQ2ZHY0JDZGJrUW0tZTVhT3g6dWkybHAyYXhUTm1zeWFrdzl0dk5udw"),
+    ("Authorization: AWS4-HMAC-SHA256 Credential=", "ABCDEFGH12345678/20260101/eu/s3/aws4_request, SignedHeaders=host, Signature=fe5f80f77d5fa3beca038a248ff027"),
+    ("\"Authorization\": \"Bearer ", "9f8e7d6c5b4a39281706"),
+    ("curl -H \"PRIVATE-TOKEN: ", "9f8e7d6c5b4a39281706"),
+    ("X-Api-Key: ", "9f8e7d6c5b4a39281706"),
+    ("x-auth-token: ", "9f8e7d6c5b4a39281706"),
+    ("Set-Cookie: sessionid=", "k2j4h6g8f0d1s3a5"),
+    ("Cookie: theme=darkmode; sid=", "k2j4h6g8f0d1s3a5"),
+    ("curl --cookie \"sid=", "k2j4h6g8f0d1s3a5"),
+    ("curl -u kim:", "hunter22"),
+    ("curl --user kim:", "hunter22"),
+    ("curl -X POST -u 'kim:", "hunter22"),
+    ("psql --password ", "hunt3r!22"),
+    ("deploy --token ", "9f8e7d6c5b4a3928"),
+    ("deploy --api-key ", "9f8e7d6c5b4a3928"),
+    ("mysql -uroot -p", "hunter22"),
+    ("sshpass -p ", "hunter22"),
+    ("docker login -u kim -p ", "hunter22"),
+    ("machine shop.example login kim password ", "hunter22"),
+    ("machine shop.example\n  login kim\n  password ", "hunter22"),
+    ("the password is ", "hunter22"),
+    ("My password was `", "hunter22"),
+    ("SMTP_PASS=", "mailer"),
+    ("DB_PASS: ", "m4iler!"),
+    ("dbPass = \"", "m4iler!"),
+    ("SSH_PASSPHRASE=", "correcthorse"),
+    ("GOOGLE_CREDENTIALS=", "a8f3k2l9d7s6"),
+    ("ENCRYPTION_KEY=", "a8f3k2l9d7s6g5h4"),
+    ("SECRET_KEY_BASE=", "a8f3k2l9d7s6g5h4a8f3k2l9d7s6g5h4"),
+    ("PASSWORD=", "ab(cd1234"),
+    ("PASSWORD=", "ab::cd12"),
+    ("PASSWORD=", "ab,cd12"),
+    ("PASSWORD=", "$ecret12!"),
+    ("PASSWORD=", "*ecret12!"),
+    ("DB_PASSWORD='", "correct horse"),
+    ("export DB_PASSWORD=\"", "it's 5 o'clock"),
+    ("password: ", "hunter22"),
+    ("password = \"", "hunter22"),
+    ("password => '", "hunter22"),
+    ("<password>", "hunter22"),
+    ("<servers><password>", "8Fk2L9d7S6g5"),
+    ("{\"password\":\"", "hunter22"),
+    ("{\\\"password\\\": \\\"", "hunter22"),
+    ("jdbc:mysql://db/shop?user=kim&password=", "hunter22"),
+    ("https://api.example/v1?access_token=", "9f8e7d6c5b4a3928"),
+    ("https://api.example/v1?api_key=", "9f8e7d6c5b4a3928"),
+    ("postgres://app:", "s3cret"),
+    ("postgres://app:", "pa/ss:w0rd"),
+    ("redis://:", "s3cret"),
+    ("https://kim:", "p@ss"),
+    ("amqp://guest:", "gu3st"),
+    ("mongodb+srv://app:", "s3cret"),
+    ("https://a.blob.example/c/d?sp=r&sig=", "k3Jd9%2Bf8Lm2Qx7Zp4Rt6Yh8Uj0Wv5Nb1Ca%3D"),
+    ("https://s3.example/x?X-Amz-Signature=", "fe5f80f77d5fa3beca038a248ff027d0445342fe2855ddc963176630326f1024"),
+    ("https://s3.example/x?X-Amz-Security-Token=", "IQoJb3JpZ2luX2VjEJr1K2l3M4n5O6p7"),
+    ("//registry.npmjs.org/:_authToken=", "9f8e7d6c-5b4a-3928-1706-a1b2c3d4e5f6"),
+    ("//registry.example/:_auth=", "a2ltOmh1bnRlcjIy"),
+    ("{\"auths\":{\"ghcr.io\":{\"auth\":\"", "a2ltOmh1bnRlcjIy"),
+    ("aws_secret_access_key = ", "wJalr9UtnF3MIK7MDENGbPxRfiCYzzKEYqqq1234"),
+    ("\"aws_session_token\": \"", "FwoGZXIvYXdzEBYaDH7k2l9d7S6g5"),
+    ("client_secret=", "8fK2l9D7s6G5h4J3"),
+    ("webhook_secret: ", "8fK2l9D7s6G5h4J3"),
+    ("JWT_SECRET=", "8fK2l9D7s6G5h4J3"),
+    ("const apiKey = '", "8fK2l9D7s6G5h4J3"),
+    ("os.environ[\"API_KEY\"] = \"", "8fK2l9D7s6G5h4J3"),
+    ("APP_KEY=base64:", "8fK2l9D7s6G5h4J3k1M0n2B3v4C5x6Z7a8S9d0F1g2H="),
+    ("service_role_key: ", "8fK2l9D7s6G5h4J3"),
+    ("PASSWORD_2=", "hunter22"),
+    ("ALTER USER kim WITH PASSWORD '", "hunter22"),
+    ("CREATE USER kim IDENTIFIED BY '", "hunter22"),
+    ("-----BEGIN OPENSSH PRIVATE KEY-----\n", "b3BlbnNzaC1rZXktdjEAAAAA"),
+    ("-----BEGIN EC PRIVATE KEY-----\\n", "MHcCAQEEIIrYSSNQFaA2Hwf1"),
+    ("\"private_key\": \"-----BEGIN PRIVATE KEY-----\\n", "MIIEvQIBADANBgkqhkiG9w0B\\nAQEFAASCBKcwggSjAgEAAoIB"),
+    ("-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n", "lQOYBGPx1Y0BCADG7b8mWq2z"),
+];
+
+/// Lines without a secret.
+#[rustfmt::skip] // A row a line.
+const INNOCENT: &[&str] = &[
+    "PWD=/home/kim/shop", "OLDPWD=/home/kim", "echo $PWD", "cd \"$PWD/src\"",
+    "let token = \"identifier\";", "Token: auth.Token,", "token: string;", "token?: string",
+    "let token = lexer.next();", "let token = self.tokens[0];", "token = tokens.pop()",
+    "let secret = Secret::new(value);", "secret: Option<String>,", "pub secret: &'a str,",
+    "password: String,", "password: str = None", "def login(user, password=None):",
+    "login(user=user, password=password)", "connect(password=settings.password)",
+    "password = getpass.getpass()", "password = prompt(\"Password: \")", "const password = req.body.password;",
+    "if (password === confirmPassword) {", "password.length < 8", "password must have 8 characters",
+    "Password: min 8 characters", "the password is wrong", "the password is required",
+    "\"password\": \"string\"", "\"password\": \"Enter your password\"", "type=\"password\" name=\"password\"",
+    "<label for=\"password\">Password</label>", "forgot_password_url: /reset", "\"forgotPassword\": \"Forgot password?\"",
+    "password=$PASSWORD and token=${TOKEN}", "TOKEN=$GITHUB_TOKEN make release", "token: ${{ secrets.GITHUB_TOKEN }}",
+    "API_KEY=<your api key>", "API_KEY=your-api-key", "api_key: YOUR_API_KEY", "API_KEY=xxxxxxxxxxxxxxxx",
+    "password: ********", "password: ••••••••", "PASSWORD=changeme", "SECRET=<secret>", "token: <token>",
+    "Authorization: Bearer <token>", "Authorization: Bearer $TOKEN", "Authorization: Bearer ${token}",
+    "\"Authorization\": f\"Bearer {token}\"", "headers.Authorization = `Bearer ${token}`", "Authorization: required",
+    "a Bearer of bad news indeed today", "bearer token authentication", "Basic authentication is on", "Basic usage: tome find x",
+    "sk-estimator-with-10-features-and-2-targets", "sk-learn-is-a-library-for-machine-learning", "ask-me-anything-about-this-long-hyphenated-sentence",
+    "task-4-of-12-is-done-and-the-others-follow", "risk-assessment-2024-q3-final-version", "npm_config_registry=https://registry.npmjs.org",
+    "npm_lifecycle_event and npm_package_version", "hf_hub_download(repo_id, filename)", "live_reload_server_started_on_port_3000",
+    "key-value-store-with-32-entries", "re_match_object = re.compile(pattern)", "SKIP the first 32 of them", "EAAAAH is what she cried",
+    "commit 6f1ed002ab5595859014ebf0951522d9e2b1c3d4", "index 83db48f..bf2a1c3 100644", "Merge 1f9c3e7 into main",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "md5 = d41d8cd98f00b204e9800998ecf8427e",
+    "id: 550e8400-e29b-41d4-a716-446655440000", "\"uuid\": \"550e8400-e29b-41d4-a716-446655440000\"", "session 01HZX3V9K2M4N6P8Q0R2S4T6V8",
+    "integrity sha512-oRmd5qk8s0ZkG9ZrWb1jL2K3m4N5p6Q7r8S9t0UvWxYz==", "etag: W/\"3f80f-1b6-4e1cb03b\"",
+    "max_tokens=4096", "max_tokens: 4096000", "token_count: 12345678", "tokens: 1234567890", "total_tokens=987654321",
+    "prompt_tokens: 1024, completion_tokens: 2048", "\"next_token\": \"abc123def456ghi\"", "nextPageToken: 'CAUQAA8f3k2'", "cancellation_token: ct1a2b3c4d5e",
+    "primary_key: user_id", "primary_key = \"id_2024_orders\"", "foreign_key: true", "public_key: ssh-ed25519", "partition_key = 'tenant#1234'",
+    "cache_key: user:1234:profile", "key: value", "sort_key=created_at", "keyboard: qwerty1234", "monkey=banana123", "turkey: 12345678a",
+    "bypass=enabled", "compass: north12", "passed: 12 failed: 3", "pass: 42, fail: 0", "pass=true", "passing 128 of 130 tests",
+    "auth: required", "auth = Auth::new()", "auth: { user, pass }", "author: Kim Example", "oauth: enabled",
+    "https://example.com/a:b@c", "ssh://git@github.com:22/a", "git@github.com:kim/shop.git", "http://localhost:8080/npm/@scope/pkg",
+    "https://host.example:8443/x@1.2.3/y", "https://user@example.com/path", "mailto:kim@example.com", "see http://127.0.0.1:3000/?a=b@c",
+    "postgres://app:${DB_PASSWORD}@db/x", "postgres://app:<password>@db/x", "postgres://localhost:5432/shop",
+    "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A\n-----END PUBLIC KEY-----", "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIE\n-----END CERTIFICATE-----",
+    "grep -l \"-----BEGIN PRIVATE KEY-----\" *", "the file starts with -----BEGIN RSA PRIVATE KEY----- (see above)",
+    "credentials: 'include'", "credentials: \"same-origin\"", "credentials.json", "aws credentials are missing", "secretName: shop-tls", "secret: kubernetes-secret-name",
+    "secretKeyRef: { name: shop, key: token }", "kubectl get secret shop-tls -o yaml", "client_secret_path: ./secret.json", "token_path=/run/secrets/token",
+    "TOKEN_FILE=/var/run/secrets/token", "SECRET=/run/secrets/db-password", "PASSWORD_FILE=/run/secrets/db-password", "token: /var/lib/shop/token",
+    "mkdir -p src/core/secret12", "cp -p a1b2c3d4 b", "docker run -u 1000:1000 image", "ps -u kim", "sort -u names2024.txt", "curl -u $USER:$PASS https://x", "ssh -p 2222 host",
+    "cookie: a small thing", "cookies = response.cookies", "Cookie policy: accept all", "set-cookie: theme=dark", "cookie.name=value",
+    "sig=SIGTERM", "signal: sigint12", "signature: fn(a: u32)", "sig = hmac(key, body)",
+    "AKIA is a prefix", "ghp_ is how a token begins", "tokens such as xoxb-… are masked", "sk-… and sk_live_… are keys",
+    "日本語 password", "пароль: секрет", "mot de passe : obligatoire", "🔑 token rotated",
+    "1700000000000", "2026-01-31T10:00:00Z", "v1.0-beta.2", "1.2.3-rc.4+build.5678", "0x7fff5fbff8c0", "192.168.178.200:8080", "aa:bb:cc:dd:ee:ff",
+    "src/core/log/mask.rs:123:45", "at Object.<anonymous> (/home/kim/shop/src/token.ts:12:34)", "node_modules/.pnpm/@babel+core@7.24.0/node_modules/@babel/core",
+    "target/debug/deps/tome-bfb562e588cd201d", "/tmp/.tmp7osuIL/.claude/settings.json", "fn secret_is_masked_1() {}", "assert_eq!(token, expected);",
+    "#[serde(rename = \"token\")]", "SELECT token, password FROM users WHERE id = 1234567", "ALTER TABLE users ADD COLUMN password_hash TEXT", "password_hash = bcrypt(password)",
+    "token == \"identifier\"", "switch (token) { case 'a1': break; }", "match token { Token::Word(w) => w, _ => \"\" }", "token => token.text",
+    "access_token and refresh_token are returned", "api_key is read from the environment", "The API key: see settings", "secret: see 1Password",
+];
+
+fn is_masked(before: &str, secret: &str, after: &str) -> bool {
+    let masked = mask(&format!("{before}{secret}{after}"));
+    // A part that is left must be too short to be of use.
+    let left = masked.as_str();
+    !left.contains(secret)
+        && !secret
+            .get(secret.len() / 2..)
+            .is_some_and(|half| half.len() >= 4 && left.contains(half))
+}
+
+#[test]
+fn every_row_finds_its_example_and_leaves_what_looks_alike() {
+    let mut wrong = Vec::new();
+    for token in TOKENS {
+        if !is_masked(token.start, token.example, "\n") {
+            wrong.push(format!("missed: {}", token.name));
+        }
+        if mask(token.innocent) != token.innocent {
+            wrong.push(format!("{}: {}", token.name, mask(token.innocent)));
+        }
+    }
+    for infix in INFIXES {
+        let (before, after) = infix.example;
+        let whole = format!("{before}{}{after}", infix.middle);
+        if mask(&whole) != MASKED || mask(infix.innocent) != infix.innocent {
+            wrong.push(format!(
+                "{}: {}, {}",
+                infix.name,
+                mask(&whole),
+                mask(infix.innocent)
+            ));
+        }
+    }
+    for name in NAMES {
+        let (before, value) = name.example;
+        let secret = value.trim_matches(['"', '\'']);
+        if mask(&format!("{before}{value}")).contains(secret) {
+            wrong.push(format!("missed: {before}{value}"));
+        }
+        if mask(name.innocent) != name.innocent {
+            wrong.push(format!("{}: {}", name.word, mask(name.innocent)));
+        }
+    }
+    for context in CONTEXTS {
+        let [before, secret, after] = context.example;
+        if !is_masked(before, secret, after) {
+            wrong.push(format!(
+                "missed: {}: {}",
+                context.name,
+                mask(&context.example.concat())
+            ));
+        }
+        if mask(context.innocent) != context.innocent {
+            wrong.push(format!("{}: {}", context.name, mask(context.innocent)));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn secrets_are_found_and_what_is_none_is_left() {
+    let after_url = |before: &str| match before.contains("://") && !before.contains('?') {
+        true => "@host.example/x",
+        false => "\n",
+    };
+    let rows = TOKENS.iter().map(|token| (token.start, token.example));
+    let all: Vec<(&str, &str)> = rows.chain(SECRETS.iter().copied()).collect();
+    let missed: Vec<String> = all
+        .iter()
+        .filter(|(before, secret)| !is_masked(before, secret, after_url(before)))
+        .map(|(before, secret)| mask(&format!("{before}{secret}")))
+        .collect();
+    let struck: Vec<String> = INNOCENT
+        .iter()
+        .filter(|line| mask(line) != **line)
+        .map(|line| mask(line))
+        .collect();
+    let counts = format!(
+        "{} of {} secrets missed, {} of {} innocent lines struck\nmissed: {missed:#?}\nstruck: {struck:#?}",
+        missed.len(),
+        all.len(),
+        struck.len(),
+        INNOCENT.len()
+    );
+    #[expect(clippy::print_stdout, reason = "the counts are what this test is for")]
+    {
+        println!("{counts}");
+    }
+    assert!(all.len() >= 137 && INNOCENT.len() >= 137, "{counts}");
+    assert!(missed.len() * 100 <= all.len() * 3, "{counts}");
+    assert!(struck.len() * 100 <= INNOCENT.len(), "{counts}");
+}
+
+#[test]
+fn what_has_the_shape_of_a_secret_is_masked() {
+    let cases = [
+        (
+            "key sk-ant-api03-AbCdEf0123456789_xyz end",
+            "key sk-‹masked› end",
+        ),
+        ("ghp_0123456789abcdefghijABCDEFGHIJ012345.", "ghp_‹masked›."),
+        (
+            "github_pat_11ABCDE_0123456789abcdefghij",
+            "github_pat_‹masked›",
+        ),
+        ("id AKIAIOSFODNN7EXAMPLE1, ok", "id AKIA‹masked›, ok"),
+        ("xoxb-123456789012-abcdef", "xoxb-‹masked›"),
+        (
+            "Authorization: Bearer abcdef0123456789abcdef",
+            "Authorization: Bearer ‹masked›",
+        ),
+        (
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl!",
+            "eyJ‹masked›!",
+        ),
+        ("PASSWORD=hunter22 next", "PASSWORD=‹masked› next"),
+        ("DB_PASSWORD='correct horse'", "DB_PASSWORD='‹masked›'"),
+        ("api_key: \"a1b2c3d4e5\"", "api_key: \"‹masked›\""),
+        (
+            "{\"access_token\":\"a1b2c3d4e5\"}",
+            "{\"access_token\":\"‹masked›\"}",
+        ),
+        (
+            "\\\"apiKey\\\": \\\"a1b2c3d4e5\\\"",
+            "\\\"apiKey\\\": \\\"‹masked›\\\"",
+        ),
+        ("--token=abcdef123456", "--token=‹masked›"),
+        (
+            "postgres://app:s3cret@db.example/x?y=1",
+            "postgres://app:‹masked›@db.example/x?y=1",
+        ),
+    ];
+    for (given, expected) in cases {
+        assert_eq!(mask(given), expected);
+    }
+}
+
+#[test]
+fn a_private_key_keeps_only_its_fences() {
+    let text =
+        "a\n-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\nbnNz\n-----END OPENSSH PRIVATE KEY-----\nb";
+    assert_eq!(
+        mask(text),
+        "a\n-----BEGIN OPENSSH PRIVATE KEY-----‹masked›-----END OPENSSH PRIVATE KEY-----\nb"
+    );
+    assert_eq!(
+        mask("-----BEGIN PRIVATE KEY-----\ncut"),
+        "-----BEGIN PRIVATE KEY-----‹masked›"
+    );
+}
+
+#[test]
+fn what_only_looks_like_one_stays() {
+    let cases = [
+        "ask-me-anything-about-this-long-hyphenated-sentence",
+        "sk-learn-is-a-library-for-machine-learning",
+        "the token: whatever follows",
+        "password=$PASSWORD and token=${TOKEN}",
+        "let token = lexer.next();",
+        "let secret = Secret::new(value);",
+        "token_count: 12345678",
+        "max_tokens=4096000",
+        "https://example.com/a:b@c",
+        "ssh://git@github.com:22/a",
+        "-----BEGIN PUBLIC KEY-----\nabc\n-----END PUBLIC KEY-----",
+        "a Bearer of bad news indeed today",
+        "commit 6f1ed002ab5595859014ebf0951522d9e2b1c3d4",
+        "日本語 password",
+    ];
+    for text in cases {
+        assert_eq!(mask(text), text);
+    }
+}
+
+#[test]
+fn masking_twice_changes_nothing_more() {
+    let once = mask("PASSWORD=hunter22 ghp_0123456789abcdefghijABCDEFGHIJ012345");
+    assert_eq!(mask(&once), once);
+}
+
+#[test]
+fn a_secret_is_found_behind_a_written_line_break_and_inside_a_string() {
+    for token in TOKENS {
+        for (before, after) in [
+            ("{\"text\":\"a\\n", "\\n\"}"),
+            ("(", ")"),
+            ("'", "',"),
+            ("=", "&x=1"),
+        ] {
+            let before = format!("{before}{}", token.start);
+            assert!(
+                is_masked(&before, token.example, after),
+                "{} {before}",
+                token.name
+            );
+        }
+    }
+}
+
+/// Texts that once made, or could make, each place look far ahead.
+const HARD: &[&str] = &[
+    "-",
+    "\u{1b}]",
+    "token=",
+    "token=$",
+    ".",
+    "QUJDRA",
+    "http://a:b@@",
+    "-----BEGIN PRIVATE KEY-----",
+    "- -",
+    "token: \"",
+    "token=\\x",
+    "password is ",
+    "login password ",
+    "sk-",
+    "sk-a1",
+    "eyJ.",
+    "ghp_aB3",
+    "a.",
+    "-----BEGIN PRIVATE KEY----- -----END CERTIFICATE-----",
+    "Private-Lines: 1\n",
+    "://a:",
+    "http://a:@",
+    "Authorization: Basic ",
+    "Authorization: x y=,",
+    "bearer ",
+    "Cookie: a=",
+    "Cookie: a=xxxxxxxx ",
+    "curl -u a:",
+    "mysql -p",
+    "sig=",
+    "identified by '",
+    "12345678:AA",
+    "key-us",
+    "hooks.slack.com/services/",
+    "secret_key_base",
+    "ключ password: ",
+];
+
+#[test]
+fn the_work_for_a_byte_does_not_grow_with_the_text() {
+    for (at, piece) in HARD.iter().enumerate() {
+        let work = |power: u32| {
+            let text = piece.repeat((1 << power) / piece.len() + 1);
+            scan(&text).1 as f64 / text.len() as f64
+        };
+        // From 1 KB on by doubling twice: the first ones up to 1 MB, the others not as far.
+        let most = if at < 6 { 20 } else { 14 };
+        let works: Vec<f64> = (10..=most).step_by(2).map(work).collect();
+        let is_level = works.iter().all(|work| *work <= works[0] * 1.25 + 2.0);
+        assert!(
+            is_level && works[0] < 200.0,
+            "{piece:?}: {works:.1?} a byte"
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_masked_once_and_for_all(parts in proptest::collection::vec(prop_oneof![
+        "\\PC{0,12}",
+        "[a-zA-Z0-9=:;,.@/\\\\ \"'-]{0,12}",
+        proptest::sample::select(HARD).prop_map(str::to_owned),
+        proptest::sample::select(SECRETS).prop_map(|(before, secret)| format!("{before}{secret}")),
+    ], 0..8)) {
+        let text = parts.concat();
+        let found = find(&text);
+        for pair in found.windows(2) {
+            prop_assert!(pair[0].span.end <= pair[1].span.start);
+        }
+        for secret in &found {
+            prop_assert!(text.get(secret.span.clone()).is_some_and(|part| !part.is_empty()));
+        }
+        mask(&mask(&text));
+    }
+}

@@ -1,0 +1,93 @@
+//! Reads every memory of a store. What lists memories and what searches their texts reads them here.
+
+use super::Store;
+use crate::core::Result;
+use crate::core::layout::Layout;
+use crate::core::memory::Memory;
+use crate::core::sandbox::{Found, LARGEST_MEMORY, OpenRoot};
+
+impl Store {
+    /// Reads every file of the store, in the layout's order, and returns what `make` makes of each:
+    /// it is given what the file says of itself and its text, with what is not UTF-8 replaced. A
+    /// file that cannot be read has its problem and no text; it does not hide the others.
+    ///
+    /// A file for which `known` returns something is not read. Where there are many files, they are
+    /// read on several threads.
+    pub fn read_all<T: Send>(
+        &self,
+        known: impl Fn(&Found) -> Option<T> + Sync,
+        make: impl Fn(Memory, String) -> T + Sync,
+    ) -> Result<Vec<T>> {
+        const ENOUGH: usize = 500;
+        const MOST_THREADS: usize = 4;
+        let rules = self.rules();
+        let mut found = rules.files(&self.root)?;
+        found.sort_by_cached_key(|file| (rules.rank(&file.path), file.path.clone()));
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        let opened = &self.root.opened()?;
+        let read = |files: &[Found]| -> Vec<T> {
+            let all = files.iter().map(|file| {
+                known(file).unwrap_or_else(|| {
+                    let (memory, text) = self.read_file(opened, file);
+                    make(memory, text)
+                })
+            });
+            all.collect()
+        };
+        if found.len() < ENOUGH {
+            return Ok(read(&found));
+        }
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS));
+        let read = &read;
+        Ok(std::thread::scope(|scope| {
+            let parts: Vec<_> = found
+                .chunks(found.len().div_ceil(threads))
+                .map(|part| scope.spawn(move || read(part)))
+                .collect();
+            let joined = parts.into_iter().map(|part| part.join());
+            joined
+                .flat_map(|part| part.expect("reading a memory does not panic"))
+                .collect()
+        }))
+    }
+
+    fn read_file(&self, opened: &OpenRoot<'_>, file: &Found) -> (Memory, String) {
+        let (mut memory, text) = match self.content(opened, file) {
+            Ok(bytes) => {
+                let size = bytes.len() as u64;
+                let (text, problem) = match String::from_utf8(bytes) {
+                    Ok(text) => (text, None),
+                    Err(error) => {
+                        let at = error.utf8_error().valid_up_to();
+                        let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+                        (text, Some(format!("not UTF-8 text (byte {at})")))
+                    }
+                };
+                let mut memory = self.rules().read(&file.path, &text);
+                memory.size = size;
+                if problem.is_some() {
+                    memory.problem = problem;
+                }
+                (memory, text)
+            }
+            Err(error) => {
+                let mut memory = Memory::bare(&self.rules().refer(&file.path), file.size);
+                memory.kind = self.rules().kind(&file.path);
+                memory.problem = Some(error.to_string());
+                (memory, String::new())
+            }
+        };
+        memory.modified = file.modified;
+        (memory, text)
+    }
+
+    fn content(&self, opened: &OpenRoot<'_>, file: &Found) -> Result<Vec<u8>> {
+        if file.size > LARGEST_MEMORY && self.layout == Layout::Events {
+            // A log of any size is listed; only its content is not counted.
+            return Ok(Vec::new());
+        }
+        opened.read_found(file)
+    }
+}

@@ -1,0 +1,320 @@
+//! The border of trust: what a project contains never widens what tome reads or writes.
+//!
+//! A place that is found through a project is used where its real path stays inside the project,
+//! or where the person's own settings allow it. Everything else is a [`Refusal`].
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+use super::config::{Settings, expand};
+use super::{Error, Result};
+
+/// Where the places of one project may lead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Border {
+    /// The project's root, as it is named.
+    project: PathBuf,
+    /// Real paths that may be used, the project's root among them.
+    allowed: Vec<PathBuf>,
+    /// Directories of the person's own; what is named below them is not the project's.
+    own: Vec<PathBuf>,
+}
+
+impl Border {
+    /// The border of the project at `project`; `allowed` are the places outside it that may be
+    /// used.
+    pub fn around(project: &Path, allowed: impl IntoIterator<Item = PathBuf>) -> Self {
+        let allowed = [project.to_owned()].into_iter().chain(allowed);
+        Self {
+            project: project.to_owned(),
+            allowed: allowed.map(|path| real_path(&path)).collect(),
+            own: Vec::new(),
+        }
+    }
+
+    /// The border, with directories that are the person's own even where they are named below the
+    /// project: a home directory may be a project too.
+    pub fn besides(mut self, own: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.own.extend(own);
+        self
+    }
+
+    /// Whether a real path may be used.
+    pub fn allows(&self, real: &Path) -> bool {
+        self.allowed.iter().any(|allowed| real.starts_with(allowed))
+    }
+
+    /// Refuses a place of the project that leads out of it.
+    pub fn check(&self, place: &Path) -> Result<(), Refusal> {
+        self.checked(place, place, Way::Leads)
+    }
+
+    /// As [`Border::check`], where something is there: what leads to nothing hides nothing.
+    pub fn check_present(&self, place: &Path) -> Result<(), Refusal> {
+        match place.symlink_metadata() {
+            Ok(_) => self.check(place),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Refuses a place that a settings file of the project names, where it lies outside.
+    pub fn check_named(&self, settings: &Path, place: &Path) -> Result<(), Refusal> {
+        self.checked(settings, place, Way::Names)
+    }
+
+    fn checked(&self, found_at: &Path, place: &Path, way: Way) -> Result<(), Refusal> {
+        let real = real_path(place);
+        if self.allows(&real) || self.own.iter().any(|own| place.starts_with(own)) {
+            return Ok(());
+        }
+        let name = found_at.strip_prefix(&self.project).unwrap_or(found_at);
+        Err(Refusal {
+            place: found_at.to_owned(),
+            name: name.display().to_string(),
+            target: real,
+            way,
+        })
+    }
+}
+
+/// What the person's own settings allow beyond a project: trusted paths and the roots of named
+/// stores. A relative path names no place of its own and allows nothing.
+pub fn allowed_by(settings: &Settings, home: &Path) -> Vec<PathBuf> {
+    let stores = settings.stores.iter().map(|store| &store.path);
+    settings
+        .trusted
+        .iter()
+        .chain(stores)
+        .map(|path| expand(path, home, Path::new("")))
+        .filter(|path| path.is_absolute())
+        .collect()
+}
+
+/// A place of a project that is not used, since it leads out of the project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The place.
+    pub place: PathBuf,
+    /// The place below the project's root, for messages.
+    name: String,
+    /// The real path that it leads to.
+    pub target: PathBuf,
+    way: Way,
+}
+
+/// How a place leads to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Leads,
+    Names,
+}
+
+impl Refusal {
+    /// What is wrong, without the place.
+    pub fn reason(&self) -> String {
+        let verb = match self.way {
+            Way::Leads => "leads to",
+            Way::Names => "names",
+        };
+        format!("{verb} {}, outside the project", self.target.display())
+    }
+
+    /// What to do about it.
+    pub fn remedy(&self) -> String {
+        format!("tome trust {} allows it", quoted(&self.target))
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, reason, remedy) = (&self.name, self.reason(), self.remedy());
+        write!(f, "refused: {name} {reason}; {remedy}")
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        let reason = format!("{}; {}", refusal.reason(), refusal.remedy());
+        Self::refused(refusal.name, reason)
+    }
+}
+
+/// A path as it is written in a shell command.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@:,=".contains(c);
+    match text.chars().all(is_plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+/// The path that `path` really leads to, every link followed; what is missing keeps its name.
+pub fn real_path(path: &Path) -> PathBuf {
+    const MOST_LINKS: usize = 40;
+    let mut path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    for _ in 0..MOST_LINKS {
+        if let Ok(real) = path.canonicalize() {
+            return real;
+        }
+        let there = path
+            .ancestors()
+            .find(|part| part.symlink_metadata().is_ok());
+        let Some(there) = there else { break };
+        let rest = path.strip_prefix(there).unwrap_or(Path::new(""));
+        match std::fs::read_link(there) {
+            // A link to something that is missing leads there all the same.
+            Ok(target) => {
+                let above = there.parent().unwrap_or(there);
+                path = above.join(target).join(rest);
+            }
+            Err(_) => {
+                let there = there.canonicalize().unwrap_or_else(|_| there.to_owned());
+                path = there.join(rest);
+                break;
+            }
+        }
+    }
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// Whether a path shall be trusted or no longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// It shall.
+    Give,
+    /// It shall not.
+    Take,
+}
+
+/// The text of a settings file that trusts `path`, or no longer does; the rest stays as it is.
+/// `None` where that is so already.
+pub fn with_trusted(text: &str, path: &str, trust: Trust) -> Result<Option<String>, String> {
+    let mut document: toml_edit::DocumentMut = text
+        .parse()
+        .map_err(|e: toml_edit::TomlError| e.message().to_owned())?;
+    let is_there = document.contains_key("trusted");
+    if !is_there && trust == Trust::Take {
+        return Ok(None);
+    }
+    if !is_there {
+        document.insert("trusted", toml_edit::value(toml_edit::Array::new()));
+    }
+    let list = document
+        .get_mut("trusted")
+        .and_then(|item| item.as_array_mut());
+    let Some(list) = list else {
+        return Err("'trusted' is not a list; write it as trusted = [\"/a/path\"]".to_owned());
+    };
+    let at = list.iter().position(|known| known.as_str() == Some(path));
+    match (trust, at) {
+        (Trust::Give, Some(_)) | (Trust::Take, None) => return Ok(None),
+        (Trust::Give, None) => list.push(path),
+        (Trust::Take, Some(at)) => drop(list.remove(at)),
+    }
+    if list.is_empty() {
+        document.remove("trusted");
+    }
+    Ok(Some(document.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_place_is_used_only_where_it_really_stays_inside() {
+        use std::os::unix::fs::symlink;
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let home = temp.path().canonicalize().expect("canonical");
+        let project = home.join("shop");
+        for folder in ["shop/notes", "shop/.memory", "Documents/private", "team"] {
+            fs::create_dir_all(home.join(folder)).expect("folders");
+        }
+        let link = |to: &str, at: &str| symlink(to, project.join(at)).expect("a link");
+        link("notes", "inside");
+        link("../Documents", "outside");
+        link("../Documents/private/../../team", "team");
+        link("../nothing/yet", "dangling");
+        link("loop", "loop");
+        let border = Border::around(&project, [home.join("team")]);
+        for place in [
+            ".memory",
+            "inside",
+            "inside/new",
+            "team",
+            "missing/x",
+            "loop",
+        ] {
+            assert_eq!(border.check(&project.join(place)), Ok(()), "{place}");
+        }
+        for (place, target) in [
+            ("outside", "Documents"),
+            ("outside/new/deep", "Documents/new/deep"),
+            ("dangling", "nothing/yet"),
+            ("../Documents", "Documents"),
+        ] {
+            let refusal = border.check(&project.join(place)).expect_err(place);
+            assert_eq!(refusal.target, home.join(target), "{place}");
+        }
+        let refusal = border.check(&project.join("outside")).expect_err("outside");
+        let target = home.join("Documents").display().to_string();
+        assert_eq!(
+            refusal.to_string(),
+            format!(
+                "refused: outside leads to {target}, outside the project; tome trust {target} allows it"
+            )
+        );
+    }
+
+    #[test]
+    fn a_home_that_is_a_project_keeps_what_is_the_persons_own() {
+        let border = Border::around(Path::new("/nowhere/kim/shop"), [])
+            .besides([PathBuf::from("/nowhere/kim/.claude")]);
+        assert!(border.check(Path::new("/nowhere/kim/.claude/x")).is_ok());
+        assert!(border.check(Path::new("/nowhere/kim/.ssh")).is_err());
+    }
+
+    #[test]
+    fn the_settings_allow_what_they_name_and_nothing_relative() {
+        let mut settings = Settings::default();
+        let text = "trusted = [\"~/Documents\", \"notes\"]\n[[store]]\nname = \"team\"\npath = \"/team\"\n[[store]]\nname = \"here\"\npath = \"memory\"\n";
+        assert_eq!(settings.read_file(Path::new("config.toml"), text), []);
+        assert_eq!(
+            allowed_by(&settings, Path::new("/home/kim")),
+            [PathBuf::from("/home/kim/Documents"), PathBuf::from("/team")]
+        );
+    }
+
+    #[test]
+    fn trusting_a_path_and_no_longer_leaves_the_rest_of_the_file_alone() {
+        let text = "# mine\nauthor = \"kim\"  # me\n\n[discover]\nhome = false\n";
+        let given = with_trusted(text, "/d", Trust::Give).expect("TOML");
+        let given = given.expect("something is different");
+        assert!(given.contains("trusted = [\"/d\"]"), "{given}");
+        let mut settings = Settings::default();
+        assert_eq!(settings.read_file(Path::new("c"), &given), []);
+        assert_eq!(settings.trusted, ["/d"]);
+        assert_eq!(with_trusted(&given, "/d", Trust::Give), Ok(None));
+        let taken = with_trusted(&given, "/d", Trust::Take).expect("TOML");
+        assert_eq!(taken.as_deref(), Some(text));
+        assert_eq!(with_trusted(text, "/d", Trust::Take), Ok(None));
+        assert!(with_trusted("trusted = 3\n", "/d", Trust::Give).is_err());
+        assert!(with_trusted("broken = [\n", "/d", Trust::Give).is_err());
+    }
+
+    #[test]
+    fn a_path_can_be_copied_into_a_shell() {
+        assert_eq!(quoted(Path::new("/a/b-c.d")), "/a/b-c.d");
+        assert_eq!(quoted(Path::new("/my docs/it's")), r"'/my docs/it'\''s'");
+    }
+}

@@ -1,0 +1,724 @@
+//! Indexes and READMEs: what tome made is made anew, what somebody wrote is edited by the line.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use proptest::prelude::*;
+
+use tome::core::change::{Asking, Author, Moment, Wish, commit, plan};
+use tome::core::history::History;
+use tome::core::layout::{Fields, Layout, Matching, Patch, index};
+use tome::core::store::Store;
+
+use crate::support::{Home, today};
+
+/// A store of its own, changed through the core.
+struct Bench {
+    dir: tempfile::TempDir,
+    layout: Layout,
+}
+
+impl Bench {
+    fn new(layout: Layout) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        fs::create_dir(dir.path().join("store")).expect("a folder");
+        Self { dir, layout }
+    }
+
+    fn store(&self) -> Store {
+        let root = self.dir.path().join("store");
+        Store::open("s", &root, Some(self.layout)).expect("opens")
+    }
+
+    fn make(&self, wish: &Wish) {
+        let asking = Asking {
+            moment: Moment {
+                time: jiff::Timestamp::now(),
+                today: jiff::civil::date(2026, 11, 15),
+            },
+            expected: None,
+        };
+        let change = plan(&self.store(), wish, &asking).expect("plans");
+        if !change.is_empty() {
+            let author = Author {
+                who: "test".to_owned(),
+                door: "test".to_owned(),
+            };
+            let history = History::open(&self.dir.path().join("history"));
+            commit(&history, &change, &author, &asking.moment).expect("commits");
+        }
+    }
+
+    fn write(&self, name: &str, category: &str, description: &str) {
+        self.make(&Wish::Write {
+            path: name.to_owned(),
+            content: "body".to_owned(),
+            fields: Fields {
+                name: Some(format!("The {name}")),
+                description: Some(description.to_owned()),
+                category: Some(category.to_owned()),
+                ..Fields::default()
+            },
+        });
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        fs::write(self.dir.path().join("store").join(name), text).expect("a file");
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.dir.path().join("store").join(name)).expect("a text")
+    }
+
+    /// Makes a file look as if it had been changed this many seconds from now.
+    fn touch(&self, name: &str, seconds: u64) {
+        later(&self.dir.path().join("store").join(name), seconds);
+    }
+}
+
+fn later(path: &Path, seconds: u64) {
+    let file = fs::File::options().append(true).open(path).expect("opens");
+    let time = SystemTime::now() + Duration::from_secs(seconds);
+    file.set_modified(time).expect("a time");
+}
+
+fn memory(name: &str, description: &str, category: &str) -> String {
+    format!("---\nname: {name}\ndescription: {description}\ntype: {category}\n---\n\nbody\n")
+}
+
+/// What somebody does to a file beside tome.
+#[derive(Debug, Clone)]
+enum Outside {
+    Write(String, String),
+    Delete(String),
+}
+
+fn any_name() -> impl Strategy<Value = String> {
+    "[a-f( é#]{1,2}".prop_map(|stem| format!("{stem}x.md"))
+}
+
+fn any_description() -> impl Strategy<Value = String> {
+    "[a-z\\[\\]()#:—-][a-z \\[\\]()<>*_`#:—-]{0,14}"
+}
+
+fn any_memory() -> impl Strategy<Value = String> {
+    let category = prop::sample::select(vec!["user", "feedback", "project", "reference", "else"]);
+    let headed = (any_description(), any_description(), category)
+        .prop_map(|(name, description, category)| memory(&name, &description, category));
+    prop_oneof![4 => headed, 1 => Just("no header\n".to_owned())]
+}
+
+fn any_outside() -> impl Strategy<Value = Outside> {
+    prop_oneof![
+        (any_name(), any_memory()).prop_map(|(name, text)| Outside::Write(name, text)),
+        any_name().prop_map(Outside::Delete),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_generated_index_is_made_anew_whatever_was_done_to_the_files_meanwhile(
+        files in prop::collection::vec((any_name(), any_memory()), 0..6),
+        outside in prop::collection::vec(any_outside(), 0..6),
+        last in 0..3_u8,
+    ) {
+        let bench = Bench::new(Layout::Index);
+        for (name, text) in &files {
+            bench.file(name, text);
+        }
+        bench.write("first.md", "user", "the first");
+        prop_assert_eq!(bench.read("MEMORY.md"), index::generated(&bench.store().list().expect("lists")));
+        for act in &outside {
+            match act {
+                Outside::Write(name, text) => {
+                    bench.file(name, text);
+                    bench.touch(name, 10);
+                }
+                Outside::Delete(name) => drop(fs::remove_file(bench.dir.path().join("store").join(name))),
+            }
+        }
+        match last {
+            0 => bench.write("last.md", "project", "the last"),
+            1 => bench.make(&Wish::Delete { paths: vec!["first.md".to_owned()] }),
+            _ => bench.make(&Wish::Rename { from: "first.md".to_owned(), to: "renamed one.md".to_owned() }),
+        }
+        prop_assert_eq!(bench.read("MEMORY.md"), index::generated(&bench.store().list().expect("lists")));
+    }
+
+    #[test]
+    fn of_an_index_that_somebody_wrote_one_line_changes(
+        before in "(# [A-Z][a-z]{0,5}\n|[a-z ]{0,9}\n|\n){0,5}",
+        after in "(## [A-Z][a-z]{0,5}\n|[a-z][a-z ]{0,8}\n|\n){0,5}",
+        bullet in prop::sample::select(vec!["- [A](a.md) — mine\n", "* [[a]]: mine\n", "- **[A](./a.md)** – mine\n"]),
+    ) {
+        let hand = format!("Mine\n{before}{bullet}{after}");
+        let bench = Bench::new(Layout::Index);
+        bench.file("a.md", &memory("A", "d", "user"));
+        bench.file("MEMORY.md", &hand);
+        bench.write("new.md", "user", "added");
+        let text = bench.read("MEMORY.md");
+        let added: Vec<&str> = text.lines().filter(|line| line.contains("added")).collect();
+        prop_assert_eq!(added.len(), 1, "{}", text);
+        prop_assert_eq!(text.replace(&format!("{}\n", added[0]), ""), hand.as_str());
+        bench.make(&Wish::Delete { paths: vec!["new.md".to_owned()] });
+        prop_assert_eq!(bench.read("MEMORY.md"), hand.as_str());
+        bench.make(&Wish::Delete { paths: vec!["a.md".to_owned()] });
+        prop_assert_eq!(bench.read("MEMORY.md"), hand.replace(bullet, ""));
+    }
+}
+
+#[test]
+fn a_generated_index_lists_what_came_and_went_by_other_hands() {
+    let home = Home::new();
+    let write = |name: &str, kind: &str| {
+        let store = ["--store", "./.memory"];
+        let rest = ["write", name, "--type", kind, "--content", "x"];
+        home.ok(&[&store[..], &rest[..]].concat());
+    };
+    write("a.md", "user");
+    home.file("project/.memory/b.md", memory("B", "by hand", "feedback"));
+    write("c.md", "project");
+    assert_eq!(
+        home.read("project/.memory/MEMORY.md"),
+        "# Memory\n\n## User\n- [a](a.md) - x\n\n## Feedback\n- [B](b.md) - by hand\n\n## Project\n- [c](c.md) - x\n"
+    );
+    fs::remove_file(home.project().join(".memory/a.md")).expect("removed");
+    write("d.md", "project");
+    assert_eq!(
+        home.read("project/.memory/MEMORY.md"),
+        "# Memory\n\n## Feedback\n- [B](b.md) - by hand\n\n## Project\n- [c](c.md) - x\n- [d](d.md) - x\n"
+    );
+    assert_eq!(home.run(&["index", "--check"]).code, 0);
+}
+
+#[test]
+fn words_that_a_person_gave_a_line_of_a_generated_index_stay() {
+    let bench = Bench::new(Layout::Index);
+    bench.write("a.md", "user", "as the file says");
+    bench.write("b.md", "user", "b");
+    let reworded = bench
+        .read("MEMORY.md")
+        .replace("as the file says", "in my words");
+    bench.file("MEMORY.md", &reworded);
+    bench.write("c.md", "project", "c");
+    let with_c = format!("{reworded}\n## Project\n- [The c.md](c.md) - c\n");
+    assert_eq!(bench.read("MEMORY.md"), with_c);
+    bench.make(&Wish::Index(tome::core::layout::Upkeep::Mend));
+    assert_eq!(bench.read("MEMORY.md"), with_c);
+    bench.make(&Wish::Rename {
+        from: "a.md".to_owned(),
+        to: "z.md".to_owned(),
+    });
+    assert!(
+        bench
+            .read("MEMORY.md")
+            .contains("- [The a.md](z.md) - in my words\n")
+    );
+    // The file has changed since: the words are about what it said before.
+    bench.file("z.md", &memory("Z", "something else", "user"));
+    bench.touch("z.md", 10);
+    bench.write("d.md", "project", "d");
+    assert!(
+        bench
+            .read("MEMORY.md")
+            .contains("- [Z](z.md) - something else\n")
+    );
+}
+
+#[test]
+fn an_index_of_crlf_lines_stays_one() {
+    let bench = Bench::new(Layout::Index);
+    bench.write("a.md", "user", "a");
+    let crlf = bench.read("MEMORY.md").replace('\n', "\r\n");
+    bench.file("MEMORY.md", &crlf);
+    bench.write("b.md", "user", "b");
+    assert_eq!(
+        bench.read("MEMORY.md"),
+        format!("{crlf}- [The b.md](b.md) - b\r\n")
+    );
+}
+
+#[test]
+fn links_to_a_file_with_a_blank_in_its_name_can_be_read() {
+    let bench = Bench::new(Layout::Index);
+    bench.write("old.md", "user", "d");
+    bench.file(
+        "b.md",
+        &format!(
+            "{}[x](old.md#part \"t\") and [[old]]\n",
+            memory("B", "b", "user")
+        ),
+    );
+    bench.make(&Wish::Rename {
+        from: "old.md".to_owned(),
+        to: "new name.md".to_owned(),
+    });
+    assert!(
+        bench
+            .read("b.md")
+            .ends_with("[x](<new name.md#part> \"t\") and [[new name]]\n"),
+        "{}",
+        bench.read("b.md")
+    );
+    assert!(
+        bench
+            .read("MEMORY.md")
+            .contains("- [The old.md](<new name.md>) - d\n")
+    );
+}
+
+#[test]
+fn a_line_break_in_a_file_name_splits_no_line_of_the_index() {
+    let home = Home::new();
+    home.file("project/.memory/two\nlines.md", "no header\n");
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.ok(&["write", "a.md", "--type", "user", "--content", "x"]);
+    assert_eq!(
+        home.read("project/.memory/MEMORY.md"),
+        "# Memory\n\n## User\n- [a](a.md) - x\n\n## Other\n- [two lines](two%0Alines.md) - two lines\n"
+    );
+    assert_eq!(home.run(&["index", "--check"]).code, 0);
+    let hand = "# Mine\n\nWords.\n\n- [A](a.md) — a\n";
+    home.file("project/.memory/MEMORY.md", hand);
+    home.ok(&["index"]);
+    assert_eq!(
+        home.read("project/.memory/MEMORY.md"),
+        format!("{hand}- [two lines](two%0Alines.md) — two lines\n")
+    );
+    assert_eq!(home.run(&["rename", "a.md", "b\nc.md"]).code, 2);
+}
+
+#[test]
+fn a_line_of_several_links_loses_the_dead_one() {
+    let home = Home::new();
+    let hand = "# Mine\n\n- [A](a.md), [B](b.md) — both\n- [C](c.md) — see [A](a.md)\n";
+    home.file("project/.memory/MEMORY.md", hand);
+    for name in ["a", "b", "c"] {
+        home.file(
+            &format!("project/.memory/{name}.md"),
+            memory(name, "d", "user"),
+        );
+    }
+    assert_eq!(home.run(&["index", "--check"]).code, 0);
+    home.ok(&["delete", "b.md"]);
+    let less = hand.replace(", [B](b.md)", "");
+    assert_eq!(home.read("project/.memory/MEMORY.md"), less);
+    fs::remove_file(home.project().join(".memory/a.md")).expect("removed");
+    let check = home.run(&["index", "--check"]);
+    assert_eq!(check.code, 1);
+    assert!(
+        check.out.contains("+- [C](c.md) — see A\n"),
+        "{}",
+        check.out
+    );
+    home.ok(&["index"]);
+    assert_eq!(
+        home.read("project/.memory/MEMORY.md"),
+        "# Mine\n\n- [C](c.md) — see A\n"
+    );
+}
+
+#[test]
+fn lines_past_what_an_agent_reads_are_told_of() {
+    let home = Home::new();
+    for number in 100..298 {
+        home.file(
+            &format!("project/.memory/m{number}.md"),
+            memory(&format!("m{number}"), "d", "user"),
+        );
+    }
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    let said = home.run(&["index"]);
+    assert_eq!(said.code, 0);
+    let told = "agents read 200 lines and 25 KB of MEMORY.md; past that, and not seen: m297.md";
+    assert_eq!(said.err, format!("tome: warning: {told}\n"));
+    let json = home.ok(&["index", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["indexes"][0]["unseen"], serde_json::json!(["m297.md"]));
+    let write =
+        |name: &str| home.run(&["write", name, "--type", "user", "--content", "x", "--json"]);
+    let said = write("a.md");
+    let json: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+    assert_eq!(json["unseen"], serde_json::json!(["m296.md"]));
+    assert!(said.err.contains("not seen: m296.md\n"), "{}", said.err);
+    home.ok(&["delete", "m100.md"]);
+    let quiet = home.run(&["patch", "m101.md", "--old", "body", "--new", "text"]);
+    assert_eq!((quiet.code, quiet.err.as_str()), (0, ""));
+    let (_, report) = doctor(&home, &[]);
+    assert!(report.contains("not seen: m297.md"), "{report}");
+}
+
+#[test]
+fn an_index_without_a_list_says_how_many_files_it_does_not_link_to() {
+    let home = Home::new();
+    home.file("project/.memory/MEMORY.md", "# Notes\n\nOnly prose.\n");
+    for name in ["a", "b", "c"] {
+        home.file(
+            &format!("project/.memory/{name}.md"),
+            memory(name, "d", "user"),
+        );
+    }
+    let said = home.run(&["index", "--check"]);
+    assert_eq!(said.code, 1);
+    assert!(
+        said.err
+            .contains("3 files are not linked: MEMORY.md has no list\n"),
+        "{}",
+        said.err
+    );
+    let json = home.run(&["index", "--check", "--json"]).out;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(
+        json["indexes"][0]["unlinked"],
+        serde_json::json!(["a.md", "b.md", "c.md"])
+    );
+    home.ok(&["index"]);
+    assert_eq!(
+        home.read("project/.memory/MEMORY.md"),
+        "# Notes\n\nOnly prose.\n"
+    );
+}
+
+fn doctor(home: &Home, args: &[&str]) -> (i32, String) {
+    let said = home.run(&[args, &["doctor"]].concat());
+    (said.code, said.out)
+}
+
+#[test]
+fn the_doctor_sees_stale_indexes_and_dead_links() {
+    let home = Home::new();
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.file(
+        "project/.memory/a.md",
+        format!("{}[gone](gone.md)\n", memory("A", "d", "user")),
+    );
+    let (code, report) = doctor(&home, &[]);
+    assert_eq!(code, 1);
+    assert!(
+        report.contains(".memory/MEMORY.md: does not list the memories as they are"),
+        "{report}"
+    );
+    assert!(
+        report.contains(".memory/a.md: links to what is not there: gone.md"),
+        "{report}"
+    );
+    home.ok(&["index"]);
+    home.ok(&["patch", "a.md", "--old", "gone.md", "--new", "a.md"]);
+    let (code, report) = doctor(&home, &[]);
+    assert_eq!(code, 0, "{report}");
+}
+
+#[test]
+fn the_doctor_looks_at_a_store_that_is_given_by_its_path() {
+    let home = Home::new();
+    home.file("elsewhere/MEMORY.md", "# Memory\n");
+    home.file("elsewhere/a.md", memory("A", "d", "user"));
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    let (code, report) = doctor(&home, &["--store", "../elsewhere"]);
+    assert_eq!(code, 1);
+    assert!(
+        report.contains("elsewhere/MEMORY.md: does not list"),
+        "{report}"
+    );
+    assert!(!report.contains("no store was found"), "{report}");
+    assert!(!report.contains("/.memory"), "{report}");
+    let (code, report) = doctor(&home, &["--store", ".memory"]);
+    assert_eq!(code, 0, "{report}");
+    assert!(report.contains("project/.memory"), "{report}");
+    let (code, report) = doctor(&home, &["--store", "./none"]);
+    assert_eq!(code, 1, "{report}");
+}
+
+#[test]
+fn lines_of_a_crlf_file_keep_their_endings() {
+    let home = Home::new();
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.file(
+        "project/.memory/a.md",
+        memory("A", "d", "user")
+            .replace("body\n", "one\ntwo\n")
+            .replace('\n', "\r\n"),
+    );
+    home.ok(&["patch", "a.md", "--old", "one\ntwo", "--new", "1\n2\n3"]);
+    home.ok(&["append", "a.md", "--content", "four\nfive\n"]);
+    let text = home.read("project/.memory/a.md");
+    assert!(
+        text.ends_with("1\r\n2\r\n3\r\nfour\r\nfive\r\n"),
+        "{text:?}"
+    );
+    assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
+}
+
+#[test]
+fn a_first_occurrence_is_replaced_where_that_is_asked_for() {
+    let bench = Bench::new(Layout::Index);
+    bench.write("a.md", "user", "d");
+    let wish = |old: &str, matching| Wish::Patch {
+        path: "a.md".to_owned(),
+        patches: vec![Patch {
+            old: old.to_owned(),
+            new: "x".to_owned(),
+        }],
+        matching,
+    };
+    bench.make(&wish("a", Matching::First));
+    assert!(bench.read("a.md").starts_with("---\nnxme: The a.md\n"));
+    let store = bench.store();
+    let asking = Asking {
+        moment: Moment {
+            time: jiff::Timestamp::now(),
+            today: jiff::civil::date(2026, 11, 15),
+        },
+        expected: None,
+    };
+    let refused = plan(&store, &wish("d", Matching::Unique), &asking);
+    assert!(refused.is_err(), "{refused:?}");
+}
+
+const EPISODES: &str = "# Episodes\n\n> Summary: the month in one line\n\n## One\n- Summary: first\n- Date: 2026-02-01\n";
+
+#[test]
+fn a_summary_that_somebody_gave_is_kept_by_every_way_of_writing() {
+    let home = Home::new();
+    let path = "episodes/2026-02.md";
+    let file = format!("project/data/memory/{path}");
+    home.file(&file, "# E\n");
+    home.ok(&["write", path, "--content", EPISODES]);
+    assert_eq!(home.read(&file), EPISODES);
+    home.ok(&[
+        "append",
+        path,
+        "--content",
+        "\n## Two\n- Summary: second\n",
+        "--summary",
+        "",
+    ]);
+    assert!(
+        home.read(&file)
+            .contains("> Summary: the month in one line\n")
+    );
+    home.ok(&["patch", path, "--old", "the month", "--new", "February"]);
+    assert!(
+        home.read(&file)
+            .contains("> Summary: February in one line\n")
+    );
+    home.ok(&[
+        "patch",
+        path,
+        "--old",
+        "- Summary: first",
+        "--new",
+        "- Summary: 1st",
+    ]);
+    assert!(
+        home.read(&file)
+            .contains("> Summary: February in one line\n")
+    );
+    home.ok(&["append", path, "--content", "x\n", "--summary", "given"]);
+    assert!(home.read(&file).contains("> Summary: given\n"));
+}
+
+#[test]
+fn a_summary_edited_as_a_whole_text_is_kept() {
+    let bench = Bench::new(Layout::Facts);
+    fs::create_dir(bench.dir.path().join("store/episodes")).expect("a folder");
+    let made = EPISODES.replace("the month in one line", "first");
+    bench.file("episodes/2026-02.md", &made);
+    let edit = |text: &str| {
+        bench.make(&Wish::Edit {
+            path: "episodes/2026-02.md".to_owned(),
+            text: text.to_owned(),
+        });
+        bench.read("episodes/2026-02.md")
+    };
+    assert_eq!(edit(EPISODES), EPISODES);
+    bench.file("episodes/2026-02.md", &made);
+    let grown = format!("{made}\n## Two\n- Summary: second\n");
+    assert_eq!(
+        edit(&grown),
+        grown.replace("> Summary: first", "> Summary: first, second")
+    );
+}
+
+#[test]
+fn an_entry_is_added_with_its_title_summary_and_date() {
+    let home = Home::new();
+    let path = "episodes/2026-02.md";
+    let file = format!("project/data/memory/{path}");
+    let tome = |args: &[&str]| home.ok(&[&["--store", "data/memory"], args].concat());
+    tome(&[
+        "append",
+        path,
+        "--name",
+        "Leak",
+        "--description",
+        "stdout leak",
+        "--content",
+        "Why: a print.",
+    ]);
+    let first = format!(
+        "# Episodes 2026-02\n\n> Summary: stdout leak\n\n## Leak\n- Summary: stdout leak\n- Date: {}\nWhy: a print.\n",
+        today()
+    );
+    assert_eq!(home.read(&file), first);
+    tome(&[
+        "append",
+        path,
+        "--name",
+        "Move",
+        "--tag",
+        "auth",
+        "--content",
+        "to JWT\n",
+    ]);
+    assert_eq!(
+        home.read(&file),
+        format!(
+            "{}\n## Move\n- Summary: to JWT\n- Date: {}\n- Tags: auth\nto JWT\n",
+            first.replace(
+                "> Summary: stdout leak\n",
+                "> Summary: stdout leak, to JWT\n"
+            ),
+            today()
+        )
+    );
+    tome(&[
+        "append",
+        path,
+        "--description",
+        "of the file",
+        "--content",
+        "as before\n",
+    ]);
+    let text = home.read(&file);
+    assert!(
+        text.contains("> Summary: of the file\n") && text.ends_with("as before\n"),
+        "{text}"
+    );
+    assert!(home.ok(&["append", "--help"]).contains("## TEXT"));
+}
+
+#[test]
+fn whatever_stands_in_a_coder_tree_is_listed_and_recalled() {
+    let home = Home::new();
+    let tome = |args: &[&str]| home.run(&[&["--store", "./lessons"], args].concat());
+    home.file(
+        "project/lessons/semantic/a/b/deep.md",
+        "**Title:** Deep\n**Content:** about zebras\n",
+    );
+    home.file("project/lessons/misc/x.md", "# Loose ends\n\nabout yaks\n");
+    home.file("project/lessons/notes.md", "about xerus\n");
+    home.file(
+        "project/lessons/episodic/old.md",
+        "# Episodes\n\n## 2025-10-30: Flaky pool\n**Context:** a walrus in CI\n\n**Tags:** #db\n",
+    );
+    let list = tome(&["list"]).out;
+    for path in [
+        "semantic/a/b/deep.md",
+        "misc/x.md",
+        "notes.md",
+        "episodic/old.md",
+    ] {
+        assert!(list.contains(path), "{path} in {list}");
+    }
+    for (word, citation) in [
+        ("zebras", "semantic/a/b/deep.md#deep"),
+        ("yaks", "misc/x.md"),
+        ("xerus", "notes.md"),
+        ("walrus", "episodic/old.md#flaky-pool"),
+        ("loose", "misc/x.md"),
+    ] {
+        let recalled = tome(&["recall", word]);
+        let expected = format!("Citation: {citation}\n");
+        assert!(recalled.out.contains(&expected), "{word}: {}", recalled.out);
+        assert_eq!(tome(&["find", word]).code, 0, "{word}");
+    }
+    assert_eq!(
+        tome(&["view"]).out,
+        "notes.md\nepisodic/\n  old.md - Flaky pool\nmisc/\n  x.md - Loose ends\nsemantic/\n  a/\n    b/\n      deep.md - Deep\n"
+    );
+    assert!(
+        tome(&["read", "episodic/old.md#flaky-pool"])
+            .out
+            .contains("walrus")
+    );
+    assert_eq!(
+        tome(&["patch", "misc/x.md", "--old", "yaks", "--new", "oxen"]).code,
+        0
+    );
+    assert_eq!(tome(&["write", "misc/new.md", "--content", "x"]).code, 2);
+    assert!(!home.project().join("lessons/misc/README.md").exists());
+    assert_eq!(
+        home.read("project/lessons/semantic/a/README.md"),
+        "# semantic/a\n\n- [b/](b/README.md) - 1 file\n"
+    );
+}
+
+#[test]
+fn a_further_lesson_reaches_the_readme_whoever_wrote_it() {
+    let home = Home::new();
+    let tome = |args: &[&str]| home.run(&[&["--store", "./lessons"], args].concat());
+    let file = "project/lessons/semantic/net/retry.md";
+    home.file(file, "**Title:** Retry\n");
+    home.file("project/lessons/semantic/net/dns.md", "**Title:** DNS\n");
+    tome(&["index"]);
+    let readme = "project/lessons/semantic/net/README.md";
+    let made = "# semantic/net\n\n- [dns.md](dns.md) - DNS\n- [retry.md](retry.md) - Retry\n";
+    assert_eq!(home.read(readme), made);
+    tome(&[
+        "append",
+        "semantic/net/retry.md",
+        "--name",
+        "Jitter",
+        "--content",
+        "c",
+    ]);
+    let grown = made.replace("- Retry", "- Retry; Jitter");
+    assert_eq!(home.read(readme), grown);
+    let mut text = home.read(file);
+    text.push_str("\n---\n\n**Title:** Limit\n");
+    home.file(file, &text);
+    let check = tome(&["index", "--check"]);
+    assert_eq!(check.code, 1, "{check:?}");
+    tome(&["index"]);
+    assert_eq!(
+        home.read(readme),
+        grown.replace("; Jitter", "; Jitter; Limit")
+    );
+    // In a README with words of somebody's, the lines that tome wrote follow as well.
+    let mixed = format!("{}\nMy words.\n", grown.replace("- DNS", "- names, my way"));
+    home.file(readme, &mixed);
+    tome(&["index"]);
+    assert_eq!(
+        home.read(readme),
+        mixed.replace("; Jitter", "; Jitter; Limit")
+    );
+    assert_eq!(tome(&["index", "--check"]).code, 0);
+}
+
+#[test]
+fn a_rename_among_many_brackets_ends() {
+    let home = Home::new();
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    let brackets = format!("{}\n{}\n", "[a](".repeat(100_000), "[[".repeat(100_000));
+    home.file(
+        "project/.memory/a.md",
+        format!("{}[x](b.md) {brackets}", memory("A", "d", "user")),
+    );
+    home.file("project/.memory/b.md", memory("B", "d", "user"));
+    home.ok(&["rename", "b.md", "c.md"]);
+    assert!(home.read("project/.memory/a.md").contains("[x](c.md) [a]("));
+    home.file(
+        "project/.memory/MEMORY.md",
+        format!("# Mine\n\n- [A](a.md) — a\n- {brackets}"),
+    );
+    home.ok(&["index"]);
+    home.ok(&["index", "--rewrite"]);
+    assert_eq!(
+        home.read("project/.memory/MEMORY.md"),
+        "# Memory\n\n## User\n- [A](a.md) - d\n- [B](c.md) - d\n"
+    );
+}

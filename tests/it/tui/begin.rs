@@ -1,0 +1,46 @@
+//! The first memory of a project that has none, on a real terminal.
+
+use super::{ENTER, ESCAPE, SAVE, Tty};
+use crate::support::Home;
+
+#[test]
+fn the_first_memory_is_written_where_nothing_is_and_taken_back_with_its_folder() {
+    let home = Home::new();
+    let root = home.project().join(".memory");
+    let tty = Tty::open(&home, &[]);
+    tty.see("No agent remembers");
+    tty.see("write the first memory");
+    tty.press("n", "will be made");
+    tty.press("Release day", "/.memory/release_day.md");
+    tty.send(ENTER);
+    tty.see("edit · ");
+    tty.press("Tag it.", "Tag it.");
+    tty.press(SAVE, "Enter write");
+    assert!(!root.exists(), "it is shown before it is made");
+    tty.send(ENTER);
+    tty.see("Memory saved");
+    let text = home.read("project/.memory/release_day.md");
+    assert!(text.contains("Tag it."), "{text}");
+    tty.see("1 memory");
+    tty.press("u", "Undone");
+    assert!(!root.exists(), "the folder is gone again");
+    tty.see("No agent remembers");
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
+
+#[test]
+fn instructions_alone_do_not_stand_in_the_way_of_the_first_memory() {
+    let home = Home::new();
+    home.file("project/CLAUDE.md", "# Shop\n");
+    let tty = Tty::open(&home, &[]);
+    tty.see("CLAUDE.md");
+    tty.press("n", "will be made");
+    tty.see(".memory · index");
+    tty.send(ESCAPE);
+    tty.until("the form to close", |screen| {
+        !screen.contains("will be made")
+    });
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
