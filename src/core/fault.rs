@@ -1,10 +1,10 @@
 //! A log of errors inside tome itself, such as panics, in its data directory.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::{Error, Result};
+use super::{Error, Result, private};
 
 /// The size at which the log starts anew.
 const LARGEST: u64 = 256 * 1024;
@@ -30,26 +30,13 @@ impl FaultLog {
 
     /// Adds a line.
     pub fn add(&self, line: &str) -> Result<()> {
+        // What was worked on may be quoted in it.
         let is_full = fs::metadata(&self.path).is_ok_and(|meta| meta.len() > LARGEST);
-        let mut folder = DirBuilder::new();
-        folder.recursive(true);
-        let mut file = OpenOptions::new();
-        file.create(true);
-        match is_full {
-            true => file.write(true).truncate(true),
-            false => file.append(true),
-        };
-        #[cfg(unix)]
-        {
-            // What was worked on may be quoted in it.
-            use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-            folder.mode(0o700);
-            file.mode(0o600);
-        }
-        let parent = self.path.parent().unwrap_or(Path::new("."));
-        folder
-            .create(parent)
-            .and_then(|()| file.open(&self.path))
+        private::create_dir(self.path.parent().unwrap_or(Path::new(".")))
+            .and_then(|()| match is_full {
+                true => private::create_file(&self.path),
+                false => private::open_append(&self.path),
+            })
             .and_then(|mut file| writeln!(file, "{line}"))
             .map_err(|e| Error::io(&self.path, e))
     }

@@ -496,7 +496,8 @@ mod tests {
         assert!(root.exists());
         assert_eq!(root.markdown("", 1).expect("lists").len(), 1);
         assert_eq!(root.read("b.md").expect("reads"), Some(b"b\n".to_vec()));
-        root.stage("c.md", b"c\n", &Attributes::default()).expect("staged");
+        root.stage("c.md", b"c\n", &Attributes::default())
+            .expect("staged");
         assert_eq!(
             std::fs::read(temp.path().join("c.md")).expect("reads"),
             b"c\n"

@@ -94,7 +94,8 @@ impl History {
         }
         self.step("packed").map_err(|e| Error::io(&self.dir, e))?;
         private::write_whole(&self.dir, "journal.jsonl", &journal.without(&plan.kept)?)?;
-        self.step("journal replaced").map_err(|e| Error::io(&self.dir, e))?;
+        self.step("journal replaced")
+            .map_err(|e| Error::io(&self.dir, e))?;
         remove(packs.paths())?;
         remove(keeper.spent.iter().map(PathBuf::as_path))?;
         remove_empty(&self.dir.join("blobs"));

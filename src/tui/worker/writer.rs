@@ -48,7 +48,9 @@ impl Clerk for Writer {
     fn perform(&mut self, message: Message) {
         match message {
             Message::Job(WriteJob::Commit { request, change }) => {
-                match self.write_reviewed(&request, &change) {
+                let result = self.write_reviewed(&request, &change);
+                self.lock_wait.over();
+                match result {
                     Ok(Reviewed::Made(made)) => self.tell(request, Ok(made.record)),
                     Ok(Reviewed::Outdated(change)) => self.tell_outdated(request, change),
                     Err(error) => self.tell(request, Err(error)),
@@ -56,10 +58,14 @@ impl Clerk for Writer {
             }
             Message::Job(WriteJob::Do(request)) => {
                 let result = self.write(&request);
+                self.lock_wait.over();
                 self.tell(request, result);
             }
             Message::Stores(library) => self.library = library,
-            Message::Settle => self.settle(),
+            Message::Settle => {
+                self.settle();
+                self.lock_wait.over();
+            }
         }
     }
 
@@ -72,8 +78,8 @@ impl Clerk for Writer {
 
     /// A panic in the middle of a change leaves it unfinished.
     fn after_panic(&mut self) {
-        self.lock_wait.over();
         self.settle();
+        self.lock_wait.over();
     }
 }
 
@@ -337,7 +343,7 @@ mod tests {
     #[test]
     fn a_lock_is_waited_for_with_a_word_and_given_up_when_leaving() {
         let mut bench = Bench::new();
-        let other = History::open(bench.writer.history.dir());
+        let other = History::open(bench.writer.history.dir()).named("tome write");
         let root = bench.root();
         let lock = other.lock(&[&root]).expect("locks");
         bench
@@ -347,8 +353,8 @@ mod tests {
             .store(true, Ordering::Relaxed);
         let reviewed = bench.delete("auth.md");
         bench.commit(reviewed.clone());
-        let told = bench.refused().to_string();
-        assert!(told.contains("tome"), "{told}");
+        let error = bench.refused();
+        assert!(matches!(error, Error::Busy { .. }), "{error}");
         assert!(bench.root().join("auth.md").exists());
         bench
             .writer
@@ -368,7 +374,7 @@ mod tests {
             bench.commit(reviewed);
             let (first, then) = is_waiting.recv().expect("told");
             assert!(
-                matches!(&first, Ok(Event::Waiting { holder, seconds: 0 }) if holder.contains("tome")),
+                matches!(&first, Ok(Event::Waiting { holder, seconds: 0 }) if holder.starts_with("tome write (pid ")),
                 "{first:?}"
             );
             assert!(matches!(then, Ok(Event::WaitingOver)), "{then:?}");

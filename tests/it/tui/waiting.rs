@@ -27,7 +27,7 @@ fn reading_and_typing_go_on_while_a_change_waits_for_its_store() {
     go_to(&tty, "Build");
     tty.press("d", "delete 1 memory");
     tty.send(ENTER);
-    tty.see("waiting for another tome process");
+    tty.see("waiting for tome patch (pid ");
     // What is read, what changes outside and what is typed do not wait for it.
     tty.send(ESCAPE);
     tty.gone("filter ❯");
@@ -67,7 +67,7 @@ fn quitting_does_not_wait_for_a_store_and_says_what_was_not_done() {
     go_to(&tty, "Build");
     tty.press("d", "delete 1 memory");
     tty.send(ENTER);
-    tty.see("waiting for another tome process");
+    tty.see("waiting for tome patch (pid ");
     let start = Instant::now();
     tty.send("q");
     let (status, raw) = tty.end();
