@@ -169,19 +169,24 @@ pub(super) fn warn_of_unseen(unseen: &[String]) {
 
 /// Which memories an agent is no longer told of, in words.
 pub(super) fn unseen_in_words(unseen: &[String]) -> Option<String> {
-    const NAMED: usize = 5;
-    let more = match unseen.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let named: Vec<&str> = unseen.iter().take(NAMED).map(String::as_str).collect();
     (!unseen.is_empty()).then(|| {
         format!(
-            "agents read {} lines and {} KB of {}; past that, and not seen: {}{more}",
+            "agents read {} lines and {} KB of {}; past that, and not seen: {}",
             index::BUDGET_LINES,
             index::BUDGET_BYTES / 1000,
             index::INDEX,
-            named.join(", ")
+            named(unseen)
         )
     })
+}
+
+/// The first of some files, and how many more there are.
+pub(super) fn named(files: &[String]) -> String {
+    const NAMED: usize = 5;
+    let first = files.iter().take(NAMED).map(String::as_str);
+    let first = first.collect::<Vec<_>>().join(", ");
+    match files.len().saturating_sub(NAMED) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
 }

@@ -117,7 +117,7 @@ fn any_outside() -> impl Strategy<Value = Outside> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn a_generated_index_is_made_anew_whatever_was_done_to_the_files_meanwhile(

@@ -1,6 +1,6 @@
 //! What the doctor says of the memories of a store: its index, and links that lead nowhere.
 
-use super::super::index::unseen_in_words;
+use super::super::index::{named, unseen_in_words};
 use super::super::world::World;
 use super::Report;
 use crate::core::change::{Asking, Wish, dead_links, plan};
@@ -52,7 +52,7 @@ impl Report {
         let root = store.root();
         for memory in dead_links(store).unwrap_or_default() {
             let place = root.absolute(&store.rules().place(&memory.path));
-            let what = format!("links to what is not there: {}", memory.targets.join(", "));
+            let what = format!("links to what is not there: {}", named(&memory.targets));
             let remedy = "point the link elsewhere, or take it out: `e` on it in `tome` edits it";
             self.trouble(world.short_path(&place), &what, remedy);
         }
@@ -77,7 +77,11 @@ impl Report {
             // An index that nobody has asked for yet is not out of date.
             if edit.before.is_some() {
                 let remedy = format!("tome index --store {here} brings it up to date");
-                self.trouble(place, "does not list the memories as they are", remedy);
+                let what = match store.layout() {
+                    Layout::Facts => "the Summary line is not what its entries say",
+                    _ => "does not list the memories as they are",
+                };
+                self.trouble(place, what, remedy);
             }
         }
         if store.layout() != Layout::Index {
@@ -86,9 +90,9 @@ impl Report {
         let place = world.short_path(&root.absolute(index::INDEX));
         let unlisted = index::unlisted(store).unwrap_or_default();
         let unlisted = unlisted.iter().filter(|memory| index::has_header(memory));
-        let unlisted: Vec<&str> = unlisted.map(|memory| memory.path.as_str()).collect();
+        let unlisted: Vec<String> = unlisted.map(|memory| memory.path.clone()).collect();
         if !unlisted.is_empty() {
-            let what = format!("has no list and does not link to: {}", unlisted.join(", "));
+            let what = format!("has no list and does not link to: {}", named(&unlisted));
             let remedy = "write a first line such as `- [name](file.md)` into it; `tome index` adds the others";
             self.trouble(place.clone(), &what, remedy);
         }

@@ -1,5 +1,7 @@
 //! Which links lead nowhere, now or once memories are gone.
 
+use std::collections::HashSet;
+
 use crate::core::link::{self, Form};
 use crate::core::memory::{Memory, stem};
 use crate::core::store::Store;
@@ -66,6 +68,7 @@ pub fn dead_links(store: &Store) -> Result<Vec<DeadLinks>> {
             continue;
         };
         let mut targets: Vec<String> = Vec::new();
+        let mut seen: HashSet<String> = HashSet::new();
         for found in link::links(&text) {
             let target = &*found.target;
             let Some(meant) = link::resolved(&file, target).filter(|meant| meant.ends_with(".md"))
@@ -77,8 +80,8 @@ pub fn dead_links(store: &Store) -> Result<Vec<DeadLinks>> {
                     .locate(target)
                     .is_ok_and(|file| store.root().has(&file))
             };
-            let is_dead = found.form == Form::Inline && !store.root().has(&meant);
-            if is_dead && !is_reference() && !targets.iter().any(|known| known == target) {
+            let is_new = found.form == Form::Inline && seen.insert(target.to_owned());
+            if is_new && !store.root().has(&meant) && !is_reference() {
                 targets.push(target.to_owned());
             }
         }

@@ -5,6 +5,7 @@
 //! Whatever stands before, between or after the labels belongs to the entry it
 //! follows, so that cutting a file into entries loses nothing.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::super::memory::{Entry, one_line};
@@ -88,6 +89,8 @@ fn is_before_title(below: &[Line<'_>]) -> bool {
 }
 
 fn finish(entry: &mut Entry) {
+    let mut seen = HashSet::new();
+    entry.tags.retain(|tag| seen.insert(tag.clone()));
     entry.content.truncate(entry.content.trim_end().len());
     if entry.summary.is_empty() && entry.date.is_some() {
         let first = entry.content.lines().find(|line| !line.trim().is_empty());
@@ -107,12 +110,8 @@ fn take(entry: &mut Entry, label: &str, value: &str) {
         }
         "Tags" => {
             let tags = value.split_whitespace().filter_map(|w| w.strip_prefix('#'));
-            for tag in tags.filter(|tag| !tag.is_empty()) {
-                let tag = tag.trim_end_matches(',').to_owned();
-                if !entry.tags.contains(&tag) {
-                    entry.tags.push(tag);
-                }
-            }
+            let tags = tags.map(|tag| tag.trim_end_matches(',').to_owned());
+            entry.tags.extend(tags.filter(|tag| !tag.is_empty()));
         }
         _ => {}
     }

@@ -6,6 +6,8 @@
 mod contents;
 mod lesson;
 
+use std::collections::HashSet;
+
 use super::{Act, Rules, Touched, Upkeep, View, Writing};
 use crate::core::change::Draft;
 use crate::core::header::{fitted, label, newline, prose, summary};
@@ -104,11 +106,10 @@ impl Rules for Coder {
                 memory.summary = titles(&memory);
             }
         }
-        for tag in memory.entries.iter().flat_map(|entry| &entry.tags) {
-            if !memory.tags.contains(tag) {
-                memory.tags.push(tag.clone());
-            }
-        }
+        let mut seen = HashSet::new();
+        let tags = memory.entries.iter().flat_map(|entry| &entry.tags);
+        let tags = tags.filter(|tag| seen.insert(tag.as_str())).cloned();
+        memory.tags = tags.collect();
         memory
     }
 

@@ -233,7 +233,7 @@ impl Rules for Index {
             (Upkeep::Mend, Some(text)) if text == EMPTY_INDEX && memories.is_empty() => text,
             (Upkeep::Mend, Some(text)) => match regenerated(draft, &text, &memories)? {
                 Some(made) => made,
-                None => mended(&text, &memories, draft),
+                None => mended(&text, &memories, draft)?,
             },
         };
         draft.derive(INDEX, kept)

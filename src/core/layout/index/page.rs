@@ -233,11 +233,12 @@ pub(super) fn followed(draft: &Draft<'_>, text: String, touch: &Touched) -> Resu
         }
         Touched::Removed(file) => {
             let name = draft.memory_before(file)?.title;
+            let known = Known::of(draft)?;
             listing::without_dead(&text, |link| {
                 match listing::means(link.form, &link.target, file, &name) {
                     true => Leads::Nowhere,
                     // Other dead links of the page are not this change's.
-                    false if led_to(draft, link) == Leads::Somewhere => Leads::Somewhere,
+                    false if known.leads(draft, link) == Leads::Somewhere => Leads::Somewhere,
                     false => Leads::Elsewhere,
                 }
             })
@@ -255,24 +256,28 @@ pub(super) fn followed(draft: &Draft<'_>, text: String, touch: &Touched) -> Resu
     })
 }
 
-/// What a link of the index leads to.
-fn led_to(draft: &Draft<'_>, link: &Link<'_>) -> Leads {
-    match link.form {
-        Form::Inline => match link::resolved(INDEX, &link.target) {
-            Some(file) if draft.has(&file) => Leads::Somewhere,
-            Some(file) if file.ends_with(".md") => Leads::Nowhere,
-            _ => Leads::Elsewhere,
-        },
-        // A name that no memory has may be one that is still to be written.
-        Form::Wiki => {
-            let all = draft.memories_before().unwrap_or_default();
-            let named = |memory: &&Memory| {
-                *link.target == *memory.title || *link.target == *stem(&memory.path)
-            };
-            match all.iter().find(named) {
-                Some(memory) if draft.has(&memory.path) => Leads::Somewhere,
+/// The names by which `[[name]]` can mean a memory that is there.
+struct Known(HashSet<String>);
+
+impl Known {
+    fn of(draft: &Draft<'_>) -> Result<Self> {
+        let all = draft.memories_before()?.iter();
+        let there = all.filter(|memory| draft.has(&memory.path));
+        let names = there.flat_map(|memory| [memory.title.clone(), stem(&memory.path).to_owned()]);
+        Ok(Self(names.collect()))
+    }
+
+    /// What a link of the index leads to.
+    fn leads(&self, draft: &Draft<'_>, link: &Link<'_>) -> Leads {
+        match link.form {
+            Form::Inline => match link::resolved(INDEX, &link.target) {
+                Some(file) if draft.has(&file) => Leads::Somewhere,
+                Some(file) if file.ends_with(".md") => Leads::Nowhere,
                 _ => Leads::Elsewhere,
-            }
+            },
+            Form::Wiki if self.0.contains(&*link.target) => Leads::Somewhere,
+            // A name that no memory has may be one that is still to be written.
+            Form::Wiki => Leads::Elsewhere,
         }
     }
 }
@@ -289,16 +294,17 @@ fn relinked(text: &str, from: &str, to: &str) -> String {
 }
 
 /// A hand-written index with a line for every file and none for a file that is gone.
-pub(super) fn mended(text: &str, memories: &[Memory], draft: &Draft<'_>) -> String {
+pub(super) fn mended(text: &str, memories: &[Memory], draft: &Draft<'_>) -> Result<String> {
     if !is_list(text) {
-        return text.to_owned();
+        return Ok(text.to_owned());
     }
-    let text = listing::without_dead(text, |link| led_to(draft, link));
+    let known = Known::of(draft)?;
+    let text = listing::without_dead(text, |link| known.leads(draft, link));
     let missing = unlinked(&text, memories);
     let words: Vec<Words> = missing.iter().map(|memory| Words::of(memory)).collect();
     let items = missing.iter().zip(&words);
     let items: Vec<Item<'_>> = items.map(|(memory, words)| words.item(memory)).collect();
-    listing::with_all(&text, &items)
+    Ok(listing::with_all(&text, &items))
 }
 
 /// Whether the text lists memories; otherwise it is no list, and the memories themselves may be
