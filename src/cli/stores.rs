@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::print::{Cell, Printer, Role, complain};
 use super::world::World;
 use super::{Ended, Outcome};
-use crate::core::discover::{Discovered, Found, Looked, looked};
+use crate::core::discover::{Discovered, Found, Looked, first_store, looked};
+use crate::core::layout::Layout;
 
 pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
     let mut found = world.discovered()?;
@@ -99,9 +100,13 @@ impl World {
         for Looked { whose, places } in looked(&self.around, &self.settings, &self.places) {
             complain(&format!("  {whose:<13} {}", places.join("  ")));
         }
+        if let Ok(Some(first)) = first_store(&self.around, &self.settings, Layout::Index) {
+            let root = self.short_path(first.store.root().path());
+            complain(&format!("`tome write NAME.md --type user` makes {root}"));
+        }
         complain(
-            "`tome write NAME.md --type user` starts .memory/ here; `tome stores --all` looks at every \
-             project, a [[store]] in the settings adds one; `tome --demo` opens a sample",
+            "`tome stores --all` looks at every project, a [[store]] in the settings adds one; \
+             `tome --demo` opens a sample",
         );
     }
 

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::foreign::{LARGEST_SETTINGS, read_capped};
 use super::log::LogFile;
 use super::{Error, Result, private};
 
@@ -92,7 +93,8 @@ pub fn kept(dir: &Path, found: &[LogFile]) -> Vec<LogFile> {
 
 /// The original's path and the copy as a log, from its description.
 fn described(beside: &Path) -> Option<(PathBuf, LogFile)> {
-    let description: Description = serde_json::from_slice(&fs::read(beside).ok()?).ok()?;
+    let description: Description =
+        serde_json::from_slice(&read_capped(beside, LARGEST_SETTINGS).ok()?).ok()?;
     let path = beside.parent()?.join(&description.copy);
     let size = fs::metadata(&path).ok()?.len();
     let original = description.log.path.clone();

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::payload::{Heard, Stage};
+use crate::core::foreign::{LARGEST_SETTINGS, read_capped};
 use crate::core::memory::Revision;
 use crate::core::{Error, Result, private};
 
@@ -73,7 +74,7 @@ impl Turn {
     /// Counts what was heard into its session; the caller holds the store's lock.
     pub(super) fn count(root: &Path, heard: &Heard) -> Result<Offer> {
         let file = file(root, &heard.session);
-        let before: Self = fs::read(&file)
+        let before: Self = read_capped(&file, LARGEST_SETTINGS)
             .ok()
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
             .unwrap_or_default();
