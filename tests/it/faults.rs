@@ -12,7 +12,7 @@ use tome::core::change::{
     Asking, Author, Change, Direction, Moment, Wish, make, plan, plan_move, replay, restore, settle,
 };
 use tome::core::history::History;
-use tome::core::layout::{Fields, Layout, Patch, Upkeep};
+use tome::core::layout::{Fields, Layout, Matching, Patch, Upkeep};
 use tome::core::store::Store;
 use tome::core::{Error, Result};
 
@@ -254,6 +254,7 @@ const KINDS: [Kind; 16] = [
             wish(
                 bench,
                 &Wish::Patch {
+                    matching: Matching::Unique,
                     path: "a.md".to_owned(),
                     patches: vec![patch],
                 },

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use tome::core::change::{Asking, Author, Moment, Wish, commit, plan};
 use tome::core::history::History;
-use tome::core::layout::{Layout, Patch};
+use tome::core::layout::{Layout, Matching, Patch};
 use tome::core::memory::Revision;
 use tome::core::store::Store;
 
@@ -76,6 +76,7 @@ impl Large {
             };
             let index = fs::read(store.root().absolute("MEMORY.md")).expect("an index");
             let wish = Wish::Patch {
+                matching: Matching::Unique,
                 path: name,
                 patches: vec![Patch {
                     old: old.expect("a line").to_owned(),

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use tome::core::change::{Asking, Author, Change, Moment, Wish, make, plan, settle};
 use tome::core::history::{History, Observer};
-use tome::core::layout::{Layout, Patch};
+use tome::core::layout::{Layout, Matching, Patch};
 use tome::core::store::Store;
 use tome::core::{Error, Result};
 
@@ -98,6 +98,7 @@ fn asking() -> Asking {
 
 fn patch(path: &str, old: &str, new: &str) -> Wish {
     Wish::Patch {
+        matching: Matching::Unique,
         path: path.to_owned(),
         patches: vec![Patch {
             old: old.to_owned(),

@@ -81,7 +81,7 @@ fn named_anew(bench: &Bench) -> Arc<Library> {
     });
     Arc::new(Library::load(Discovered {
         stores: stores.collect(),
-        problems: Vec::new(),
+        ..Discovered::default()
     }))
 }
 
