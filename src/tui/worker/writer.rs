@@ -313,6 +313,8 @@ mod tests {
     fn an_index_that_others_changed_too_is_no_reason_to_ask_again() {
         let mut bench = Bench::new();
         let reviewed = bench.delete("auth.md");
+        let theirs = "---\nname: Theirs\ndescription: by hand\ntype: project\n---\n";
+        fs::write(bench.root().join("theirs.md"), theirs).expect("writes");
         let text = bench.read("MEMORY.md") + "- [Theirs](theirs.md) - by hand\n";
         fs::write(bench.root().join("MEMORY.md"), text).expect("writes");
         bench.commit(reviewed);
