@@ -23,6 +23,8 @@
 //! text: [`core::log`] reads one agent a file, [`core::corpus`] caches, [`core::archive`] knows
 //! which are meant. From a question to an answer: [`core::query`] understands, [`core::search`]
 //! finds, [`core::told`] words it for agents. [`core::watch`] hears of what others change.
+//! Before text leaves the machine: [`core::secret`] masks secrets, [`core::hidden`] knows the
+//! characters that nobody sees.
 //!
 //! # Words
 //!
