@@ -335,7 +335,8 @@ fn signature(scan: &mut Scan<'_>, start: usize, end: usize) {
 /// `IDENTIFIED BY 'password'`
 fn identified(scan: &mut Scan<'_>, _: usize, end: usize) {
     let at = scan.run(end, 4, is_blank);
-    let Some(quote) = scan.byte(at).filter(|byte| is_quote(*byte)) else {
+    // A name may stand in other quotes.
+    let Some(quote) = scan.byte(at).filter(|byte| *byte == b'\'') else {
         return;
     };
     let to = scan.run(at + 1, WINDOW, |byte| byte != quote && byte != b'\n');

@@ -28,7 +28,7 @@ enum Stands {
     Apart,
     /// After one of these, `-`, `_` and `.` not counted.
     After(&'static [&'static str]),
-    /// Not as the whole name, which means something else.
+    /// Not as the whole name, which is that of a directory, except in a connection string.
     AfterSomething,
 }
 
@@ -134,7 +134,8 @@ impl Name {
         let from = scan.run_back(start, 40, is_name);
         let from = behind_escape(scan, from).min(start);
         let name = scan.slice(from..end);
-        if !self.stands.allow(name, end - start) {
+        let is_in_connection = scan.byte_before(from) == Some(b';');
+        if !self.stands.allow(name, end - start) && !is_in_connection {
             return;
         }
         let end = numbered(scan, end);
@@ -162,6 +163,10 @@ impl Name {
             (None, Sign::Equals) => Place::Code,
         };
         let end = value_end(scan, at, quote, WINDOW);
+        // `<password>` alone is a placeholder.
+        if sign == Sign::Tag && quote.is_none() && !scan.has(end, "</") {
+            return;
+        }
         let value = scan.slice(at..end);
         if is_secret(value, self.kind, place) {
             let end = match end - at {

@@ -143,6 +143,10 @@ pub(super) fn is_placeholder(value: &str, place: Place) -> bool {
     if value.is_empty() || value.starts_with(['<', '‹', '{', '[']) {
         return true;
     }
+    // What follows a closing quotation mark was taken for what follows an opening one.
+    if value.starts_with(", ") || value.starts_with(')') {
+        return true;
+    }
     if value.starts_with("${") || value.starts_with("$(") || value.starts_with("#{") {
         return true;
     }
@@ -210,6 +214,10 @@ fn is_code(value: &str, place: Place) -> bool {
             return true;
         }
     }
+    let hex = value.strip_prefix("0x").unwrap_or_default();
+    if (1..=16).contains(&hex.len()) && hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return true;
+    }
     // Fields: `auth.Token`, `Secret::new`, `process.env.KEY`, `args[0]`.
     let path = value
         .replace("::", ".")
@@ -226,7 +234,8 @@ fn is_code(value: &str, place: Place) -> bool {
     };
     if parts.len() > 1 && parts.iter().all(|part| is_name(part)) {
         let has_digits = value.bytes().any(|byte| byte.is_ascii_digit());
-        return !parts.iter().any(|part| is_random(part)) && !(is_setting && has_digits);
+        let has_random = parts.iter().any(|part| is_random(part));
+        return !has_random && (!is_setting || !has_digits);
     }
     // One name: a variable, or a type.
     let is_one = parts.len() == 1 && is_name(path);
@@ -236,7 +245,11 @@ fn is_code(value: &str, place: Place) -> bool {
         .len()
         + digits
         == path.len();
-    !is_setting && is_one && (path.len() < value.len() || (digits <= 1 && ends_in_digits))
+    let is_constant = path.contains('_')
+        && !path.bytes().any(|byte| byte.is_ascii_lowercase())
+        && !is_random(path);
+    let is_plain = path.len() < value.len() || (digits <= 1 && ends_in_digits) || is_constant;
+    !is_setting && is_one && is_plain
 }
 
 /// Tells whether a text has no meaning: a part of it mixes letters and digits as no word does, or
