@@ -23,14 +23,10 @@
 //! [`core::history`] remembers, [`core::unsaved`] keeps what is not written yet. From logs to
 //! text: [`core::log`] reads one agent a file, [`core::corpus`] caches, [`core::archive`] knows
 //! which are meant. From a question to an answer: [`core::query`] understands, [`core::search`]
-<<<<<<< HEAD
 //! finds, [`core::told`] words it for agents. [`core::watch`] hears of what others change,
 //! [`core::fault`] keeps errors of tome itself.
-=======
-//! finds, [`core::told`] words it for agents. [`core::watch`] hears of what others change.
 //! Before text leaves the machine: [`core::secret`] masks secrets, [`core::hidden`] knows the
 //! characters that nobody sees.
->>>>>>> wt-structure
 //!
 //! # Words
 //!
