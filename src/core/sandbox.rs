@@ -438,6 +438,16 @@ mod tests {
     }
 
     #[test]
+    fn folders_are_not_made_below_a_file() {
+        let (_temp, root) = root();
+        assert_eq!(root.missing_folders("sub/x/y/z.md"), ["sub/x", "sub/x/y"]);
+        root.make_folders("sub/x/y/z.md").expect("made");
+        assert!(root.is_dir("sub/x/y"));
+        let error = root.make_folders("MEMORY.md/x/y.md").expect_err("a file");
+        assert!(error.to_string().contains("MEMORY.md/x"), "{error}");
+    }
+
+    #[test]
     fn a_missing_root_has_no_files_and_a_stable_name() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let root = Root::open(&temp.path().join("not/yet")).expect("opens");

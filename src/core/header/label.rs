@@ -255,6 +255,30 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_knows_its_line() {
+        let text = "# E\n\n**Title:** A\n**Tags:** #x\n\n---\n\n**Title:** B\n";
+        let found: Vec<usize> = entries(text).iter().map(|entry| entry.line).collect();
+        assert_eq!(found, [3, 8]);
+    }
+
+    #[test]
+    fn the_first_description_and_each_tag_once_are_the_entrys() {
+        let text = "**Title:** A\n**Description:** first\n**Description:** second\n**Tags:** #x, # #x #y\n#z words\n";
+        let found = entries(text);
+        assert_eq!(found[0].summary, "first");
+        assert_eq!(found[0].tags, ["x", "y", "z"]);
+        let more = More {
+            content: "",
+            description: Some("third"),
+            tags: &[String::new(), "y".to_owned(), "w".to_owned()],
+        };
+        assert_eq!(
+            extended(text, &found[0], more),
+            "**Title:** A\n**Description:** third\n**Description:** second\n**Tags:** #x, # #x #y #w\n#z words\n\n**Content:** first\n"
+        );
+    }
+
+    #[test]
     fn text_without_labels_has_no_entries() {
         assert_eq!(entries("# Notes\n\nplain **bold** text\n---\n"), []);
         assert!(!is_labelled("**Tags:** #a"));
