@@ -160,6 +160,16 @@ pub fn extended(text: &str, entry: &Entry, more: More<'_>) -> String {
     if !content.is_empty() && !has(content) {
         added.push(content.to_owned());
     }
+    let tags = more.tags.iter().map(|tag| tag.trim_start_matches('#'));
+    let new: Vec<String> = tags
+        .filter(|tag| !tag.is_empty() && !entry.tags.iter().any(|known| known == tag))
+        .map(|tag| format!(" #{tag}"))
+        .collect();
+    let new = new.concat();
+    // What ends a line stands before what begins another one at the same place.
+    if let Some(at) = tagged.filter(|_| !new.is_empty()) {
+        edits.push((at..at, new.clone()));
+    }
     if !added.is_empty() {
         let added = added.join("\n\n").replace('\n', nl);
         edits.push(match told {
@@ -167,17 +177,10 @@ pub fn extended(text: &str, entry: &Entry, more: More<'_>) -> String {
             None => (end..end, format!("{nl}{nl}**Content:** {added}")),
         });
     }
-    let tags = more.tags.iter().map(|tag| tag.trim_start_matches('#'));
-    let new: Vec<String> = tags
-        .filter(|tag| !tag.is_empty() && !entry.tags.iter().any(|known| known == tag))
-        .map(|tag| format!(" #{tag}"))
-        .collect();
-    if !new.is_empty() {
-        edits.push(match tagged {
-            Some(at) => (at..at, new.concat()),
-            None => (end..end, format!("{nl}{nl}**Tags:**{}", new.concat())),
-        });
+    if tagged.is_none() && !new.is_empty() {
+        edits.push((end..end, format!("{nl}{nl}**Tags:**{new}")));
     }
+    edits.sort_by_key(|(at, _)| at.start);
     // The last ones first, so that the places of the others hold.
     let mut out = text.to_owned();
     for (at, with) in edits.into_iter().rev() {
@@ -276,6 +279,29 @@ mod tests {
             extended(text, &found[0], more),
             "**Title:** A\n**Description:** third\n**Description:** second\n**Tags:** #x, # #x #y #w\n#z words\n\n**Content:** first\n"
         );
+    }
+
+    #[test]
+    fn what_is_added_keeps_its_place_whatever_order_the_labels_have() {
+        let more = More {
+            content: "new",
+            description: Some("said"),
+            tags: &["y".to_owned()],
+        };
+        for (before, after) in [
+            (
+                "**Title:** A\n**Tags:** #x\n",
+                "**Title:** A\n**Tags:** #x #y\n\n**Content:** said\n\nnew\n",
+            ),
+            (
+                "**Title:** A\n**Tags:** #x\n**Content:** c\n**Description:** d\n",
+                "**Title:** A\n**Tags:** #x #y\n**Content:** c\n\nd\n\nnew\n**Description:** said\n",
+            ),
+        ] {
+            let set = extended(before, &entries(before)[0], more);
+            assert_eq!(set, after);
+            assert_eq!(entries(&set)[0].tags, ["x", "y"]);
+        }
     }
 
     #[test]
