@@ -116,3 +116,40 @@ pub fn lines(text: &str, from: usize) -> impl Iterator<Item = Line<'_>> {
         })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_know_their_places_whatever_ends_them() {
+        let text = "x\none\r\n\ntwo";
+        let found: Vec<(&str, Range<usize>, usize)> = lines(text, 2)
+            .map(|line| (line.text, line.span, line.end))
+            .collect();
+        assert_eq!(found, [("one", 2..5, 7), ("", 7..7, 8), ("two", 8..11, 11)]);
+        assert_eq!(lines(text, text.len()).count(), 0);
+    }
+
+    #[test]
+    fn a_fence_is_closed_by_its_own_mark() {
+        let text = "a\n```\nin\n~~~\nin\n```\nb\n  ~~~\n```\n~~~\nc\n";
+        let found: Vec<(usize, &str)> = prose(text)
+            .map(|(number, line)| (number, line.text))
+            .collect();
+        assert_eq!(found, [(1, "a"), (7, "b"), (11, "c")]);
+    }
+
+    #[test]
+    fn the_first_line_says_how_lines_end() {
+        for (text, ending) in [
+            ("", "\n"),
+            ("a", "\n"),
+            ("a\nb\r\n", "\n"),
+            ("a\r\nb\n", "\r\n"),
+            ("\r\n", "\r\n"),
+        ] {
+            assert_eq!(newline(text), ending, "{text:?}");
+        }
+    }
+}

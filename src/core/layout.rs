@@ -475,6 +475,40 @@ mod tests {
     }
 
     #[test]
+    fn the_first_file_of_a_store_says_its_layout() {
+        for (path, layout) in [
+            ("facts/a.md", Some(Layout::Facts)),
+            ("./episodes/2026-01.md", Some(Layout::Facts)),
+            ("detail/a.md", Some(Layout::Session)),
+            ("working-memory/overview.md", Some(Layout::Session)),
+            ("overview.md", Some(Layout::Session)),
+            ("semantic/a.md", Some(Layout::Coder)),
+            ("episodic/a/b.md", Some(Layout::Coder)),
+            ("events.jsonl", Some(Layout::Events)),
+            ("a.md", Some(Layout::Index)),
+            ("MEMORY.md", Some(Layout::Index)),
+            ("a.txt", None),
+            ("other/a.md", None),
+        ] {
+            assert_eq!(Layout::of_first_file(path), layout, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_text_of_several_bytes_a_character_is_found_once() {
+        let once = patched(("f.md", "aé b"), &patches(&[("é", "e")]), Matching::Unique);
+        assert_eq!(once.expect("applies"), "ae b");
+        assert!(matches!(
+            patched(
+                ("f.md", "ab ab"),
+                &patches(&[("ab", "x")]),
+                Matching::Unique
+            ),
+            Err(Error::TextRepeated { .. })
+        ));
+    }
+
+    #[test]
     fn every_layout_name_reads_back() {
         for layout in Layout::ALL {
             assert_eq!(layout.name().parse(), Ok(layout));

@@ -470,6 +470,45 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn a_link_in_a_folder_leads_up_or_to_an_absolute_place_inside() {
+        use std::os::unix::fs::symlink;
+        let (temp, root) = root();
+        symlink("../MEMORY.md", temp.path().join("sub/up.md")).expect("link");
+        symlink(root.path().join("sub/a.md"), temp.path().join("sub/abs.md")).expect("link");
+        symlink("../../x", temp.path().join("sub/out.md")).expect("link");
+        assert_eq!(root.resolve("sub/up.md").expect("inside"), "MEMORY.md");
+        assert_eq!(root.resolve("sub/abs.md").expect("inside"), "sub/a.md");
+        assert!(matches!(
+            root.resolve("sub/out.md"),
+            Err(Error::Escapes { .. })
+        ));
+        let found = root.found("sub/up.md").expect("there");
+        assert_eq!(found.target.as_deref(), Some("MEMORY.md"));
+        assert_eq!(
+            root.opened()
+                .expect("opens")
+                .read_found(&found)
+                .expect("reads"),
+            b"# Memory\n"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_path_may_lead_through_forty_links() {
+        use std::os::unix::fs::symlink;
+        let (temp, root) = root();
+        symlink("MEMORY.md", temp.path().join("1.md")).expect("link");
+        for number in 2..=41 {
+            let before = format!("{}.md", number - 1);
+            symlink(before, temp.path().join(format!("{number}.md"))).expect("link");
+        }
+        assert_eq!(root.resolve("40.md").expect("inside"), "MEMORY.md");
+        assert!(matches!(root.resolve("41.md"), Err(Error::Escapes { .. })));
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn a_link_swapped_in_after_the_check_leads_nowhere() {
         use std::os::unix::fs::symlink;
         let (temp, root) = root();
@@ -533,6 +572,75 @@ mod tests {
         root.remove_folder("a");
         root.remove_folder("");
         assert!(!root.exists());
+    }
+
+    #[test]
+    fn visible_notes_are_listed_as_deep_as_asked() {
+        let (temp, root) = root();
+        std::fs::create_dir_all(temp.path().join("sub/deep")).expect("a folder");
+        std::fs::create_dir(temp.path().join(".hidden")).expect("a folder");
+        for name in ["sub/deep/b.md", "sub/b.txt", ".c.md", ".hidden/d.md"] {
+            std::fs::write(temp.path().join(name), "x").expect("written");
+        }
+        let listed = |folder: &str, depth: usize| -> Vec<String> {
+            let found = root.markdown(folder, depth).expect("lists");
+            found.into_iter().map(|file| file.path).collect()
+        };
+        assert_eq!(listed("", 0), ["MEMORY.md"]);
+        assert_eq!(listed("", 1), ["MEMORY.md", "sub/a.md"]);
+        assert_eq!(listed("", 2), ["MEMORY.md", "sub/a.md", "sub/deep/b.md"]);
+        assert_eq!(listed("sub", 0), ["sub/a.md"]);
+        assert_eq!(listed("sub", 1), ["sub/a.md", "sub/deep/b.md"]);
+        assert!(listed("none", 1).is_empty());
+    }
+
+    #[test]
+    fn what_is_known_of_a_file_is_its_size_and_time() {
+        let (temp, root) = root();
+        let mut options = std::fs::File::options();
+        let file = options.write(true).open(temp.path().join("sub/a.md"));
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(1_600_000_000_123);
+        file.expect("opens").set_modified(time).expect("set");
+        let found = root.found("sub/a.md").expect("there");
+        assert_eq!((found.size, found.modified), (2, 1_600_000_000_123));
+        assert_eq!(root.found("sub"), None);
+        assert_eq!(root.found("none.md"), None);
+    }
+
+    #[test]
+    fn the_largest_memory_is_read_whole_and_a_larger_one_is_refused() {
+        let (temp, root) = root();
+        let path = temp.path().join("large.md");
+        let file = std::fs::File::create(&path).expect("made");
+        file.set_len(LARGEST_MEMORY).expect("a size");
+        let read = root.read("large.md").expect("reads").expect("there");
+        assert_eq!(read.len() as u64, LARGEST_MEMORY);
+        file.set_len(LARGEST_MEMORY + 1).expect("a size");
+        let error = root.read("large.md").expect_err("too large");
+        assert!(error.to_string().contains("too large"), "{error}");
+        std::fs::write(&path, "").expect("written");
+        assert_eq!(root.read("large.md").expect("reads"), Some(Vec::new()));
+    }
+
+    #[test]
+    fn the_longest_name_is_taken_and_a_longer_one_is_not() {
+        let (_temp, root) = root();
+        let longest = format!("sub/{}.md", "x".repeat(252));
+        assert_eq!(root.resolve(&longest).expect("fits"), longest);
+        assert!(
+            root.resolve(&format!("sub/{}.md", "x".repeat(253)))
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn folders_are_not_made_below_a_file() {
+        let (_temp, root) = root();
+        assert_eq!(root.missing_folders("sub/x/y/z.md"), ["sub/x", "sub/x/y"]);
+        root.make_folders("sub/x/y/z.md").expect("made");
+        assert!(root.is_dir("sub/x/y"));
+        let error = root.make_folders("MEMORY.md/x/y.md").expect_err("a file");
+        assert!(error.to_string().contains("MEMORY.md/x"), "{error}");
     }
 
     #[test]

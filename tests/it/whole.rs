@@ -323,6 +323,152 @@ fn append(path: &Path, line: &str) {
 }
 
 #[test]
+fn a_change_that_is_overtaken_every_time_is_given_up_as_a_conflict() {
+    let bench = Bench::new(&[("facts/a.md", "# A\n\none\n")]);
+    let wish = patch("facts/a.md", "one", "1");
+    let by = (&author(), &asking().moment);
+    let mut plans = 0;
+    let made = make::<Error>(&bench.history(), &[&bench.root()], by, || {
+        plans += 1;
+        assert!(plans < 1_000, "it is never given up");
+        let change = bench.plan(&wish);
+        append(&bench.file("facts/a.md"), "an agent's line\n");
+        change
+    });
+    assert!(matches!(made, Err(Error::Conflict(_))), "{made:?}");
+    assert!(plans > 5, "given up after {plans} plans");
+    assert_eq!(
+        bench.text("facts/a.md"),
+        format!("# A\n\none\n{}", "an agent's line\n".repeat(plans))
+    );
+    assert!(bench.history().records().expect("readable").is_empty());
+}
+
+#[test]
+fn a_change_of_a_store_that_it_was_not_about_is_refused() {
+    let bench = Bench::new(&[("facts/a.md", "# A\n\none\n")]);
+    let by = (&author(), &asking().moment);
+    let other = bench.dir.path().join("other");
+    let wish = patch("facts/a.md", "one", "1");
+    let made = make::<Error>(&bench.history(), &[&other], by, || bench.plan(&wish));
+    let error = made.expect_err("refused").to_string();
+    assert!(error.contains("was not about"), "{error}");
+    assert_eq!(bench.text("facts/a.md"), "# A\n\none\n");
+}
+
+/// A store with an index, and the change that adds a memory to it.
+fn indexed() -> (Bench, impl Fn() -> Result<Change>) {
+    let memory = "---\nname: a\ndescription: d\ntype: user\n---\n\nbody\n";
+    let page = "# Mine\n\n- [a](a.md) — d\n";
+    let bench = Bench::new(&[("a.md", memory), ("MEMORY.md", page)]);
+    let wish = Wish::Write {
+        path: "b.md".to_owned(),
+        content: "text of b\n".to_owned(),
+        fields: tome::core::layout::Fields {
+            description: Some("of b".to_owned()),
+            category: Some("user".to_owned()),
+            ..Default::default()
+        },
+    };
+    let root = bench.root();
+    let asking = asking();
+    let plan = move || {
+        let store = Store::open("s", &root, Some(Layout::Index))?;
+        plan(&store, &wish, &asking)
+    };
+    (bench, plan)
+}
+
+#[test]
+fn a_reviewed_change_is_made_on_an_index_that_has_moved_on() {
+    use tome::core::change::{Reviewed, make_reviewed};
+    let (bench, plan) = indexed();
+    let by = (&author(), &asking().moment);
+    let seen = plan().expect("planned");
+    append(&bench.file("MEMORY.md"), "\nA line of mine.\n");
+    let mut plans = 0;
+    let outcome = make_reviewed(&bench.history(), &seen, by, || {
+        plans += 1;
+        let change = plan();
+        if plans == 1 {
+            append(&bench.file("MEMORY.md"), "\nAnd another.\n");
+        }
+        change
+    });
+    let outcome = outcome.expect("made");
+    assert!(matches!(outcome, Reviewed::Made(_)), "{outcome:?}");
+    assert_eq!(plans, 2, "planned again on what was there");
+    assert_eq!(
+        bench.text("MEMORY.md"),
+        "# Mine\n\n- [a](a.md) — d\n- [b](b.md) — of b\n\nA line of mine.\n\nAnd another.\n"
+    );
+}
+
+#[test]
+fn a_reviewed_change_that_is_overtaken_every_time_is_given_up_as_a_conflict() {
+    use tome::core::change::make_reviewed;
+    let (bench, plan) = indexed();
+    let by = (&author(), &asking().moment);
+    let seen = plan().expect("planned");
+    let mut plans = 0;
+    let outcome = make_reviewed(&bench.history(), &seen, by, || {
+        plans += 1;
+        assert!(plans < 1_000, "it is never given up");
+        let change = plan();
+        append(&bench.file("MEMORY.md"), "\nA line of mine.\n");
+        change
+    });
+    assert!(matches!(outcome, Err(Error::Conflict(_))), "{outcome:?}");
+    assert!(!bench.file("b.md").exists());
+}
+
+#[test]
+fn what_is_written_into_a_displaced_file_after_the_record_is_a_version() {
+    let bench = Bench::new(&[("facts/a.md", "# A\n\none\n")]);
+    let mut opened = fs::File::options()
+        .append(true)
+        .open(bench.file("facts/a.md"))
+        .expect("opens");
+    // The process ends after the change was recorded and before anything was cleaned up.
+    let history = bench.observed(failing_from("remove displaced"));
+    bench
+        .make(&history, &patch("facts/a.md", "one", "1"))
+        .expect("recorded, so it is made");
+    opened.write_all(b"an agent's line\n").expect("written");
+    settle(&bench.history(), &[&bench.root()]).expect("settles");
+    let versions = bench.versions();
+    assert!(
+        versions.contains(&"# A\n\none\nan agent's line\n".to_owned()),
+        "{versions:?}"
+    );
+    let records = bench.history().records().expect("readable");
+    assert_eq!(records.len(), 2, "{records:?}");
+    assert_eq!(records[1].author.who, "outside");
+    assert!(records[1].message.contains("facts/a.md"), "{records:?}");
+    let left = tree(&bench.root());
+    assert!(left.keys().all(|path| !path.contains(".tome-")), "{left:?}");
+}
+
+#[test]
+fn a_file_that_was_edited_before_it_could_be_replaced_leaves_no_record() {
+    let bench = Bench::new(&[("facts/a.md", "# A\n\none\n")]);
+    let file = bench.file("facts/a.md");
+    let history = bench.observed(move |step| {
+        if step == "stage facts/a.md: done" {
+            append(&file, "an agent's line\n");
+            return Err(std::io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(())
+    });
+    let wish = patch("facts/a.md", "one", "1");
+    bench.make(&history, &wish).expect_err("fails");
+    assert_eq!(bench.text("facts/a.md"), "# A\n\none\nan agent's line\n");
+    let records = bench.history().records().expect("readable");
+    assert!(records.is_empty(), "{records:?}");
+    assert!(bench.history().intents().is_empty());
+}
+
+#[test]
 fn appends_by_a_program_without_locks_are_all_in_some_version() {
     appends_against_writes(400);
 }

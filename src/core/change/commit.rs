@@ -480,3 +480,19 @@ impl CommitInProgress<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_frequent_words_of_four_letters_and_more_tell_a_text_apart() {
+        assert_eq!(
+            frequent_words("Tea, the Beta and alpha; ALPHA beta alpha über abc four"),
+            ["alpha", "beta", "four", "über"]
+        );
+        let many: Vec<String> = (100..200).map(|number| format!("word{number}")).collect();
+        let words = frequent_words(&many.join(" "));
+        assert_eq!(words, many[..40]);
+    }
+}

@@ -379,6 +379,60 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_quoted_value_stays_quoted_and_keeps_every_character() {
+        for (before, value, after) in [
+            (
+                "---\nname: \"a\"\n---\n",
+                "say \"hi\" \\ bye",
+                "---\nname: \"say \\\"hi\\\" \\\\ bye\"\n---\n",
+            ),
+            // One mark alone quotes nothing.
+            ("---\nname: \"\n---\n", "a", "---\nname: a\n---\n"),
+            ("---\nname: 'a\n---\n", "b", "---\nname: b\n---\n"),
+        ] {
+            let set = parsed(before).set(before, "name", value);
+            assert_eq!(set, after);
+            assert_eq!(parsed(&set).get("name"), Some(value));
+        }
+    }
+
+    #[test]
+    fn only_the_type_is_set_below_metadata() {
+        let text = "---\nmetadata:\n  name: theirs\n  type: a\n---\n";
+        assert_eq!(
+            parsed(text).set(text, "name", "mine"),
+            "---\nmetadata:\n  name: theirs\n  type: a\nname: mine\n---\n"
+        );
+    }
+
+    #[test]
+    fn a_quote_inside_a_nested_value_neither_ends_nor_opens_it() {
+        for value in [r#""b \" c""#, r"'b\'", "'it''s'", r#""back \\""#] {
+            let text = format!("---\nmetadata:\n  a: {value}\n  type: user\n---\n");
+            assert_eq!(parsed(&text).get_anywhere("type"), Some("user"), "{text}");
+        }
+        let open = "---\nmetadata:\n  a: \"b\n    type: c\"\n  x: y\n---\n";
+        assert_eq!(parsed(open).get_anywhere("type"), None);
+        assert_eq!(parsed(open).get_anywhere("x"), Some("y"));
+    }
+
+    #[test]
+    fn only_a_bare_mark_starts_a_block() {
+        for (text, value) in [
+            (
+                "---\nd: > to be read\n  at once\n---\n",
+                "> to be read at once",
+            ),
+            ("---\nd: |-\n  one\n\n  two\n---\n", "one two"),
+            ("---\nd: |2-\n  one\n---\n", "one"),
+            ("---\nd: >\n---\n", ">"),
+            ("---\nd: \"one\\ntwo\\tthree\"\n---\n", "one two three"),
+        ] {
+            assert_eq!(parsed(text).get("d"), Some(value), "{text:?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn any_text_is_read_without_harm(text in "(---\r?\n)?[ -~\r\n:\"'|>\\t]{0,80}(---\n)?.{0,10}") {

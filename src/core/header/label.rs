@@ -231,6 +231,11 @@ pub fn extended(text: &str, entry: &Entry, more: More<'_>) -> String {
     if !given.is_empty() && !has(given) {
         added.push(given.to_owned());
     }
+    let new = new_tags(entry, more.tags);
+    // What ends a line stands before what begins another one at the same place.
+    if let Some(at) = tagged.filter(|_| !new.is_empty()) {
+        edits.push((at..at, new.clone()));
+    }
     if !added.is_empty() {
         let added = added.join("\n\n").replace('\n', nl);
         edits.push(match content {
@@ -238,12 +243,8 @@ pub fn extended(text: &str, entry: &Entry, more: More<'_>) -> String {
             None => (end..end, format!("{nl}{nl}**Content:** {added}")),
         });
     }
-    let new = new_tags(entry, more.tags);
-    if !new.is_empty() {
-        edits.push(match tagged {
-            Some(at) => (at..at, new),
-            None => (end..end, format!("{nl}{nl}**Tags:**{new}")),
-        });
+    if tagged.is_none() && !new.is_empty() {
+        edits.push((end..end, format!("{nl}{nl}**Tags:**{new}")));
     }
     // In the order of the file, whatever order the labels have there.
     edits.sort_by_key(|(span, _)| span.start);
@@ -347,6 +348,53 @@ mod tests {
         let titles: Vec<String> = entries(text).into_iter().map(|e| e.title).collect();
         assert_eq!(titles, ["A", "B", "C"]);
         assert!(entries("## Time: money\n## 2025-1: x\n## 12025-01: y\n").is_empty());
+    }
+
+    #[test]
+    fn an_entry_knows_its_line() {
+        let text = "# E\n\n**Title:** A\n**Tags:** #x\n\n---\n\n**Title:** B\n";
+        let found: Vec<usize> = entries(text).iter().map(|entry| entry.line).collect();
+        assert_eq!(found, [3, 8]);
+    }
+
+    #[test]
+    fn the_first_description_and_each_tag_once_are_the_entrys() {
+        let text = "**Title:** A\n**Description:** first\n**Description:** second\n**Tags:** #x, # #x #y\n#z words\n";
+        let found = entries(text);
+        assert_eq!(found[0].summary, "first");
+        assert_eq!(found[0].tags, ["x", "y", "z"]);
+        let more = More {
+            content: "",
+            description: Some("third"),
+            tags: &[String::new(), "y".to_owned(), "w".to_owned()],
+        };
+        assert_eq!(
+            extended(text, &found[0], more),
+            "**Title:** A\n**Description:** third\n**Description:** second\n**Tags:** #x, # #x #y #w\n#z words\n\n**Content:** first\n"
+        );
+    }
+
+    #[test]
+    fn what_is_added_keeps_its_place_whatever_order_the_labels_have() {
+        let more = More {
+            content: "new",
+            description: Some("said"),
+            tags: &["y".to_owned()],
+        };
+        for (before, after) in [
+            (
+                "**Title:** A\n**Tags:** #x\n",
+                "**Title:** A\n**Tags:** #x #y\n\n**Content:** said\n\nnew\n",
+            ),
+            (
+                "**Title:** A\n**Tags:** #x\n**Content:** c\n**Description:** d\n",
+                "**Title:** A\n**Tags:** #x #y\n**Content:** c\n\nd\n\nnew\n**Description:** said\n",
+            ),
+        ] {
+            let set = extended(before, &entries(before)[0], more);
+            assert_eq!(set, after);
+            assert_eq!(entries(&set)[0].tags, ["x", "y"]);
+        }
     }
 
     #[test]

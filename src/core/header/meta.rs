@@ -120,6 +120,20 @@ mod tests {
     }
 
     #[test]
+    fn an_indented_comment_is_found_where_it_stands() {
+        let text = "# T\n\n  <!-- META:\n- created: x\n- keywords: 'a',, \"b\" ,\n-->\n\nBody\n";
+        let meta = Meta::parse(text);
+        assert_eq!(meta.created.as_deref(), Some("x"));
+        assert_eq!(meta.keywords, ["a", "b"]);
+        let comment = &text[meta.comment.expect("a comment")];
+        assert!(
+            comment.starts_with("<!-- META:") && comment.ends_with("\n-->"),
+            "{comment}"
+        );
+        assert_eq!(&text[meta.body..], "Body\n");
+    }
+
+    #[test]
     fn other_comments_and_plain_text_are_body() {
         for (text, title) in [
             ("# T\n<!-- a note -->\nx", Some("T")),

@@ -284,6 +284,26 @@ mod tests {
     }
 
     #[test]
+    fn the_first_summary_and_date_of_an_entry_count() {
+        let text = "## One\n- Summary: s1\n- Summary: s2\n- Date: d1\n- Date: d2\n-Date:d3\n";
+        let found = entries(text);
+        assert_eq!(found[0].summary, "s1");
+        assert_eq!(found[0].date.as_deref(), Some("d1"));
+        assert_eq!(keyed("  -  Date: d ", "Date"), Some("d"));
+        for line in ["Date: d", "- Dated: d", "- Date d", "- date: d"] {
+            assert_eq!(keyed(line, "Date"), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_empty_summary_leaves_no_blank_and_a_mark_before_the_text_stays_first() {
+        assert_eq!(set("# T\n> Summary: a\n", " "), "# T\n> Summary:\n");
+        assert_eq!(set("\u{feff}x\n", "new"), "\u{feff}> Summary: new\n\nx\n");
+        assert_eq!(title("\u{feff}# T \n"), Some("T"));
+        assert_eq!(without_head("> Summary: s\n# T\nbody\n"), "body\n");
+    }
+
+    #[test]
     fn regeneration_joins_the_entries_summaries_or_leaves_the_line() {
         let text = "# T\n\n> Summary: old\n\n## A\n- Summary: s1\n\n## B\n- Summary: s2\n";
         assert_eq!(

@@ -274,6 +274,74 @@ mod tests {
     }
 
     #[test]
+    fn the_events_of_a_span_come_by_time_each_once_and_at_most_so_many() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let line = |id: &str, time: i64| {
+            format!("{{\"event_id\":\"{id}\",\"timestamp\":{time},\"event_type\":\"t\"}}\n")
+        };
+        let text = [
+            line("late", 5),
+            line("first", 2),
+            "no event\n".to_owned(),
+            line("first", 3),
+            line("before", 1),
+            line("after", 6),
+            line("middle", 4),
+        ];
+        fs::write(home.path().join(EVENTS), text.concat()).expect("written");
+        let store = Store::open("e", home.path(), None).expect("a store");
+        let ids = |limit: usize| {
+            let span = Span {
+                from: 2,
+                to: 5,
+                limit,
+            };
+            let (found, has_more) = within(&store, span).expect("reads");
+            let ids: Vec<String> = found.into_iter().map(|event| event.event_id).collect();
+            (ids.join(" "), has_more)
+        };
+        assert_eq!(ids(4), ("first middle late".to_owned(), false));
+        assert_eq!(ids(3), ("first middle late".to_owned(), false));
+        assert_eq!(ids(2), ("first middle".to_owned(), true));
+    }
+
+    #[test]
+    fn a_given_id_is_appended_once_and_a_fresh_one_is_not_looked_for() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let root = home.path().join("events");
+        let store = Store::open("e", &root, Some(crate::core::layout::Layout::Events));
+        let store = store.expect("a store");
+        let history = History::open(&home.path().join("history"));
+        let event: Event =
+            serde_json::from_str("{\"event_id\":\"A\",\"timestamp\":1,\"event_type\":\"t\"}")
+                .expect("reads");
+        for (identity, appended, lines) in [
+            (Identity::Given, Appended::New, 1),
+            (Identity::Given, Appended::Known, 1),
+            (Identity::Fresh, Appended::New, 2),
+        ] {
+            let done = append(&store, &history, &event, identity).expect("appended");
+            assert_eq!(done, appended);
+            let text = fs::read_to_string(root.join(EVENTS)).expect("text");
+            assert_eq!(text.lines().count(), lines);
+        }
+    }
+
+    #[test]
+    fn a_log_says_how_many_events_it_has_and_takes_nothing_but_events() {
+        assert_eq!(Events.read(EVENTS, "{}\n").summary, "1 event");
+        assert_eq!(Events.read(EVENTS, "{}\n\n{}\n").summary, "2 events");
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let root = Root::open(home.path()).expect("opens");
+        assert!(Events.allow(Act::Append, EVENTS, &root).is_ok());
+        let other = Events.allow(Act::Append, "other.jsonl", &root);
+        assert!(other.expect_err("refused").to_string().contains(EVENTS));
+        for act in [Act::Write, Act::Patch, Act::Delete, Act::Rename] {
+            assert!(Events.allow(act, EVENTS, &root).is_err(), "{act:?}");
+        }
+    }
+
+    #[test]
     fn what_was_set_aside_is_appended_once() {
         let home = tempfile::tempdir().expect("a temporary directory");
         let root = home.path().join("events");

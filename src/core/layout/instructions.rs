@@ -84,3 +84,35 @@ impl Rules for Instructions {
         Ok(parts.join("\n\n"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::layout::Layout;
+
+    #[test]
+    fn only_files_of_the_known_names_are_instructions() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        std::fs::create_dir(home.path().join(".claude")).expect("a folder");
+        for (path, text) in [
+            ("AGENTS.md", "# Agents\n\nBe brief.\n"),
+            (".claude/CLAUDE.md", "Be kind.\n\n"),
+            ("README.md", "# Readme\n"),
+        ] {
+            std::fs::write(home.path().join(path), text).expect("written");
+        }
+        let store = Store::open("i", home.path(), Some(Layout::Instructions)).expect("a store");
+        let rows = Instructions.view(&store, View::Files).expect("lists");
+        assert_eq!(rows, ".claude/CLAUDE.md    (10B)\nAGENTS.md  Agents  (20B)");
+        assert_eq!(
+            Instructions.context(&store).expect("reads"),
+            "Be kind.\n\n# Agents\n\nBe brief."
+        );
+        let allowed = |act: Act, path: &str| Instructions.allow(act, path, store.root()).is_ok();
+        for act in [Act::Write, Act::Patch, Act::Append, Act::Delete] {
+            assert!(allowed(act, "CLAUDE.md"), "{act:?}");
+            assert!(!allowed(act, "README.md"), "{act:?}");
+        }
+        assert!(!allowed(Act::Rename, "CLAUDE.md"));
+    }
+}

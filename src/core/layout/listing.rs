@@ -651,6 +651,52 @@ mod tests {
     }
 
     #[test]
+    fn a_target_with_blanks_stands_between_angles_once() {
+        let page = "- [A](a.md) — a\n- [B](<b c.md>) — b\n";
+        let all = bullets(page);
+        assert_eq!(
+            retargeted(page, &all[0], "x y.md"),
+            page.replace("(a.md)", "(<x y.md>)")
+        );
+        assert_eq!(
+            retargeted(page, &all[1], "x y.md"),
+            page.replace("b c.md", "x y.md")
+        );
+    }
+
+    #[test]
+    fn a_word_after_a_hash_is_no_heading() {
+        let page =
+            "## User\n- [A](a.md) — a\n\n#tag of mine\n- [B](b.md) — b\n\n## Z\n- [Z](z.md) — z\n";
+        assert_eq!(
+            with(page, &item("n.md", Some("User"))),
+            page.replace("— b\n", "— b\n- [N](n.md) — new\n")
+        );
+    }
+
+    #[test]
+    fn words_after_a_link_without_a_separator_are_its_hook() {
+        let page = "- **[[a]]** what the file said  \n- [B](b.md)\n";
+        let all = bullets(page);
+        assert_eq!(&page[all[0].hook.clone()], "what the file said");
+        assert_eq!(&page[all[1].hook.clone()], "");
+        let old = Item {
+            target: "a.md",
+            title: "a",
+            hook: "what the file said",
+            section: None,
+        };
+        let new = Item {
+            hook: "what it says now",
+            ..old.clone()
+        };
+        assert_eq!(
+            refreshed(page, &all[0], &old, &new),
+            page.replace("the file said", "it says now")
+        );
+    }
+
+    #[test]
     fn wording_of_ones_own_is_kept() {
         let all = bullets(HAND);
         let old = Item {

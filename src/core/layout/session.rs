@@ -224,6 +224,83 @@ mod tests {
     }
 
     #[test]
+    fn the_overview_comes_first_and_notes_are_what_may_go() {
+        assert!(Session.rank(OVERVIEW_FILE) < Session.rank("working-memory/detail/a.md"));
+        let home = tempfile::tempdir().expect("a temporary directory");
+        for (path, text) in [
+            (MESSAGES, "{}\n"),
+            (OVERVIEW_FILE, "# W\n"),
+            ("working-memory/detail/b/c.md", "# C\n"),
+            ("working-memory/other.md", "# O\n"),
+        ] {
+            let path = home.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(path, text).expect("written");
+        }
+        let store = Store::open("s", home.path(), None).expect("a store");
+        let listed = store.list().expect("lists");
+        let paths: Vec<&str> = listed.iter().map(|memory| memory.path.as_str()).collect();
+        assert_eq!(paths, ["overview.md", "detail/b/c.md"]);
+        assert_eq!(
+            Session.view(&store, View::Files).expect("lists"),
+            "overview.md  W  (4B)\ndetail/b/c.md  C  (4B)"
+        );
+        assert_eq!(Session.view(&store, View::Index).expect("lists"), "# W");
+        let allowed = |act: Act, path: &str| Session.allow(act, path, store.root()).is_ok();
+        for act in [
+            Act::Write,
+            Act::Patch,
+            Act::Append,
+            Act::Delete,
+            Act::Rename,
+        ] {
+            let keeps = !matches!(act, Act::Delete | Act::Rename);
+            assert_eq!(allowed(act, OVERVIEW_FILE), keeps, "{act:?}");
+            assert!(allowed(act, "working-memory/detail/b/c.md"), "{act:?}");
+            assert!(!allowed(act, "working-memory/detail/c.txt"), "{act:?}");
+            assert!(!allowed(act, "working-memory/other.md"), "{act:?}");
+            assert!(!allowed(act, MESSAGES), "{act:?}");
+        }
+    }
+
+    #[test]
+    fn a_note_that_is_written_again_keeps_its_head() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let store = Store::open("s", home.path(), Some(crate::core::layout::Layout::Session));
+        let store = store.expect("a store");
+        let moment = crate::core::change::Moment {
+            time: jiff::Timestamp::UNIX_EPOCH,
+            today: jiff::civil::date(1970, 1, 1),
+        };
+        let draft = Draft::new(&store, &moment);
+        let head = "# Old\n\n<!-- META:\n- created: then\n- keywords: [\"a\"]\n-->\n\n";
+        let old = format!("{head}old text\n");
+        let compose = |content: &str, old: Option<&str>, tags: &[&str]| {
+            let fields = crate::core::layout::Fields {
+                tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+                ..Default::default()
+            };
+            let writing = Writing {
+                file: "working-memory/detail/note.md",
+                content,
+                fields: &fields,
+                old,
+            };
+            Session.compose(&draft, &writing).expect("composes")
+        };
+        assert_eq!(compose("new", Some(&old), &[]), format!("{head}new\n"));
+        assert_eq!(
+            compose("# New\n\nnew\n", Some(&old), &["b"]),
+            head.replace("Old", "New").replace("\"a\"", "\"b\"") + "new\n"
+        );
+        assert_eq!(
+            compose("text", None, &[]),
+            "# note\n\n<!-- META:\n- created: 1970-01-01T00:00:00Z\n- keywords: []\n-->\n\ntext\n"
+        );
+        assert_eq!(compose(&old, None, &["b"]), old, "a head of its own stays");
+    }
+
+    #[test]
     fn a_detail_note_gives_title_keywords_and_first_line() {
         let memory = Session.read(
             "working-memory/detail/a.md",

@@ -163,4 +163,62 @@ mod tests {
             assert_eq!(read, ["one\n", "-", "three"], "{size}");
         }
     }
+
+    fn file(bytes: &[u8]) -> (tempfile::TempDir, Root) {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        std::fs::write(temp.path().join("log"), bytes).expect("written");
+        let root = Root::open(temp.path()).expect("opens");
+        (temp, root)
+    }
+
+    #[test]
+    fn some_lines_are_read_and_no_others() {
+        let (_temp, root) = file(b"one\ntwo\nthree\nfour");
+        for (wanted, text) in [
+            (1..=1, Some("one\n")),
+            (2..=3, Some("two\nthree\n")),
+            (4..=9, Some("four")),
+            (5..=9, None),
+        ] {
+            let read = root.read_lines("log", &wanted).expect("reads");
+            assert_eq!(read.as_deref(), text.map(str::as_bytes), "{wanted:?}");
+        }
+        assert_eq!(root.read_lines("none", &(1..=1)).expect("reads"), None);
+    }
+
+    #[test]
+    fn every_line_of_text_is_looked_at_up_to_the_one_wanted() {
+        let (_temp, root) = file(b"one\n\xff\xfe\ntwo\nthree");
+        let mut all = Vec::new();
+        root.each_line("log", &mut |line| all.push(line.trim_end().to_owned()))
+            .expect("reads");
+        assert_eq!(all, ["one", "two", "three"]);
+        let seen = std::cell::RefCell::new(Vec::new());
+        let is_two = |line: &str| {
+            seen.borrow_mut().push(line.to_owned());
+            line == "two\n"
+        };
+        assert!(root.any_line("log", is_two).expect("reads"));
+        assert_eq!(*seen.borrow(), ["one\n", "two\n"]);
+        assert!(!root.any_line("log", |line| line == "four").expect("reads"));
+        assert!(!root.any_line("none", |_| true).expect("reads"));
+    }
+
+    #[test]
+    fn a_line_is_added_after_the_end_of_the_one_before() {
+        for (before, after) in [
+            ("", "new\n"),
+            ("one\n", "one\nnew\n"),
+            ("broken off", "broken off\nnew\n"),
+        ] {
+            let (temp, root) = file(before.as_bytes());
+            root.append_line("log", "new").expect("appended");
+            let text = std::fs::read_to_string(temp.path().join("log"));
+            assert_eq!(text.expect("text"), after);
+        }
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let root = Root::open(&temp.path().join("not/yet")).expect("opens");
+        root.append_line("log", "new").expect("appended");
+        assert_eq!(root.read("log").expect("reads"), Some(b"new\n".to_vec()));
+    }
 }

@@ -128,22 +128,12 @@ impl Root {
                 io::ErrorKind::IsADirectory.into(),
             ));
         }
-        match exchange_names(&dir, temp_name, name) {
-            Ok(true) => return Ok(Displaced::Kept),
-            Ok(false) => {}
-            Err(e) => return Err(self.told(path, e)),
-        }
-        // A second name keeps what is replaced where names cannot be exchanged.
-        let second = format!("{temp_name}.old");
-        let linked = dir.hard_link(name, &dir, &second).is_ok();
-        dir.rename(temp_name, &dir, name)
-            .map_err(|e| self.told(path, e))?;
-        if !linked {
-            return Ok(Displaced::Lost);
-        }
-        dir.rename(&second, &dir, temp_name)
-            .map_err(|e| self.told(path, e))?;
-        Ok(Displaced::Kept)
+        let displaced = match exchange_names(&dir, temp_name, name) {
+            Ok(true) => Ok(Displaced::Kept),
+            Ok(false) => replace_in_two_steps(&dir, temp_name, name),
+            Err(e) => Err(e),
+        };
+        displaced.map_err(|e| self.told(path, e))
     }
 
     /// Removes a file; one that is gone already is fine.
@@ -221,6 +211,18 @@ fn exchange_names(_: &Dir, _: &str, _: &str) -> io::Result<bool> {
     Ok(false)
 }
 
+/// As [`exchange_names`], where names cannot be exchanged: a second name keeps what is replaced.
+fn replace_in_two_steps(dir: &Dir, temp: &str, name: &str) -> io::Result<Displaced> {
+    let second = format!("{temp}.old");
+    let linked = dir.hard_link(name, dir, &second).is_ok();
+    dir.rename(temp, dir, name)?;
+    if !linked {
+        return Ok(Displaced::Lost);
+    }
+    dir.rename(&second, dir, temp)?;
+    Ok(Displaced::Kept)
+}
+
 /// Gives a file another name of its folder, which must be free.
 fn rename_without_replacing(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
@@ -232,6 +234,11 @@ fn rename_without_replacing(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
             done => return done.map_err(io::Error::from),
         }
     }
+    rename_after_a_look(dir, from, to)
+}
+
+/// As [`rename_without_replacing`], where the system cannot look and rename in one step.
+fn rename_after_a_look(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     if dir.symlink_metadata(to).is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
@@ -273,4 +280,96 @@ fn set_mode(file: &std::fs::File, mode: u32) -> io::Result<()> {
 #[cfg(not(unix))]
 fn set_mode(_: &std::fs::File, _: u32) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use cap_std::ambient_authority;
+
+    use super::*;
+
+    fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, Dir) {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        for (name, text) in files {
+            fs::write(temp.path().join(name), text).expect("written");
+        }
+        let dir = Dir::open_ambient_dir(temp.path(), ambient_authority()).expect("opens");
+        (temp, dir)
+    }
+
+    fn files(temp: &tempfile::TempDir) -> Vec<(String, String)> {
+        let entries = fs::read_dir(temp.path()).expect("readable").flatten();
+        let mut files: Vec<(String, String)> = entries
+            .map(|entry| {
+                let text = fs::read_to_string(entry.path()).expect("text");
+                (entry.file_name().to_string_lossy().into_owned(), text)
+            })
+            .collect();
+        files.sort();
+        files
+    }
+
+    fn named(all: &[(&str, &str)]) -> Vec<(String, String)> {
+        let owned = |(name, text): &(&str, &str)| ((*name).to_owned(), (*text).to_owned());
+        all.iter().map(owned).collect()
+    }
+
+    #[test]
+    fn either_way_of_replacing_keeps_the_old_file_under_the_temporary_name() {
+        let exchanged = named(&[("a.md", "new"), ("a.tmp", "old")]);
+        let (temp, _dir) = folder(&[("a.md", "old"), ("a.tmp", "new")]);
+        let root = Root::open(temp.path()).expect("opens");
+        let displaced = root.exchange("a.tmp", "a.md").expect("exchanged");
+        assert_eq!(
+            (displaced, files(&temp)),
+            (Displaced::Kept, exchanged.clone())
+        );
+        let (temp, dir) = folder(&[("a.md", "old"), ("a.tmp", "new")]);
+        let displaced = replace_in_two_steps(&dir, "a.tmp", "a.md").expect("replaced");
+        assert_eq!((displaced, files(&temp)), (Displaced::Kept, exchanged));
+    }
+
+    #[test]
+    fn what_cannot_get_a_second_name_is_replaced_and_said_to_be_lost() {
+        let (temp, dir) = folder(&[("a.md", "old"), ("a.tmp", "new"), ("a.tmp.old", "other")]);
+        let displaced = replace_in_two_steps(&dir, "a.tmp", "a.md").expect("replaced");
+        assert_eq!(displaced, Displaced::Lost);
+        assert_eq!(
+            files(&temp),
+            named(&[("a.md", "new"), ("a.tmp.old", "other")])
+        );
+    }
+
+    #[test]
+    fn neither_way_of_renaming_replaces_a_file() {
+        for rename in [rename_without_replacing, rename_after_a_look] {
+            let both = [("a.md", "a"), ("b.md", "b")];
+            let (temp, dir) = folder(&both);
+            let error = rename(&dir, "a.md", "b.md").expect_err("not free");
+            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!(files(&temp), named(&both));
+            rename(&dir, "a.md", "c.md").expect("free");
+            assert_eq!(files(&temp), named(&[("b.md", "b"), ("c.md", "a")]));
+        }
+    }
+
+    #[test]
+    fn a_folder_is_not_exchanged_for_a_file() {
+        let (temp, _dir) = folder(&[("a.tmp", "new")]);
+        fs::create_dir(temp.path().join("a.md")).expect("a folder");
+        let root = Root::open(temp.path()).expect("opens");
+        let error = root.exchange("a.tmp", "a.md").expect_err("a folder");
+        assert!(error.to_string().contains("a.md"), "{error}");
+        assert!(temp.path().join("a.md").is_dir());
+    }
+
+    #[test]
+    fn times_are_kept_to_the_nanosecond() {
+        for at in [0, 1, 1_600_000_000_123_456_789] {
+            assert_eq!(time_of(at).and_then(nanoseconds), Some(at));
+        }
+        assert_eq!(time_of(-1), None);
+    }
 }
