@@ -13,22 +13,22 @@ use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
 use memchr::memmem;
-use tome::core::corpus::{Busy, Corpus, Effort, Part};
-use tome::core::log::{self, LogFile, Places};
+use tome::core::corpus::{BuildOptions, Corpus, Part, WhenBusy};
+use tome::core::log::{self, LogFile, LogLocations};
 use tome::core::text::{Term, stem};
 
 /// The word that is looked for: a rare one, which some messages hold.
 const WORD: &str = "subgepagetion";
 /// How often a figure is taken; the best counts, since neighbours only ever cost.
 const RUNS: usize = 7;
-const EFFORT: Effort = Effort {
+const EFFORT: BuildOptions = BuildOptions {
     threads: 2,
-    busy: Busy::Wait,
+    busy: WhenBusy::Wait,
 };
 
 /// One figure: how long it took and what it used.
 #[derive(Debug, Clone, Default)]
-struct Figure {
+struct Measurement {
     name: String,
     wall: Duration,
     cpu: Option<Duration>,
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
 
 fn parent(bytes: u64) -> io::Result<()> {
     let home = synthetic::home(&env::temp_dir(), bytes)?;
-    let logs = log::locate(&Places::of_home(&home));
+    let logs = log::locate(&LogLocations::of_home(&home));
     let total: u64 = logs.iter().map(|log| log.size).sum();
     say(&format!(
         "{} logs, {} MB, in {}",
@@ -68,7 +68,7 @@ fn parent(bytes: u64) -> io::Result<()> {
     ));
     let mut figures = Vec::new();
     for task in ["cold", "open", "warm", "grown", "filter", "words", "tools"] {
-        figures.push(best(|| ask(task, &home))?);
+        figures.push(best(|| request(task, &home))?);
     }
     let insensitive = match ripgrep(&home, &["-c", WORD])? {
         None => {
@@ -87,7 +87,7 @@ fn parent(bytes: u64) -> io::Result<()> {
 }
 
 /// Runs one task in a process of its own and reads its figure.
-fn ask(task: &str, home: &Path) -> io::Result<Figure> {
+fn request(task: &str, home: &Path) -> io::Result<Measurement> {
     let out = Command::new(env::current_exe()?)
         .args(["--child", task])
         .arg(home)
@@ -96,7 +96,7 @@ fn ask(task: &str, home: &Path) -> io::Result<Figure> {
     let mut fields = text.trim_end().split('\t');
     let mut number = || fields.next().and_then(|field| field.parse::<u64>().ok());
     let wall = number().ok_or_else(|| io::Error::other(format!("{task}: {text}")))?;
-    Ok(Figure {
+    Ok(Measurement {
         wall: Duration::from_nanos(wall),
         cpu: number().map(Duration::from_nanos),
         peak: number(),
@@ -113,11 +113,11 @@ fn child(args: &[String]) -> io::Result<()> {
     };
     let home = PathBuf::from(home);
     let cache = cache(&home);
-    let places = Places::of_home(&home);
+    let locations = LogLocations::of_home(&home);
     if task == "cold" && cache.exists() {
         fs::remove_dir_all(&cache)?;
     }
-    let mut logs = log::locate(&places);
+    let mut logs = log::locate(&locations);
     let grown = match task.as_str() {
         "grown" => Some(grow(&cache, &mut logs)?),
         _ => None,
@@ -129,7 +129,7 @@ fn child(args: &[String]) -> io::Result<()> {
         "open" => ("open, logs listed before", build(&cache, &logs)?),
         "warm" => (
             "list the logs and open",
-            build(&cache, &log::locate(&places))?,
+            build(&cache, &log::locate(&locations))?,
         ),
         "grown" => ("open, one log grown by a line", build(&cache, &logs)?),
         "filter" => ("open, ask every filter for a word", filter(&cache)?),
@@ -210,7 +210,7 @@ fn scan(cache: &Path, part: Part) -> io::Result<String> {
     let blocks = corpus.blocks(part).len();
     for number in 0..blocks {
         if number % 64 == 63 {
-            corpus.give_back(part, number - 63..number);
+            corpus.release(part, number - 63..number);
         }
         let block = corpus.block(part, number);
         let Some(content) = block.and_then(|block| block.read()) else {
@@ -229,7 +229,7 @@ fn scan(cache: &Path, part: Part) -> io::Result<String> {
 }
 
 /// Runs ripgrep over the logs; `None` where it is not installed.
-fn ripgrep(home: &Path, args: &[&str]) -> io::Result<Option<Figure>> {
+fn ripgrep(home: &Path, args: &[&str]) -> io::Result<Option<Measurement>> {
     if Command::new("rg").arg("--version").output().is_err() {
         return Ok(None);
     }
@@ -242,28 +242,28 @@ fn ripgrep(home: &Path, args: &[&str]) -> io::Result<Option<Figure>> {
             .arg(home)
             .output()?;
         let files = out.stdout.iter().filter(|byte| **byte == b'\n').count();
-        Ok(Figure {
+        Ok(Measurement {
             wall: started.elapsed(),
             cpu: used_by_children()
                 .zip(before)
                 .map(|(after, before)| after - before),
             note: format!("{files} logs hold it"),
-            ..Figure::default()
+            ..Measurement::default()
         })
     })?;
     figure.name = format!("rg {}", args.join(" "));
     Ok(Some(figure))
 }
 
-fn best(mut run: impl FnMut() -> io::Result<Figure>) -> io::Result<Figure> {
+fn best(mut run: impl FnMut() -> io::Result<Measurement>) -> io::Result<Measurement> {
     let mut figures = (0..RUNS)
         .map(|_| run())
-        .collect::<io::Result<Vec<Figure>>>()?;
+        .collect::<io::Result<Vec<Measurement>>>()?;
     figures.sort_by_key(|figure| figure.wall);
     Ok(figures.swap_remove(0))
 }
 
-fn table(figures: &[Figure], insensitive: Option<Duration>, total: u64) {
+fn table(figures: &[Measurement], insensitive: Option<Duration>, total: u64) {
     say(&format!(
         "{:<36}{:>10}{:>10}{:>9}{:>9}{:>9}{:>9}  note",
         "", "wall ms", "CPU s", "MB/s", "peak MB", "anon MB", "of rg -i"

@@ -15,11 +15,11 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-use tome::core::corpus::{Busy, Corpus, Effort};
-use tome::core::log::{self, Places};
+use tome::core::corpus::{BuildOptions, Corpus, WhenBusy};
+use tome::core::log::{self, LogLocations};
 use tome::core::query::Query;
-use tome::core::search::fuzzy::{Ask, find};
-use tome::core::search::{Shelf, Sources};
+use tome::core::search::fuzzy::{FindRequest, find};
+use tome::core::search::{MemoryTexts, Sources};
 
 use synthetic::dice::Dice;
 
@@ -68,11 +68,11 @@ fn main() -> ExitCode {
 }
 
 /// What one run took: time, and peak memory in KB.
-type Figure = (Duration, u64);
+type Measurement = (Duration, u64);
 
 fn recalls(bytes: u64) -> io::Result<()> {
-    let small = Site::new(bytes / 10)?;
-    let large = Site::new(bytes)?;
+    let small = BenchHome::new(bytes / 10)?;
+    let large = BenchHome::new(bytes)?;
     say(&format!(
         "recall over {} MB, one shot, warm",
         bytes / 1_000_000
@@ -90,7 +90,7 @@ fn recalls(bytes: u64) -> io::Result<()> {
             .unwrap_or(query);
         let rg = middle(|| large.peer("rg", &["-uu", "-i", "-c", longest, "."])).ok();
         let peer = middle(|| large.peer("fr", &["--json", query])).ok();
-        let in_ms = |figure: &Figure| figure.0.as_secs_f64() * 1e3;
+        let in_ms = |figure: &Measurement| figure.0.as_secs_f64() * 1e3;
         let shown = |figure: Option<String>| figure.unwrap_or_else(|| "-".to_owned());
         say(&format!(
             "{name:<18}{:>9.1}{:>9}{:>10}{:>10}{:>12}{:>9.1}x  memory {:.1}x",
@@ -116,7 +116,7 @@ fn recalls(bytes: u64) -> io::Result<()> {
 }
 
 /// What it costs to read the logs for the first time, in processor time.
-fn first_runs(site: &Site) -> io::Result<()> {
+fn first_runs(site: &BenchHome) -> io::Result<()> {
     fs::remove_dir_all(&site.cache)?;
     let before = children_time();
     site.recall("warm up")?;
@@ -124,11 +124,11 @@ fn first_runs(site: &Site) -> io::Result<()> {
     let before = children_time();
     let peer = site.peer("fr", &["--json", "warm"]).ok();
     let peer = peer.map(|_| children_time() - before);
-    let told = peer.map_or_else(String::new, |peer| {
+    let comparison = peer.map_or_else(String::new, |peer| {
         format!(", fast-resume {peer:.2} s, ratio {:.2}", tome / peer)
     });
     say(&format!(
-        "first run, processor time: tome {tome:.2} s{told}"
+        "first run, processor time: tome {tome:.2} s{comparison}"
     ));
     Ok(())
 }
@@ -146,12 +146,12 @@ fn children_time() -> f64 {
 }
 
 /// A home with logs, and a cache beside it.
-struct Site {
+struct BenchHome {
     home: PathBuf,
     cache: PathBuf,
 }
 
-impl Site {
+impl BenchHome {
     fn new(bytes: u64) -> io::Result<Self> {
         let home = synthetic::home(&env::temp_dir(), bytes)?;
         let mut cache = home.clone().into_os_string();
@@ -166,15 +166,15 @@ impl Site {
         Ok(site)
     }
 
-    fn recall(&self, query: &str) -> io::Result<Figure> {
+    fn recall(&self, query: &str) -> io::Result<Measurement> {
         self.timed(Command::new(env!("CARGO_BIN_EXE_tome")).args(["--all", "recall", query]))
     }
 
-    fn peer(&self, program: &str, args: &[&str]) -> io::Result<Figure> {
+    fn peer(&self, program: &str, args: &[&str]) -> io::Result<Measurement> {
         self.timed(Command::new(program).args(args))
     }
 
-    fn timed(&self, command: &mut Command) -> io::Result<Figure> {
+    fn timed(&self, command: &mut Command) -> io::Result<Measurement> {
         command
             .current_dir(&self.home)
             .env("HOME", &self.home)
@@ -210,19 +210,19 @@ fn fuzzy() -> io::Result<()> {
     if !text.exists() {
         write_lines(&store, &text)?;
     }
-    let places = Places {
+    let locations = LogLocations {
         stores: vec![store],
-        ..Places::default()
+        ..LogLocations::default()
     };
-    let effort = Effort {
+    let options = BuildOptions {
         threads: 2,
-        busy: Busy::Wait,
+        busy: WhenBusy::Wait,
     };
-    let corpus = Corpus::refresh(&home.join("cache"), &log::locate(&places), effort, &())
+    let corpus = Corpus::refresh(&home.join("cache"), &log::locate(&locations), options, &())
         .map_err(io::Error::other)?;
-    let shelf = Shelf::default();
+    let memories = MemoryTexts::default();
     let sources = Sources {
-        shelf: &shelf,
+        memories: &memories,
         corpus: Some(&corpus),
     };
     let now = jiff::Zoned::default();
@@ -233,14 +233,14 @@ fn fuzzy() -> io::Result<()> {
     ));
     for text_of_query in ["to", "conf", "migra", "certif roll", "retry backoff"] {
         let query = Query::parse(text_of_query, &now).map_err(io::Error::other)?;
-        let ask = Ask {
+        let request = FindRequest {
             query: &query,
             limit: 100,
         };
         let mut total = 0;
         let tome = middle(|| {
             let started = Instant::now();
-            total = find(sources, ask, None, &()).total;
+            total = find(sources, request, None, &()).total;
             Ok((started.elapsed(), 0))
         })?;
         let fzf = middle(|| {
@@ -252,7 +252,7 @@ fn fuzzy() -> io::Result<()> {
                 .status()?;
             Ok((started.elapsed(), 0))
         });
-        let ms = |figure: &Figure| figure.0.as_secs_f64() * 1e3;
+        let ms = |figure: &Measurement| figure.0.as_secs_f64() * 1e3;
         let (theirs, ratio) = match &fzf {
             Ok(fzf) => (
                 format!("{:.0}", ms(fzf)),
@@ -294,10 +294,10 @@ fn write_lines(store: &Path, text: &Path) -> io::Result<()> {
     plain.flush()
 }
 
-fn middle(mut run: impl FnMut() -> io::Result<Figure>) -> io::Result<Figure> {
+fn middle(mut run: impl FnMut() -> io::Result<Measurement>) -> io::Result<Measurement> {
     let mut figures = (0..RUNS)
         .map(|_| run())
-        .collect::<io::Result<Vec<Figure>>>()?;
+        .collect::<io::Result<Vec<Measurement>>>()?;
     figures.sort();
     Ok(figures.swap_remove(RUNS / 2))
 }

@@ -15,7 +15,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::TextArea;
-use tome::tui::measure::Stage;
+use tome::tui::measure::HeadlessApp;
 
 const MEMORIES: usize = 10_000;
 const LINES: usize = 10_000;
@@ -96,7 +96,7 @@ fn both((middle, high): &Both) -> String {
 }
 
 fn frames(store: &Path) -> tome::core::Result<Both> {
-    let mut stage = Stage::open(store, SIZE)?;
+    let mut stage = HeadlessApp::open(store, SIZE)?;
     stage.press(KeyCode::Char('z'), NONE)?;
     stage.take_frames();
     for round in 0..400 {
@@ -133,7 +133,7 @@ fn long_text() -> String {
 }
 
 fn letters(store: &Path) -> tome::core::Result<Both> {
-    let mut stage = Stage::open(store, SIZE)?;
+    let mut stage = HeadlessApp::open(store, SIZE)?;
     stage.press(KeyCode::Char('G'), NONE)?;
     stage.press(KeyCode::Char('e'), NONE)?;
     for _ in 0..120 {

@@ -10,12 +10,12 @@ use std::process::Command;
 fn main() {
     let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
     let released = env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    let told = match released.then(commit).flatten() {
+    let tome_version = match released.then(commit).flatten() {
         Some(commit) => format!("{version} ({commit})"),
         None => version,
     };
     tell("rerun-if-changed=src/build.rs");
-    tell(&format!("rustc-env=TOME_VERSION={told}"));
+    tell(&format!("rustc-env=TOME_VERSION={tome_version}"));
 }
 
 /// The commit and its day, as `abc1234 2026-11-15`.

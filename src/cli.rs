@@ -8,9 +8,9 @@ pub mod args;
 mod change;
 mod completions;
 mod context;
+mod corpus;
 mod doctor;
 mod find;
-mod gather;
 mod history;
 mod hook;
 mod index;
@@ -60,11 +60,11 @@ enum Outcome {
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     /// The core said no; a layout may have words of its own for it.
-    #[error("{}", told(.0, *.1))]
+    #[error("{}", format_error(.0, *.1))]
     Core(Error, Option<Layout>),
     /// The arguments do not say enough.
     #[error("{0}")]
-    Asked(String),
+    Usage(String),
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
@@ -76,14 +76,14 @@ impl From<Error> for Failure {
     }
 }
 
-fn told(error: &Error, layout: Option<Layout>) -> String {
+fn format_error(error: &Error, layout: Option<Layout>) -> String {
     match layout {
-        Some(layout) => layout.rules().say(error),
+        Some(layout) => layout.rules().format_error(error),
         None => error.to_string(),
     }
 }
 
-type Ended = Result<Outcome, Failure>;
+type CommandResult = Result<Outcome, Failure>;
 
 /// Runs the program with the process's own arguments and environment.
 pub fn run() -> ExitCode {
@@ -93,7 +93,7 @@ pub fn run() -> ExitCode {
             let words: Vec<String> = std::env::args().skip(1).collect();
             // To many agents a failing hook means that they must not go on.
             if error.use_stderr() && words.iter().any(|word| word == "hook") {
-                hook::give_up(&words);
+                hook::print_empty_reply(&words);
                 return ExitCode::SUCCESS;
             }
             error.exit()
@@ -104,22 +104,22 @@ pub fn run() -> ExitCode {
         Err(error) => error.exit(),
     };
     if let Some(Verb::Hook(hook_args)) = &args.verb {
-        return hear(hook_args, &args.common);
+        return run_hook(hook_args, &args.common);
     }
-    let world = match World::of_process(&args.common) {
+    let world = match World::from_process(&args.common) {
         Ok(world) => world.with_verb(matches.subcommand_name()),
         Err(failure) => {
-            print::complain(&failure.to_string());
+            print::print_error(&failure.to_string());
             return ExitCode::from(2);
         }
     };
     // These show them themselves.
     if !matches!(args.verb, None | Some(Verb::Doctor)) {
         for warning in &world.warnings {
-            print::complain(&format!("warning: {warning}"));
+            print::print_error(&format!("warning: {warning}"));
         }
     }
-    let mut printer = Printer::of_process(&args.common, &world.settings);
+    let mut printer = Printer::from_process(&args.common, &world.settings);
     match dispatch(&args, &world, &mut printer).and_then(|ended| {
         printer.flush()?;
         Ok(ended)
@@ -135,22 +135,22 @@ pub fn run() -> ExitCode {
                 // Both sides, for whoever wants to merge them; the words follow below.
                 drop(printer.conflict(conflict).and_then(|()| printer.flush()));
             }
-            print::complain(&failure.to_string());
+            print::print_error(&failure.to_string());
             ExitCode::from(2)
         }
     }
 }
 
 /// Hears an agent's hook, which ends well whatever happens.
-fn hear(args: &HookArgs, common: &Common) -> ExitCode {
-    match World::of_process(common) {
+fn run_hook(args: &HookArgs, common: &Common) -> ExitCode {
+    match World::from_process(common) {
         Ok(world) => hook::run(args, &world),
-        Err(_) => hook::give_up(std::slice::from_ref(&args.agent)),
+        Err(_) => hook::print_empty_reply(std::slice::from_ref(&args.agent)),
     }
     ExitCode::SUCCESS
 }
 
-fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> Ended {
+fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> CommandResult {
     let Some(verb) = &args.verb else {
         return ui::run(args.path.as_deref(), world);
     };

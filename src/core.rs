@@ -3,7 +3,7 @@
 //! Knows no door. Everything of the outside world that it needs (where the data
 //! directory is, what day it is, who asks) comes in as a value.
 
-pub mod archive;
+pub mod catalog;
 pub mod change;
 pub mod checkup;
 pub mod citation;
@@ -12,9 +12,11 @@ pub mod corpus;
 pub mod demo;
 pub mod diff;
 pub mod discover;
+pub mod display;
 pub mod error;
 pub mod fault;
 pub mod foreign;
+pub mod format;
 pub mod header;
 pub mod hidden;
 pub mod history;
@@ -29,12 +31,10 @@ pub mod query;
 pub mod sandbox;
 pub mod search;
 pub mod secret;
-pub mod shown;
 pub mod store;
 pub mod template;
 pub mod text;
 pub mod time;
-pub mod told;
 pub mod trust;
 pub mod unsaved;
 pub mod watch;

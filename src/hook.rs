@@ -19,18 +19,18 @@ use crate::core::discover::events_root;
 use crate::core::history::{History, Lock};
 use crate::core::layout::Layout;
 use crate::core::layout::coder::GUIDES;
-use crate::core::layout::events::{self, Event, Identity};
+use crate::core::layout::events::{self, CapturedEvent, Identity};
 use crate::core::log::Agent;
 use crate::core::secret::mask;
 use crate::core::store::Store;
 use crate::core::{Error, Result, private};
 
-pub use document::Document;
-use payload::{Heard, Stage};
-use turn::{Offer, Touched, Turn};
+pub use document::DocumentScanner;
+use payload::{Payload, Stage};
+use turn::{Reminder, SessionWork, TurnState};
 
 /// What a hook is told of the outside world.
-pub struct Hooking<'a> {
+pub struct HookContext<'a> {
     /// The agent that calls.
     pub agent: Agent,
     /// What happened, where the agent's payload does not say.
@@ -46,11 +46,11 @@ pub struct Hooking<'a> {
     /// Until when a lock is waited for.
     pub until: Instant,
     /// Where memory is found.
-    pub memory: &'a dyn Memory,
+    pub memory: &'a dyn HookMemory,
 }
 
 /// What a hook asks of the stores; whoever starts it knows where they are.
-pub trait Memory {
+pub trait HookMemory {
     /// What the stores have for a session in this directory, and for this agent.
     fn context(&self, cwd: &Path, agent: Agent) -> String;
 
@@ -59,44 +59,44 @@ pub trait Memory {
 }
 
 /// What an agent expects to read when there is nothing to say.
-pub fn nothing(agent: Option<Agent>) -> String {
-    reply::nothing(agent)
+pub fn empty_reply(agent: Option<Agent>) -> String {
+    reply::empty_reply(agent)
 }
 
 /// Hears what an agent has to tell, and answers.
-pub fn answer(input: &[u8], hooking: &Hooking<'_>) -> String {
-    let heard = payload::read(input, hooking.agent, hooking.event);
-    let Some(heard) = heard else {
-        return nothing(Some(hooking.agent));
+pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
+    let payload = payload::read(input, hook.agent, hook.event);
+    let Some(payload) = payload else {
+        return empty_reply(Some(hook.agent));
     };
     // Without a place to count in, there is nothing to remind of.
-    let offer = record(&heard, hooking).unwrap_or(Offer::Nothing);
-    let told = match (&heard.stage, offer) {
-        (Stage::Start, _) if hooking.settings.context && !heard.is_replayed => {
-            bounded(&hooking.memory.context(&heard.cwd, hooking.agent))
+    let offer = record(&payload, hook).unwrap_or(Reminder::Nothing);
+    let text = match (&payload.stage, offer) {
+        (Stage::Start, _) if hook.settings.context && !payload.is_replayed => {
+            truncate_context(&hook.memory.context(&payload.cwd, hook.agent))
         }
-        (_, Offer::Nothing) => String::new(),
-        _ if !hooking.settings.reminders => String::new(),
-        (_, Offer::Recall) => recall_pointer(&hooking.memory.lessons()),
-        (_, Offer::Store(touched)) => store_pointer(&hooking.memory.lessons(), &touched),
+        (_, Reminder::Nothing) => String::new(),
+        _ if !hook.settings.reminders => String::new(),
+        (_, Reminder::Recall) => recall_pointer(&hook.memory.lessons()),
+        (_, Reminder::Store(touched)) => store_pointer(&hook.memory.lessons(), &touched),
     };
-    reply::worded(hooking.agent, &heard, &told)
+    reply::reply_with(hook.agent, &payload, &text)
 }
 
 /// Keeps the event and counts it into its turn; says what is to be offered.
-fn record(heard: &Heard, hooking: &Hooking<'_>) -> Result<Offer> {
-    let root = events_root(hooking.data, &heard.cwd);
+fn record(payload: &Payload, hook: &HookContext<'_>) -> Result<Reminder> {
+    let root = events_root(hook.data, &payload.cwd);
     // What was said is nobody else's business, whichever of tome's files comes first.
     for folder in [root.parent().unwrap_or(&root), &root] {
         private::create_dir(folder).map_err(|e| Error::io(folder, e))?;
     }
     let store = Store::open("events", &root, Some(Layout::Events))?;
-    let event = hooking.settings.capture.then(|| event(heard, hooking));
-    let Some(lock) = lock(&store, hooking)? else {
+    let event = hook.settings.capture.then(|| event(payload, hook));
+    let Some(lock) = lock(&store, hook)? else {
         if let Some(event) = &event {
             events::set_aside(&store, event)?;
         }
-        return Ok(Offer::Nothing);
+        return Ok(Reminder::Nothing);
     };
     if let Some(event) = &event {
         let file = root.join(events::EVENTS);
@@ -104,41 +104,41 @@ fn record(heard: &Heard, hooking: &Hooking<'_>) -> Result<Offer> {
         events::append_locked(&store, &lock, event, Identity::Fresh)?;
         events::collect_locked(&store, &lock, FEW)?;
     }
-    Turn::count(&root, heard)
+    TurnState::count(&root, payload)
 }
 
 /// How many events that were set aside one agent waits for.
 const FEW: usize = 8;
 
 /// The lock, unless others hold it for longer than an agent should wait.
-fn lock(store: &Store, hooking: &Hooking<'_>) -> Result<Option<Lock>> {
+fn lock(store: &Store, hook: &HookContext<'_>) -> Result<Option<Lock>> {
     const PAUSE: Duration = Duration::from_millis(2);
     loop {
-        let lock = hooking.history.try_lock(&[store.root().path()])?;
-        if lock.is_some() || Instant::now() >= hooking.until {
+        let lock = hook.history.try_lock(&[store.root().path()])?;
+        if lock.is_some() || Instant::now() >= hook.until {
             return Ok(lock);
         }
         std::thread::sleep(PAUSE);
     }
 }
 
-fn event(heard: &Heard, hooking: &Hooking<'_>) -> Event {
-    Event {
-        event_id: ulid::Ulid::from_datetime(hooking.moment.time.into()).to_string(),
-        session_id: heard.session.clone(),
-        timestamp: hooking.moment.time.as_millisecond(),
-        event_type: heard.event_type.clone(),
-        role: heard.role.to_owned(),
+fn event(payload: &Payload, hook: &HookContext<'_>) -> CapturedEvent {
+    CapturedEvent {
+        event_id: ulid::Ulid::from_datetime(hook.moment.time.into()).to_string(),
+        session_id: payload.session.clone(),
+        timestamp: hook.moment.time.as_millisecond(),
+        event_type: payload.event_type.clone(),
+        role: payload.role.to_owned(),
         // Secrets are not kept in a second place.
-        text: mask(&heard.text),
-        metadata: heard.metadata.clone(),
-        agent: hooking.agent.name().to_owned(),
+        text: mask(&payload.text),
+        metadata: payload.metadata.clone(),
+        agent: hook.agent.name().to_owned(),
         more: serde_json::Map::new(),
     }
 }
 
 /// At most what Claude Code takes in one piece, cut between lines.
-fn bounded(text: &str) -> String {
+fn truncate_context(text: &str) -> String {
     const MOST: usize = 9_500;
     let mut length = 0;
     for (at, c) in text.char_indices() {
@@ -159,16 +159,16 @@ fn recall_pointer(lessons: &Path) -> String {
     )
 }
 
-fn store_pointer(lessons: &Path, touched: &Touched) -> String {
+fn store_pointer(lessons: &Path, touched: &SessionWork) -> String {
     format!(
         "{}{}\n\nWhere nothing in it would help in another project, there is nothing to store.",
-        worked(touched),
+        describe_work(touched),
         pointer(lessons, 1, "stored")
     )
 }
 
 /// What the session did, for whoever is to say what it taught.
-fn worked(touched: &Touched) -> String {
+fn describe_work(touched: &SessionWork) -> String {
     let tools = match touched.tools {
         1 => "one tool was used".to_owned(),
         tools => format!("{tools} tools were used"),
@@ -205,13 +205,13 @@ mod tests {
     fn a_context_is_cut_between_lines() {
         let line = "é".repeat(99);
         let long: String = (0..200).map(|_| format!("{line}\n")).collect();
-        let cut = bounded(&long);
+        let cut = truncate_context(&long);
         assert!(cut.encode_utf16().count() < 10_000);
         assert!(
             cut.ends_with("... (105 lines truncated)"),
             "{}",
             &cut[cut.len() - 40..]
         );
-        assert_eq!(bounded("short"), "short");
+        assert_eq!(truncate_context("short"), "short");
     }
 }

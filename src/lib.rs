@@ -2,7 +2,7 @@
 //!
 //! The truth is the agents' own files. One core reads and changes them; doors
 //! (the command line, the terminal UI, [`mcp`] and [`hook`] for agents, [`setup`] that registers
-//! them) turn a person's or an agent's wish into a call of the core and its answer into words.
+//! them) turn a person's or an agent's request into a call of the core and its answer into words.
 //! Nothing but [`core::change`] writes a memory
 //! file, and logs are never written at all.
 //!
@@ -19,11 +19,11 @@
 //! From a directory to memories: [`core::discover`] finds, [`core::trust`] says where a project may
 //! lead, [`core::foreign`] opens what others wrote, [`core::sandbox`] confines,
 //! [`core::layout`] and [`core::header`] understand, [`core::store`] opens, [`core::library`]
-//! holds all of it at one moment. From a wish to bytes: [`core::change`] plans and writes,
+//! holds all of it at one moment. From a request to bytes: [`core::change`] plans and writes,
 //! [`core::history`] remembers, [`core::unsaved`] keeps what is not written yet. From logs to
-//! text: [`core::log`] reads one agent a file, [`core::corpus`] caches, [`core::archive`] knows
-//! which are meant. From a question to an answer: [`core::query`] understands, [`core::search`]
-//! finds, [`core::told`] words it for agents. [`core::watch`] hears of what others change,
+//! text: [`core::log`] reads one agent a file, [`core::corpus`] caches, [`core::catalog`] knows
+//! which of them are searched. From a question to an answer: [`core::query`] understands, [`core::search`]
+//! finds, [`core::format`] formats it for agents. [`core::watch`] hears of what others change,
 //! [`core::fault`] keeps errors of tome itself.
 //! Before text leaves the machine: [`core::secret`] masks secrets, [`core::hidden`] knows the
 //! characters that nobody sees.

@@ -23,13 +23,13 @@ use std::fmt;
 use std::io;
 
 use crate::core::Result;
-use crate::core::archive::Archive;
+use crate::core::catalog::LogCatalog;
 use crate::core::change::Moment;
 use crate::core::history::History;
 use crate::core::store::Store;
 
 /// What is served, and what the server is told of the outside world.
-pub struct Serving {
+pub struct ServerSetup {
     /// The stores, each with a name of its own.
     pub stores: Vec<Store>,
     /// How many of the stores, at the end, are not there yet; each is made by its first memory.
@@ -37,14 +37,14 @@ pub struct Serving {
     /// Where changes are recorded.
     pub history: History,
     /// The conversations that can be searched.
-    pub logs: Box<dyn Logs>,
+    pub logs: Box<dyn LogProvider>,
     /// What time it is.
     pub clock: fn() -> Moment,
     /// What clients may do.
     pub access: Access,
 }
 
-impl Serving {
+impl ServerSetup {
     /// How many stores were there from the start.
     fn there(&self) -> usize {
         self.stores.len().saturating_sub(self.firsts)
@@ -59,7 +59,7 @@ impl Serving {
     }
 }
 
-impl fmt::Debug for Serving {
+impl fmt::Debug for ServerSetup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Serving")
             .field("stores", &self.stores)
@@ -78,12 +78,12 @@ pub enum Access {
 }
 
 /// The conversations that can be searched: whoever starts the server knows where they are.
-pub trait Logs: Send + Sync {
+pub trait LogProvider: Send + Sync {
     /// Where they are now: stores that hold one come and go.
-    fn archive(&self) -> Result<Archive>;
+    fn log_catalog(&self) -> Result<LogCatalog>;
 }
 
 /// Serves until the client closes standard input.
-pub fn serve(serving: Serving) -> io::Result<()> {
-    server::serve(serving)
+pub fn serve(setup: ServerSetup) -> io::Result<()> {
+    server::serve(setup)
 }

@@ -23,7 +23,7 @@ pub use plugin::plugin;
 
 /// Where agents keep their settings; handed in by a door.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Homes {
+pub struct SettingsDirs {
     /// Claude Code's directory.
     pub claude: PathBuf,
     /// Codex's directory.
@@ -42,7 +42,7 @@ pub struct Homes {
 
 /// For whom tome is registered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum SetupScope {
     /// For the user, in every project.
     User,
     /// For everybody, in the current project.
@@ -51,29 +51,29 @@ pub enum Scope {
 
 /// Whether tome is put in or taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum SetupMode {
     /// In.
-    In,
+    Install,
     /// Out.
-    Out,
+    Remove,
 }
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct SetupRequest<'a> {
     /// With which agent.
     pub agent: Agent,
     /// For whom.
-    pub scope: Scope,
+    pub scope: SetupScope,
     /// In or out.
-    pub way: Way,
+    pub mode: SetupMode,
     /// How the program is called.
     pub program: &'a str,
 }
 
 /// One file that would be different.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct FileStep {
     /// The file.
     pub path: PathBuf,
     /// What it holds; `None` when it is not there.
@@ -82,7 +82,7 @@ pub struct Step {
     pub after: Option<String>,
 }
 
-impl Step {
+impl FileStep {
     /// The step as a unified diff.
     pub fn diff(&self) -> String {
         let name = |side: &Option<String>| match side {
@@ -101,18 +101,18 @@ impl Step {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     /// The files that would be different.
-    pub steps: Vec<Step>,
+    pub steps: Vec<FileStep>,
     /// What is as it should be already, or what is left to a person.
     pub notes: Vec<String>,
 }
 
 /// Says what would be done; writes nothing.
-pub fn plan(homes: &Homes, asked: Asked<'_>) -> Result<Plan> {
-    plan::plan(homes, asked)
+pub fn plan(dirs: &SettingsDirs, request: SetupRequest<'_>) -> Result<Plan> {
+    plan::plan(dirs, request)
 }
 
 /// Does what was planned, if the files are still what the plan saw.
-pub fn carry_out(homes: &Homes, plan: &Plan, way: Way) -> Result<()> {
+pub fn carry_out(dirs: &SettingsDirs, plan: &Plan, mode: SetupMode) -> Result<()> {
     for step in &plan.steps {
         if file::read(&step.path)? != step.before {
             return Err(Error::refused(
@@ -122,15 +122,15 @@ pub fn carry_out(homes: &Homes, plan: &Plan, way: Way) -> Result<()> {
         }
     }
     for step in &plan.steps {
-        if way == Way::In {
-            file::remember(&homes.memory, step)?;
+        if mode == SetupMode::Install {
+            file::remember(&dirs.memory, step)?;
         }
         file::write(&step.path, step.after.as_deref())?;
     }
-    if way == Way::Out {
+    if mode == SetupMode::Remove {
         let steps = plan.steps.iter();
         let mut folders: Vec<PathBuf> = steps
-            .flat_map(|step| file::forgotten(&homes.memory, &step.path))
+            .flat_map(|step| file::forget(&dirs.memory, &step.path))
             .collect();
         folders.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
         for folder in folders {
@@ -165,7 +165,7 @@ fn quoted(program: &str) -> String {
 }
 
 /// Whether a command calls tome, wherever it lies.
-fn is_ours(command: &str, verb: &str) -> bool {
+fn calls_tome(command: &str, verb: &str) -> bool {
     let Some((program, rest)) = command.split_once(&format!(" {verb}")) else {
         return false;
     };

@@ -36,10 +36,10 @@ use jiff::tz::TimeZone;
 
 use theme::Theme;
 
-use crate::core::archive::Archive;
+use crate::core::catalog::LogCatalog;
 use crate::core::change::{Author, Moment};
 use crate::core::config::{EditorKeys, Settings, Warning};
-use crate::core::discover::{Looked, Reach, Surroundings};
+use crate::core::discover::{DiscoveryScope, Environment, SearchedPlace};
 use crate::core::history::History;
 use crate::core::layout::Layout;
 
@@ -50,11 +50,11 @@ pub type Clock = fn() -> Moment;
 #[derive(Debug)]
 pub struct Setup {
     /// Where the stores come from.
-    pub source: Source,
+    pub source: StoreSource,
     /// Whether something is to be picked, and nothing else.
     pub pick: Option<Pick>,
     /// Where the logs are.
-    pub archive: Archive,
+    pub catalog: LogCatalog,
     /// The history that changes go to.
     pub history: History,
     /// The directory for unsaved texts.
@@ -78,7 +78,7 @@ pub struct Setup {
     /// Where the person stands, in a word.
     pub title: String,
     /// Where stores and logs are looked for.
-    pub looked: Vec<Looked>,
+    pub searched_places: Vec<SearchedPlace>,
     /// What was wrong in the settings and the theme.
     pub warnings: Vec<Warning>,
     /// Whether to panic after the first frame: tests look at what is left of the terminal.
@@ -87,23 +87,23 @@ pub struct Setup {
 
 /// Where the stores come from.
 #[derive(Debug, Clone)]
-pub enum Source {
+pub enum StoreSource {
     /// They are looked for.
-    Around {
+    Discover {
         /// From where.
-        around: Box<Surroundings>,
+        environment: Box<Environment>,
         /// By which settings.
         settings: Box<Settings>,
         /// How far.
-        reach: Reach,
+        scope: DiscoveryScope,
     },
     /// Somebody named them.
-    Named(Vec<Named>),
+    Named(Vec<NamedStore>),
 }
 
 /// A store that was named.
 #[derive(Debug, Clone)]
-pub struct Named {
+pub struct NamedStore {
     /// Its name.
     pub name: String,
     /// Its root.
@@ -138,11 +138,11 @@ pub enum Failure {
 
 /// What a person left the UI for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Left {
+pub enum Exit {
     /// They are done.
     Done,
     /// They picked something.
     Picked(Vec<String>),
     /// They want to see the sample.
-    ForDemo,
+    Demo,
 }

@@ -37,12 +37,12 @@ const FAMILIES: [[&str; 4]; 2] = [
 
 /// Which cut of a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Cut {
+pub(crate) struct FontStyle {
     pub(crate) bold: bool,
     pub(crate) italic: bool,
 }
 
-impl Cut {
+impl FontStyle {
     fn number(self) -> usize {
         usize::from(self.bold) + 2 * usize::from(self.italic)
     }
@@ -103,7 +103,7 @@ impl Fonts {
     }
 
     /// A font that has the letter.
-    pub(crate) fn with(&self, letter: char, cut: Cut) -> Option<(&FontVec, GlyphId)> {
+    pub(crate) fn with(&self, letter: char, cut: FontStyle) -> Option<(&FontVec, GlyphId)> {
         self.families.iter().find_map(|family| {
             let font = family.cuts.get(cut.number()).unwrap_or(&family.cuts[0]);
             let glyph = font.glyph_id(letter);

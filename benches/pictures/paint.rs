@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ab_glyph::{Font as _, FontVec, PxScale, ScaleFont as _, point};
 
 use crate::Result;
-use crate::font::{Cut, Fonts};
+use crate::font::{FontStyle, Fonts};
 use crate::shape;
 
 /// Points of a cell, at twice the size in which a page shows it.
@@ -247,7 +247,7 @@ impl Painter<'_> {
         if ground != self.colours.ground {
             self.canvas.fill(at, (wide * WIDTH, HEIGHT), ground);
         }
-        let cut = Cut {
+        let cut = FontStyle {
             bold: cell.bold(),
             italic: cell.italic(),
         };
@@ -261,7 +261,13 @@ impl Painter<'_> {
         }
     }
 
-    fn letter(&mut self, letter: char, cut: Cut, (left, top): (usize, usize), colour: Colour) {
+    fn letter(
+        &mut self,
+        letter: char,
+        cut: FontStyle,
+        (left, top): (usize, usize),
+        colour: Colour,
+    ) {
         let size = shape::Cell {
             width: WIDTH as f32,
             height: HEIGHT as f32,

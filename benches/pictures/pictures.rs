@@ -22,7 +22,7 @@ use std::process::Command;
 
 use font::Fonts;
 use paint::Colours;
-use stage::Stage;
+use stage::TerminalSession;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -35,7 +35,7 @@ const END_OF_LINE: &str = "\u{1b}[F";
 struct Picture {
     name: &'static str,
     colours: Colours,
-    play: fn(&mut Stage) -> Result<()>,
+    play: fn(&mut TerminalSession) -> Result<()>,
 }
 
 const PICTURES: [Picture; 10] = [
@@ -108,7 +108,7 @@ fn main() -> Result<()> {
         if !asked.is_empty() && !asked.iter().any(|name| name == picture.name) {
             continue;
         }
-        let mut stage = Stage::open(&program, picture.colours.says)?;
+        let mut stage = TerminalSession::open(&program, picture.colours.says)?;
         (picture.play)(&mut stage).map_err(|error| format!("{}: {error}", picture.name))?;
         let screen = stage.still();
         let png = paint::png(&screen, &fonts, &picture.colours)?;
@@ -144,7 +144,7 @@ fn say(line: &str) {
 }
 
 /// Goes to a memory by its name, and shows everything around it again.
-fn go_to(stage: &mut Stage, name: &str, then: &str) -> Result<()> {
+fn go_to(stage: &mut TerminalSession, name: &str, then: &str) -> Result<()> {
     stage.see("memories")?;
     stage.press("f", "filter ❯")?;
     stage.press(name, name)?;
@@ -157,20 +157,20 @@ fn go_to(stage: &mut Stage, name: &str, then: &str) -> Result<()> {
 
 const AUTH: &str = "Use JWT with refresh token rotation.";
 
-fn browse(stage: &mut Stage) -> Result<()> {
+fn browse(stage: &mut TerminalSession) -> Result<()> {
     stage.see("9 sessions")?;
     // Row by row, so that the tree is seen from its top.
     stage.press(&"j".repeat(9), AUTH)
 }
 
-fn find(stage: &mut Stage) -> Result<()> {
+fn find(stage: &mut TerminalSession) -> Result<()> {
     stage.see("memories")?;
     stage.see("9 sessions")?;
     stage.press("/", "find ❯")?;
     stage.press("refresh rot", "Auth Refactor")
 }
 
-fn edit(stage: &mut Stage) -> Result<()> {
+fn edit(stage: &mut TerminalSession) -> Result<()> {
     browse(stage)?;
     stage.press("e", "edit · auth_refactor.md")?;
     // Ctrl-G goes to a line.
@@ -181,7 +181,7 @@ fn edit(stage: &mut Stage) -> Result<()> {
     stage.press(", then a new login", "rotated on use, then a new login")
 }
 
-fn save(stage: &mut Stage) -> Result<()> {
+fn save(stage: &mut TerminalSession) -> Result<()> {
     edit(stage)?;
     stage.send("\u{7}")?;
     stage.press("3", "3")?;
@@ -191,7 +191,7 @@ fn save(stage: &mut Stage) -> Result<()> {
     stage.press(SAVE, "save 2 files")
 }
 
-fn conflict(stage: &mut Stage) -> Result<()> {
+fn conflict(stage: &mut TerminalSession) -> Result<()> {
     edit(stage)?;
     stage.change("shop/.memory/auth_refactor.md", |text| {
         text.replace("7 days, rotated on use", "14 days, rotated on use")
@@ -199,7 +199,7 @@ fn conflict(stage: &mut Stage) -> Result<()> {
     stage.press(SAVE, "was changed outside")
 }
 
-fn log(stage: &mut Stage) -> Result<()> {
+fn log(stage: &mut TerminalSession) -> Result<()> {
     stage.see("memories")?;
     stage.see("9 sessions")?;
     stage.press("/", "find ❯")?;
@@ -208,7 +208,7 @@ fn log(stage: &mut Stage) -> Result<()> {
     stage.press("g", "why does refresh rotation")
 }
 
-fn history(stage: &mut Stage) -> Result<()> {
+fn history(stage: &mut TerminalSession) -> Result<()> {
     save(stage)?;
     stage.press(ENTER, "Memory saved")?;
     go_to(stage, "Search Index", "Product search is")?;
@@ -220,7 +220,7 @@ fn history(stage: &mut Stage) -> Result<()> {
     stage.press("j", ", then a new login")
 }
 
-fn help(stage: &mut Stage) -> Result<()> {
+fn help(stage: &mut TerminalSession) -> Result<()> {
     browse(stage)?;
     stage.press("?", "keys · tree")
 }

@@ -25,23 +25,23 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const STILL: Duration = Duration::from_millis(400);
 
 /// The program, its keyboard and its screen.
-pub(crate) struct Stage {
+pub(crate) struct TerminalSession {
     child: Box<dyn Child + Send + Sync>,
     _master: Box<dyn MasterPty + Send>,
     keys: Box<dyn Write + Send>,
-    seen: Arc<(Mutex<Seen>, Condvar)>,
+    seen: Arc<(Mutex<Output>, Condvar)>,
     /// Where the sample is.
     demo: Demo,
 }
 
 /// What came out of the terminal so far.
-struct Seen {
+struct Output {
     parser: vt100::Parser,
     last: Instant,
     ended: bool,
 }
 
-impl Stage {
+impl TerminalSession {
     /// Opens the sample on a terminal that says this of its colours.
     pub(crate) fn open(program: &Path, colours: &str) -> Result<Self> {
         let demo = unpacked()?;
@@ -65,24 +65,24 @@ impl Stage {
         let keys = pty.master.take_writer()?;
         let cells = |number| NonZeroU16::new(number).ok_or("a terminal has cells");
         let seen = Arc::new((
-            Mutex::new(Seen {
+            Mutex::new(Output {
                 parser: vt100::Parser::new(cells(ROWS)?, cells(COLUMNS)?, 0),
                 last: Instant::now(),
                 ended: false,
             }),
             Condvar::new(),
         ));
-        let told = Arc::clone(&seen);
+        let shared = Arc::clone(&seen);
         std::thread::spawn(move || {
             let mut bytes = [0; 8192];
             while let Ok(read @ 1..) = output.read(&mut bytes) {
-                let mut seen = told.0.lock().expect("nobody panics with it");
+                let mut seen = shared.0.lock().expect("nobody panics with it");
                 seen.parser.process(&bytes[..read]);
                 seen.last = Instant::now();
-                told.1.notify_all();
+                shared.1.notify_all();
             }
-            told.0.lock().expect("nobody panics with it").ended = true;
-            told.1.notify_all();
+            shared.0.lock().expect("nobody panics with it").ended = true;
+            shared.1.notify_all();
         });
         Ok(Self {
             child,

@@ -58,7 +58,7 @@ pub struct Common {
     pub json: bool,
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN")]
-    pub color: Option<When>,
+    pub color: Option<ColorChoice>,
     /// Another settings file
     #[arg(long, global = true, value_name = "FILE", env = "TOME_CONFIG")]
     pub config: Option<PathBuf>,
@@ -66,7 +66,7 @@ pub struct Common {
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum When {
+pub enum ColorChoice {
     /// On a terminal, unless NO_COLOR is set.
     Auto,
     /// Always.

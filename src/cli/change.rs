@@ -5,11 +5,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::index::{newly_unseen, warn_of_unseen};
-use super::print::{Printer, complain, mention};
+use super::print::{Printer, print_error, print_note};
 use super::world::World;
-use super::{Ended, Failure, Outcome};
+use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
-use crate::core::change::{Change, Made, make};
+use crate::core::change::{Change, CommittedChange, plan_and_commit};
 use crate::core::history::Record;
 use crate::core::layout::Layout;
 
@@ -18,24 +18,24 @@ use crate::core::layout::Layout;
 pub(super) fn carry_out(
     world: &World,
     printer: &mut Printer,
-    how: How,
+    how: ChangeOptions,
     roots: &[&Path],
     plan: impl Fn() -> Result<Change, Error>,
-) -> Ended {
+) -> CommandResult {
     let worded = |error: Error| Failure::Core(error, how.layout);
     if how.dry_run {
         return show(printer, &plan().map_err(worded)?, world);
     }
     let by = (&world.author(), &world.moment);
-    let made = make(&world.history, roots, by, plan).map_err(worded)?;
-    if let Some(root) = made.new_root() {
-        complain(&format!("{} was made for it", world.short_path(root)));
+    let committed = plan_and_commit(&world.history, roots, by, plan).map_err(worded)?;
+    if let Some(root) = committed.new_root() {
+        print_error(&format!("{} was made for it", world.short_path(root)));
     }
-    report(printer, &made, how.extra)
+    report(printer, &committed, how.extra)
 }
 
 /// The circumstances of a change.
-pub(super) struct How {
+pub(super) struct ChangeOptions {
     /// Whether only to show it.
     pub(super) dry_run: bool,
     /// Whose words to use for errors.
@@ -44,11 +44,11 @@ pub(super) struct How {
     pub(super) extra: Value,
 }
 
-fn show(printer: &mut Printer, change: &Change, world: &World) -> Ended {
+fn show(printer: &mut Printer, change: &Change, world: &World) -> CommandResult {
     let is_missing = |root: &&std::path::PathBuf| !root.exists();
     let mut roots = change.edits.iter().map(|edit| &edit.root);
     if let Some(root) = roots.find(is_missing) {
-        complain(&format!("{} would be made for it", world.short_path(root)));
+        print_error(&format!("{} would be made for it", world.short_path(root)));
     }
     let unseen = newly_unseen(change);
     if printer.is_json() {
@@ -64,8 +64,8 @@ fn show(printer: &mut Printer, change: &Change, world: &World) -> Ended {
     Ok(Outcome::Done)
 }
 
-fn report(printer: &mut Printer, made: &Made, extra: Value) -> Ended {
-    let Made { change, record } = made;
+fn report(printer: &mut Printer, committed: &CommittedChange, extra: Value) -> CommandResult {
+    let CommittedChange { change, record } = committed;
     let unseen = newly_unseen(change);
     if printer.is_json() {
         let mut answer = json!({
@@ -85,14 +85,17 @@ fn report(printer: &mut Printer, made: &Made, extra: Value) -> Ended {
     }
     warn_of_unseen(&unseen);
     match record {
-        Some(record) => mention(&format!("tome undo {} takes this back", short(&record.id))),
-        None => mention("nothing was different"),
+        Some(record) => print_note(&format!(
+            "tome undo {} takes this back",
+            short_id(&record.id)
+        )),
+        None => print_note("nothing was different"),
     }
     Ok(Outcome::Done)
 }
 
 /// The end of an id, which is enough to find the change by.
-pub(super) fn short(id: &str) -> &str {
+pub(super) fn short_id(id: &str) -> &str {
     id.get(id.len().saturating_sub(8)..).unwrap_or(id)
 }
 

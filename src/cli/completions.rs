@@ -5,9 +5,9 @@ use clap_complete::Shell;
 
 use super::args::{Args, CompletionsArgs, ShellArg};
 use super::print::Printer;
-use super::{Ended, Failure, Outcome};
+use super::{CommandResult, Failure, Outcome};
 
-pub(super) fn run(args: &CompletionsArgs, printer: &mut Printer) -> Ended {
+pub(super) fn run(args: &CompletionsArgs, printer: &mut Printer) -> CommandResult {
     let shell = match args.shell {
         _ if args.keys => return keys(args.shell, printer),
         ShellArg::Tmux => return keys(args.shell, printer),
@@ -24,14 +24,14 @@ pub(super) fn run(args: &CompletionsArgs, printer: &mut Printer) -> Ended {
 }
 
 /// Prints key bindings for `tome pick`.
-fn keys(shell: ShellArg, printer: &mut Printer) -> Ended {
+fn keys(shell: ShellArg, printer: &mut Printer) -> CommandResult {
     let script = match shell {
         ShellArg::Bash => include_str!("../../assets/shell/keys.bash"),
         ShellArg::Zsh => include_str!("../../assets/shell/keys.zsh"),
         ShellArg::Fish => include_str!("../../assets/shell/keys.fish"),
         ShellArg::Tmux => include_str!("../../assets/shell/keys.tmux"),
         ShellArg::Elvish | ShellArg::PowerShell => {
-            return Err(Failure::Asked(
+            return Err(Failure::Usage(
                 "there are key bindings for bash, zsh, fish and tmux".to_owned(),
             ));
         }
@@ -41,7 +41,7 @@ fn keys(shell: ShellArg, printer: &mut Printer) -> Ended {
 }
 
 /// Prints the pages of the program and of each verb, one after the other.
-pub(super) fn man(printer: &mut Printer) -> Ended {
+pub(super) fn man(printer: &mut Printer) -> CommandResult {
     let mut command = Args::command();
     command.build();
     let mut page = Vec::new();

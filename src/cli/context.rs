@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::print::{Printer, Role};
+use super::print::{Printer, TextStyle};
 use super::world::World;
-use super::{Ended, Failure, Outcome};
+use super::{CommandResult, Failure, Outcome};
 use crate::core::store::Store;
 
-pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
+pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
     let mut blocks = Vec::new();
     for store in world.memory_stores()? {
         let text = store.rules().context(&store);
@@ -18,7 +18,7 @@ pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
 }
 
 /// Shows a text a store: alone as it is, among others under the store's name.
-pub(super) fn show(mut blocks: Vec<(Store, String)>, printer: &mut Printer) -> Ended {
+pub(super) fn show(mut blocks: Vec<(Store, String)>, printer: &mut Printer) -> CommandResult {
     blocks.retain(|(_, text)| !text.is_empty());
     if printer.is_json() {
         let views: Vec<Value> = blocks
@@ -36,8 +36,8 @@ pub(super) fn show(mut blocks: Vec<(Store, String)>, printer: &mut Printer) -> E
                     printer.line("")?;
                 }
                 let heading = format!("── {} ({})", store.name(), store.layout());
-                let heading = printer.paint(Role::Strong, &heading);
-                printer.painted(&heading)?;
+                let heading = printer.paint(TextStyle::Strong, &heading);
+                printer.styled_line(&heading)?;
             }
             printer.line(text)?;
         }

@@ -12,23 +12,23 @@ use super::print::Printer;
 use super::setup::{homes, program};
 use super::ui::terminal;
 use super::world::World;
-use super::{Ended, Outcome};
-use crate::core::archive::{Archive, Whose};
+use super::{CommandResult, Outcome};
+use crate::core::catalog::{LogCatalog, LogScope};
 use crate::core::change::interrupted;
-use crate::core::checkup::{Cache, Folder, is_writable};
-use crate::core::discover::{Discovered, Reach, discover};
+use crate::core::checkup::{CacheState, Folder, is_writable};
+use crate::core::discover::{Discovered, DiscoveryScope, discover};
 use crate::core::foreign::{LARGEST_SETTINGS, open_regular, read_text};
 use crate::core::history::{Health, Unfinished};
 use crate::core::layout::Layout;
-use crate::core::log::{Agent, LogFile, Places};
+use crate::core::log::{Agent, LogFile, LogLocations};
 use crate::core::private::open_below;
 use crate::core::store::Store;
-use crate::core::unsaved::Drawer;
-use crate::setup::{AGENTS, Asked, Scope, Way, plan};
+use crate::core::unsaved::UnsavedStore;
+use crate::setup::{AGENTS, SetupMode, SetupRequest, SetupScope, plan};
 use crate::tui;
-use crate::tui::theme::{Background, Depth, Terminal, Theme, ThemeFile};
+use crate::tui::theme::{Background, ColorDepth, Terminal, Theme, ThemeFile};
 
-pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
+pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
     let report = Report::of(world);
     if printer.is_json() {
         printer.object(show::as_json(&report))?;
@@ -44,7 +44,7 @@ pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
 
 /// Something that needs attention.
 #[derive(Debug)]
-struct Trouble {
+struct Issue {
     /// The file, with its line where there is one, or what else it is about.
     place: String,
     what: String,
@@ -60,13 +60,13 @@ struct Report {
     history: Health,
     /// Files and folders of tome's own that others on this machine can look into.
     open: Vec<PathBuf>,
-    cache: Cache,
+    cache: CacheState,
     agents: Vec<AgentRow>,
     stores: Vec<StoreRow>,
     terminal: Vec<(&'static str, String)>,
     /// What is worth a word and no trouble.
     notes: Vec<String>,
-    troubles: Vec<Trouble>,
+    troubles: Vec<Issue>,
 }
 
 /// One agent: its logs, and whether tome is registered with it.
@@ -83,7 +83,7 @@ enum Registered {
     Yes,
     No,
     /// As another program, or in part.
-    Otherwise,
+    Partly,
     /// Its settings cannot be read.
     Unknown,
 }
@@ -93,7 +93,7 @@ impl Registered {
         match self {
             Self::Yes => "registered",
             Self::No => "not registered",
-            Self::Otherwise => "registered otherwise",
+            Self::Partly => "registered otherwise",
             Self::Unknown => "unknown",
         }
     }
@@ -117,33 +117,33 @@ impl Report {
             folders: Vec::new(),
             history: Health::default(),
             open: Vec::new(),
-            cache: Cache::at(&world.cache),
+            cache: CacheState::at(&world.cache),
             agents: Vec::new(),
             stores: Vec::new(),
             terminal: Vec::new(),
             notes: Vec::new(),
             troubles: Vec::new(),
         };
-        report.look_at_folders(world);
-        report.look_at_history(world);
-        report.look_at_settings(world);
+        report.check_folders(world);
+        report.check_history(world);
+        report.check_settings(world);
         // Not through the world: it would finish an interrupted change before it is told.
-        let found = discover(&world.around, &world.settings, world.reach());
-        report.look_at_agents(world, &found);
-        report.look_at_stores(world, memory::chosen(world, found));
-        report.look_at_terminal();
+        let found = discover(&world.environment, &world.settings, world.scope());
+        report.check_agents(world, &found);
+        report.check_stores(world, memory::chosen(world, found));
+        report.check_terminal();
         report
     }
 
     fn trouble(&mut self, place: impl Into<String>, what: &str, remedy: impl Into<String>) {
-        self.troubles.push(Trouble {
+        self.troubles.push(Issue {
             place: place.into(),
             what: what.to_owned(),
             remedy: remedy.into(),
         });
     }
 
-    fn look_at_folders(&mut self, world: &World) {
+    fn check_folders(&mut self, world: &World) {
         let history = world.history.dir();
         for (name, path) in [
             ("config", world.config_dir.as_path()),
@@ -161,7 +161,7 @@ impl Report {
             self.folders.push((name, folder));
         }
         self.look_at_modes(world);
-        if self.cache == Cache::Useless {
+        if self.cache == CacheState::Useless {
             let note = "the cache is of another version or damaged; the next search makes it anew";
             self.notes.push(note.to_owned());
         }
@@ -193,7 +193,7 @@ impl Report {
         }
     }
 
-    fn look_at_history(&mut self, world: &World) {
+    fn check_history(&mut self, world: &World) {
         let place = world.short_path(world.history.dir());
         match world.history.health() {
             Ok(health) => self.history = health,
@@ -240,7 +240,7 @@ impl Report {
         }
         let unsaved = world.data_dir.join("unsaved");
         if unsaved.is_dir() {
-            for text in Drawer::open(&unsaved).left_behind() {
+            for text in UnsavedStore::open(&unsaved).abandoned() {
                 let path = world.short_path(&text.root.join(&text.path));
                 let note = format!("{path} has text that was not saved; `tome` offers it again");
                 self.notes.push(note);
@@ -248,7 +248,7 @@ impl Report {
         }
     }
 
-    fn look_at_settings(&mut self, world: &World) {
+    fn check_settings(&mut self, world: &World) {
         let mut warnings = world.warnings.clone();
         let known = self.known;
         let mut read = |name: &str| {
@@ -280,21 +280,21 @@ impl Report {
         }
     }
 
-    fn look_at_agents(&mut self, world: &World, found: &Discovered) {
+    fn check_agents(&mut self, world: &World, found: &Discovered) {
         let with_logs = found.stores.iter().map(|found| &found.store);
         let with_logs = with_logs
             .filter(|store| matches!(store.layout(), Layout::Session | Layout::Events))
             .map(|store| store.root().path().to_owned());
-        let archive = Archive {
-            places: Places {
+        let catalog = LogCatalog {
+            locations: LogLocations {
                 stores: with_logs.collect(),
-                ..world.places.clone()
+                ..world.locations.clone()
             },
             kept: Some(world.kept.clone()),
             cache: world.cache.clone(),
-            whose: Whose::Everybodys,
+            scope: LogScope::All,
         };
-        let logs = archive.files();
+        let logs = catalog.files();
         for log in &logs {
             if let Err(e) = open_regular(&log.path) {
                 let place = world.short_path(&log.path);
@@ -318,25 +318,25 @@ impl Report {
 
     /// Whether tome is registered with an agent for the user: putting it in would change nothing.
     fn registered(&mut self, world: &World, agent: Agent) -> Registered {
-        let homes = homes(world);
+        let dirs = homes(world);
         let program = program();
-        let planned = |way: Way| {
-            let asked = Asked {
+        let planned = |mode: SetupMode| {
+            let request = SetupRequest {
                 agent,
-                scope: Scope::User,
-                way,
+                scope: SetupScope::User,
+                mode,
                 program: &program,
             };
-            plan(&homes, asked).map(|plan| plan.steps.is_empty())
+            plan(&dirs, request).map(|plan| plan.steps.is_empty())
         };
-        match (planned(Way::In), planned(Way::Out)) {
+        match (planned(SetupMode::Install), planned(SetupMode::Remove)) {
             (Ok(true), Ok(_)) => Registered::Yes,
             (Ok(false), Ok(true)) => Registered::No,
             (Ok(false), Ok(false)) => {
                 let what = "tome is registered in part, or as another program";
                 let remedy = format!("tome setup {} puts this one in", agent.name());
                 self.trouble(agent.name(), what, remedy);
-                Registered::Otherwise
+                Registered::Partly
             }
             (Err(error), _) | (_, Err(error)) => {
                 let what = format!("its settings cannot be read: {error}");
@@ -346,7 +346,7 @@ impl Report {
         }
     }
 
-    fn look_at_stores(&mut self, world: &World, found: Discovered) {
+    fn check_stores(&mut self, world: &World, found: Discovered) {
         for refusal in &found.refusals {
             let place = world.short_path(&refusal.place);
             self.trouble(place, &refusal.reason(), refusal.remedy());
@@ -359,7 +359,7 @@ impl Report {
         }
         for found in found.stores {
             let store = found.store;
-            let memories = self.look_at_store(world, &store);
+            let memories = self.check_store(world, &store);
             self.stores.push(StoreRow {
                 name: store.name().to_owned(),
                 layout: store.layout(),
@@ -368,16 +368,16 @@ impl Report {
             });
         }
         if self.stores.is_empty() {
-            let how = match world.reach() {
-                Reach::Project => "; `tome doctor --all` looks at every project",
-                Reach::Everything => "",
+            let how = match world.scope() {
+                DiscoveryScope::Project => "; `tome doctor --all` looks at every project",
+                DiscoveryScope::Everything => "",
             };
             let note = format!("no store was found; `tome stores` says where it looked{how}");
             self.notes.push(note);
         }
     }
 
-    fn look_at_store(&mut self, world: &World, store: &Store) -> usize {
+    fn check_store(&mut self, world: &World, store: &Store) -> usize {
         let root = store.root().path();
         if !is_writable(root) {
             let remedy = "check its owner and mode; until then it can only be read";
@@ -401,7 +401,7 @@ impl Report {
         memories.len()
     }
 
-    fn look_at_terminal(&mut self) {
+    fn check_terminal(&mut self) {
         let is = |yes: bool| if yes { "a terminal" } else { "no terminal" };
         let (input, output) = (io::stdin().is_terminal(), io::stdout().is_terminal());
         self.terminal.push(("input", is(input).to_owned()));
@@ -411,9 +411,9 @@ impl Report {
             self.terminal.push((name, set));
         }
         let colours = match self.known.depth {
-            Depth::Plain => "none",
-            Depth::Ansi => "16",
-            Depth::True => "all",
+            ColorDepth::Plain => "none",
+            ColorDepth::Ansi => "16",
+            ColorDepth::True => "all",
         };
         let ground = match self.known.background {
             Background::Dark => "dark",

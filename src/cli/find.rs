@@ -3,30 +3,30 @@
 use serde_json::{Value, json};
 
 use super::args::FindArgs;
-use super::gather::Logs;
-use super::print::{Cell, Printer, Role};
+use super::corpus::IncludeLogs;
+use super::print::{Cell, Printer, TextStyle};
 use super::recall::as_json;
 use super::select::say_no_store;
 use super::world::World;
-use super::{Ended, Failure, Outcome};
-use crate::core::query::{Misunderstood, Query};
+use super::{CommandResult, Failure, Outcome};
+use crate::core::query::{Query, QueryError};
 use crate::core::search::Hit;
-use crate::core::search::fuzzy::{Ask, find, hit};
+use crate::core::search::fuzzy::{FindRequest, find, hit};
 
-pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> Ended {
+pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let text = args.query.join(" ");
-    let query = Query::parse(&text, &world.now).map_err(|wrong| pointed(&text, &wrong))?;
+    let query = Query::parse(&text, &world.now).map_err(|wrong| query_failure(&text, &wrong))?;
     if query.is_empty() {
-        return Err(Failure::Asked("query parameter is required".to_owned()));
+        return Err(Failure::Usage("query parameter is required".to_owned()));
     }
-    let ask = Ask {
+    let request = FindRequest {
         query: &query,
         limit: args.limit,
     };
     // Logs may answer where there is no store.
     let stores = world.stores_or(|_| {})?;
-    let (total, hits) = world.search(&stores, Logs::Wanted, |sources| {
-        let found = find(sources, ask, None, &());
+    let (total, hits) = world.search(&stores, IncludeLogs::Yes, |sources| {
+        let found = find(sources, request, None, &());
         let hits = found
             .matches
             .iter()
@@ -51,20 +51,20 @@ pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> Ende
 
 fn row(hit: &Hit) -> Vec<Cell> {
     vec![
-        Cell::new(Role::Strong, hit.citation.to_string()),
+        Cell::new(TextStyle::Strong, hit.citation.to_string()),
         Cell::plain(&hit.text),
     ]
 }
 
 /// What is wrong with the query, with a mark under the place.
-fn pointed(text: &str, wrong: &Misunderstood) -> Failure {
+fn query_failure(text: &str, wrong: &QueryError) -> Failure {
     // A long query is not repeated, only said to be wrong.
     const LONGEST: usize = 200;
     if text.len() > LONGEST || text.contains(char::is_control) {
-        return Failure::Asked(wrong.reason.clone());
+        return Failure::Usage(wrong.reason.clone());
     }
     use unicode_width::UnicodeWidthStr as _;
     let before = " ".repeat(text[..wrong.span.start].width());
     let mark = "^".repeat(text[wrong.span.clone()].width().max(1));
-    Failure::Asked(format!("{}\n  {text}\n  {before}{mark}", wrong.reason))
+    Failure::Usage(format!("{}\n  {text}\n  {before}{mark}", wrong.reason))
 }

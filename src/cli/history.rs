@@ -3,17 +3,17 @@
 use serde_json::{Value, json};
 
 use super::args::HistoryArgs;
-use super::change::{as_json, short};
-use super::print::{Cell, Printer, Role, age, complain};
+use super::change::{as_json, short_id};
+use super::print::{Cell, Printer, TextStyle, format_age, print_error};
 use super::world::World;
-use super::{Ended, Failure, Outcome};
+use super::{CommandResult, Failure, Outcome};
 use crate::core::change::{Edit, recorded_edits};
 use crate::core::citation::Citation;
-use crate::core::history::{History, Pruned, Pruning, Record, Run, Touch};
-use crate::core::layout::size;
+use crate::core::history::{FileChange, History, PruneOptions, Pruned, Record, RunMode};
+use crate::core::layout::format_size;
 use crate::core::time::parse_age;
 
-pub(super) fn run(args: &HistoryArgs, world: &World, printer: &mut Printer) -> Ended {
+pub(super) fn run(args: &HistoryArgs, world: &World, printer: &mut Printer) -> CommandResult {
     if args.prune {
         return prune(args, world, printer);
     }
@@ -24,16 +24,16 @@ pub(super) fn run(args: &HistoryArgs, world: &World, printer: &mut Printer) -> E
     });
     let mut records = world.history.records()?;
     records.retain(|record| {
-        let of_path = |touch: &Touch| {
-            let reference = touch.reference();
+        let of_path = |file_change: &FileChange| {
+            let reference = file_change.reference();
             path.as_deref()
-                .is_none_or(|path| path == reference || path == touch.path)
+                .is_none_or(|path| path == reference || path == file_change.path)
         };
-        let here = |touch: &Touch| roots.contains(&touch.root);
+        let here = |file_change: &FileChange| roots.contains(&file_change.root);
         record
             .files
             .iter()
-            .any(|touch| here(touch) && of_path(touch))
+            .any(|file_change| here(file_change) && of_path(file_change))
     });
     records.reverse();
     records.truncate(args.limit);
@@ -42,7 +42,7 @@ pub(super) fn run(args: &HistoryArgs, world: &World, printer: &mut Printer) -> E
         for record in &records {
             let mut change = as_json(record);
             if args.diff {
-                change["diff"] = json!(diffed(&world.history, record)?);
+                change["diff"] = json!(diff_of(&world.history, record)?);
             }
             changes.push(change);
         }
@@ -50,7 +50,7 @@ pub(super) fn run(args: &HistoryArgs, world: &World, printer: &mut Printer) -> E
     } else if args.diff {
         for record in &records {
             printer.table(&[row(record, world)])?;
-            printer.diff(&diffed(&world.history, record)?)?;
+            printer.diff(&diff_of(&world.history, record)?)?;
         }
     } else {
         let rows: Vec<Vec<Cell>> = records.iter().map(|record| row(record, world)).collect();
@@ -63,8 +63,8 @@ pub(super) fn run(args: &HistoryArgs, world: &World, printer: &mut Printer) -> E
     })
 }
 
-fn prune(args: &HistoryArgs, world: &World, printer: &mut Printer) -> Ended {
-    let pruning = Pruning {
+fn prune(args: &HistoryArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    let pruning = PruneOptions {
         before: match &args.older_than {
             Some(age) => Some(time_before(age, world)?),
             None => None,
@@ -75,8 +75,8 @@ fn prune(args: &HistoryArgs, world: &World, printer: &mut Printer) -> Ended {
         },
     };
     let run = match args.dry_run {
-        true => Run::Dry,
-        false => Run::Real,
+        true => RunMode::Dry,
+        false => RunMode::Real,
     };
     let pruned = world.history.prune(&pruning, run)?;
     if printer.is_json() {
@@ -93,36 +93,36 @@ fn prune(args: &HistoryArgs, world: &World, printer: &mut Printer) -> Ended {
             .most_bytes
             .is_some_and(|most| pruned.bytes_after > most)
         {
-            complain("what unfinished changes need is larger than that; it stays");
+            print_error("what unfinished changes need is larger than that; it stays");
         }
     }
     Ok(Outcome::Done)
 }
 
-fn format_pruned(pruned: &Pruned, run: Run) -> String {
+fn format_pruned(pruned: &Pruned, run: RunMode) -> String {
     let count = |number: usize, what: &str| match number {
         1 => format!("1 {what}"),
         number => format!("{number} {what}s"),
     };
     let verb = match (run, pruned.changes) {
-        (Run::Dry, _) => "would go",
-        (Run::Real, 1) => "has gone",
-        (Run::Real, _) => "have gone",
+        (RunMode::Dry, _) => "would go",
+        (RunMode::Real, 1) => "has gone",
+        (RunMode::Real, _) => "have gone",
     };
     format!(
         "{} {verb}, with {}; {} stay: {} instead of {}",
         count(pruned.changes, "change"),
         count(pruned.versions, "version"),
         pruned.kept,
-        size(pruned.bytes_after),
-        size(pruned.bytes_before)
+        format_size(pruned.bytes_after),
+        format_size(pruned.bytes_before)
     )
 }
 
 /// The time that is so long before now.
 fn time_before(age: &str, world: &World) -> Result<i64, Failure> {
     let wrong = || {
-        Failure::Asked(format!(
+        Failure::Usage(format!(
             "--older-than {age}: give an age such as 12h, 90d, 8w, 6m or 1y"
         ))
     };
@@ -144,20 +144,25 @@ fn bytes_of(size: &str) -> Result<u64, Failure> {
     };
     let bytes = shift.and_then(|shift| number.parse::<u64>().ok()?.checked_mul(1 << shift));
     bytes.ok_or_else(|| {
-        Failure::Asked(format!(
+        Failure::Usage(format!(
             "--max-size {size}: give a size such as 500KB, 50MB or 1GB"
         ))
     })
 }
 
 fn row(record: &Record, world: &World) -> Vec<Cell> {
-    let asked: Vec<&Touch> = record.files.iter().filter(|file| !file.derived).collect();
+    let asked: Vec<&FileChange> = record.files.iter().filter(|file| !file.derived).collect();
     let shown = if asked.is_empty() {
         record.files.iter().collect()
     } else {
         asked
     };
-    let sum = |count: fn(&Touch) -> usize| shown.iter().map(|touch| count(touch)).sum::<usize>();
+    let sum = |count: fn(&FileChange) -> usize| {
+        shown
+            .iter()
+            .map(|file_change| count(file_change))
+            .sum::<usize>()
+    };
     let what = match shown.as_slice() {
         [one] => one.reference(),
         _ => {
@@ -167,18 +172,24 @@ fn row(record: &Record, world: &World) -> Vec<Cell> {
     };
     let now = world.moment.time.as_millisecond();
     vec![
-        Cell::new(Role::Quiet, short(&record.id)),
-        Cell::number(Role::Plain, age(record.time, now)),
+        Cell::new(TextStyle::Quiet, short_id(&record.id)),
+        Cell::number(TextStyle::Plain, format_age(record.time, now)),
         Cell::plain(format!("{} · {}", record.author.who, record.author.door)),
-        Cell::new(Role::Strong, record.verb.name()),
+        Cell::new(TextStyle::Strong, record.verb.name()),
         Cell::plain(what),
-        Cell::number(Role::Added, format!("+{}", sum(|touch| touch.added))),
-        Cell::new(Role::Removed, format!("−{}", sum(|touch| touch.removed))),
+        Cell::number(
+            TextStyle::Added,
+            format!("+{}", sum(|file_change| file_change.added)),
+        ),
+        Cell::new(
+            TextStyle::Removed,
+            format!("−{}", sum(|file_change| file_change.removed)),
+        ),
     ]
 }
 
 /// The difference that a recorded change made.
-fn diffed(history: &History, record: &Record) -> Result<String, Failure> {
+fn diff_of(history: &History, record: &Record) -> Result<String, Failure> {
     Ok(recorded_edits(history, record)?
         .iter()
         .map(Edit::diff)

@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 use super::args::HookArgs;
 use super::world::World;
 use crate::core::config::expand;
-use crate::core::discover::{Reach, Surroundings, discover};
+use crate::core::discover::{DiscoveryScope, Environment, discover};
 use crate::core::layout::Layout;
 use crate::core::log::Agent;
 use crate::core::store::Store;
-use crate::hook::{Document, Hooking, Memory, answer, nothing};
+use crate::hook::{DocumentScanner, HookContext, HookMemory, answer, empty_reply};
 
 /// How long a lock is waited for, from the start of the program.
-const PATIENCE: Duration = Duration::from_millis(60);
+const LOCK_LIMIT: Duration = Duration::from_millis(60);
 
 /// How often, and how long each time, an agent may leave standard input open without writing
 /// to it. It waits for itself then: on a busy machine it may get to writing late, and what it has
 /// to tell must not be lost. An agent that has told all of it and only leaves the input open is
 /// waited for once.
-const SILENCE: (usize, Duration) = (100, Duration::from_millis(10));
+const INPUT_LIMIT: (usize, Duration) = (100, Duration::from_millis(10));
 
 /// How long stores are read for a session's start; debug builds are slow and no agent's.
 const READING: Duration = match cfg!(debug_assertions) {
@@ -35,29 +35,29 @@ const READING: Duration = match cfg!(debug_assertions) {
 pub(super) fn run(args: &HookArgs, world: &World) {
     let started = Instant::now();
     let agent = Agent::named(&args.agent);
-    let told = match (agent, input()) {
+    let reply = match (agent, input()) {
         (Some(agent), Some(input)) => {
-            let hooking = Hooking {
+            let hook = HookContext {
                 agent,
                 event: args.event.as_deref(),
-                data: &world.around.data,
+                data: &world.environment.data,
                 history: &world.history,
                 moment: &world.moment,
                 settings: world.settings.hook,
-                until: started + PATIENCE,
+                until: started + LOCK_LIMIT,
                 memory: world,
             };
-            catch_unwind(AssertUnwindSafe(|| answer(&input, &hooking))).ok()
+            catch_unwind(AssertUnwindSafe(|| answer(&input, &hook))).ok()
         }
         _ => None,
     };
-    say(&told.unwrap_or_else(|| nothing(agent)));
+    say(&reply.unwrap_or_else(|| empty_reply(agent)));
 }
 
 /// Answers that there is nothing to say, when not even the arguments are understood.
-pub(super) fn give_up(arguments: &[String]) {
+pub(super) fn print_empty_reply(arguments: &[String]) {
     let agent = arguments.iter().find_map(|word| Agent::named(word));
-    say(&nothing(agent));
+    say(&empty_reply(agent));
 }
 
 fn say(text: &str) {
@@ -77,7 +77,7 @@ fn say(text: &str) {
 fn input() -> Option<Vec<u8>> {
     let mut stdin = io::stdin().lock();
     let mut bytes = Vec::new();
-    let mut document = Document::default();
+    let mut document = DocumentScanner::default();
     let mut part = vec![0; 1 << 16];
     let mut waits = 0;
     loop {
@@ -95,7 +95,7 @@ fn input() -> Option<Vec<u8>> {
             return Some(bytes);
         } else {
             waits += 1;
-            if waits == SILENCE.0 {
+            if waits == INPUT_LIMIT.0 {
                 return None;
             }
         }
@@ -108,7 +108,7 @@ fn is_readable(stdin: &io::StdinLock<'_>) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let silence = Timespec {
         tv_sec: 0,
-        tv_nsec: SILENCE.1.subsec_nanos().into(),
+        tv_nsec: INPUT_LIMIT.1.subsec_nanos().into(),
     };
     let ready = poll(&mut [PollFd::new(stdin, PollFlags::IN)], Some(&silence));
     // What cannot be asked is read, and says itself what is wrong.
@@ -121,7 +121,7 @@ fn is_readable(_stdin: &io::StdinLock<'_>) -> bool {
     true
 }
 
-impl Memory for World {
+impl HookMemory for World {
     fn context(&self, cwd: &Path, agent: Agent) -> String {
         let (world, cwd) = (self.clone(), cwd.to_owned());
         let (send, receive) = channel();
@@ -136,8 +136,8 @@ impl Memory for World {
     fn lessons(&self) -> PathBuf {
         expand(
             &self.settings.coder_path,
-            &self.around.home,
-            &self.around.cwd,
+            &self.environment.home,
+            &self.environment.cwd,
         )
     }
 }
@@ -160,16 +160,16 @@ impl World {
 
     /// The stores that an agent does not read by itself.
     fn stores_around(&self, cwd: &Path, agent: Agent) -> Vec<Store> {
-        let around = Surroundings {
+        let environment = Environment {
             cwd: cwd.to_owned(),
-            ..self.around.clone()
+            ..self.environment.clone()
         };
         let own = match agent {
-            Agent::ClaudeCode => &self.around.claude,
-            Agent::Codex => &self.around.codex,
-            _ => &self.around.data,
+            Agent::ClaudeCode => &self.environment.claude,
+            Agent::Codex => &self.environment.codex,
+            _ => &self.environment.data,
         };
-        let found = discover(&around, &self.settings, Reach::Project);
+        let found = discover(&environment, &self.settings, DiscoveryScope::Project);
         let stores = found.stores.into_iter().map(|found| found.store);
         let wanted = |store: &Store| {
             matches!(

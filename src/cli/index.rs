@@ -3,16 +3,16 @@
 use serde_json::{Value, json};
 
 use super::args::IndexArgs;
-use super::print::{Printer, complain};
+use super::print::{Printer, print_error};
 use super::world::World;
-use super::{Ended, Failure, Outcome};
+use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
-use crate::core::change::{Asking, Change, Wish, make, plan};
-use crate::core::layout::{Layout, Upkeep, index};
+use crate::core::change::{Change, ChangeContext, ChangeRequest, plan, plan_and_commit};
+use crate::core::layout::{IndexUpdate, Layout, index};
 use crate::core::memory::Memory;
 use crate::core::store::Store;
 
-pub(super) fn run(args: &IndexArgs, world: &World, printer: &mut Printer) -> Ended {
+pub(super) fn run(args: &IndexArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let stores = world.memory_stores()?;
     if stores.is_empty() {
         return Ok(Outcome::Nothing);
@@ -20,7 +20,7 @@ pub(super) fn run(args: &IndexArgs, world: &World, printer: &mut Printer) -> End
     let mut answers: Vec<Value> = Vec::new();
     let mut differs = false;
     for store in stores {
-        let kept = Kept::of(args, world, &store)
+        let kept = IndexResult::of(args, world, &store)
             .map_err(|error| Failure::Core(error, Some(store.layout())))?;
         differs |= kept.differs();
         if printer.is_json() {
@@ -40,7 +40,7 @@ pub(super) fn run(args: &IndexArgs, world: &World, printer: &mut Printer) -> End
 }
 
 /// What was done to the index of a store, or would be.
-struct Kept {
+struct IndexResult {
     change: Change,
     /// The memories past what an agent reads of the index.
     unseen: Vec<String>,
@@ -48,22 +48,22 @@ struct Kept {
     unlisted: Vec<Memory>,
 }
 
-impl Kept {
+impl IndexResult {
     fn of(args: &IndexArgs, world: &World, store: &Store) -> Result<Self, Error> {
         let how = match args.rewrite {
-            true => Upkeep::Rewrite,
-            false => Upkeep::Mend,
+            true => IndexUpdate::Rewrite,
+            false => IndexUpdate::Repair,
         };
-        let asking = Asking {
+        let context = ChangeContext {
             moment: world.moment.clone(),
             expected: None,
         };
-        let planned = || plan(store, &Wish::Index(how), &asking);
+        let planned = || plan(store, &ChangeRequest::Index(how), &context);
         let change = match is_shown_only(args) {
             true => planned()?,
             false => {
                 let by = (&world.author(), &world.moment);
-                make(&world.history, &[store.root().path()], by, planned)?.change
+                plan_and_commit(&world.history, &[store.root().path()], by, planned)?.change
             }
         };
         let mut kept = Self {
@@ -126,12 +126,12 @@ impl Kept {
         let state = self.state(args);
         if is_shown_only(args) {
             printer.diff(&self.change.diff())?;
-            complain(&format!("index of {}: {state}", store.name()));
+            print_error(&format!("index of {}: {state}", store.name()));
         } else {
             printer.line(&format!("Index of {}: {state}", store.name()))?;
         }
         if self.unlisted.iter().any(index::has_header) {
-            complain(
+            print_error(
                 "write a first line such as `- [name](file.md)` into it; `tome index` adds the others",
             );
         }
@@ -163,7 +163,7 @@ pub(super) fn newly_unseen(change: &Change) -> Vec<String> {
 /// Says which memories an agent is no longer told of.
 pub(super) fn warn_of_unseen(unseen: &[String]) {
     if let Some(words) = unseen_in_words(unseen) {
-        complain(&format!("warning: {words}"));
+        print_error(&format!("warning: {words}"));
     }
 }
 

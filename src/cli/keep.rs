@@ -5,11 +5,11 @@ use serde_json::json;
 use super::args::KeepArgs;
 use super::print::Printer;
 use super::world::World;
-use super::{Ended, Outcome};
+use super::{CommandResult, Outcome};
 use crate::core::keep::keep;
 use crate::core::log::LogFile;
 
-pub(super) fn run(args: &KeepArgs, world: &World, printer: &mut Printer) -> Ended {
+pub(super) fn run(args: &KeepArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let all = world.log_files()?;
     let mut copies = Vec::new();
     for id in &args.ids {

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::print::{Cell, Printer, Role, complain};
+use super::print::{Cell, Printer, TextStyle, print_error};
 use super::world::World;
-use super::{Ended, Outcome};
-use crate::core::layout::size;
+use super::{CommandResult, Outcome};
+use crate::core::layout::format_size;
 use crate::core::memory::Memory;
 use crate::core::store::Store;
 
-pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
-    let stores = world.stores_or(World::tell_where)?;
+pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
+    let stores = world.stores_or(World::print_searched_places)?;
     let mut listed: Vec<(&Store, Vec<Memory>)> = Vec::new();
     for store in &stores {
         listed.push((store, store.list()?));
@@ -27,15 +27,15 @@ pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
                 if at > 0 {
                     printer.line("")?;
                 }
-                let heading = printer.paint(Role::Strong, store.name());
-                let layout = printer.paint(Role::Quiet, store.layout().name());
-                printer.painted(&format!("{heading}  {layout}"))?;
+                let heading = printer.paint(TextStyle::Strong, store.name());
+                let layout = printer.paint(TextStyle::Quiet, store.layout().name());
+                printer.styled_line(&format!("{heading}  {layout}"))?;
             }
             let rows: Vec<Vec<Cell>> = memories.iter().map(row).collect();
             printer.table(&rows)?;
             for memory in memories {
                 if let Some(problem) = &memory.problem {
-                    complain(&format!("warning: {}: {problem}", memory.path));
+                    print_error(&format!("warning: {}: {problem}", memory.path));
                 }
             }
         }
@@ -51,14 +51,14 @@ fn row(memory: &Memory) -> Vec<Cell> {
         summary => summary,
     };
     let path = match memory.problem {
-        Some(_) => Cell::new(Role::Amber, &memory.path),
-        None => Cell::new(Role::Strong, &memory.path),
+        Some(_) => Cell::new(TextStyle::Attention, &memory.path),
+        None => Cell::new(TextStyle::Strong, &memory.path),
     };
     vec![
         path,
         Cell::plain(memory.category.as_deref().unwrap_or_default()),
-        Cell::number(Role::Quiet, size(memory.size)),
-        Cell::new(Role::Quiet, day.split('T').next().unwrap_or_default()),
+        Cell::number(TextStyle::Quiet, format_size(memory.size)),
+        Cell::new(TextStyle::Quiet, day.split('T').next().unwrap_or_default()),
         Cell::plain(shortened(summary)),
     ]
 }

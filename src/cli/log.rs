@@ -3,11 +3,13 @@
 use serde_json::{Value, json};
 
 use super::args::LogArgs;
-use super::print::{Printer, Role as Paint};
+use super::print::{Printer, TextStyle as Paint};
 use super::world::World;
-use super::{Ended, Failure, Outcome};
+use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
-use crate::core::log::{Head, Kind, LogFile, Message, Origin, Role, Transcript, clean, read};
+use crate::core::log::{
+    Head, LogFile, Message, MessageKind, Origin, Role, Transcript, clean, read,
+};
 use crate::core::memory::one_line;
 use crate::core::secret::mask;
 
@@ -21,7 +23,7 @@ impl World {
         let mut found = files.into_iter().filter(|log| log.id.starts_with(id));
         match (found.next(), found.next()) {
             (Some(log), None) => Ok(log),
-            (Some(first), Some(second)) => Err(Failure::Asked(format!(
+            (Some(first), Some(second)) => Err(Failure::Usage(format!(
                 "more than one log starts with {id}: {}, {}; give more of the id",
                 first.id, second.id
             ))),
@@ -30,7 +32,7 @@ impl World {
     }
 }
 
-pub(super) fn run(args: &LogArgs, world: &World, printer: &mut Printer) -> Ended {
+pub(super) fn run(args: &LogArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let file = world.log_named(&args.id)?;
     let transcript = read(&file)?;
     let shown: Vec<&Message> = transcript
@@ -38,22 +40,25 @@ pub(super) fn run(args: &LogArgs, world: &World, printer: &mut Printer) -> Ended
         .iter()
         .filter(|message| is_shown(message, args))
         .collect();
-    let telling = Telling { args };
+    let formatter = MessageFormatter { args };
     if printer.is_json() {
-        let messages: Vec<Value> = shown.iter().map(|message| telling.json(message)).collect();
+        let messages: Vec<Value> = shown
+            .iter()
+            .map(|message| formatter.json(message))
+            .collect();
         printer.object(json!({
             "agent": file.agent.name(),
-            "id": telling.safe(&file.id),
-            "path": telling.safe(&file.path.to_string_lossy()),
-            "head": telling.head(&transcript.head),
+            "id": formatter.safe(&file.id),
+            "path": formatter.safe(&file.path.to_string_lossy()),
+            "head": formatter.head(&transcript.head),
             "skipped": transcript.skipped,
             "messages": messages,
         }))?;
     } else if args.markdown {
-        let text = telling.markdown(&file, &transcript, &shown);
+        let text = formatter.markdown(&file, &transcript, &shown);
         printer.content(text.as_bytes())?;
     } else {
-        telling.plain(printer, &file, &shown)?;
+        formatter.plain(printer, &file, &shown)?;
     }
     Ok(if shown.is_empty() {
         Outcome::Nothing
@@ -67,19 +72,19 @@ fn is_shown(message: &Message, args: &LogArgs) -> bool {
         .is_none_or(|role| Role::from(role) == message.role)
         && (args.injected || message.origin == Origin::Written)
         && match message.kind {
-            Kind::Thinking => args.thinking,
+            MessageKind::Thinking => args.thinking,
             // A result in full, or the line of its call alone.
-            Kind::ToolResult => args.tools,
-            Kind::Text | Kind::ToolCall | Kind::Notice => true,
+            MessageKind::ToolResult => args.tools,
+            MessageKind::Text | MessageKind::ToolCall | MessageKind::Notice => true,
         }
 }
 
 /// How messages are put into words.
-struct Telling<'a> {
+struct MessageFormatter<'a> {
     args: &'a LogArgs,
 }
 
-impl Telling<'_> {
+impl MessageFormatter<'_> {
     /// A text, safe for a terminal and without secrets.
     fn safe(&self, text: &str) -> String {
         let text = clean(text);
@@ -131,8 +136,8 @@ impl Telling<'_> {
         format!("▸ {} {short}", tool.as_deref().unwrap_or("tool"))
     }
 
-    fn is_line(&self, message: &Message) -> bool {
-        message.kind == Kind::ToolCall && !self.args.tools
+    fn is_one_line(&self, message: &Message) -> bool {
+        message.kind == MessageKind::ToolCall && !self.args.tools
     }
 
     fn json(&self, message: &Message) -> Value {
@@ -163,11 +168,11 @@ impl Telling<'_> {
                 let who = printer.paint(Paint::Strong, speaker(file, message));
                 let when = message.time.and_then(stamp).unwrap_or_default();
                 let when = printer.paint(Paint::Quiet, &when);
-                printer.painted(format!("{who}  {when}").trim_end())?;
+                printer.styled_line(format!("{who}  {when}").trim_end())?;
             }
-            if self.is_line(message) {
+            if self.is_one_line(message) {
                 let line = printer.paint(Paint::Quiet, &format!("  {}", self.call(message)));
-                printer.painted(&line)?;
+                printer.styled_line(&line)?;
             } else {
                 printer.line(self.text(message).trim_end())?;
             }
@@ -188,12 +193,12 @@ impl Telling<'_> {
             }
             let text = self.text(message);
             out.push_str(&match message.kind {
-                _ if self.is_line(message) => {
+                _ if self.is_one_line(message) => {
                     format!("\n`{}`\n", self.call(message).replace('`', "'"))
                 }
-                Kind::ToolCall | Kind::ToolResult => format!("\n{}\n", fenced(&text)),
-                Kind::Thinking => format!("\n> {}\n", text.trim_end().replace('\n', "\n> ")),
-                Kind::Text | Kind::Notice => format!("\n{}\n", text.trim_end()),
+                MessageKind::ToolCall | MessageKind::ToolResult => format!("\n{}\n", fenced(&text)),
+                MessageKind::Thinking => format!("\n> {}\n", text.trim_end().replace('\n', "\n> ")),
+                MessageKind::Text | MessageKind::Notice => format!("\n{}\n", text.trim_end()),
             });
             before = Some(message);
         }

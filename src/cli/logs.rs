@@ -3,35 +3,35 @@
 use serde_json::{Value, json};
 
 use super::args::LogsArgs;
-use super::gather::Gathered;
-use super::print::{Cell, Printer, Role as Paint, age};
+use super::corpus::LogCorpus;
+use super::print::{Cell, Printer, TextStyle as Paint, format_age};
 use super::world::World;
-use super::{Ended, Outcome};
-use crate::core::archive::{last_change, title};
+use super::{CommandResult, Outcome};
+use crate::core::catalog::{last_activity, log_title};
 use crate::core::corpus::{Corpus, Log, Part};
-use crate::core::layout::size;
+use crate::core::display::safe;
+use crate::core::layout::format_size;
 use crate::core::log::Role;
-use crate::core::shown::safe;
 
-pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> Ended {
-    let Gathered {
-        archive,
+pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    let LogCorpus {
+        catalog,
         files,
         corpus,
     } = world.corpus()?;
-    let filter = world.understood(&args.filter)?;
-    let speaks = args.role.map(|role| speakers(&corpus, role.into()));
+    let filter = world.parse_filter(&args.filter)?;
+    let speaks = args.role.map(|role| logs_with_role(&corpus, role.into()));
     let mut logs: Vec<(usize, Log<'_>)> = corpus
         .logs()
         .enumerate()
-        .filter(|(_, log)| filter.lets(&archive, log))
+        .filter(|(_, log)| filter.allows(&catalog, log))
         .filter(|(number, _)| speaks.as_ref().is_none_or(|speaks| speaks[*number]))
         .filter(|(number, _)| args.subagents || files[*number].parent.is_none())
         .collect();
-    logs.sort_by_key(|(_, log)| std::cmp::Reverse(last_change(log)));
+    logs.sort_by_key(|(_, log)| std::cmp::Reverse(last_activity(log)));
     logs.truncate(args.limit);
     for error in corpus.unread() {
-        super::print::complain(&format!("warning: {error}"));
+        super::print::print_error(&format!("warning: {error}"));
     }
     if printer.is_json() {
         let list: Vec<Value> = logs
@@ -41,7 +41,7 @@ pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> Ende
         printer.object(json!({ "logs": list }))?;
     } else {
         let ids: Vec<&str> = logs.iter().map(|(_, log)| log.id()).collect();
-        let letters = enough(&ids);
+        let letters = short_id_length(&ids);
         let rows: Vec<Vec<Cell>> = logs
             .iter()
             .map(|(_, log)| row(log, letters, world))
@@ -56,7 +56,7 @@ pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> Ende
 }
 
 /// Which logs have a message of this role.
-fn speakers(corpus: &Corpus, role: Role) -> Vec<bool> {
+fn logs_with_role(corpus: &Corpus, role: Role) -> Vec<bool> {
     let mut speaks = vec![false; corpus.logs().len()];
     for part in Part::ALL {
         for block in corpus.blocks(part) {
@@ -77,7 +77,7 @@ fn speakers(corpus: &Corpus, role: Role) -> Vec<bool> {
 }
 
 /// How many letters tell these ids apart, at least as many as are easy to copy.
-fn enough(ids: &[&str]) -> usize {
+fn short_id_length(ids: &[&str]) -> usize {
     const LEAST: usize = 13;
     const MOST: usize = 40;
     let differ = |letters: &usize| {
@@ -93,7 +93,7 @@ fn enough(ids: &[&str]) -> usize {
 
 fn row(log: &Log<'_>, letters: usize, world: &World) -> Vec<Cell> {
     const LONGEST: usize = 72;
-    let title = title(log);
+    let title = log_title(log);
     let mut short: String = title.chars().take(LONGEST).collect();
     if short.len() < title.len() {
         short.push('…');
@@ -104,7 +104,7 @@ fn row(log: &Log<'_>, letters: usize, world: &World) -> Vec<Cell> {
     vec![
         Cell::new(Paint::Strong, id),
         Cell::plain(log.agent().map_or("", |agent| agent.name())),
-        Cell::number(Paint::Plain, age(last_change(log), now)),
+        Cell::number(Paint::Plain, format_age(last_activity(log), now)),
         Cell::number(
             Paint::Quiet,
             match log.turns() {
@@ -112,7 +112,7 @@ fn row(log: &Log<'_>, letters: usize, world: &World) -> Vec<Cell> {
                 turns => format!("{turns} turns"),
             },
         ),
-        Cell::number(Paint::Quiet, size(log.stamp().0)),
+        Cell::number(Paint::Quiet, format_size(log.stamp().0)),
         Cell::new(Paint::Quiet, project.unwrap_or_default()),
         Cell::plain(short),
     ]

@@ -1,21 +1,21 @@
 //! `tome mcp`: the stores that are meant, served to an agent.
 
 use super::args::McpArgs;
-use super::print::complain;
+use super::print::print_error;
 use super::world::{World, now};
-use super::{Ended, Failure, Outcome};
-use crate::core::archive::Archive;
+use super::{CommandResult, Failure, Outcome};
+use crate::core::catalog::LogCatalog;
 use crate::core::layout::Layout;
 use crate::core::store::Store;
 use crate::core::{Error, Result};
-use crate::mcp::{Access, Logs, Serving, serve};
+use crate::mcp::{Access, LogProvider, ServerSetup, serve};
 
-pub(super) fn run(args: &McpArgs, world: &World) -> Ended {
+pub(super) fn run(args: &McpArgs, world: &World) -> CommandResult {
     let (mut stores, mut firsts) = (Vec::new(), Vec::new());
     if world.common.store.is_empty() {
         let found = world.discovered()?;
         for problem in &found.problems {
-            complain(&problem.error.to_string());
+            print_error(&problem.error.to_string());
         }
         // What hooks captured is in the agents' own logs, too, which are searched anyway.
         let is_served =
@@ -30,7 +30,7 @@ pub(super) fn run(args: &McpArgs, world: &World) -> Ended {
     }
     let count = firsts.len();
     stores.append(&mut firsts);
-    let serving = Serving {
+    let setup = ServerSetup {
         stores,
         firsts: count,
         history: world.history.clone(),
@@ -41,13 +41,13 @@ pub(super) fn run(args: &McpArgs, world: &World) -> Ended {
         },
         logs: Box::new(world.clone()),
     };
-    serve(serving)?;
+    serve(setup)?;
     Ok(Outcome::Done)
 }
 
-impl Logs for World {
-    fn archive(&self) -> Result<Archive> {
-        self.archive().map_err(|failure| match failure {
+impl LogProvider for World {
+    fn log_catalog(&self) -> Result<LogCatalog> {
+        self.log_catalog().map_err(|failure| match failure {
             Failure::Core(error, _) => error,
             other => Error::refused("logs", other.to_string()),
         })

@@ -3,11 +3,11 @@
 use super::args::{PickArgs, PrintArg};
 use super::print::Printer;
 use super::world::World;
-use super::{Ended, Outcome, ui};
-use crate::tui::{Left, Pick, Print};
+use super::{CommandResult, Outcome, ui};
+use crate::tui::{Exit, Pick, Print};
 
 /// Lets a person pick, on the terminal itself, and prints what was picked.
-pub(super) fn run(args: &PickArgs, world: &World, printer: &mut Printer) -> Ended {
+pub(super) fn run(args: &PickArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let pick = Pick {
         print: match args.print {
             PrintArg::Citation => Print::Citation,
@@ -17,7 +17,7 @@ pub(super) fn run(args: &PickArgs, world: &World, printer: &mut Printer) -> Ende
         },
         query: args.query.join(" "),
     };
-    let Left::Picked(picked) = ui::open(None, Some(pick), world)? else {
+    let Exit::Picked(picked) = ui::open(None, Some(pick), world)? else {
         return Ok(Outcome::Nothing);
     };
     for line in &picked {

@@ -6,11 +6,11 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::args::{Common, When};
+use super::args::{ColorChoice, Common};
 use crate::core::config::{Color, Settings};
+use crate::core::display::visible_json;
+pub(super) use crate::core::display::{escape_controls, format_age};
 use crate::core::error::Conflict;
-use crate::core::shown::visible_json;
-pub(super) use crate::core::shown::{age, visible};
 
 /// Where a verb's data goes.
 pub(super) struct Printer {
@@ -22,7 +22,7 @@ pub(super) struct Printer {
 
 /// What a piece of text is, for its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum TextStyle {
     /// Text as it is.
     Plain,
     /// A heading or a name.
@@ -34,10 +34,10 @@ pub(super) enum Role {
     /// Something removed.
     Removed,
     /// Something to look at.
-    Amber,
+    Attention,
 }
 
-impl Role {
+impl TextStyle {
     fn code(self) -> &'static str {
         match self {
             Self::Plain => "",
@@ -45,18 +45,18 @@ impl Role {
             Self::Quiet => "2",
             Self::Added => "32",
             Self::Removed => "31",
-            Self::Amber => "33",
+            Self::Attention => "33",
         }
     }
 }
 
 impl Printer {
-    pub(super) fn of_process(common: &Common, settings: &Settings) -> Self {
+    pub(super) fn from_process(common: &Common, settings: &Settings) -> Self {
         let terminal = io::stdout().is_terminal();
         let wanted = match common.color {
-            Some(When::Auto) => Color::Auto,
-            Some(When::Always) => Color::Always,
-            Some(When::Never) => Color::Never,
+            Some(ColorChoice::Auto) => Color::Auto,
+            Some(ColorChoice::Always) => Color::Always,
+            Some(ColorChoice::Never) => Color::Never,
             None => settings.color,
         };
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -78,7 +78,7 @@ impl Printer {
 
     /// A line of text, made safe for a terminal.
     pub(super) fn line(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.out, "{}", visible(text))
+        writeln!(self.out, "{}", escape_controls(text))
     }
 
     /// The content of a file: byte for byte into a pipe, made safe for a terminal.
@@ -87,7 +87,7 @@ impl Printer {
             return self.out.write_all(bytes);
         }
         let text = String::from_utf8_lossy(bytes);
-        self.out.write_all(visible(&text).as_bytes())?;
+        self.out.write_all(escape_controls(&text).as_bytes())?;
         if text.is_empty() || text.ends_with('\n') {
             return Ok(());
         }
@@ -119,8 +119,8 @@ impl Printer {
     }
 
     /// Text in the colour of its role.
-    pub(super) fn paint(&self, role: Role, text: &str) -> String {
-        let text = visible(text);
+    pub(super) fn paint(&self, role: TextStyle, text: &str) -> String {
+        let text = escape_controls(text);
         match role.code() {
             "" => text,
             code if self.color => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
@@ -129,7 +129,7 @@ impl Printer {
     }
 
     /// A line that was painted already.
-    pub(super) fn painted(&mut self, text: &str) -> io::Result<()> {
+    pub(super) fn styled_line(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{text}")
     }
 
@@ -137,14 +137,14 @@ impl Printer {
     pub(super) fn diff(&mut self, diff: &str) -> io::Result<()> {
         for line in diff.lines() {
             let role = match line.as_bytes() {
-                [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Role::Strong,
-                [b'+', ..] => Role::Added,
-                [b'-', ..] => Role::Removed,
-                [b'@', ..] | [b'\\', ..] => Role::Quiet,
-                _ => Role::Plain,
+                [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => TextStyle::Strong,
+                [b'+', ..] => TextStyle::Added,
+                [b'-', ..] => TextStyle::Removed,
+                [b'@', ..] | [b'\\', ..] => TextStyle::Quiet,
+                _ => TextStyle::Plain,
             };
             let painted = self.paint(role, line);
-            self.painted(&painted)?;
+            self.styled_line(&painted)?;
         }
         Ok(())
     }
@@ -155,7 +155,7 @@ impl Printer {
         let width = |column: usize| {
             let cells = rows.iter().filter_map(|row| row.get(column));
             cells
-                .map(|cell| visible(&cell.text).width())
+                .map(|cell| escape_controls(&cell.text).width())
                 .max()
                 .unwrap_or(0)
         };
@@ -163,7 +163,7 @@ impl Printer {
         for row in rows {
             let mut line = String::new();
             for (at, cell) in row.iter().enumerate() {
-                let gap = " ".repeat(widths[at] - visible(&cell.text).width());
+                let gap = " ".repeat(widths[at] - escape_controls(&cell.text).width());
                 let painted = self.paint(cell.role, &cell.text);
                 let last = at + 1 == row.len();
                 match cell.side {
@@ -175,7 +175,7 @@ impl Printer {
                     line.push_str("  ");
                 }
             }
-            self.painted(line.trim_end())?;
+            self.styled_line(line.trim_end())?;
         }
         Ok(())
     }
@@ -196,12 +196,12 @@ enum Side {
 #[derive(Debug, Clone)]
 pub(super) struct Cell {
     text: String,
-    role: Role,
+    role: TextStyle,
     side: Side,
 }
 
 impl Cell {
-    pub(super) fn new(role: Role, text: impl Into<String>) -> Self {
+    pub(super) fn new(role: TextStyle, text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             role,
@@ -210,10 +210,10 @@ impl Cell {
     }
 
     pub(super) fn plain(text: impl Into<String>) -> Self {
-        Self::new(Role::Plain, text)
+        Self::new(TextStyle::Plain, text)
     }
 
-    pub(super) fn number(role: Role, text: impl Into<String>) -> Self {
+    pub(super) fn number(role: TextStyle, text: impl Into<String>) -> Self {
         Self {
             side: Side::Right,
             ..Self::new(role, text)
@@ -222,8 +222,8 @@ impl Cell {
 }
 
 /// Says something on standard error.
-pub(super) fn complain(text: &str) {
-    let text = visible(text);
+pub(super) fn print_error(text: &str) {
+    let text = escape_controls(text);
     let line = if text.starts_with("Error:") {
         format!("{text}\n")
     } else {
@@ -234,8 +234,8 @@ pub(super) fn complain(text: &str) {
 }
 
 /// A word for an agent or a person that watches, not for a program that reads.
-pub(super) fn mention(text: &str) {
+pub(super) fn print_note(text: &str) {
     if io::stderr().is_terminal() {
-        complain(text);
+        print_error(text);
     }
 }

@@ -5,20 +5,20 @@ use serde_json::json;
 use super::args::ReadArgs;
 use super::print::Printer;
 use super::world::World;
-use super::{Ended, Failure, Outcome};
+use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
-use crate::core::citation::{Citation, Part};
+use crate::core::citation::{Citation, CitedPart};
+use crate::core::display::safe;
+use crate::core::format;
 use crate::core::log::Agent;
-use crate::core::memory::Kind;
-use crate::core::shown::safe;
-use crate::core::told;
+use crate::core::memory::FileKind;
 
-pub(super) fn run(args: &ReadArgs, world: &World, printer: &mut Printer) -> Ended {
+pub(super) fn run(args: &ReadArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let Ok(cited) = args.reference.parse::<Citation>();
     if cited.store.as_deref().and_then(Agent::named).is_some()
-        && let Some(messages) = world.archive()?.quote(&cited)?
+        && let Some(messages) = world.log_catalog()?.cited_messages(&cited)?
     {
-        let text = told::messages(&messages);
+        let text = format::format_messages(&messages);
         if printer.is_json() {
             printer.object(json!({ "store": cited.store, "path": cited.path, "text": text }))?;
         } else {
@@ -26,10 +26,10 @@ pub(super) fn run(args: &ReadArgs, world: &World, printer: &mut Printer) -> Ende
         }
         return Ok(Outcome::Done);
     }
-    let (store, citation) = world.holder(&args.reference)?;
+    let (store, citation) = world.store_holding(&args.reference)?;
     let worded = |error: Error| Failure::Core(error, Some(store.layout()));
     let file = store.locate(&citation.path).map_err(worded)?;
-    if let (Kind::Log, Part::Lines(lines)) = (store.rules().kind(&file), &citation.part) {
+    if let (FileKind::Log, CitedPart::Lines(lines)) = (store.rules().kind(&file), &citation.part) {
         // A log may be of any size; only the lines that are meant are read.
         let found = store.root().read_lines(&file, lines)?;
         let found = found.ok_or_else(|| Error::not_found(&args.reference))?;
@@ -55,7 +55,7 @@ pub(super) fn run(args: &ReadArgs, world: &World, printer: &mut Printer) -> Ende
             "size": document.bytes.len(),
             "revision": document.revision,
         }))?;
-    } else if citation.part == Part::Whole {
+    } else if citation.part == CitedPart::Whole {
         printer.content(&document.bytes)?;
     } else {
         printer.content(part.as_bytes())?;

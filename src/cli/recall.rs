@@ -3,31 +3,31 @@
 use serde_json::{Value, json};
 
 use super::args::{RecallArgs, ScopeName};
-use super::gather::Logs;
+use super::corpus::IncludeLogs;
 use super::print::Printer;
 use super::select::say_no_store;
 use super::world::World;
-use super::{Ended, Failure, Outcome};
+use super::{CommandResult, Failure, Outcome};
+use crate::core::format;
 use crate::core::layout::Layout;
 use crate::core::query::Query;
 use crate::core::search::lesson::{self, Lesson};
-use crate::core::search::recall::{Ask, Scope, recall};
-use crate::core::search::{Hit, Shelf, Source};
-use crate::core::told;
+use crate::core::search::recall::{RecallRequest, Scope, recall};
+use crate::core::search::{Hit, HitSource, MemoryTexts};
 
-pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> Ended {
+pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let text = args.query.join(" ");
     if text.trim().is_empty() {
-        return Err(Failure::Asked("query parameter is required".to_owned()));
+        return Err(Failure::Usage("query parameter is required".to_owned()));
     }
     let query = Query::of_prose(&text, &world.now);
     // Logs may answer where there is no store.
     let stores = world.stores_or(|_| {})?;
     if !stores.is_empty() && stores.iter().all(|store| store.layout() == Layout::Coder) {
-        let lessons = lesson::lessons(&Shelf::read(&stores)?, &query);
+        let lessons = lesson::lessons(&MemoryTexts::read(&stores)?, &query);
         return print_lessons(&text, &lessons, printer);
     }
-    let ask = Ask {
+    let request = RecallRequest {
         query: &query,
         scope: match args.scope {
             ScopeName::All => Scope::All,
@@ -36,11 +36,11 @@ pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> En
         },
         limit: args.limit as usize,
     };
-    let logs = match ask.scope {
-        Scope::Detail => Logs::Unwanted,
-        Scope::All | Scope::Messages => Logs::Wanted,
+    let logs = match request.scope {
+        Scope::Detail => IncludeLogs::No,
+        Scope::All | Scope::Messages => IncludeLogs::Yes,
     };
-    let answer = world.search(&stores, logs, |sources| recall(sources, ask))?;
+    let answer = world.search(&stores, logs, |sources| recall(sources, request))?;
     if answer.hits.is_empty() && stores.is_empty() {
         say_no_store();
     }
@@ -48,7 +48,7 @@ pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> En
         let results: Vec<Value> = answer.hits.iter().map(as_json).collect();
         printer.object(json!({ "query": text, "total": answer.total, "results": results }))?;
     } else {
-        printer.line(&told::hits(&text, &answer.hits))?;
+        printer.line(&format::format_hits(&text, &answer.hits))?;
     }
     Ok(match answer.hits.is_empty() {
         true => Outcome::Nothing,
@@ -85,13 +85,13 @@ pub(super) fn as_json(hit: &Hit) -> Value {
     value
 }
 
-fn print_lessons(text: &str, lessons: &[Lesson], printer: &mut Printer) -> Ended {
+fn print_lessons(text: &str, lessons: &[Lesson], printer: &mut Printer) -> CommandResult {
     if printer.is_json() {
         let results: Vec<Value> = lessons
             .iter()
             .map(|lesson| {
                 json!({
-                    "source": Source::Detail.name(),
+                    "source": HitSource::Detail.name(),
                     "type": lesson.category,
                     "file_path": lesson.citation.path,
                     "title": lesson.title,
@@ -105,7 +105,7 @@ fn print_lessons(text: &str, lessons: &[Lesson], printer: &mut Printer) -> Ended
     } else if lessons.is_empty() {
         printer.line(lesson::NONE)?;
     } else {
-        printer.line(&told::lessons(lessons))?;
+        printer.line(&format::format_lessons(lessons))?;
     }
     Ok(match lessons.is_empty() {
         true => Outcome::Nothing,

@@ -7,15 +7,15 @@ use serde_json::json;
 use super::args::ResumeArgs;
 use super::print::Printer;
 use super::world::World;
-use super::{Ended, Failure, Outcome};
+use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
 use crate::core::log::read;
 
-pub(super) fn run(args: &ResumeArgs, world: &World, printer: &mut Printer) -> Ended {
+pub(super) fn run(args: &ResumeArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let file = world.log_named(&args.id)?;
     let head = read(&file)?.head;
     let Some(resume) = file.resume(&head) else {
-        return Err(Failure::Asked(format!(
+        return Err(Failure::Usage(format!(
             "{} has no command that continues {}",
             file.agent.name(),
             file.id

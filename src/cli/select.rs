@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use super::Failure;
 use super::world::World;
 use crate::core::Error;
-use crate::core::change::settle;
+use crate::core::change::recover_interrupted;
 use crate::core::citation::Citation;
 use crate::core::config::expand;
-use crate::core::discover::{Discovered, Found, discover, first_store, is_empty, is_first};
+use crate::core::discover::{Discovered, FoundStore, discover, first_store, is_empty, is_first};
 use crate::core::layout::events::collect;
-use crate::core::layout::{Act, Layout, instructions};
+use crate::core::layout::{Layout, Operation, instructions};
 use crate::core::sandbox::Root;
 use crate::core::store::Store;
 use crate::core::trust::real_path;
@@ -18,14 +18,14 @@ use crate::core::trust::real_path;
 impl World {
     /// Everything that can be found from here, interrupted changes settled.
     pub(super) fn discovered(&self) -> Result<Discovered, Failure> {
-        let mut found = discover(&self.around, &self.settings, self.reach());
+        let mut found = discover(&self.environment, &self.settings, self.scope());
         if let Some(layout) = self.common.layout {
-            settle_doubt(&mut found, layout);
+            choose_layout(&mut found, layout);
         }
         let roots: Vec<&Path> = found.stores.iter().map(|f| f.store.root().path()).collect();
-        self.settle(&roots);
+        self.recover_interrupted(&roots);
         // Only hooks set events aside, and only in tome's own data directory.
-        let data = real_path(&self.around.data);
+        let data = real_path(&self.environment.data);
         let stores = found.stores.iter().map(|found| &found.store);
         let captured = stores.filter(|store| {
             store.layout() == Layout::Events && store.root().path().starts_with(&data)
@@ -38,9 +38,9 @@ impl World {
 
     /// Finishes what a dead process left behind. What cannot be finished now does not keep anybody
     /// from reading; a change to that store will meet it again.
-    fn settle(&self, roots: &[&Path]) {
-        if let Err(error) = settle(&self.history, roots) {
-            super::print::complain(&format!(
+    fn recover_interrupted(&self, roots: &[&Path]) {
+        if let Err(error) = recover_interrupted(&self.history, roots) {
+            super::print::print_error(&format!(
                 "warning: an interrupted change is unfinished: {error}"
             ));
         }
@@ -54,7 +54,7 @@ impl World {
             .flat_map(|record| &record.files)
             .map(|file| &file.root);
         let mut roots: Vec<PathBuf> = if self.common.store.is_empty() {
-            let project = self.places.projects.last();
+            let project = self.locations.projects.last();
             let here = |root: &&PathBuf| {
                 self.common.all || project.is_some_and(|project| root.starts_with(project))
             };
@@ -64,11 +64,11 @@ impl World {
         } else {
             let mut named = Vec::new();
             for asked in &self.common.store {
-                named.push(match self.named(asked, None) {
+                named.push(match self.store_named(asked, None) {
                     Ok(store) => store.root().path().to_owned(),
                     // A store whose last memory is gone is no store, but it has a history.
                     Err(_) => {
-                        let path = expand(asked, &self.around.home, &self.around.cwd);
+                        let path = expand(asked, &self.environment.home, &self.environment.cwd);
                         Root::open(&path)?.path().to_owned()
                     }
                 });
@@ -90,7 +90,7 @@ impl World {
         if self.common.store.is_empty() {
             let found = self.discovered()?;
             for problem in &found.problems {
-                super::print::complain(&problem.error.to_string());
+                super::print::print_error(&problem.error.to_string());
             }
             if found.stores.is_empty() && found.problems.is_empty() {
                 nothing(self);
@@ -99,7 +99,7 @@ impl World {
         }
         let mut stores = Vec::new();
         for asked in &self.common.store {
-            stores.push(self.named(asked, None)?);
+            stores.push(self.store_named(asked, None)?);
         }
         Ok(stores)
     }
@@ -115,7 +115,7 @@ impl World {
 
     /// The store with this name or at this path; one that does not exist yet gets the layout
     /// of its `first` file.
-    fn named(&self, asked: &str, first: Option<&str>) -> Result<Store, Failure> {
+    fn store_named(&self, asked: &str, first: Option<&str>) -> Result<Store, Failure> {
         let looks_like_a_path = asked.contains(['/', '\\']) || asked == "." || asked == "..";
         if !looks_like_a_path {
             let found = self.discovered()?;
@@ -124,12 +124,10 @@ impl World {
                 return Ok(self.of_first_file(store, first)?);
             }
         }
-        let path = expand(asked, &self.around.home, &self.around.cwd);
-        let setting = self
-            .settings
-            .stores
-            .iter()
-            .find(|setting| expand(&setting.path, &self.around.home, &self.around.cwd) == path);
+        let path = expand(asked, &self.environment.home, &self.environment.cwd);
+        let setting = self.settings.stores.iter().find(|setting| {
+            expand(&setting.path, &self.environment.home, &self.environment.cwd) == path
+        });
         let layout = self
             .common
             .layout
@@ -145,7 +143,7 @@ impl World {
             Err(Error::NotFound { .. }) if !looks_like_a_path => {
                 let known = self.discovered()?;
                 let known: Vec<&str> = known.stores.iter().map(|f| f.store.name()).collect();
-                return Err(Failure::Asked(format!(
+                return Err(Failure::Usage(format!(
                     "no store '{asked}'; {}",
                     if known.is_empty() {
                         "none was found here, give a directory".to_owned()
@@ -156,7 +154,7 @@ impl World {
             }
             opened => opened?,
         };
-        self.settle(&[store.root().path()]);
+        self.recover_interrupted(&[store.root().path()]);
         Ok(store)
     }
 
@@ -179,8 +177,8 @@ impl World {
     }
 
     /// The store that a reference means for reading or changing a file that is there.
-    pub(super) fn holder(&self, reference: &str) -> Result<(Store, Citation), Failure> {
-        let (mut stores, citation) = self.aimed(reference, None)?;
+    pub(super) fn store_holding(&self, reference: &str) -> Result<(Store, Citation), Failure> {
+        let (mut stores, citation) = self.candidate_stores(reference, None)?;
         if stores.len() == 1 {
             return Ok((stores.remove(0), citation));
         }
@@ -197,39 +195,39 @@ impl World {
             (1, _) => Ok((holders.remove(0), citation)),
             (0, Some(error)) => Err(error.into()),
             (0, None) => Err(Error::not_found(citation.path).into()),
-            _ => Err(several(&holders, &citation.path)),
+            _ => Err(ambiguous_store(&holders, &citation.path)),
         }
     }
 
     /// The store that a reference means for a file that may be new.
-    pub(super) fn taker(&self, reference: &str) -> Result<(Store, Citation), Failure> {
-        if let Ok(held) = self.holder(reference)
-            && held
+    pub(super) fn store_for_new(&self, reference: &str) -> Result<(Store, Citation), Failure> {
+        if let Ok(existing) = self.store_holding(reference)
+            && existing
                 .0
-                .locate(&held.1.path)
-                .is_ok_and(|file| held.0.root().has(&file))
+                .locate(&existing.1.path)
+                .is_ok_and(|file| existing.0.root().has(&file))
         {
-            return Ok(held);
+            return Ok(existing);
         }
         if let Some(first) = self.first_store(reference)? {
             return Ok(first);
         }
-        let (mut stores, citation) = self.aimed(reference, Some(reference))?;
+        let (mut stores, citation) = self.candidate_stores(reference, Some(reference))?;
         if stores.len() > 1 {
             stores.retain(|store| {
                 let allowed = store
                     .locate(&citation.path)
-                    .and_then(|file| store.rules().allow(Act::Append, &file, store.root()));
+                    .and_then(|file| store.rules().allow(Operation::Append, &file, store.root()));
                 store.layout() != Layout::Instructions && allowed.is_ok()
             });
         }
         match stores.len() {
             1 => Ok((stores.remove(0), citation)),
-            0 => Err(Failure::Asked(format!(
+            0 => Err(Failure::Usage(format!(
                 "no store here takes {}; name one with --store",
                 citation.path
             ))),
-            _ => Err(several(&stores, &citation.path)),
+            _ => Err(ambiguous_store(&stores, &citation.path)),
         }
     }
 
@@ -246,15 +244,15 @@ impl World {
         };
         let found = self.discovered()?;
         let stores: Vec<&Store> = found.stores.iter().map(|found| &found.store).collect();
-        if !is_first(&self.around, layout, &stores) {
+        if !is_first(&self.environment, layout, &stores) {
             return Ok(None);
         }
-        let first = first_store(&self.around, &self.settings, layout)?;
+        let first = first_store(&self.environment, &self.settings, layout)?;
         Ok(first.map(|found| (found.store, citation)))
     }
 
     /// The stores that a reference can mean, and the reference taken apart.
-    fn aimed(
+    fn candidate_stores(
         &self,
         reference: &str,
         first: Option<&str>,
@@ -262,15 +260,15 @@ impl World {
         let Ok(citation) = reference.parse::<Citation>();
         if let Some(name) = &citation.store {
             let first = first.map(|_| citation.path.as_str());
-            return Ok((vec![self.named(name, first)?], citation));
+            return Ok((vec![self.store_named(name, first)?], citation));
         }
         let stores = match self.common.store.as_slice() {
-            [one] => vec![self.named(one, first)?],
+            [one] => vec![self.store_named(one, first)?],
             // Where there are none, the error says so.
             _ => self.stores_or(|_| {})?,
         };
         if stores.is_empty() {
-            return Err(Failure::Asked(
+            return Err(Failure::Usage(
                 "no store was found here; name one with --store (tome stores --all shows every one)"
                     .to_owned(),
             ));
@@ -282,11 +280,11 @@ impl World {
 /// Says that there is no store, for verbs that need one or found nothing without.
 pub(super) fn say_no_store() {
     let words = "no store here; `tome stores` says where it looked, `tome --demo` opens a sample";
-    super::print::complain(words);
+    super::print::print_error(words);
 }
 
 /// Opens what could be several things as the one that was asked for.
-fn settle_doubt(found: &mut Discovered, layout: Layout) {
+fn choose_layout(found: &mut Discovered, layout: Layout) {
     found.problems.retain(|problem| {
         let name = problem
             .root
@@ -297,7 +295,7 @@ fn settle_doubt(found: &mut Discovered, layout: Layout) {
         match Store::open(&name.unwrap_or_default(), &problem.root, Some(layout)) {
             Ok(store) if fits => {
                 let why = "the layout that was asked for".to_owned();
-                found.stores.push(Found { store, why });
+                found.stores.push(FoundStore { store, why });
                 false
             }
             _ => true,
@@ -305,12 +303,12 @@ fn settle_doubt(found: &mut Discovered, layout: Layout) {
     });
 }
 
-fn several(stores: &[Store], path: &str) -> Failure {
+fn ambiguous_store(stores: &[Store], path: &str) -> Failure {
     let names: Vec<String> = stores
         .iter()
         .map(|store| format!("{}:{path}", store.name()))
         .collect();
-    Failure::Asked(format!(
+    Failure::Usage(format!(
         "{path} could be in more than one store; say {}",
         names.join(" or ")
     ))

@@ -7,15 +7,17 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::args::SetupArgs;
-use super::print::{Printer, complain, mention};
+use super::print::{Printer, print_error, print_note};
 use super::world::World;
-use super::{Ended, Failure, Outcome};
+use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
 use crate::core::discover::project_folders;
 use crate::core::log::Agent;
-use crate::setup::{AGENTS, Asked, Homes, Plan, Scope, Way, carry_out, plan, plugin};
+use crate::setup::{
+    AGENTS, Plan, SettingsDirs, SetupMode, SetupRequest, SetupScope, carry_out, plan, plugin,
+};
 
-pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Ended {
+pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let known = || {
         AGENTS
             .iter()
@@ -25,14 +27,18 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> End
     };
     let agent = Agent::named(&args.agent).filter(|agent| AGENTS.contains(agent));
     let agent = agent.ok_or_else(|| {
-        Failure::Asked(format!("no agent '{}'; there are {}", args.agent, known()))
+        Failure::Usage(format!("no agent '{}'; there are {}", args.agent, known()))
     })?;
-    let homes = homes(world);
+    let dirs = homes(world);
     let program = program();
-    let way = if args.remove { Way::Out } else { Way::In };
+    let mode = if args.remove {
+        SetupMode::Remove
+    } else {
+        SetupMode::Install
+    };
     let planned = match &args.plugin {
         Some(_) if agent != Agent::ClaudeCode => {
-            return Err(Failure::Asked("--plugin is for claude-code".to_owned()));
+            return Err(Failure::Usage("--plugin is for claude-code".to_owned()));
         }
         Some(folder) => Plan {
             steps: plugin(folder, &program)?,
@@ -40,16 +46,16 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> End
         },
         None => {
             let scope = if args.project {
-                Scope::Project
+                SetupScope::Project
             } else {
-                Scope::User
+                SetupScope::User
             };
             plan(
-                &homes,
-                Asked {
+                &dirs,
+                SetupRequest {
                     agent,
                     scope,
-                    way,
+                    mode,
                     program: &program,
                 },
             )?
@@ -59,16 +65,18 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> End
     if planned.steps.is_empty() || args.dry_run {
         return Ok(Outcome::Done);
     }
-    if !args.yes && !agreed(printer)? {
-        mention("nothing was changed");
+    if !args.yes && !confirm(printer)? {
+        print_note("nothing was changed");
         return Ok(Outcome::Nothing);
     }
-    carry_out(&homes, &planned, way)?;
+    carry_out(&dirs, &planned, mode)?;
     let undo = if args.project { " --project" } else { "" };
-    mention(&match (way, &args.plugin) {
-        (Way::In, None) => format!("tome setup {}{undo} --remove takes this back", agent.name()),
-        (Way::In, Some(folder)) => format!("the plugin is in {}", folder.display()),
-        (Way::Out, _) => "tome is taken out".to_owned(),
+    print_note(&match (mode, &args.plugin) {
+        (SetupMode::Install, None) => {
+            format!("tome setup {}{undo} --remove takes this back", agent.name())
+        }
+        (SetupMode::Install, Some(folder)) => format!("the plugin is in {}", folder.display()),
+        (SetupMode::Remove, _) => "tome is taken out".to_owned(),
     });
     Ok(Outcome::Done)
 }
@@ -88,13 +96,13 @@ fn show(printer: &mut Printer, planned: &Plan, args: &SetupArgs) -> Result<(), F
         printer.diff(&step.diff())?;
     }
     for note in &planned.notes {
-        complain(note);
+        print_error(note);
     }
     Ok(())
 }
 
 /// Whether a person at the terminal agrees; where there is none, they did so by asking.
-fn agreed(printer: &mut Printer) -> Result<bool, Failure> {
+fn confirm(printer: &mut Printer) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() || printer.is_json() {
         return Ok(true);
     }
@@ -107,25 +115,25 @@ fn agreed(printer: &mut Printer) -> Result<bool, Failure> {
     Ok(matches!(line.trim(), "y" | "Y" | "yes"))
 }
 
-pub(super) fn homes(world: &World) -> Homes {
-    let around = &world.around;
-    let first = |places: &[PathBuf], folder: &str| {
-        let set = places.first().cloned();
-        set.unwrap_or_else(|| around.home.join(folder))
+pub(super) fn homes(world: &World) -> SettingsDirs {
+    let environment = &world.environment;
+    let first = |locations: &[PathBuf], folder: &str| {
+        let set = locations.first().cloned();
+        set.unwrap_or_else(|| environment.home.join(folder))
     };
     let config = env::var_os("XDG_CONFIG_HOME").filter(|value| !value.is_empty());
-    let config = config.map_or_else(|| around.home.join(".config"), PathBuf::from);
-    Homes {
-        claude: around.claude.clone(),
-        codex: around.codex.clone(),
-        gemini: around.gemini.clone(),
-        copilot: first(&world.places.copilot, ".copilot"),
+    let config = config.map_or_else(|| environment.home.join(".config"), PathBuf::from);
+    SettingsDirs {
+        claude: environment.claude.clone(),
+        codex: environment.codex.clone(),
+        gemini: environment.gemini.clone(),
+        copilot: first(&world.locations.copilot, ".copilot"),
         opencode: config.join("opencode"),
-        project: project_folders(&around.cwd)
+        project: project_folders(&environment.cwd)
             .last()
             .cloned()
-            .unwrap_or_else(|| around.cwd.clone()),
-        memory: around.data.join("setup"),
+            .unwrap_or_else(|| environment.cwd.clone()),
+        memory: environment.data.join("setup"),
     }
 }
 

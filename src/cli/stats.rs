@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value, json};
 
 use super::args::StatsArgs;
-use super::gather::Gathered;
-use super::print::{Cell, Printer, Role};
+use super::corpus::LogCorpus;
+use super::print::{Cell, Printer, TextStyle};
 use super::world::World;
-use super::{Ended, Outcome};
+use super::{CommandResult, Outcome};
 use crate::core::corpus::{Corpus, Part};
 
 /// What was counted of one agent in one project.
@@ -22,17 +22,17 @@ struct Count {
     tools: u64,
 }
 
-pub(super) fn run(args: &StatsArgs, world: &World, printer: &mut Printer) -> Ended {
-    let Gathered {
-        archive,
+pub(super) fn run(args: &StatsArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    let LogCorpus {
+        catalog,
         files,
         corpus,
     } = world.corpus()?;
-    let filter = world.understood(&args.filter)?;
+    let filter = world.parse_filter(&args.filter)?;
     let messages = messages(&corpus);
     let mut counts: BTreeMap<(&str, String), Count> = BTreeMap::new();
     for (number, log) in corpus.logs().enumerate() {
-        if !filter.lets(&archive, &log) {
+        if !filter.allows(&catalog, &log) {
             continue;
         }
         let project = log.cwd().map(|cwd| world.short_path(cwd.as_ref()));
@@ -96,20 +96,24 @@ fn table(printer: &mut Printer, counts: &BTreeMap<(&str, String), Count>) -> std
         "TOOL TEXT",
         "OTHER",
     ];
-    let mut rows = vec![titles.map(|title| Cell::new(Role::Quiet, title)).to_vec()];
+    let mut rows = vec![
+        titles
+            .map(|title| Cell::new(TextStyle::Quiet, title))
+            .to_vec(),
+    ];
     for ((agent, project), count) in counts {
         let share = |part: u64| format!("{} %", (part * 100).checked_div(count.bytes).unwrap_or(0));
         let other = count.bytes.saturating_sub(count.words + count.tools);
         rows.push(vec![
-            Cell::new(Role::Strong, *agent),
+            Cell::new(TextStyle::Strong, *agent),
             Cell::plain(project),
-            Cell::number(Role::Plain, count.sessions.to_string()),
-            Cell::number(Role::Plain, count.turns.to_string()),
-            Cell::number(Role::Plain, count.messages.to_string()),
-            Cell::number(Role::Plain, megabytes(count.bytes)),
-            Cell::number(Role::Quiet, share(count.words)),
-            Cell::number(Role::Quiet, share(count.tools)),
-            Cell::number(Role::Quiet, share(other)),
+            Cell::number(TextStyle::Plain, count.sessions.to_string()),
+            Cell::number(TextStyle::Plain, count.turns.to_string()),
+            Cell::number(TextStyle::Plain, count.messages.to_string()),
+            Cell::number(TextStyle::Plain, megabytes(count.bytes)),
+            Cell::number(TextStyle::Quiet, share(count.words)),
+            Cell::number(TextStyle::Quiet, share(count.tools)),
+            Cell::number(TextStyle::Quiet, share(other)),
         ]);
     }
     printer.table(&rows)

@@ -2,19 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::print::{Cell, Printer, Role, complain};
+use super::print::{Cell, Printer, TextStyle, print_error};
 use super::world::World;
-use super::{Ended, Outcome};
-use crate::core::discover::{Discovered, Found, Looked, first_store, looked};
+use super::{CommandResult, Outcome};
+use crate::core::discover::{Discovered, FoundStore, SearchedPlace, first_store, searched_places};
 use crate::core::layout::Layout;
 
-pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
+pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
     let mut found = world.discovered()?;
     if !world.common.store.is_empty() {
         let asked = world.stores()?;
         found.stores = asked
             .into_iter()
-            .map(|store| Found {
+            .map(|store| FoundStore {
                 store,
                 why: "asked for with --store".to_owned(),
             })
@@ -24,13 +24,13 @@ pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
         printer.object(as_json(world, &found)?)?;
     } else {
         for refusal in &found.refusals {
-            complain(&refusal.to_string());
+            print_error(&refusal.to_string());
         }
         for problem in &found.problems {
-            complain(&problem.error.to_string());
+            print_error(&problem.error.to_string());
         }
         if found.stores.is_empty() {
-            world.tell_where();
+            world.print_searched_places();
         } else {
             table(world, printer, &found.stores)?;
         }
@@ -42,23 +42,27 @@ pub(super) fn run(world: &World, printer: &mut Printer) -> Ended {
     })
 }
 
-fn table(world: &World, printer: &mut Printer, stores: &[Found]) -> Result<(), super::Failure> {
+fn table(
+    world: &World,
+    printer: &mut Printer,
+    stores: &[FoundStore],
+) -> Result<(), super::Failure> {
     let mut rows = vec![
         ["NAME", "LAYOUT", "MEMORIES", "ROOT", "FOUND AS"]
-            .map(|title| Cell::new(Role::Quiet, title))
+            .map(|title| Cell::new(TextStyle::Quiet, title))
             .to_vec(),
     ];
-    for Found { store, why } in stores {
+    for FoundStore { store, why } in stores {
         let (count, role) = match store.list() {
-            Ok(memories) => (memories.len().to_string(), Role::Plain),
-            Err(_) => ("unreadable".to_owned(), Role::Amber),
+            Ok(memories) => (memories.len().to_string(), TextStyle::Plain),
+            Err(_) => ("unreadable".to_owned(), TextStyle::Attention),
         };
         rows.push(vec![
-            Cell::new(Role::Strong, store.name()),
+            Cell::new(TextStyle::Strong, store.name()),
             Cell::plain(store.layout().name()),
             Cell::number(role, count),
             Cell::plain(world.short_path(store.root().path())),
-            Cell::new(Role::Quiet, why),
+            Cell::new(TextStyle::Quiet, why),
         ]);
     }
     Ok(printer.table(&rows)?)
@@ -66,7 +70,7 @@ fn table(world: &World, printer: &mut Printer, stores: &[Found]) -> Result<(), s
 
 fn as_json(world: &World, found: &Discovered) -> Result<Value, super::Failure> {
     let mut list = Vec::new();
-    for Found { store, why } in &found.stores {
+    for FoundStore { store, why } in &found.stores {
         list.push(json!({
             "name": store.name(),
             "layout": store.layout(),
@@ -89,22 +93,24 @@ fn as_json(world: &World, found: &Discovered) -> Result<Value, super::Failure> {
         "stores": list,
         "problems": problems,
         "refused": refused,
-        "cwd": world.around.cwd,
+        "cwd": world.environment.cwd,
     }))
 }
 
 impl World {
     /// Says where stores and logs were looked for, and what to do where there are none.
-    pub(super) fn tell_where(&self) {
-        complain("no store here; looked for");
-        for Looked { whose, places } in looked(&self.around, &self.settings, &self.places) {
-            complain(&format!("  {whose:<13} {}", places.join("  ")));
+    pub(super) fn print_searched_places(&self) {
+        print_error("no store here; looked for");
+        for SearchedPlace { owner, locations } in
+            searched_places(&self.environment, &self.settings, &self.locations)
+        {
+            print_error(&format!("  {owner:<13} {}", locations.join("  ")));
         }
-        if let Ok(Some(first)) = first_store(&self.around, &self.settings, Layout::Index) {
+        if let Ok(Some(first)) = first_store(&self.environment, &self.settings, Layout::Index) {
             let root = self.short_path(first.store.root().path());
-            complain(&format!("`tome write NAME.md --type user` makes {root}"));
+            print_error(&format!("`tome write NAME.md --type user` makes {root}"));
         }
-        complain(
+        print_error(
             "`tome stores --all` looks at every project, a [[store]] in the settings adds one; \
              `tome --demo` opens a sample",
         );
@@ -112,7 +118,7 @@ impl World {
 
     /// A path with the home directory as `~`.
     pub(super) fn short_path(&self, path: &std::path::Path) -> String {
-        match path.strip_prefix(&self.around.home) {
+        match path.strip_prefix(&self.environment.home) {
             Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
             Ok(rest) => format!("~/{}", rest.display()),
             Err(_) => path.display().to_string(),

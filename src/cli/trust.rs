@@ -6,17 +6,17 @@ use std::path::Path;
 use serde_json::json;
 
 use super::args::TrustArgs;
-use super::print::{Printer, mention};
+use super::print::{Printer, print_note};
 use super::world::World;
-use super::{Ended, Failure, Outcome};
+use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
 use crate::core::config::expand;
 use crate::core::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::trust::{Trust, real_path, with_trusted};
-use crate::setup::{Step, replace};
+use crate::setup::{FileStep, replace};
 
-pub(super) fn run(args: &TrustArgs, world: &World, printer: &mut Printer) -> Ended {
-    let asked = expand(&args.path, &world.around.home, &world.around.cwd);
+pub(super) fn run(args: &TrustArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    let asked = expand(&args.path, &world.environment.home, &world.environment.cwd);
     let real = real_path(&asked);
     let trust = if args.remove {
         Trust::Take
@@ -25,14 +25,15 @@ pub(super) fn run(args: &TrustArgs, world: &World, printer: &mut Printer) -> End
     };
     if trust == Trust::Give && !real.exists() {
         let what = format!("{}: no such file or directory", asked.display());
-        return Err(Failure::Asked(what));
+        return Err(Failure::Usage(what));
     }
     let name = real.to_str().ok_or_else(|| {
         let what = "the path is not UTF-8; the settings cannot name it";
         Error::refused(real.display().to_string(), what)
     })?;
-    let is_it =
-        |known: &&String| real_path(&expand(known, &world.around.home, Path::new("/"))) == real;
+    let is_it = |known: &&String| {
+        real_path(&expand(known, &world.environment.home, Path::new("/"))) == real
+    };
     // The settings may name it in other words, such as ~/notes.
     let known = world.settings.trusted.iter().find(is_it);
     let own = world.config_dir.join("config.toml");
@@ -59,7 +60,7 @@ pub(super) fn run(args: &TrustArgs, world: &World, printer: &mut Printer) -> End
             Trust::Take => Outcome::Nothing,
         });
     };
-    let step = Step {
+    let step = FileStep {
         path: path.clone(),
         before,
         after: Some(after),
@@ -74,7 +75,7 @@ pub(super) fn run(args: &TrustArgs, world: &World, printer: &mut Printer) -> End
     }
     replace(&path, step.after.as_deref().unwrap_or_default())?;
     if trust == Trust::Give {
-        mention(&format!(
+        print_note(&format!(
             "tome trust {} --remove takes this back",
             args.path
         ));

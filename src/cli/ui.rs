@@ -7,27 +7,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::world::World;
-use super::{Ended, Failure, Outcome};
+use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
 use crate::core::change::{Author, Moment};
 use crate::core::config::{Color, Settings};
-use crate::core::discover::looked;
+use crate::core::discover::searched_places;
 use crate::core::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::layout::Layout;
 use crate::core::sandbox::Root;
-use crate::tui::theme::{Background, Depth, Terminal, Theme, ThemeFile};
-use crate::tui::{self, Left, Named, Pick, Setup, Source};
+use crate::tui::theme::{Background, ColorDepth, Terminal, Theme, ThemeFile};
+use crate::tui::{self, Exit, NamedStore, Pick, Setup, StoreSource};
 
 /// Opens the terminal UI, at `path` where one is given.
-pub(super) fn run(path: Option<&Path>, world: &World) -> Ended {
+pub(super) fn run(path: Option<&Path>, world: &World) -> CommandResult {
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
-        return Err(Failure::Asked(
+        return Err(Failure::Usage(
             "the terminal UI needs a terminal; `tome list` and `tome --help` work without one"
                 .to_owned(),
         ));
     }
-    if open(path, None, world)? == Left::ForDemo {
-        open(None, None, &World::of_demo(&world.common)?)?;
+    if open(path, None, world)? == Exit::Demo {
+        open(None, None, &World::for_demo(&world.common)?)?;
     }
     Ok(Outcome::Done)
 }
@@ -37,7 +37,7 @@ pub(super) fn open(
     path: Option<&Path>,
     pick: Option<Pick>,
     world: &World,
-) -> Result<Left, Failure> {
+) -> Result<Exit, Failure> {
     let (source, title) = source(path, world)?;
     let terminal = terminal(&world.settings);
     let theme_path = world.config_dir.join("theme.toml");
@@ -66,7 +66,7 @@ pub(super) fn open(
         },
         clock: now,
         zone: world.now.time_zone().clone(),
-        archive: world.archive()?,
+        catalog: world.log_catalog()?,
         editor_keys: world.settings.editor_keys,
         theme,
         keymap,
@@ -75,13 +75,13 @@ pub(super) fn open(
             set.filter(|command| !command.trim().is_empty())
         }),
         title,
-        looked: looked(&world.around, &world.settings, &world.places),
+        searched_places: searched_places(&world.environment, &world.settings, &world.locations),
         warnings,
         panics: cfg!(debug_assertions) && env::var_os(super::world::PANIC).is_some(),
     });
     left.map_err(|failure| match failure {
         tui::Failure::Terminal(error) => error.into(),
-        unwritten @ tui::Failure::Unwritten(_) => Failure::Asked(unwritten.to_string()),
+        unwritten @ tui::Failure::Unwritten(_) => Failure::Usage(unwritten.to_string()),
     })
 }
 
@@ -100,47 +100,47 @@ fn read(path: &Path) -> Result<Option<String>, Failure> {
 }
 
 /// Where the stores come from, and what to call it.
-fn source(path: Option<&Path>, world: &World) -> Result<(Source, String), Failure> {
+fn source(path: Option<&Path>, world: &World) -> Result<(StoreSource, String), Failure> {
     if !world.common.store.is_empty() {
         let stores = world.stores()?;
         let title = stores.first().map(|store| store.name().to_owned());
         let named = stores
             .iter()
-            .map(|store| Named {
+            .map(|store| NamedStore {
                 name: store.name().to_owned(),
                 root: store.root().path().to_owned(),
                 layout: Some(store.layout()),
             })
             .collect();
-        return Ok((Source::Named(named), title.unwrap_or_default()));
+        return Ok((StoreSource::Named(named), title.unwrap_or_default()));
     }
-    let mut around = world.around.clone();
+    let mut environment = world.environment.clone();
     if let Some(path) = path {
-        let there = around.cwd.join(path);
+        let there = environment.cwd.join(path);
         if !there.is_dir() {
-            return Err(Failure::Asked(format!(
+            return Err(Failure::Usage(format!(
                 "{}: no such directory, and no verb of tome; see `tome --help`",
                 path.display()
             )));
         }
         let there = there.canonicalize().map_err(|e| Error::io(path, e))?;
-        if let Some(named) = itself(&there, world) {
+        if let Some(named) = store_at(&there, world) {
             let title = named.name.clone();
-            return Ok((Source::Named(vec![named]), title));
+            return Ok((StoreSource::Named(vec![named]), title));
         }
-        around.cwd = there;
+        environment.cwd = there;
     }
-    let title = name(&around.cwd);
-    let source = Source::Around {
-        around: Box::new(around),
+    let title = name(&environment.cwd);
+    let source = StoreSource::Discover {
+        environment: Box::new(environment),
         settings: Box::new(world.settings.clone()),
-        reach: world.reach(),
+        scope: world.scope(),
     };
     Ok((source, title))
 }
 
 /// A directory that is itself a store.
-fn itself(path: &Path, world: &World) -> Option<Named> {
+fn store_at(path: &Path, world: &World) -> Option<NamedStore> {
     let root = Root::open(path).ok()?;
     let layout = world
         .common
@@ -149,7 +149,7 @@ fn itself(path: &Path, world: &World) -> Option<Named> {
             [one] => Some(*one),
             _ => None,
         })?;
-    Some(Named {
+    Some(NamedStore {
         name: name(path),
         root: PathBuf::from(path),
         layout: Some(layout),
@@ -168,11 +168,11 @@ pub(super) fn terminal(settings: &Settings) -> Terminal {
     let says = |name: &str| env::var(name).unwrap_or_default();
     let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let depth = match settings.color {
-        Color::Never => Depth::Plain,
-        Color::Auto if no_color => Depth::Plain,
-        _ if says("TERM") == "dumb" => Depth::Plain,
-        _ if matches!(says("COLORTERM").as_str(), "truecolor" | "24bit") => Depth::True,
-        _ => Depth::Ansi,
+        Color::Never => ColorDepth::Plain,
+        Color::Auto if no_color => ColorDepth::Plain,
+        _ if says("TERM") == "dumb" => ColorDepth::Plain,
+        _ if matches!(says("COLORTERM").as_str(), "truecolor" | "24bit") => ColorDepth::True,
+        _ => ColorDepth::Ansi,
     };
     let background = from_colorfgbg(&says("COLORFGBG"))
         .or_else(tui::background)

@@ -5,61 +5,73 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::args::{RedoArgs, RestoreArgs, UndoArgs};
-use super::change::{How, carry_out};
-use super::print::{Printer, complain};
+use super::change::{ChangeOptions, carry_out};
+use super::print::{Printer, print_error};
 use super::world::World;
-use super::{Ended, Failure, Outcome};
+use super::{CommandResult, Failure, Outcome};
 use crate::core::change::{self, Direction, replay};
 use crate::core::history::Record;
 
-pub(super) fn undo(args: &UndoArgs, world: &World, printer: &mut Printer) -> Ended {
+pub(super) fn undo(args: &UndoArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let record = match &args.id {
         Some(id) => Some(world.history.find(id)?),
-        None => last(world, |roots| Ok(world.history.undoable(roots)?))?,
+        None => last_record(world, |roots| Ok(world.history.undoable(roots)?))?,
     };
     let Some(record) = record else {
-        return nothing(
+        return report_nothing(
             printer,
             "nothing to undo in the stores here (--all: in any store)",
         );
     };
-    let (record, way) = world.history.reversal(record)?;
-    carry_out(world, printer, how(args.dry_run), &record.roots(), || {
-        replay(&world.history, &record, way, &world.moment)
-    })
+    let (record, direction) = world.history.reversal(record)?;
+    carry_out(
+        world,
+        printer,
+        change_options(args.dry_run),
+        &record.roots(),
+        || replay(&world.history, &record, direction, &world.moment),
+    )
 }
 
-pub(super) fn redo(args: &RedoArgs, world: &World, printer: &mut Printer) -> Ended {
-    let record = last(world, |roots| Ok(world.history.redoable(roots)?))?;
+pub(super) fn redo(args: &RedoArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    let record = last_record(world, |roots| Ok(world.history.redoable(roots)?))?;
     let Some(record) = record else {
-        return nothing(
+        return report_nothing(
             printer,
             "nothing to redo in the stores here (--all: in any store)",
         );
     };
-    carry_out(world, printer, how(args.dry_run), &record.roots(), || {
-        replay(&world.history, &record, Direction::Forward, &world.moment)
-    })
+    carry_out(
+        world,
+        printer,
+        change_options(args.dry_run),
+        &record.roots(),
+        || replay(&world.history, &record, Direction::Forward, &world.moment),
+    )
 }
 
-pub(super) fn restore(args: &RestoreArgs, world: &World, printer: &mut Printer) -> Ended {
+pub(super) fn restore(args: &RestoreArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let record = world.history.find(&args.id)?;
-    carry_out(world, printer, how(args.dry_run), &record.roots(), || {
-        change::restore(&world.history, &record, args.path.as_deref(), &world.moment)
-    })
+    carry_out(
+        world,
+        printer,
+        change_options(args.dry_run),
+        &record.roots(),
+        || change::restore(&world.history, &record, args.path.as_deref(), &world.moment),
+    )
 }
 
-fn nothing(printer: &mut Printer, words: &str) -> Ended {
+fn report_nothing(printer: &mut Printer, words: &str) -> CommandResult {
     if printer.is_json() {
         printer.object(json!({ "success": false, "message": words }))?;
     } else {
-        complain(words);
+        print_error(words);
     }
     Ok(Outcome::Nothing)
 }
 
 /// The record that `pick` finds among the stores that are meant.
-fn last(
+fn last_record(
     world: &World,
     pick: impl Fn(&[&Path]) -> Result<Option<Record>, Failure>,
 ) -> Result<Option<Record>, Failure> {
@@ -68,8 +80,8 @@ fn last(
     pick(&roots)
 }
 
-fn how(dry_run: bool) -> How {
-    How {
+fn change_options(dry_run: bool) -> ChangeOptions {
+    ChangeOptions {
         dry_run,
         layout: None,
         extra: Value::Null,

@@ -4,10 +4,10 @@ use super::args::{ViewArgs, ViewTarget};
 use super::context::show;
 use super::print::Printer;
 use super::world::World;
-use super::{Ended, Failure};
+use super::{CommandResult, Failure};
 use crate::core::layout::View;
 
-pub(super) fn run(args: &ViewArgs, world: &World, printer: &mut Printer) -> Ended {
+pub(super) fn run(args: &ViewArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let view = match args.target {
         ViewTarget::Index => View::Index,
         ViewTarget::Files => View::Files,

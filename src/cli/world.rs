@@ -15,21 +15,21 @@ use crate::core::Error;
 use crate::core::change::{Author, Moment};
 use crate::core::config::{Settings, Warning};
 use crate::core::demo::{Demo, unpack};
-use crate::core::discover::{Reach, Surroundings, project_folders};
+use crate::core::discover::{DiscoveryScope, Environment, project_folders};
 use crate::core::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::history::{History, Wait};
-use crate::core::log::Places;
+use crate::core::log::LogLocations;
 use crate::core::trust::allowed_by;
 
 /// What the core is told of the outside world.
 #[derive(Debug, Clone)]
 pub(super) struct World {
-    pub(super) around: Surroundings,
+    pub(super) environment: Environment,
     pub(super) settings: Settings,
     pub(super) warnings: Vec<Warning>,
     pub(super) history: History,
     /// Where agents keep their logs.
-    pub(super) places: Places,
+    pub(super) locations: LogLocations,
     /// Where copies of logs are kept.
     pub(super) kept: PathBuf,
     /// Where the text of the logs is cached.
@@ -57,11 +57,11 @@ const PAUSE: &str = "TOME_PAUSE_AT";
 pub(super) const PANIC: &str = "TOME_PANIC";
 
 impl World {
-    pub(super) fn of_process(common: &Common) -> Result<Self, Failure> {
+    pub(super) fn from_process(common: &Common) -> Result<Self, Failure> {
         if common.demo {
-            return Self::of_demo(common);
+            return Self::for_demo(common);
         }
-        let none = || Failure::Asked("no home directory; set HOME".to_owned());
+        let none = || Failure::Usage("no home directory; set HOME".to_owned());
         let base = BaseDirs::new().ok_or_else(none)?;
         let dirs = ProjectDirs::from("", "", "tome").ok_or_else(none)?;
         let cwd = env::current_dir().map_err(|e| Error::io(".", e))?;
@@ -70,7 +70,7 @@ impl World {
             let set = env::var_os(variable).filter(|value| !value.is_empty());
             set.map_or_else(|| home.join(folder), PathBuf::from)
         };
-        let around = Surroundings {
+        let environment = Environment {
             claude: from("CLAUDE_CONFIG_DIR", ".claude"),
             claude_project: env::var("CLAUDE_CODE_PROJECT_DIR_NAME").ok(),
             codex: from("CODEX_HOME", ".codex"),
@@ -79,18 +79,18 @@ impl World {
             cwd,
             home,
         };
-        let places = places(&base, &around);
+        let locations = locations(&base, &environment);
         let (settings, warnings) = settings(common, &dirs)?;
-        let mut places = places;
-        places.trusted = allowed_by(&settings, &around.home);
+        let mut locations = locations;
+        locations.trusted = allowed_by(&settings, &environment.home);
         let now = jiff::Zoned::now();
         Ok(Self {
-            around,
+            environment,
             settings,
             warnings,
             history: history(dirs.data_dir().join("history"))
                 .with_wait_observer(Arc::new(say_waiting)),
-            places,
+            locations,
             kept: dirs.data_dir().join("kept"),
             cache: dirs.cache_dir().join("corpus"),
             moment: moment(&now),
@@ -103,13 +103,13 @@ impl World {
     }
 
     /// The world of the embedded sample: nothing of the real home is looked at.
-    pub(super) fn of_demo(common: &Common) -> Result<Self, Failure> {
+    pub(super) fn for_demo(common: &Common) -> Result<Self, Failure> {
         let temp = tempfile::Builder::new().prefix("tome-demo-").tempdir();
         let temp = temp.map_err(|e| Error::io(env::temp_dir(), e))?;
         let now = jiff::Zoned::now();
         let moment = moment(&now);
         let Demo { home, project } = unpack(temp.path(), &moment)?;
-        let around = Surroundings {
+        let environment = Environment {
             cwd: project,
             claude: home.join(".claude"),
             claude_project: None,
@@ -118,15 +118,15 @@ impl World {
             data: temp.path().join("data"),
             home,
         };
-        let mut places = Places::of_home(&around.home);
-        places.projects = project_folders(&around.cwd);
+        let mut locations = LogLocations::of_home(&environment.home);
+        locations.projects = project_folders(&environment.cwd);
         let data = temp.path().join("data");
         Ok(Self {
-            around,
+            environment,
             settings: Settings::default(),
             warnings: Vec::new(),
             history: history(data.join("history")).with_wait_observer(Arc::new(say_waiting)),
-            places,
+            locations,
             kept: data.join("kept"),
             cache: temp.path().join("cache"),
             moment,
@@ -152,11 +152,11 @@ impl World {
         }
     }
 
-    pub(super) fn reach(&self) -> Reach {
+    pub(super) fn scope(&self) -> DiscoveryScope {
         if self.common.all {
-            Reach::Everything
+            DiscoveryScope::Everything
         } else {
-            Reach::Project
+            DiscoveryScope::Project
         }
     }
 }
@@ -174,30 +174,30 @@ fn moment(now: &jiff::Zoned) -> Moment {
 }
 
 /// Where agents keep their logs, as their own variables say.
-fn places(base: &BaseDirs, around: &Surroundings) -> Places {
-    let mut places = Places::of_home(&around.home);
+fn locations(base: &BaseDirs, environment: &Environment) -> LogLocations {
+    let mut locations = LogLocations::of_home(&environment.home);
     let set = |name: &str| {
         env::var_os(name)
             .filter(|value| !value.is_empty())
             .map(PathBuf::from)
     };
     if set("CLAUDE_CONFIG_DIR").is_some() {
-        places.claude = vec![around.claude.clone()];
+        locations.claude = vec![environment.claude.clone()];
     }
-    places.codex = vec![around.codex.clone()];
+    locations.codex = vec![environment.codex.clone()];
     if let Some(home) = set("GEMINI_CLI_HOME") {
-        places.gemini = vec![home.join(".gemini"), home];
+        locations.gemini = vec![home.join(".gemini"), home];
     }
     if let Some(home) = set("COPILOT_HOME") {
-        places.copilot = vec![home];
+        locations.copilot = vec![home];
     }
     let data = base.data_dir().join("opencode");
-    if !places.opencode.contains(&data) {
-        places.opencode.push(data);
+    if !locations.opencode.contains(&data) {
+        locations.opencode.push(data);
     }
-    places.opencode_databases.extend(set("OPENCODE_DB"));
-    places.projects = project_folders(&around.cwd);
-    places
+    locations.opencode_databases.extend(set("OPENCODE_DB"));
+    locations.projects = project_folders(&environment.cwd);
+    locations
 }
 
 /// Defaults, then the file, then variables; flags are looked at where they matter.
@@ -227,7 +227,7 @@ fn settings(common: &Common, dirs: &ProjectDirs) -> Result<(Settings, Vec<Warnin
 /// Says on standard error that a lock is waited for, at once and then every few seconds.
 fn say_waiting(wait: &Wait) -> ControlFlow<()> {
     if wait.waited.as_secs().is_multiple_of(3) {
-        super::print::complain(&wait.to_string());
+        super::print::print_error(&wait.to_string());
     }
     ControlFlow::Continue(())
 }
@@ -247,12 +247,12 @@ fn history(dir: PathBuf) -> History {
     let step = AtomicUsize::new(0);
     let observer = move |what: &str| {
         if step.fetch_add(1, Ordering::SeqCst) + 1 == stop {
-            super::print::complain(&format!("paused: {what}"));
+            super::print::print_error(&format!("paused: {what}"));
             let mut line = String::new();
             // Whatever comes, a line or the end of the input, means: go on.
             drop(io::stdin().read_line(&mut line));
         }
         Ok(())
     };
-    History::observed(&dir, Arc::new(observer))
+    History::with_observer(&dir, Arc::new(observer))
 }

@@ -7,21 +7,21 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::args::{AppendArgs, ContentFlags, DeleteArgs, PatchArgs, RenameArgs, WriteArgs};
-use super::change::{How, carry_out};
+use super::change::{ChangeOptions, carry_out};
 use super::print::Printer;
 use super::world::World;
-use super::{Ended, Failure, Outcome};
+use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
-use crate::core::change::{Asking, Wish, plan, plan_move};
-use crate::core::citation::{Citation, Part};
-use crate::core::layout::events::{self, Event};
+use crate::core::change::{ChangeContext, ChangeRequest, plan, plan_move};
+use crate::core::citation::{Citation, CitedPart};
+use crate::core::layout::events::{self, CapturedEvent};
 use crate::core::layout::{Fields, Layout, Matching, Patch};
 use crate::core::memory::Revision;
 use crate::core::store::Store;
 
 impl World {
-    fn asking(&self, expected: Option<Revision>) -> Asking {
-        Asking {
+    fn change_context(&self, expected: Option<Revision>) -> ChangeContext {
+        ChangeContext {
             moment: self.moment.clone(),
             expected,
         }
@@ -29,19 +29,19 @@ impl World {
 }
 
 /// Refuses a reference to a part: a change is about a whole file.
-fn whole((store, citation): (Store, Citation)) -> Result<(Store, Citation), Failure> {
-    if citation.part == Part::Whole {
+fn reject_part((store, citation): (Store, Citation)) -> Result<(Store, Citation), Failure> {
+    if citation.part == CitedPart::Whole {
         return Ok((store, citation));
     }
-    Err(Failure::Asked(format!(
+    Err(Failure::Usage(format!(
         "{citation}: a change is about the whole file; name {} (patch changes a part of it)",
         citation.path
     )))
 }
 
-pub(super) fn write(args: &WriteArgs, world: &World, printer: &mut Printer) -> Ended {
-    let (store, citation) = whole(world.taker(&args.path)?)?;
-    let wish = Wish::Write {
+pub(super) fn write(args: &WriteArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    let (store, citation) = reject_part(world.store_for_new(&args.path)?)?;
+    let request = ChangeRequest::Write {
         path: citation.path,
         content: content(&args.content)?,
         fields: Fields {
@@ -52,23 +52,23 @@ pub(super) fn write(args: &WriteArgs, world: &World, printer: &mut Printer) -> E
             ..Fields::default()
         },
     };
-    let asking = world.asking(args.change.expect);
-    let how = How {
+    let context = world.change_context(args.change.expect);
+    let how = ChangeOptions {
         dry_run: args.change.dry_run,
         layout: Some(store.layout()),
         extra: Value::Null,
     };
     carry_out(world, printer, how, &[store.root().path()], || {
-        plan(&store, &wish, &asking)
+        plan(&store, &request, &context)
     })
 }
 
-pub(super) fn append(args: &AppendArgs, world: &World, printer: &mut Printer) -> Ended {
-    let (store, citation) = whole(world.taker(&args.path)?)?;
+pub(super) fn append(args: &AppendArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    let (store, citation) = reject_part(world.store_for_new(&args.path)?)?;
     if store.layout() == Layout::Events {
         return append_event(args, (&store, &citation.path), world, printer);
     }
-    let wish = Wish::Append {
+    let request = ChangeRequest::Append {
         path: citation.path,
         entry: content(&args.content)?,
         fields: Fields {
@@ -79,14 +79,14 @@ pub(super) fn append(args: &AppendArgs, world: &World, printer: &mut Printer) ->
             tags: args.tag.clone(),
         },
     };
-    let asking = world.asking(args.change.expect);
-    let how = How {
+    let context = world.change_context(args.change.expect);
+    let how = ChangeOptions {
         dry_run: args.change.dry_run,
         layout: Some(store.layout()),
         extra: Value::Null,
     };
     carry_out(world, printer, how, &[store.root().path()], || {
-        plan(&store, &wish, &asking)
+        plan(&store, &request, &context)
     })
 }
 
@@ -96,9 +96,9 @@ fn append_event(
     (store, path): (&Store, &str),
     world: &World,
     printer: &mut Printer,
-) -> Ended {
+) -> CommandResult {
     let file = store.locate(path)?;
-    let act = crate::core::layout::Act::Append;
+    let act = crate::core::layout::Operation::Append;
     store.rules().allow(act, &file, store.root())?;
     let (event, identity) = event(args, world)?;
     if args.change.dry_run {
@@ -111,8 +111,8 @@ fn append_event(
         return Ok(Outcome::Done);
     }
     let message = match events::append(store, &world.history, &event, identity)? {
-        events::Appended::New => format!("Event appended: {}", event.event_id),
-        events::Appended::Known => format!("Event known already: {}", event.event_id),
+        events::AppendOutcome::New => format!("Event appended: {}", event.event_id),
+        events::AppendOutcome::Known => format!("Event known already: {}", event.event_id),
     };
     if printer.is_json() {
         printer.object(json!({ "success": true, "message": message, "event": event }))?;
@@ -123,7 +123,7 @@ fn append_event(
 }
 
 /// The event that is meant, with what was left out filled in.
-fn event(args: &AppendArgs, world: &World) -> Result<(Event, events::Identity), Failure> {
+fn event(args: &AppendArgs, world: &World) -> Result<(CapturedEvent, events::Identity), Failure> {
     let text = content(&args.content)?;
     let mut given = match serde_json::from_str::<Value>(&text) {
         Ok(Value::Object(object)) if object.contains_key("event_type") => Value::Object(object),
@@ -155,18 +155,18 @@ fn event(args: &AppendArgs, world: &World) -> Result<(Event, events::Identity), 
             given[key] = value;
         }
     }
-    let event: Event = serde_json::from_value(given)
-        .map_err(|e| Failure::Asked(format!("{}: not an event: {e}", args.path)))?;
+    let event: CapturedEvent = serde_json::from_value(given)
+        .map_err(|e| Failure::Usage(format!("{}: not an event: {e}", args.path)))?;
     if event.text.is_empty() && event.more.is_empty() && event.metadata.is_empty() {
-        return Err(Failure::Asked(
+        return Err(Failure::Usage(
             "an event needs a text; give --content".to_owned(),
         ));
     }
     Ok((event, identity))
 }
 
-pub(super) fn patch(args: &PatchArgs, world: &World, printer: &mut Printer) -> Ended {
-    let (store, citation) = whole(world.holder(&args.path)?)?;
+pub(super) fn patch(args: &PatchArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    let (store, citation) = reject_part(world.store_holding(&args.path)?)?;
     let patches = match (&args.old, &args.new, &args.patches) {
         (Some(old), Some(new), _) => vec![Patch {
             old: old.clone(),
@@ -174,25 +174,25 @@ pub(super) fn patch(args: &PatchArgs, world: &World, printer: &mut Printer) -> E
         }],
         (_, _, Some(file)) => read_patches(file)?,
         _ => {
-            return Err(Failure::Asked(
+            return Err(Failure::Usage(
                 "give --old and --new, or --patches".to_owned(),
             ));
         }
     };
     let count = patches.len();
-    let wish = Wish::Patch {
+    let request = ChangeRequest::Patch {
         path: citation.path,
         patches,
         matching: Matching::Unique,
     };
-    let asking = world.asking(args.change.expect);
-    let how = How {
+    let context = world.change_context(args.change.expect);
+    let how = ChangeOptions {
         dry_run: args.change.dry_run,
         layout: Some(store.layout()),
         extra: json!({ "appliedCount": count }),
     };
     carry_out(world, printer, how, &[store.root().path()], || {
-        plan(&store, &wish, &asking)
+        plan(&store, &request, &context)
     })
 }
 
@@ -210,76 +210,76 @@ fn read_patches(file: &Path) -> Result<Vec<Patch>, Failure> {
         other => serde_json::from_value(other),
     });
     parsed.map_err(|e| {
-        Failure::Asked(format!(
+        Failure::Usage(format!(
             "{}: patches are a JSON list of {{\"oldText\", \"newText\"}}: {e}",
             file.display()
         ))
     })
 }
 
-pub(super) fn delete(args: &DeleteArgs, world: &World, printer: &mut Printer) -> Ended {
-    let mut held: Option<Store> = None;
+pub(super) fn delete(args: &DeleteArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    let mut shared_store: Option<Store> = None;
     let mut paths = Vec::new();
     for path in &args.paths {
-        let (store, citation) = whole(world.holder(path)?)?;
-        if let Some(first) = &held
+        let (store, citation) = reject_part(world.store_holding(path)?)?;
+        if let Some(first) = &shared_store
             && first.root().path() != store.root().path()
         {
-            return Err(Failure::Asked(format!(
+            return Err(Failure::Usage(format!(
                 "{path} is in another store than {}; delete them one after the other",
                 args.paths[0]
             )));
         }
-        held = Some(store);
+        shared_store = Some(store);
         paths.push(citation.path);
     }
-    let Some(store) = held else {
+    let Some(store) = shared_store else {
         return Ok(Outcome::Nothing);
     };
     if args.change.expect.is_some() && paths.len() > 1 {
-        return Err(Failure::Asked(
+        return Err(Failure::Usage(
             "--expect is the revision of one file; delete them one after the other".to_owned(),
         ));
     }
-    let wish = Wish::Delete { paths };
-    let asking = world.asking(args.change.expect);
-    let how = How {
+    let request = ChangeRequest::Delete { paths };
+    let context = world.change_context(args.change.expect);
+    let how = ChangeOptions {
         dry_run: args.change.dry_run,
         layout: Some(store.layout()),
         extra: Value::Null,
     };
     carry_out(world, printer, how, &[store.root().path()], || {
-        plan(&store, &wish, &asking)
+        plan(&store, &request, &context)
     })
 }
 
-pub(super) fn rename(args: &RenameArgs, world: &World, printer: &mut Printer) -> Ended {
-    let (store, from) = whole(world.holder(&args.old)?)?;
+pub(super) fn rename(args: &RenameArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    let (store, from) = reject_part(world.store_holding(&args.old)?)?;
     let Ok(to) = args.new.parse::<Citation>();
-    let asking = world.asking(args.change.expect);
-    let how = How {
+    let context = world.change_context(args.change.expect);
+    let how = ChangeOptions {
         dry_run: args.change.dry_run,
         layout: Some(store.layout()),
         extra: Value::Null,
     };
     let target = match &to.store {
-        Some(_) => Some(world.taker(&args.new)?.0),
+        Some(_) => Some(world.store_for_new(&args.new)?.0),
         None => None,
     };
     match target.filter(|target| target.root().path() != store.root().path()) {
         Some(target) => {
             let roots = [store.root().path(), target.root().path()];
             carry_out(world, printer, how, &roots, || {
-                plan_move((&store, &from.path), (&target, &to.path), &asking)
+                plan_move((&store, &from.path), (&target, &to.path), &context)
             })
         }
         None => {
-            let wish = Wish::Rename {
+            let request = ChangeRequest::Rename {
                 from: from.path.clone(),
                 to: to.path,
             };
             carry_out(world, printer, how, &[store.root().path()], || {
-                plan(&store, &wish, &asking)
+                plan(&store, &request, &context)
             })
         }
     }
@@ -289,7 +289,7 @@ fn content(flags: &ContentFlags) -> Result<String, Failure> {
     match &flags.content {
         Some(content) => Ok(content.clone()),
         None => match standard_input()?.as_str() {
-            "" => Err(Failure::Asked(
+            "" => Err(Failure::Usage(
                 "nothing on standard input; give --content '' to write nothing".to_owned(),
             )),
             given => Ok(given.to_owned()),
@@ -300,7 +300,7 @@ fn content(flags: &ContentFlags) -> Result<String, Failure> {
 fn standard_input() -> Result<String, Failure> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        super::print::mention("reading the content from standard input; end it with Ctrl-D");
+        super::print::print_note("reading the content from standard input; end it with Ctrl-D");
     }
     let mut bytes = Vec::new();
     let read = stdin.lock().read_to_end(&mut bytes);

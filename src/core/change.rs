@@ -1,36 +1,36 @@
 //! The one way to change a memory: plan → diff → commit → undo.
 //!
-//! A [`Wish`] says what somebody wants. [`plan()`] turns it into a [`Change`]: the bytes of every
+//! A [`ChangeRequest`] says what somebody wants. [`plan()`] turns it into a [`Change`]: the bytes of every
 //! file before and after, the index among them. Nothing is written until
 //! [`commit()`] is called, which checks that the files still are what the plan saw.
 
+mod apply;
 mod commit;
-mod draft;
-mod make;
+mod lesson;
 mod orphan;
 mod plan;
+mod planned;
 mod recover;
 mod replay;
-mod teach;
 mod transfer;
 
 use std::path::{Path, PathBuf};
 
 use super::Result;
 use super::diff;
-use super::history::{History, Record, Touch};
+use super::history::{FileChange, History, Record};
 use super::layout::Layout;
 use super::memory::Revision;
 use super::sandbox::Attributes;
 
-pub use super::history::{Author, Direction, Verb};
+pub use super::history::{Author, ChangeVerb, Direction};
 
+pub use apply::{CommittedChange, Reviewed, commit_reviewed, plan_and_commit};
 pub use commit::commit;
-pub use draft::Draft;
-pub use make::{Made, Reviewed, make, make_reviewed};
-pub use orphan::{DeadLinks, dead_links, linking};
-pub use plan::{Asking, Wish, plan};
-pub use recover::{interrupted, settle};
+pub use orphan::{DeadLinks, dead_links, memories_linking_to};
+pub use plan::{ChangeContext, ChangeRequest, plan};
+pub use planned::PlannedFiles;
+pub use recover::{interrupted, recover_interrupted};
 pub use replay::{replay, restore};
 pub use transfer::plan_move;
 
@@ -47,7 +47,7 @@ pub struct Moment {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// What kind it is.
-    pub verb: Verb,
+    pub verb: ChangeVerb,
     /// What to tell when it is done.
     pub message: String,
     /// The files, what was asked for first and what follows from it last.
@@ -111,7 +111,7 @@ impl Edit {
 
     /// The reference of the file inside its store.
     pub fn reference(&self) -> String {
-        self.layout.rules().refer(&self.path)
+        self.layout.rules().reference_of(&self.path)
     }
 }
 
@@ -122,14 +122,14 @@ pub fn recorded_edits(history: &History, record: &Record) -> Result<Vec<Edit>> {
             .map(|revision| history.version(&revision))
             .transpose()
     };
-    let edit = |touch: &Touch| {
+    let edit = |file_change: &FileChange| {
         Ok(Edit {
-            root: touch.root.clone(),
-            layout: touch.layout,
-            path: touch.path.clone(),
-            before: version(touch.before)?,
-            after: version(touch.after)?,
-            derived: touch.derived,
+            root: file_change.root.clone(),
+            layout: file_change.layout,
+            path: file_change.path.clone(),
+            before: version(file_change.before)?,
+            after: version(file_change.after)?,
+            derived: file_change.derived,
             emptied: Vec::new(),
             attributes: Attributes::default(),
         })

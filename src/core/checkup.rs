@@ -13,7 +13,7 @@ pub struct Folder {
     /// Where it is.
     pub path: PathBuf,
     /// Whether it can be used.
-    pub state: State,
+    pub state: FolderState,
     /// How many files are in it, at any depth.
     pub files: u64,
     /// How large they are together.
@@ -22,7 +22,7 @@ pub struct Folder {
 
 /// Whether a directory can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum FolderState {
     /// It can be read and written.
     Usable,
     /// It is not there yet, and can be made.
@@ -37,7 +37,7 @@ pub enum State {
     ReadOnly,
 }
 
-impl State {
+impl FolderState {
     /// A word for it.
     pub fn name(self) -> &'static str {
         match self {
@@ -70,19 +70,19 @@ impl Folder {
         Self {
             path: path.to_owned(),
             state: match found {
-                Ok(found) if !found.is_dir() => State::NoFolder,
-                Ok(_) if fs::read_dir(path).is_err() => State::Unreadable,
-                Ok(_) if !is_writable(path) => State::ReadOnly,
-                Ok(_) => State::Usable,
+                Ok(found) if !found.is_dir() => FolderState::NoFolder,
+                Ok(_) if fs::read_dir(path).is_err() => FolderState::Unreadable,
+                Ok(_) if !is_writable(path) => FolderState::ReadOnly,
+                Ok(_) => FolderState::Usable,
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {
                     let above = path.ancestors().find(|above| above.exists());
                     match above.is_some_and(|above| above.is_dir() && is_writable(above)) {
-                        true => State::Missing,
-                        false => State::Unmakable,
+                        true => FolderState::Missing,
+                        false => FolderState::Unmakable,
                     }
                 }
-                Err(e) if e.kind() == io::ErrorKind::NotADirectory => State::Unmakable,
-                Err(_) => State::Unreadable,
+                Err(e) if e.kind() == io::ErrorKind::NotADirectory => FolderState::Unmakable,
+                Err(_) => FolderState::Unreadable,
             },
             files,
             bytes,
@@ -105,7 +105,7 @@ fn contents(path: &Path) -> (u64, u64) {
 
 /// What the cache of the logs' text is good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cache {
+pub enum CacheState {
     /// There is none yet.
     Empty,
     /// It can be used.
@@ -117,7 +117,7 @@ pub enum Cache {
     Useless,
 }
 
-impl Cache {
+impl CacheState {
     /// Looks at the cache in `dir`, every block of it.
     pub fn at(dir: &Path) -> Self {
         if fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none()) || !dir.exists() {
@@ -151,12 +151,12 @@ mod tests {
         let folder = Folder::at(temp.path());
         assert_eq!(
             (folder.state, folder.files, folder.bytes),
-            (State::Usable, 1, 5)
+            (FolderState::Usable, 1, 5)
         );
         for (path, state) in [
-            ("a/b", State::NoFolder),
-            ("a/c/d", State::Missing),
-            ("a/b/c", State::Unmakable),
+            ("a/b", FolderState::NoFolder),
+            ("a/c/d", FolderState::Missing),
+            ("a/b/c", FolderState::Unmakable),
         ] {
             assert_eq!(Folder::at(&temp.path().join(path)).state, state, "{path}");
         }
@@ -165,21 +165,21 @@ mod tests {
     #[test]
     fn a_cache_is_empty_or_useless_before_it_was_built() {
         let temp = tempfile::tempdir().expect("a temporary directory");
-        assert_eq!(Cache::at(&temp.path().join("none")), Cache::Empty);
-        assert_eq!(Cache::at(temp.path()), Cache::Empty);
+        assert_eq!(CacheState::at(&temp.path().join("none")), CacheState::Empty);
+        assert_eq!(CacheState::at(temp.path()), CacheState::Empty);
         fs::write(temp.path().join("catalogue"), "something else").expect("a file");
-        assert_eq!(Cache::at(temp.path()), Cache::Useless);
+        assert_eq!(CacheState::at(temp.path()), CacheState::Useless);
         let temp = tempfile::tempdir().expect("a temporary directory");
         Corpus::refresh(
             temp.path(),
             &[],
-            crate::core::corpus::Effort {
+            crate::core::corpus::BuildOptions {
                 threads: 1,
-                busy: crate::core::corpus::Busy::Wait,
+                busy: crate::core::corpus::WhenBusy::Wait,
             },
             &(),
         )
         .expect("it can be built");
-        assert_ne!(Cache::at(temp.path()), Cache::Useless);
+        assert_ne!(CacheState::at(temp.path()), CacheState::Useless);
     }
 }

@@ -16,12 +16,12 @@ pub struct Citation {
     /// The path inside the store.
     pub path: String,
     /// Which part is meant.
-    pub part: Part,
+    pub part: CitedPart,
 }
 
 /// A part of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum CitedPart {
     /// All of it.
     Whole,
     /// Lines, from 1.
@@ -41,8 +41,8 @@ impl FromStr for Citation {
             _ => (None, text),
         };
         let (path, part) = match rest.rsplit_once('#') {
-            Some((path, part)) if !path.is_empty() => (path, part.parse::<Part>()?),
-            _ => (rest, Part::Whole),
+            Some((path, part)) if !path.is_empty() => (path, part.parse::<CitedPart>()?),
+            _ => (rest, CitedPart::Whole),
         };
         Ok(Self {
             store,
@@ -59,7 +59,7 @@ pub(in crate::core) fn is_store_name(name: &str) -> bool {
     name.chars().count() > 1 && name.chars().all(plain)
 }
 
-impl FromStr for Part {
+impl FromStr for CitedPart {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -83,25 +83,27 @@ impl fmt::Display for Citation {
         }
         f.write_str(&self.path)?;
         match &self.part {
-            Part::Whole => Ok(()),
-            Part::Lines(lines) if lines.start() == lines.end() => write!(f, "#L{}", lines.start()),
-            Part::Lines(lines) => write!(f, "#L{}-{}", lines.start(), lines.end()),
-            Part::Entry(slug) => write!(f, "#{slug}"),
+            CitedPart::Whole => Ok(()),
+            CitedPart::Lines(lines) if lines.start() == lines.end() => {
+                write!(f, "#L{}", lines.start())
+            }
+            CitedPart::Lines(lines) => write!(f, "#L{}-{}", lines.start(), lines.end()),
+            CitedPart::Entry(slug) => write!(f, "#{slug}"),
         }
     }
 }
 
-impl Part {
+impl CitedPart {
     /// The text that this part means; `None` when the file has no such part.
     pub fn of<'a>(&self, text: &'a str, memory: &Memory, layout: Layout) -> Option<&'a str> {
         match self {
             Self::Whole => Some(text),
             Self::Lines(wanted) => {
-                let mut meant = lines(text, 0)
+                let mut wanted_lines = lines(text, 0)
                     .enumerate()
                     .filter(|(at, _)| wanted.contains(&(at + 1)));
-                let (_, first) = meant.next()?;
-                let end = meant.last().map_or(first.end, |(_, last)| last.end);
+                let (_, first) = wanted_lines.next()?;
+                let end = wanted_lines.last().map_or(first.end, |(_, last)| last.end);
                 Some(&text[first.span.start..end])
             }
             Self::Entry(slug) => {
@@ -169,7 +171,7 @@ mod tests {
         let text = "# A\nx\n## B b\ny\nz\n### C\nc\n## D\n";
         let memory = Memory::bare("a.md", text.len() as u64);
         let part = |part: &str| {
-            let part: Part = part.parse().expect("never fails");
+            let part: CitedPart = part.parse().expect("never fails");
             part.of(text, &memory, Layout::Index)
         };
         assert_eq!(part("L2"), Some("x\n"));

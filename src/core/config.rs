@@ -131,7 +131,7 @@ pub const KEYS: [&str; 9] = [
 impl Settings {
     /// Takes over what a settings file says.
     pub fn read_file(&mut self, path: &Path, text: &str) -> Vec<Warning> {
-        let mut reading = Reading {
+        let mut reading = SettingsReader {
             settings: self,
             text,
             warnings: Vec::new(),
@@ -253,14 +253,14 @@ fn alike(a: &str, b: &str) -> bool {
     shared + tail + 2 >= longer
 }
 
-struct Reading<'a> {
+struct SettingsReader<'a> {
     settings: &'a mut Settings,
     text: &'a str,
     /// Each with the line that it is about.
     warnings: Vec<(usize, String)>,
 }
 
-impl Reading<'_> {
+impl SettingsReader<'_> {
     fn warn(&mut self, at: usize, message: String) {
         let before = self.text.get(..at).unwrap_or(self.text);
         let line = before.matches('\n').count() + 1;

@@ -2,7 +2,7 @@
 //!
 //! # On disk
 //!
-//! In the cache directory that a door hands in: one catalogue, small and replaced whole;
+//! In the cache directory that a door hands in: one manifest, small and replaced whole;
 //! and five packs that are only appended to and are mapped, not loaded. Words (what
 //! people and agents said, thought and were told) and tool text (calls and results) lie
 //! in packs of their own, in blocks of about 64 KB that messages are never cut by. What a
@@ -17,31 +17,31 @@
 //! replaced is read again; one that is gone is no longer shown. A last line without
 //! an end counts as far as it is a whole record, and is read again when it has grown.
 //! Of a message longer than [`LONGEST`] bytes the beginning is kept, see
-//! [`Message::is_cut`].
+//! [`CorpusMessage::is_cut`].
 //!
 //! Nothing that stands in the cache is trusted: what was damaged, cut or written by
 //! another version is read anew from the logs. Deleting the cache, at any time, costs time and
 //! nothing else.
 //!
 //! Where the cache cannot be written, the corpus is made in memory for this once, see
-//! [`Corpus::unkept`].
+//! [`Corpus::cache_error`].
 //!
 //! A corpus shows the logs as they were when it was made, whatever is built meanwhile.
 //! Text that has been looked at stays resident until it is dropped or told to
-//! [`Corpus::give_back`] it.
+//! [`Corpus::release`] it.
 
 mod block;
 mod bytes;
-mod catalogue;
 mod concordance;
 mod filter;
-mod hand;
+mod manifest;
 mod pack;
 mod plan;
 mod refresh;
 mod source;
 mod state;
 mod view;
+mod worker;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -51,10 +51,10 @@ use crate::core::log::LogFile;
 use crate::core::{Error, Result};
 
 pub use block::{LONGEST, key};
-pub use concordance::Sighting;
-pub use view::{Block, Content, Log, Message, Sketch, Table};
+pub use concordance::Occurrence;
+pub use view::{Block, BlockContent, CorpusMessage, Log, MessageSummary, MessageTable};
 
-use catalogue::Catalogue;
+use manifest::Manifest;
 use pack::{Maps, Pack};
 
 /// The two kinds of text, which are kept apart.
@@ -68,7 +68,7 @@ pub enum Part {
 
 /// What to do when another builder is at work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Busy {
+pub enum WhenBusy {
     /// Wait for it.
     Wait,
     /// Take the last complete corpus, if there is one, else wait.
@@ -77,16 +77,16 @@ pub enum Busy {
 
 /// How a corpus is to be brought up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Effort {
+pub struct BuildOptions {
     /// How many threads may be used where there is much to read.
     pub threads: usize,
     /// What to do when another builder is at work.
-    pub busy: Busy,
+    pub busy: WhenBusy,
 }
 
 /// How far a build has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct BuildProgress {
     /// How many logs are to be read.
     pub logs: usize,
     /// How many have been read.
@@ -100,7 +100,7 @@ pub struct Tally {
 /// Watches a build, from the threads that do it.
 pub trait Progress: Sync {
     /// Hears how far it has come, before each log.
-    fn advance(&self, tally: Tally);
+    fn advance(&self, tally: BuildProgress);
 
     /// Tells whether to stop; what has been read so far is kept.
     fn is_cancelled(&self) -> bool {
@@ -109,14 +109,14 @@ pub trait Progress: Sync {
 }
 
 impl Progress for () {
-    fn advance(&self, _: Tally) {}
+    fn advance(&self, _: BuildProgress) {}
 }
 
 /// The text of all logs at one moment.
 #[derive(Debug)]
 pub struct Corpus {
     cache: PathBuf,
-    catalogue: Catalogue,
+    manifest: Manifest,
     maps: Maps,
     /// The rows of the logs that are shown, in the order of [`Corpus::logs`].
     shown: Vec<usize>,
@@ -143,13 +143,13 @@ impl Part {
 impl Corpus {
     /// Opens the corpus as the last build left it; `None` where there is none to use.
     pub fn open(cache: &Path) -> Option<Self> {
-        // Packs may be replaced between the reading of the catalogue and their opening.
+        // Packs may be replaced between the reading of the manifest and their opening.
         const TRIES: usize = 3;
         (0..TRIES).find_map(|_| {
-            let catalogue = Catalogue::load(cache)?;
-            let maps = Maps::open(cache, catalogue.generation, catalogue.lengths)?;
-            let all: Vec<usize> = (0..catalogue.logs.len()).collect();
-            Some(Self::new(cache, catalogue, maps).showing(&all))
+            let manifest = Manifest::load(cache)?;
+            let maps = Maps::open(cache, manifest.generation, manifest.lengths)?;
+            let all: Vec<usize> = (0..manifest.logs.len()).collect();
+            Some(Self::new(cache, manifest, maps).with_rows(&all))
         })
     }
 
@@ -158,22 +158,22 @@ impl Corpus {
     /// Costs no more than opening where nothing has changed. A log that cannot be read
     /// is left out, see [`Corpus::unread`]; a log that is cached but not listed is not
     /// shown, and stays cached as long as it exists. A cache that cannot be written is done
-    /// without, see [`Corpus::unkept`].
+    /// without, see [`Corpus::cache_error`].
     pub fn refresh(
         cache: &Path,
         logs: &[LogFile],
-        effort: Effort,
+        options: BuildOptions,
         progress: &dyn Progress,
     ) -> Result<Self> {
-        refresh::refresh(cache, logs, effort, progress)
+        refresh::refresh(cache, logs, options, progress)
     }
 
-    fn new(cache: &Path, catalogue: Catalogue, maps: Maps) -> Self {
+    fn new(cache: &Path, manifest: Manifest, maps: Maps) -> Self {
         let unchecked = |count: usize| (0..count).map(|_| AtomicU8::new(0)).collect();
         Self {
             cache: cache.to_owned(),
-            checked: [0, 1].map(|part| unchecked(catalogue.blocks[part].len())),
-            catalogue,
+            checked: [0, 1].map(|part| unchecked(manifest.blocks[part].len())),
+            manifest,
             maps,
             shown: Vec::new(),
             owners: Vec::new(),
@@ -184,11 +184,11 @@ impl Corpus {
     }
 
     /// Shows the logs of these rows, in this order, and no others.
-    fn showing(mut self, rows: &[usize]) -> Self {
+    fn with_rows(mut self, rows: &[usize]) -> Self {
         self.shown = rows.to_vec();
         self.owners = Vec::with_capacity(rows.len());
         for (log, row) in rows.iter().enumerate() {
-            let row = &self.catalogue.logs[*row];
+            let row = &self.manifest.logs[*row];
             let owners = [row.owner, row.tail_owner].into_iter();
             self.owners
                 .extend(owners.filter(|owner| *owner != 0).map(|owner| (owner, log)));
@@ -204,7 +204,7 @@ impl Corpus {
     }
 
     /// Says which logs could not be read.
-    fn without(mut self, unread: Vec<Error>) -> Self {
+    fn with_unread(mut self, unread: Vec<Error>) -> Self {
         self.unread = unread;
         self
     }
@@ -213,19 +213,19 @@ impl Corpus {
     pub fn logs(&self) -> impl ExactSizeIterator<Item = Log<'_>> {
         self.shown.iter().map(|row| Log {
             corpus: self,
-            row: &self.catalogue.logs[*row],
+            row: &self.manifest.logs[*row],
         })
     }
 
     /// Returns one log by its index in messages.
     pub fn log(&self, log: usize) -> Option<Log<'_>> {
-        let row = self.catalogue.logs.get(*self.shown.get(log)?)?;
+        let row = self.manifest.logs.get(*self.shown.get(log)?)?;
         Some(Log { corpus: self, row })
     }
 
     /// Returns the blocks of a part; a log's messages come in the order of the log.
     pub fn blocks(&self, part: Part) -> impl ExactSizeIterator<Item = Block<'_>> {
-        let rows = self.catalogue.blocks[part.number()].iter();
+        let rows = self.manifest.blocks[part.number()].iter();
         rows.enumerate().map(move |(number, row)| Block {
             corpus: self,
             row,
@@ -236,7 +236,7 @@ impl Corpus {
 
     /// Returns one block by its number.
     pub fn block(&self, part: Part, number: usize) -> Option<Block<'_>> {
-        let row = self.catalogue.blocks[part.number()].get(number)?;
+        let row = self.manifest.blocks[part.number()].get(number)?;
         Some(Block {
             corpus: self,
             row,
@@ -248,8 +248,8 @@ impl Corpus {
     /// Gives back the memory of blocks that have been looked at; they can be looked at again.
     ///
     /// A search that goes through many blocks does so now and then.
-    pub fn give_back(&self, part: Part, blocks: Range<usize>) {
-        let rows = &self.catalogue.blocks[part.number()];
+    pub fn release(&self, part: Part, blocks: Range<usize>) {
+        let rows = &self.manifest.blocks[part.number()];
         let Some((first, last)) = rows
             .get(blocks)
             .and_then(|rows| rows.first().zip(rows.last()))
@@ -258,10 +258,10 @@ impl Corpus {
         };
         let (from, to) = (first.at, last.at + last.shape.bytes());
         let pack = Pack::Blocks(part);
-        self.maps.give_back(pack, from, to.saturating_sub(from));
+        self.maps.release(pack, from, to.saturating_sub(from));
         let to = last.filter_at + u64::from(last.shape.filter);
         let (pack, from) = (Pack::Filters(part), first.filter_at);
-        self.maps.give_back(pack, from, to.saturating_sub(from));
+        self.maps.release(pack, from, to.saturating_sub(from));
     }
 
     /// Returns the logs that the last refresh could not read.
@@ -271,7 +271,7 @@ impl Corpus {
 
     /// Returns why what was read could not be kept, so that the next refresh reads it again;
     /// `None` where all is well.
-    pub fn unkept(&self) -> Option<&Error> {
+    pub fn cache_error(&self) -> Option<&Error> {
         self.unkept.as_ref()
     }
 
@@ -280,14 +280,14 @@ impl Corpus {
         self.is_damaged.load(Ordering::Relaxed)
     }
 
-    fn content(&self, part: Part, number: usize) -> Option<Content<'_>> {
+    fn content(&self, part: Part, number: usize) -> Option<BlockContent<'_>> {
         self.block(part, number)?.read()
     }
 
-    /// Notes damage, and takes the catalogue away so that the next refresh repairs it.
+    /// Notes damage, and takes the manifest away so that the next refresh repairs it.
     fn report_damage(&self) {
         if !self.is_damaged.swap(true, Ordering::Relaxed) {
-            Catalogue::discard(&self.cache);
+            Manifest::discard(&self.cache);
         }
     }
 
@@ -317,18 +317,18 @@ mod tests {
     use crate::core::log::{self, Agent};
     use crate::core::text::{Stems, Term, words};
 
-    const WAIT: Effort = Effort {
+    const WAIT: BuildOptions = BuildOptions {
         threads: 2,
-        busy: Busy::Wait,
+        busy: WhenBusy::Wait,
     };
 
     /// A directory of logs and a cache, with a clock that ticks at every change.
-    struct House {
+    struct TestCache {
         root: TempDir,
         now: i64,
     }
 
-    impl House {
+    impl TestCache {
         fn new() -> Self {
             let root = TempDir::new().expect("a temporary directory can be made");
             Self { root, now: 0 }
@@ -404,7 +404,7 @@ mod tests {
     }
 
     /// All that the corpus says of a part of a log, in order.
-    fn told(corpus: &Corpus, log: usize, part: Part) -> Vec<Message<'_>> {
+    fn messages_of(corpus: &Corpus, log: usize, part: Part) -> Vec<CorpusMessage<'_>> {
         let blocks = corpus
             .blocks(part)
             .filter(|block| block.logs().any(|one| one == log));
@@ -429,14 +429,14 @@ mod tests {
             let found = found.unwrap_or_default();
             for part in Part::ALL {
                 let all = transcript.messages.iter();
-                let expected: Vec<Message<'_>> = all
+                let expected: Vec<CorpusMessage<'_>> = all
                     .filter(|message| Part::of(message.kind) == part)
-                    .map(|message| Message {
+                    .map(|message| CorpusMessage {
                         log: found,
-                        ..Message::of(message)
+                        ..CorpusMessage::of(message)
                     })
                     .collect();
-                prop_assert_eq!(told(corpus, found, part), expected);
+                prop_assert_eq!(messages_of(corpus, found, part), expected);
             }
             let one = corpus.log(found).expect("it was found");
             prop_assert_eq!(one.turns(), transcript.head.turns);
@@ -488,36 +488,36 @@ mod tests {
         ]
     }
 
-    fn take(house: &mut House, names: &mut [String; 3], step: Step) -> Option<LogFile> {
+    fn take(home: &mut TestCache, names: &mut [String; 3], step: Step) -> Option<LogFile> {
         match step {
             Step::Append(log, records) if !names[log].ends_with(".zst") => {
                 let all = records.concat();
-                Some(house.change(&names[log], |bytes| bytes.extend_from_slice(all.as_bytes())))
+                Some(home.change(&names[log], |bytes| bytes.extend_from_slice(all.as_bytes())))
             }
-            Step::Cut(log, at) => Some(house.change(&names[log], |bytes| {
+            Step::Cut(log, at) => Some(home.change(&names[log], |bytes| {
                 if !bytes.is_empty() {
                     bytes.truncate(at.index(bytes.len()));
                 }
             })),
             Step::Rewrite(log, records) if !names[log].ends_with(".zst") => {
-                Some(house.change(&names[log], |bytes| *bytes = records.concat().into_bytes()))
+                Some(home.change(&names[log], |bytes| *bytes = records.concat().into_bytes()))
             }
             Step::Remove(log) => {
                 // It may never have been made.
-                let _ = fs::remove_file(house.path(&names[log]));
+                let _ = fs::remove_file(home.path(&names[log]));
                 None
             }
             Step::Compress(log) if !names[log].ends_with(".zst") => {
-                let old = house.path(&names[log]);
+                let old = home.path(&names[log]);
                 let bytes = fs::read(&old).ok()?;
                 names[log].push_str(".zst");
                 let packed = zstd::encode_all(bytes.as_slice(), 1).expect("memory is enough");
                 fs::remove_file(old).expect("it is there");
-                Some(house.change(&names[log], |bytes| *bytes = packed))
+                Some(home.change(&names[log], |bytes| *bytes = packed))
             }
             Step::ForgetCache => {
                 // It may not have been made yet.
-                let _ = fs::remove_dir_all(house.cache());
+                let _ = fs::remove_dir_all(home.cache());
                 None
             }
             _ => None,
@@ -531,18 +531,18 @@ mod tests {
         fn after_any_changes_the_corpus_is_what_a_fresh_reading_gives(
             steps in prop::collection::vec(step(), 1..14),
         ) {
-            let mut house = House::new();
+            let mut home = TestCache::new();
             let mut names = ["a.jsonl", "b.jsonl", "c.jsonl"].map(str::to_owned);
             let mut logs: Vec<LogFile> = Vec::new();
             for step in steps {
-                if let Some(log) = take(&mut house, &mut names, step) {
+                if let Some(log) = take(&mut home, &mut names, step) {
                     logs.retain(|known| known.id.trim_end_matches(".zst") != log.id.trim_end_matches(".zst"));
                     logs.push(log);
                 }
                 logs.retain(|log| log.path.exists());
-                let corpus = house.refresh(&logs);
+                let corpus = home.refresh(&logs);
                 check(&corpus, &logs)?;
-                let opened = Corpus::open(&house.cache());
+                let opened = Corpus::open(&home.cache());
                 if !logs.is_empty() {
                     check(&opened.expect("it was just built"), &logs)?;
                 }
@@ -553,10 +553,10 @@ mod tests {
         fn filters_never_deny_a_word_that_is_there(
             texts in prop::collection::vec("\\PC{0,200}", 1..20),
         ) {
-            let mut house = House::new();
+            let mut home = TestCache::new();
             let all: String = texts.iter().map(|text| prompt(text) + &result(text)).collect();
-            let log = house.change("a.jsonl", |bytes| *bytes = all.into_bytes());
-            let corpus = house.refresh(&[log]);
+            let log = home.change("a.jsonl", |bytes| *bytes = all.into_bytes());
+            let corpus = home.refresh(&[log]);
             let mut stems = Stems::default();
             for part in Part::ALL {
                 for block in corpus.blocks(part) {
@@ -580,12 +580,12 @@ mod tests {
             flips in prop::collection::vec((any::<prop::sample::Index>(), 0..8), 0..4),
             cut in prop::option::of(any::<prop::sample::Index>()),
         ) {
-            let mut house = House::new();
+            let mut home = TestCache::new();
             let text = prompt("first words") + &reply("an answer") + &result("some output");
-            let log = house.change("a.jsonl", |bytes| *bytes = text.into_bytes());
+            let log = home.change("a.jsonl", |bytes| *bytes = text.into_bytes());
             let logs = [log];
-            drop(house.refresh(&logs));
-            let entries = fs::read_dir(house.cache()).expect("it was made");
+            drop(home.refresh(&logs));
+            let entries = fs::read_dir(home.cache()).expect("it was made");
             let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
             files.sort();
             let path = &files[file.index(files.len())];
@@ -600,35 +600,35 @@ mod tests {
                 }
             }
             fs::write(path, bytes).expect("it can be written");
-            if let Some(corpus) = Corpus::open(&house.cache()) {
+            if let Some(corpus) = Corpus::open(&home.cache()) {
                 for part in Part::ALL {
                     corpus.blocks(part).for_each(|block| {
                         block.may_contain(Term::of("answer"));
-                        told(&corpus, 0, part);
+                        messages_of(&corpus, 0, part);
                     });
                 }
                 corpus.logs().for_each(|log| drop(log.facts()));
             }
-            check(&house.refresh(&logs), &logs)?;
+            check(&home.refresh(&logs), &logs)?;
         }
     }
 
     #[test]
     fn a_log_that_has_grown_is_not_read_from_its_beginning() {
-        let mut house = House::new();
+        let mut home = TestCache::new();
         let old: String = (0..200)
             .map(|n| prompt(&format!("prompt number {n}")))
             .collect();
-        let log = house.change("a.jsonl", |bytes| *bytes = old.clone().into_bytes());
-        house.refresh(&[log]);
+        let log = home.change("a.jsonl", |bytes| *bytes = old.clone().into_bytes());
+        home.refresh(&[log]);
         // Far from both ends, where only a second reading would notice.
-        let log = house.change("a.jsonl", |bytes| {
+        let log = home.change("a.jsonl", |bytes| {
             let middle = bytes.len() / 2;
             bytes[middle..middle + 400].fill(b'x');
             bytes.extend_from_slice(prompt("the new one").as_bytes());
         });
-        let corpus = house.refresh(&[log]);
-        let texts: Vec<&str> = told(&corpus, 0, Part::Words)
+        let corpus = home.refresh(&[log]);
+        let texts: Vec<&str> = messages_of(&corpus, 0, Part::Words)
             .iter()
             .map(|m| m.text)
             .collect();
@@ -638,67 +638,67 @@ mod tests {
 
     #[test]
     fn a_log_that_was_replaced_by_a_longer_one_is_read_again() {
-        let mut house = House::new();
+        let mut home = TestCache::new();
         let old: String = (0..200)
             .map(|n| prompt(&format!("prompt number {n}")))
             .collect();
-        let log = house.change("a.jsonl", |bytes| *bytes = old.clone().into_bytes());
-        house.refresh(&[log]);
+        let log = home.change("a.jsonl", |bytes| *bytes = old.clone().into_bytes());
+        home.refresh(&[log]);
         let new = old.replace("number 100", "Nummer 100") + &prompt("the new one");
-        fs::write(house.path("b"), new).expect("it can be written");
-        fs::rename(house.path("b"), house.path("a.jsonl")).expect("it can be moved");
-        let logs = [house.change("a.jsonl", |_| {})];
-        assert_right(&house.refresh(&logs), &logs);
+        fs::write(home.path("b"), new).expect("it can be written");
+        fs::rename(home.path("b"), home.path("a.jsonl")).expect("it can be moved");
+        let logs = [home.change("a.jsonl", |_| {})];
+        assert_right(&home.refresh(&logs), &logs);
     }
 
     #[test]
     fn a_last_line_without_an_end_counts_once_it_is_a_whole_record() {
-        let mut house = House::new();
+        let mut home = TestCache::new();
         let second = prompt("second");
         let (half, rest) = second.trim_end().split_at(60);
         let mut counts = Vec::new();
         for piece in [prompt("first").as_str(), half, rest, "\n", &prompt("third")] {
-            let log = house.change("a.jsonl", |bytes| bytes.extend_from_slice(piece.as_bytes()));
+            let log = home.change("a.jsonl", |bytes| bytes.extend_from_slice(piece.as_bytes()));
             let logs = [log];
-            let corpus = house.refresh(&logs);
+            let corpus = home.refresh(&logs);
             assert_right(&corpus, &logs);
-            counts.push(told(&corpus, 0, Part::Words).len());
+            counts.push(messages_of(&corpus, 0, Part::Words).len());
         }
         assert_eq!(counts, [1, 1, 2, 2, 3]);
     }
 
     #[test]
     fn a_log_that_vanishes_after_it_was_listed_is_left_out() {
-        let mut house = House::new();
-        let kept = house.change("a.jsonl", |bytes| *bytes = prompt("one").into_bytes());
-        let gone = house.change("b.jsonl", |bytes| *bytes = prompt("two").into_bytes());
+        let mut home = TestCache::new();
+        let kept = home.change("a.jsonl", |bytes| *bytes = prompt("one").into_bytes());
+        let gone = home.change("b.jsonl", |bytes| *bytes = prompt("two").into_bytes());
         fs::remove_file(&gone.path).expect("it is there");
-        let corpus = house.refresh(&[kept.clone(), gone]);
+        let corpus = home.refresh(&[kept.clone(), gone]);
         assert_right(&corpus, &[kept]);
         assert!(corpus.unread().is_empty());
     }
 
     #[test]
     fn a_log_that_is_compressed_after_it_was_listed_is_read_all_the_same() {
-        let mut house = House::new();
+        let mut home = TestCache::new();
         let text = prompt("words") + &result("output");
-        let log = house.change("a.jsonl", |bytes| *bytes = text.clone().into_bytes());
+        let log = home.change("a.jsonl", |bytes| *bytes = text.clone().into_bytes());
         let packed = zstd::encode_all(text.as_bytes(), 1).expect("memory is enough");
-        fs::write(house.path("a.jsonl.zst"), packed).expect("it can be written");
+        fs::write(home.path("a.jsonl.zst"), packed).expect("it can be written");
         fs::remove_file(&log.path).expect("it is there");
         let logs = [log];
-        let corpus = house.refresh(&logs);
+        let corpus = home.refresh(&logs);
         assert_right(&corpus, &logs);
-        assert_eq!(told(&corpus, 0, Part::Tools).len(), 1);
+        assert_eq!(messages_of(&corpus, 0, Part::Tools).len(), 1);
     }
 
     #[test]
     fn a_log_that_cannot_be_read_is_named_and_left_out() {
-        let mut house = House::new();
-        let good = house.change("a.jsonl", |bytes| *bytes = prompt("one").into_bytes());
-        fs::create_dir(house.path("b.jsonl")).expect("it can be made");
-        let bad = house.list("b.jsonl");
-        let corpus = house.refresh(&[good.clone(), bad.clone()]);
+        let mut home = TestCache::new();
+        let good = home.change("a.jsonl", |bytes| *bytes = prompt("one").into_bytes());
+        fs::create_dir(home.path("b.jsonl")).expect("it can be made");
+        let bad = home.list("b.jsonl");
+        let corpus = home.refresh(&[good.clone(), bad.clone()]);
         assert_right(&corpus, &[good]);
         let [error] = corpus.unread() else {
             panic!("one log is unread, not {:?}", corpus.unread());
@@ -710,19 +710,19 @@ mod tests {
     fn logs_that_were_not_listed_are_hidden_and_stay_cached() {
         struct Never;
         impl Progress for Never {
-            fn advance(&self, tally: Tally) {
+            fn advance(&self, tally: BuildProgress) {
                 panic!("nothing is to be read, but {tally:?}");
             }
         }
-        let mut house = House::new();
-        let a = house.change("a.jsonl", |bytes| *bytes = prompt("one").into_bytes());
-        let b = house.change("b.jsonl", |bytes| *bytes = prompt("two").into_bytes());
+        let mut home = TestCache::new();
+        let a = home.change("a.jsonl", |bytes| *bytes = prompt("one").into_bytes());
+        let b = home.change("b.jsonl", |bytes| *bytes = prompt("two").into_bytes());
         let all = [a.clone(), b];
-        house.refresh(&all);
+        home.refresh(&all);
         let some = std::slice::from_ref(&a);
-        let one = Corpus::refresh(&house.cache(), some, WAIT, &Never);
+        let one = Corpus::refresh(&home.cache(), some, WAIT, &Never);
         assert_right(&one.expect("it can be opened"), some);
-        let both = Corpus::refresh(&house.cache(), &all, WAIT, &Never);
+        let both = Corpus::refresh(&home.cache(), &all, WAIT, &Never);
         assert_right(&both.expect("it can be opened"), &all);
     }
 
@@ -730,141 +730,146 @@ mod tests {
     fn a_cancelled_build_keeps_what_it_has_read() {
         struct AfterOne(std::sync::atomic::AtomicUsize);
         impl Progress for AfterOne {
-            fn advance(&self, tally: Tally) {
+            fn advance(&self, tally: BuildProgress) {
                 self.0.store(tally.logs_done, Ordering::Relaxed);
             }
             fn is_cancelled(&self) -> bool {
                 self.0.load(Ordering::Relaxed) > 0
             }
         }
-        let mut house = House::new();
+        let mut home = TestCache::new();
         let logs: Vec<LogFile> = (0..4)
-            .map(|n| house.change(&format!("{n}.jsonl"), |b| *b = prompt("words").into_bytes()))
+            .map(|n| home.change(&format!("{n}.jsonl"), |b| *b = prompt("words").into_bytes()))
             .collect();
         let progress = AfterOne(Default::default());
-        let part = Corpus::refresh(&house.cache(), &logs, WAIT, &progress);
+        let part = Corpus::refresh(&home.cache(), &logs, WAIT, &progress);
         assert_eq!(part.expect("it can be built").logs().len(), 1);
-        assert_right(&house.refresh(&logs), &logs);
+        assert_right(&home.refresh(&logs), &logs);
     }
 
     #[test]
     fn deleting_the_cache_during_a_build_changes_nothing_but_time() {
         struct Deletes(PathBuf);
         impl Progress for Deletes {
-            fn advance(&self, _: Tally) {
+            fn advance(&self, _: BuildProgress) {
                 // The second time there is nothing to delete.
                 let _ = fs::remove_dir_all(&self.0);
             }
         }
-        let mut house = House::new();
-        let log = house.change("a.jsonl", |bytes| *bytes = prompt("words").into_bytes());
+        let mut home = TestCache::new();
+        let log = home.change("a.jsonl", |bytes| *bytes = prompt("words").into_bytes());
         let logs = [log];
-        let corpus = Corpus::refresh(&house.cache(), &logs, WAIT, &Deletes(house.cache()));
+        let corpus = Corpus::refresh(&home.cache(), &logs, WAIT, &Deletes(home.cache()));
         assert_right(&corpus.expect("it can be built"), &logs);
-        assert_right(&house.refresh(&logs), &logs);
+        assert_right(&home.refresh(&logs), &logs);
     }
 
     #[test]
     fn several_builders_and_readers_at_once_all_see_whole_logs() {
-        let mut house = House::new();
+        let mut home = TestCache::new();
         let logs: Vec<LogFile> = (0..12)
             .map(|n| {
                 let text: String = (0..40)
                     .map(|m| prompt(&format!("log {n} line {m}")))
                     .collect();
-                house.change(&format!("{n}.jsonl"), |bytes| *bytes = text.into_bytes())
+                home.change(&format!("{n}.jsonl"), |bytes| *bytes = text.into_bytes())
             })
             .collect();
         std::thread::scope(|scope| {
             for some in logs.chunks(6).chain(logs.chunks(4)) {
-                let house = &house;
-                scope.spawn(move || assert_right(&house.refresh(some), some));
+                let home = &home;
+                scope.spawn(move || assert_right(&home.refresh(some), some));
             }
             scope.spawn(|| {
-                for corpus in (0..50).filter_map(|_| Corpus::open(&house.cache())) {
+                for corpus in (0..50).filter_map(|_| Corpus::open(&home.cache())) {
                     for (at, log) in corpus.logs().enumerate() {
-                        assert_eq!(told(&corpus, at, Part::Words).len(), 40, "{}", log.id());
+                        assert_eq!(
+                            messages_of(&corpus, at, Part::Words).len(),
+                            40,
+                            "{}",
+                            log.id()
+                        );
                     }
                 }
             });
         });
-        assert_right(&house.refresh(&logs), &logs);
+        assert_right(&home.refresh(&logs), &logs);
     }
 
     #[test]
     fn without_a_cache_that_can_be_written_the_logs_are_read_all_the_same() {
-        let mut house = House::new();
+        let mut home = TestCache::new();
         let text = prompt("first words") + &reply("an answer") + &result("some output");
-        let log = house.change("a.jsonl", |bytes| *bytes = text.into_bytes());
+        let log = home.change("a.jsonl", |bytes| *bytes = text.into_bytes());
         let logs = [log];
         // Not a directory, whoever asks.
-        fs::write(house.cache(), "in the way").expect("it can be written");
-        let corpus = house.refresh(&logs);
+        fs::write(home.cache(), "in the way").expect("it can be written");
+        let corpus = home.refresh(&logs);
         assert_right(&corpus, &logs);
-        let why = corpus.unkept().expect("it is not kept").to_string();
+        let why = corpus.cache_error().expect("it is not kept").to_string();
         assert!(why.contains("cache"), "{why}");
-        assert!(Corpus::open(&house.cache()).is_none());
-        fs::remove_file(house.cache()).expect("it is there");
-        let corpus = house.refresh(&logs);
+        assert!(Corpus::open(&home.cache()).is_none());
+        fs::remove_file(home.cache()).expect("it is there");
+        let corpus = home.refresh(&logs);
         assert_right(&corpus, &logs);
-        assert!(corpus.unkept().is_none());
+        assert!(corpus.cache_error().is_none());
     }
 
     #[test]
     fn a_pack_that_cannot_be_written_on_costs_no_words() {
-        let mut house = House::new();
-        let old = house.change("a.jsonl", |bytes| *bytes = prompt("old").into_bytes());
-        house.refresh(&[old]);
-        let logs = [house.change("a.jsonl", |b| b.extend_from_slice(prompt("new").as_bytes()))];
-        // The catalogue's place is taken by what cannot be replaced, as on a full disk.
-        let catalogue = house.cache().join("catalogue");
-        fs::remove_file(&catalogue).expect("it is there");
-        fs::create_dir_all(catalogue.join("x")).expect("it can be made");
-        let corpus = house.refresh(&logs);
+        let mut home = TestCache::new();
+        let old = home.change("a.jsonl", |bytes| *bytes = prompt("old").into_bytes());
+        home.refresh(&[old]);
+        let logs = [home.change("a.jsonl", |b| b.extend_from_slice(prompt("new").as_bytes()))];
+        // the manifest's place is taken by what cannot be replaced, as on a full disk.
+        let manifest = home.cache().join("catalogue");
+        fs::remove_file(&manifest).expect("it is there");
+        fs::create_dir_all(manifest.join("x")).expect("it can be made");
+        let corpus = home.refresh(&logs);
         assert_right(&corpus, &logs);
-        assert!(corpus.unkept().is_some());
-        let packs = fs::read_dir(house.cache()).expect("it is there").flatten();
+        assert!(corpus.cache_error().is_some());
+        let packs = fs::read_dir(home.cache()).expect("it is there").flatten();
         let packs = packs.filter(|entry| entry.path().extension().is_some_and(|e| e == "pack"));
         assert_eq!(packs.count(), 0, "what is of no use is left behind");
-        fs::remove_dir_all(catalogue).expect("it is there");
-        assert_right(&house.refresh(&logs), &logs);
+        fs::remove_dir_all(manifest).expect("it is there");
+        assert_right(&home.refresh(&logs), &logs);
     }
 
     #[test]
     fn while_another_builds_the_last_corpus_is_taken() {
-        let mut house = House::new();
-        let old = house.change("a.jsonl", |bytes| *bytes = prompt("old").into_bytes());
-        house.refresh(&[old]);
-        let lock = fs::File::create(house.cache().join("lock")).expect("it can be opened");
+        let mut home = TestCache::new();
+        let old = home.change("a.jsonl", |bytes| *bytes = prompt("old").into_bytes());
+        home.refresh(&[old]);
+        let lock = fs::File::create(home.cache().join("lock")).expect("it can be opened");
         lock.lock().expect("it is free");
-        let new = house.change("a.jsonl", |b| b.extend_from_slice(prompt("new").as_bytes()));
-        let effort = Effort {
+        let new = home.change("a.jsonl", |b| b.extend_from_slice(prompt("new").as_bytes()));
+        let options = BuildOptions {
             threads: 1,
-            busy: Busy::TakeLast,
+            busy: WhenBusy::TakeLast,
         };
         let logs = [new];
-        let corpus = Corpus::refresh(&house.cache(), &logs, effort, &());
+        let corpus = Corpus::refresh(&home.cache(), &logs, options, &());
         let corpus = corpus.expect("there is a last one");
-        assert_eq!(told(&corpus, 0, Part::Words).len(), 1);
+        assert_eq!(messages_of(&corpus, 0, Part::Words).len(), 1);
         drop(lock);
-        assert_right(&house.refresh(&logs), &logs);
+        assert_right(&home.refresh(&logs), &logs);
     }
 
     #[test]
     fn packs_that_are_half_garbage_are_replaced() {
-        let mut house = House::new();
-        let kept = house.change("kept.jsonl", |bytes| *bytes = prompt("kept").into_bytes());
+        let mut home = TestCache::new();
+        let kept = home.change("kept.jsonl", |bytes| *bytes = prompt("kept").into_bytes());
         let mut sizes = Vec::new();
         let mut old = None;
         for round in 0..8 {
             let text: String = (0..700)
                 .map(|n| prompt(&format!("{round} {n} ").repeat(100)))
                 .collect();
-            let log = house.change("a.jsonl", |bytes| *bytes = text.into_bytes());
+            let log = home.change("a.jsonl", |bytes| *bytes = text.into_bytes());
             let logs = [kept.clone(), log];
-            let corpus = house.refresh(&logs);
+            let corpus = home.refresh(&logs);
             assert_right(&corpus, &logs);
-            let entries = fs::read_dir(house.cache()).expect("it is there").flatten();
+            let entries = fs::read_dir(home.cache()).expect("it is there").flatten();
             sizes.push(
                 entries
                     .filter_map(|entry| entry.metadata().ok())
@@ -877,30 +882,30 @@ mod tests {
         let first: u64 = sizes[0];
         assert!(sizes.iter().all(|size| *size < 4 * first), "{sizes:?}");
         let old = old.expect("there was a first one");
-        assert_eq!(told(&old, 1, Part::Words).len(), 700);
+        assert_eq!(messages_of(&old, 1, Part::Words).len(), 700);
     }
 
     #[test]
     fn a_log_that_grows_line_by_line_leaves_few_blocks() {
-        let mut house = House::new();
+        let mut home = TestCache::new();
         let mut logs = Vec::new();
         for n in 0..100 {
             let line = prompt(&format!("line {n}"));
-            logs = vec![house.change("a.jsonl", |bytes| bytes.extend_from_slice(line.as_bytes()))];
-            house.refresh(&logs);
+            logs = vec![home.change("a.jsonl", |bytes| bytes.extend_from_slice(line.as_bytes()))];
+            home.refresh(&logs);
         }
-        let corpus = house.refresh(&logs);
+        let corpus = home.refresh(&logs);
         assert_right(&corpus, &logs);
         assert_eq!(corpus.blocks(Part::Words).len(), 1);
     }
 
     #[test]
     fn a_byte_of_a_block_leads_to_its_message() {
-        let mut house = House::new();
+        let mut home = TestCache::new();
         let text = prompt("one") + &prompt("two") + &prompt("three");
-        let log = house.change("a.jsonl", |bytes| *bytes = text.into_bytes());
-        let corpus = house.refresh(&[log]);
-        corpus.give_back(Part::Words, 0..1);
+        let log = home.change("a.jsonl", |bytes| *bytes = text.into_bytes());
+        let corpus = home.refresh(&[log]);
+        corpus.release(Part::Words, 0..1);
         let content = corpus.block(Part::Words, 0).and_then(|block| block.read());
         let content = content.expect("there is one");
         for word in words(content.text()) {

@@ -143,9 +143,9 @@ impl Filling<'_> {
 mod tests {
     use super::*;
     use crate::core::config::Settings;
-    use crate::core::discover::{Reach, Surroundings, discover};
+    use crate::core::discover::{DiscoveryScope, Environment, discover};
     use crate::core::layout::Layout;
-    use crate::core::log::{Places, locate, read};
+    use crate::core::log::{LogLocations, locate, read};
 
     fn unpacked() -> (tempfile::TempDir, Demo) {
         let temp = tempfile::tempdir().expect("a temporary directory");
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn every_layout_is_in_the_sample_and_sound() {
         let (_temp, demo) = unpacked();
-        let around = Surroundings {
+        let around = Environment {
             cwd: demo.project.clone(),
             claude: demo.home.join(".claude"),
             claude_project: None,
@@ -169,7 +169,7 @@ mod tests {
             data: demo.home.join("data"),
             home: demo.home.clone(),
         };
-        let found = discover(&around, &Settings::default(), Reach::Project);
+        let found = discover(&around, &Settings::default(), DiscoveryScope::Project);
         assert!(found.problems.is_empty(), "{:?}", found.problems);
         let mut layouts: Vec<Layout> = found
             .stores
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn three_agents_speak_in_the_sample() {
         let (_temp, demo) = unpacked();
-        let logs = locate(&Places::of_home(&demo.home));
+        let logs = locate(&LogLocations::of_home(&demo.home));
         let mut agents: Vec<&str> = logs.iter().map(|log| log.agent.name()).collect();
         agents.dedup();
         assert_eq!(agents, ["claude-code", "codex", "gemini", "session"]);

@@ -7,8 +7,8 @@ mod captured;
 mod claude;
 mod first;
 mod instruction;
-mod looked;
 mod project;
+mod searched;
 
 use std::collections::HashSet;
 use std::fs;
@@ -20,20 +20,20 @@ use super::foreign::open_regular;
 use super::layout::{Layout, session};
 use super::sandbox::Root;
 use super::store::Store;
-use super::trust::{Border, Refusal};
+use super::trust::{Refusal, TrustBoundary};
 use super::{Error, Result};
 
-use captured::captured;
+use captured::captured_events;
 pub use captured::events_root;
 pub use claude::claude_slug;
 pub use first::{first_store, is_first};
-pub use looked::{Looked, looked};
 use project::Project;
 pub use project::project_folders;
+pub use searched::{SearchedPlace, searched_places};
 
 /// Where somebody stands and where agents keep their things; handed in by a door.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct Environment {
     /// The working directory.
     pub cwd: PathBuf,
     /// The home directory.
@@ -52,7 +52,7 @@ pub struct Surroundings {
 
 /// How far to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum DiscoveryScope {
     /// What belongs to the current project.
     Project,
     /// Every store that can be found.
@@ -67,7 +67,7 @@ struct Candidate {
     layout: Option<Layout>,
     why: String,
     /// Whether it is worth a word when it turns out not to be one.
-    meant: bool,
+    is_explicit: bool,
     origin: Origin,
 }
 
@@ -82,7 +82,7 @@ enum Origin {
 
 /// A store that was found, and why.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundStore {
     /// The store.
     pub store: Store,
     /// The rule that found it, in a few words.
@@ -102,30 +102,34 @@ pub struct Problem {
 #[derive(Debug, Default)]
 pub struct Discovered {
     /// The stores, each with a name of its own.
-    pub stores: Vec<Found>,
+    pub stores: Vec<FoundStore>,
     /// What could not be opened.
     pub problems: Vec<Problem>,
     /// What is not used, since it leads out of the project.
     pub refusals: Vec<Refusal>,
     /// Stores that the first memory of their kind would make.
-    pub firsts: Vec<Found>,
+    pub firsts: Vec<FoundStore>,
 }
 
 /// Finds the stores.
-pub fn discover(around: &Surroundings, settings: &Settings, reach: Reach) -> Discovered {
+pub fn discover(
+    environment: &Environment,
+    settings: &Settings,
+    scope: DiscoveryScope,
+) -> Discovered {
     let mut found = Discovered::default();
     let mut roots = HashSet::new();
     let mut names = HashSet::new();
-    let project = Project::of(&around.cwd);
-    let looking = Looking {
-        around,
+    let project = Project::of(&environment.cwd);
+    let looking = Discovery {
+        environment,
         settings,
-        border: project.border(around, settings),
+        border: project.border(environment, settings),
         project,
-        reach,
+        scope,
     };
     for candidate in looking.candidates(&mut found.refusals) {
-        let checked = match (candidate.origin, candidate.meant) {
+        let checked = match (candidate.origin, candidate.is_explicit) {
             (Origin::Home, _) => Ok(()),
             (Origin::Project, true) => looking.border.check(&candidate.root),
             (Origin::Project, false) => looking.border.check_present(&candidate.root),
@@ -134,10 +138,10 @@ pub fn discover(around: &Surroundings, settings: &Settings, reach: Reach) -> Dis
             found.refusals.push(refusal);
             continue;
         }
-        if !candidate.meant && !candidate.root.is_dir() {
+        if !candidate.is_explicit && !candidate.root.is_dir() {
             continue;
         }
-        match opened(&candidate) {
+        match open_candidate(&candidate) {
             // The directory may have become a link after it was checked.
             Ok(store)
                 if candidate.origin == Origin::Project
@@ -146,13 +150,13 @@ pub fn discover(around: &Surroundings, settings: &Settings, reach: Reach) -> Dis
                 let key = (store.root().path().to_owned(), store.layout());
                 if roots.insert(key) {
                     let name = unique(&candidate.name, &mut names);
-                    found.stores.push(Found {
+                    found.stores.push(FoundStore {
                         store: store.with_name(name),
                         why: candidate.why,
                     });
                 }
             }
-            Err(error) if candidate.meant || is_doubt(&candidate) => {
+            Err(error) if candidate.is_explicit || is_ambiguous(&candidate) => {
                 found.problems.push(Problem {
                     root: candidate.root,
                     error,
@@ -164,11 +168,11 @@ pub fn discover(around: &Surroundings, settings: &Settings, reach: Reach) -> Dis
     found.refusals.dedup();
     for layout in [Layout::Index, Layout::Coder] {
         let stores: Vec<&Store> = found.stores.iter().map(|found| &found.store).collect();
-        if is_first(around, layout, &stores)
-            && let Ok(Some(first)) = first_store(around, settings, layout)
+        if is_first(environment, layout, &stores)
+            && let Ok(Some(first)) = first_store(environment, settings, layout)
         {
             let name = unique(first.store.name(), &mut names);
-            found.firsts.push(Found {
+            found.firsts.push(FoundStore {
                 store: first.store.with_name(name),
                 why: first.why,
             });
@@ -178,9 +182,9 @@ pub fn discover(around: &Surroundings, settings: &Settings, reach: Reach) -> Dis
 }
 
 /// Opens a candidate. A store that the settings name need not exist yet, or hold anything.
-fn opened(candidate: &Candidate) -> Result<Store> {
+fn open_candidate(candidate: &Candidate) -> Result<Store> {
     let layout = match candidate.layout {
-        None if candidate.meant && is_empty(&candidate.root) => Some(Layout::Index),
+        None if candidate.is_explicit && is_empty(&candidate.root) => Some(Layout::Index),
         layout => layout,
     };
     Store::open(&candidate.name, &candidate.root, layout)
@@ -195,7 +199,7 @@ pub fn is_empty(path: &Path) -> bool {
 }
 
 /// Whether more than one layout fits: that is for a person to settle, so they must hear of it.
-fn is_doubt(candidate: &Candidate) -> bool {
+fn is_ambiguous(candidate: &Candidate) -> bool {
     Root::open(&candidate.root).is_ok_and(|root| Layout::detect(&root).len() > 1)
 }
 
@@ -224,28 +228,28 @@ fn unique(name: &str, taken: &mut HashSet<String>) -> String {
 }
 
 /// What is looked for, and from where.
-struct Looking<'a> {
-    around: &'a Surroundings,
+struct Discovery<'a> {
+    environment: &'a Environment,
     settings: &'a Settings,
     project: Project,
-    border: Border,
-    reach: Reach,
+    border: TrustBoundary,
+    scope: DiscoveryScope,
 }
 
-impl Looking<'_> {
+impl Discovery<'_> {
     fn candidates(&self, refused: &mut Vec<Refusal>) -> Vec<Candidate> {
-        let (around, settings, project) = (self.around, self.settings, &self.project);
+        let (environment, settings, project) = (self.environment, self.settings, &self.project);
         let mut found: Vec<Candidate> = settings
             .stores
             .iter()
             .map(|store| Candidate {
                 name: store.name.clone(),
-                root: expand(&store.path, &around.home, &around.cwd),
+                root: expand(&store.path, &environment.home, &environment.cwd),
                 layout: store.layout,
                 why: "named in the settings".to_owned(),
-                meant: true,
+                is_explicit: true,
                 // A relative path names a place of whichever project one is in.
-                origin: match expand(&store.path, &around.home, Path::new("")).is_absolute() {
+                origin: match expand(&store.path, &environment.home, Path::new("")).is_absolute() {
                     true => Origin::Home,
                     false => Origin::Project,
                 },
@@ -257,16 +261,16 @@ impl Looking<'_> {
             }
         }
         if settings.discover_home {
-            claude::claude_memory(around, project, &self.border, (&mut found, refused));
-            let folder = around.claude.join("agent-memory");
+            claude::claude_memory(environment, project, &self.border, (&mut found, refused));
+            let folder = environment.claude.join("agent-memory");
             let why = "a subagent's memory, for all projects";
             agents_in(&folder, ("user-agent", why), Origin::Home, &mut found);
-            sessions(around, project, self.reach, &mut found);
-            lessons(around, settings, &mut found);
-            codex_memories(around, &mut found);
-            captured(around, self.reach, &mut found);
-            if self.reach == Reach::Everything {
-                claude::all_claude_memories(around, &mut found);
+            sessions(environment, project, self.scope, &mut found);
+            lessons(environment, settings, &mut found);
+            codex_memories(environment, &mut found);
+            captured_events(environment, self.scope, &mut found);
+            if self.scope == DiscoveryScope::Everything {
+                claude::all_claude_memories(environment, &mut found);
             }
         }
         if settings.discover_project {
@@ -277,10 +281,10 @@ impl Looking<'_> {
         }
         if settings.discover_home {
             let places = [
-                (&around.claude, "claude-instructions"),
-                (&around.codex, "codex-instructions"),
-                (&around.gemini, "gemini-instructions"),
-                (&around.home, "home-instructions"),
+                (&environment.claude, "claude-instructions"),
+                (&environment.codex, "codex-instructions"),
+                (&environment.gemini, "gemini-instructions"),
+                (&environment.home, "home-instructions"),
             ];
             for (folder, name) in places {
                 instruction::home_instructions(folder, name, &mut found);
@@ -296,7 +300,7 @@ impl Looking<'_> {
                 root: folder.join(place),
                 layout: None,
                 why: format!("{place}/ of this project"),
-                meant: false,
+                is_explicit: false,
                 origin: Origin::Project,
             });
         }
@@ -338,22 +342,27 @@ fn agents_in(
             root: agent,
             layout: Some(Layout::Index),
             why: why.to_owned(),
-            meant: false,
+            is_explicit: false,
             origin,
         });
     }
 }
 
 /// The sessions that were held in the project's folders.
-fn sessions(around: &Surroundings, project: &Project, reach: Reach, found: &mut Vec<Candidate>) {
-    let all = around.home.join(".ai/sessions");
+fn sessions(
+    environment: &Environment,
+    project: &Project,
+    scope: DiscoveryScope,
+    found: &mut Vec<Candidate>,
+) {
+    let all = environment.home.join(".ai/sessions");
     let mut push = |session: PathBuf, why: &str| {
         found.push(Candidate {
             name: format!("session-{}", name_of(&session)),
             root: session,
             layout: None,
             why: why.to_owned(),
-            meant: false,
+            is_explicit: false,
             origin: Origin::Home,
         });
     };
@@ -365,7 +374,7 @@ fn sessions(around: &Surroundings, project: &Project, reach: Reach, found: &mut 
             }
         }
     }
-    if reach == Reach::Everything {
+    if scope == DiscoveryScope::Everything {
         for folder in subfolders(&all) {
             for session in subfolders(&folder) {
                 push(session, "a session held elsewhere");
@@ -391,17 +400,18 @@ fn session_cwd(session: &Path) -> Option<String> {
     Some(header.get("cwd")?.as_str()?.to_owned())
 }
 
-fn lessons(around: &Surroundings, settings: &Settings, found: &mut Vec<Candidate>) {
-    let named = expand(&settings.coder_path, &around.home, &around.cwd);
+fn lessons(environment: &Environment, settings: &Settings, found: &mut Vec<Candidate>) {
+    let named = expand(&settings.coder_path, &environment.home, &environment.cwd);
     // As with stores: a relative path names a place of the project.
-    let origin = match expand(&settings.coder_path, &around.home, Path::new("")).is_absolute() {
+    let origin = match expand(&settings.coder_path, &environment.home, Path::new("")).is_absolute()
+    {
         true => Origin::Home,
         false => Origin::Project,
     };
     let places = [
         (named, origin),
         (
-            around.claude.join("skills/coder-memory-store"),
+            environment.claude.join("skills/coder-memory-store"),
             Origin::Home,
         ),
     ];
@@ -411,14 +421,14 @@ fn lessons(around: &Surroundings, settings: &Settings, found: &mut Vec<Candidate
             root,
             layout: Some(Layout::Coder),
             why: "the coder's own lessons".to_owned(),
-            meant: false,
+            is_explicit: false,
             origin,
         });
     }
 }
 
-fn codex_memories(around: &Surroundings, found: &mut Vec<Candidate>) {
-    let root = around.codex.join("memories");
+fn codex_memories(environment: &Environment, found: &mut Vec<Candidate>) {
+    let root = environment.codex.join("memories");
     // Codex itself refuses a linked directory here.
     if !root.is_symlink() {
         found.push(Candidate {
@@ -426,7 +436,7 @@ fn codex_memories(around: &Surroundings, found: &mut Vec<Candidate>) {
             root,
             layout: Some(Layout::Index),
             why: "Codex's memories".to_owned(),
-            meant: false,
+            is_explicit: false,
             origin: Origin::Home,
         });
     }
@@ -472,11 +482,11 @@ mod tests {
             fs::write(path, text).expect("a file");
         }
 
-        fn around(&self, cwd: &str) -> Surroundings {
+        fn environment(&self, cwd: &str) -> Environment {
             let home = self.path();
             let cwd = home.join(cwd);
             fs::create_dir_all(&cwd).expect("folders");
-            Surroundings {
+            Environment {
                 cwd,
                 claude: home.join(".claude"),
                 claude_project: None,
@@ -487,8 +497,8 @@ mod tests {
             }
         }
 
-        fn names(&self, cwd: &str, reach: Reach) -> Vec<String> {
-            let found = discover(&self.around(cwd), &Settings::default(), reach);
+        fn names(&self, cwd: &str, scope: DiscoveryScope) -> Vec<String> {
+            let found = discover(&self.environment(cwd), &Settings::default(), scope);
             found
                 .stores
                 .iter()
@@ -508,7 +518,7 @@ mod tests {
         home.file("work/shop/.claude/agent-memory/reviewer/MEMORY.md", "# M\n");
         home.file("work/.memory/MEMORY.md", "above the git root");
         assert_eq!(
-            home.names("work/shop/src/deep", Reach::Project),
+            home.names("work/shop/src/deep", DiscoveryScope::Project),
             [
                 ".memory",
                 "data-memory",
@@ -536,11 +546,14 @@ mod tests {
             &format!(".claude/projects/{slug}/memory/MEMORY.md"),
             "# M\n",
         );
-        assert_eq!(home.names("trees/fix/src", Reach::Project), ["claude"]);
-        assert_eq!(home.names("repo", Reach::Project), ["claude"]);
-        assert_eq!(home.names("other", Reach::Project), [""; 0]);
         assert_eq!(
-            home.names("other", Reach::Everything),
+            home.names("trees/fix/src", DiscoveryScope::Project),
+            ["claude"]
+        );
+        assert_eq!(home.names("repo", DiscoveryScope::Project), ["claude"]);
+        assert_eq!(home.names("other", DiscoveryScope::Project), [""; 0]);
+        assert_eq!(
+            home.names("other", DiscoveryScope::Everything),
             [format!("claude{slug}")]
         );
     }
@@ -554,7 +567,7 @@ mod tests {
             "{\"autoMemoryDirectory\": \"~/notes\"}",
         );
         home.file("notes/MEMORY.md", "# M\n");
-        assert_eq!(home.names("repo", Reach::Project), ["claude"]);
+        assert_eq!(home.names("repo", DiscoveryScope::Project), ["claude"]);
     }
 
     #[test]
@@ -575,10 +588,10 @@ mod tests {
             "# W\n",
         );
         assert_eq!(
-            home.names("my-app", Reach::Project),
+            home.names("my-app", DiscoveryScope::Project),
             ["session-one", "session-three"]
         );
-        assert_eq!(home.names("my-app", Reach::Everything).len(), 3);
+        assert_eq!(home.names("my-app", DiscoveryScope::Everything).len(), 3);
     }
 
     #[test]
@@ -596,10 +609,14 @@ mod tests {
         let home = Home::new();
         home.file("p/.memory/MEMORY.md", "# M\n");
         home.file("p/.memory/facts/user.md", "# U\n");
-        let found = discover(&home.around("p"), &Settings::default(), Reach::Project);
+        let found = discover(
+            &home.environment("p"),
+            &Settings::default(),
+            DiscoveryScope::Project,
+        );
         assert!(found.stores.is_empty());
-        let told = found.problems[0].error.to_string();
-        assert!(told.contains("index or facts"), "{told}");
+        let message = found.problems[0].error.to_string();
+        assert!(message.contains("index or facts"), "{message}");
     }
 
     #[test]
@@ -610,7 +627,7 @@ mod tests {
         home.file(".codex/AGENTS.md", "# A\n");
         home.file(".gemini/GEMINI.md", "# G\n");
         assert_eq!(
-            home.names("p", Reach::Project),
+            home.names("p", DiscoveryScope::Project),
             [
                 "lessons",
                 "codex",

@@ -110,7 +110,7 @@ pub enum Error {
         state: &'static str,
     },
     /// The operating system said no.
-    #[error("{}: {}", path.display(), told(source))]
+    #[error("{}: {}", path.display(), format_io_error(source))]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -161,7 +161,7 @@ fn start(revision: &Revision) -> String {
 }
 
 /// The system's message with what to do about it, where that is known.
-fn told(source: &io::Error) -> String {
+fn format_io_error(source: &io::Error) -> String {
     use io::ErrorKind as Kind;
     let advice = match source.kind() {
         Kind::PermissionDenied => "permission denied; check the owner and mode",

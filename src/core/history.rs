@@ -19,14 +19,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use super::{Error, Result, private};
-use lock::Patience;
+use lock::LockPolicy;
 use versions::Packs;
 
 pub use health::{Damage, Health};
 pub use lock::{Holder, Lock, Wait, WaitObserver};
 pub use pending::Unfinished;
-pub use prune::{Pruned, Pruning, Run};
-pub use record::{Author, Direction, Grave, Record, Tombstone, Touch, Verb};
+pub use prune::{PruneOptions, Pruned, RunMode};
+pub use record::{Author, ChangeVerb, Direction, FileChange, PrunedTombstone, Record, Tombstone};
 
 pub(in crate::core) use super::private::write_whole;
 
@@ -35,7 +35,7 @@ pub(in crate::core) use super::private::write_whole;
 pub struct History {
     dir: PathBuf,
     observer: Option<Observer>,
-    patience: Patience,
+    patience: LockPolicy,
     packs: Arc<Mutex<Packs>>,
 }
 
@@ -56,13 +56,13 @@ impl History {
         Self {
             dir: dir.to_owned(),
             observer: None,
-            patience: Patience::default(),
+            patience: LockPolicy::default(),
             packs: Arc::default(),
         }
     }
 
     /// The same, telling `observer` of every step.
-    pub fn observed(dir: &Path, observer: Observer) -> Self {
+    pub fn with_observer(dir: &Path, observer: Observer) -> Self {
         Self {
             observer: Some(observer),
             ..Self::open(dir)

@@ -17,10 +17,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::change::Draft;
+use super::change::PlannedFiles;
 use super::header;
-use super::memory::{Kind, Memory};
-use super::sandbox::{Found, Root};
+use super::memory::{FileKind, Memory};
+use super::sandbox::{FoundFile, Root};
 use super::store::Store;
 use super::{Error, Result};
 
@@ -141,7 +141,7 @@ pub struct UnknownLayout(String);
 
 /// What somebody wants to do to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
+pub enum Operation {
     /// Make a file or replace all of it.
     Write,
     /// Replace a part.
@@ -199,9 +199,9 @@ pub enum View {
     Files,
 }
 
-/// What happened to a file in a draft, for the index to follow.
+/// What happened to a file in the planned files, for the index to follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Touched {
+pub enum TouchedFile {
     /// A new file.
     Added(String),
     /// A file with other content.
@@ -219,9 +219,9 @@ pub enum Touched {
 
 /// How thoroughly an index is brought up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Upkeep {
+pub enum IndexUpdate {
     /// A generated index is made anew; of a hand-written one only wrong lines change.
-    Mend,
+    Repair,
     /// The index is replaced by a generated one.
     Rewrite,
 }
@@ -230,20 +230,20 @@ pub enum Upkeep {
 /// reference, which differs only in the session layout.
 pub trait Rules: Sync {
     /// The file that a caller's path means.
-    fn place(&self, path: &str) -> String {
+    fn file_of(&self, path: &str) -> String {
         path.to_owned()
     }
 
     /// The reference of a file.
-    fn refer(&self, file: &str) -> String {
+    fn reference_of(&self, file: &str) -> String {
         file.to_owned()
     }
 
-    /// Whether `act` may be done to `file` (a path that was resolved).
-    fn allow(&self, act: Act, file: &str, root: &Root) -> Result<()>;
+    /// Whether `operation` may be done to `file` (a path that was resolved).
+    fn allow(&self, operation: Operation, file: &str, root: &Root) -> Result<()>;
 
     /// The files that are shown, in any order.
-    fn files(&self, root: &Root) -> Result<Vec<Found>>;
+    fn files(&self, root: &Root) -> Result<Vec<FoundFile>>;
 
     /// Which files come first; those of equal rank are sorted by path.
     fn rank(&self, _file: &str) -> u8 {
@@ -254,40 +254,40 @@ pub trait Rules: Sync {
     fn read(&self, file: &str, text: &str) -> Memory;
 
     /// What the file is, by its name.
-    fn kind(&self, _file: &str) -> Kind {
-        Kind::Memory
+    fn kind(&self, _file: &str) -> FileKind {
+        FileKind::Memory
     }
 
     /// The whole text of a written file.
-    fn compose(&self, draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String>;
+    fn compose(&self, planned: &PlannedFiles<'_>, input: &WriteInput<'_>) -> Result<String>;
 
     /// The text of a file with an entry added.
-    fn append(&self, draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
-        match writing.old {
-            Some(old) => Ok(appended(old, writing.content)),
-            None => self.compose(draft, writing),
+    fn append(&self, planned: &PlannedFiles<'_>, input: &WriteInput<'_>) -> Result<String> {
+        match input.old {
+            Some(old) => Ok(append_entry(old, input.content)),
+            None => self.compose(planned, input),
         }
     }
 
     /// The text of a file with the patches applied, all or none.
     fn patch(
         &self,
-        _draft: &Draft<'_>,
+        _planned: &PlannedFiles<'_>,
         (file, text): (&str, &str),
         patches: &[Patch],
         _matching: Matching,
     ) -> Result<String> {
-        patched((&self.refer(file), text), patches, Matching::Unique)
+        patched((&self.reference_of(file), text), patches, Matching::Unique)
     }
 
     /// A text that a person saved as a whole in place of `old`, with what the layout derives
     /// inside it.
-    fn settle(&self, _old: Option<&str>, text: String) -> String {
+    fn normalize(&self, _old: Option<&str>, text: String) -> String {
         text
     }
 
     /// Whether the index on the disk is one that tome generates, so that nobody's words are in it.
-    fn made_index(&self, _draft: &Draft<'_>) -> Result<bool> {
+    fn is_index_generated(&self, _planned: &PlannedFiles<'_>) -> Result<bool> {
         Ok(false)
     }
 
@@ -298,13 +298,17 @@ pub trait Rules: Sync {
             .to_owned()
     }
 
-    /// Brings what the layout derives up to date in a draft that touched files.
-    fn follow(&self, _draft: &mut Draft<'_>, _touched: &[Touched]) -> Result<()> {
+    /// Brings what the layout derives up to date after planned files were touched.
+    fn update_index(
+        &self,
+        _planned: &mut PlannedFiles<'_>,
+        _touched: &[TouchedFile],
+    ) -> Result<()> {
         Ok(())
     }
 
     /// Makes the index what it should be.
-    fn keep_index(&self, draft: &mut Draft<'_>, how: Upkeep) -> Result<()>;
+    fn rebuild_index(&self, planned: &mut PlannedFiles<'_>, how: IndexUpdate) -> Result<()>;
 
     /// One of the two views of the store.
     fn view(&self, store: &Store, view: View) -> Result<String>;
@@ -313,14 +317,14 @@ pub trait Rules: Sync {
     fn context(&self, store: &Store) -> Result<String>;
 
     /// The error in the layout's own words.
-    fn say(&self, error: &Error) -> String {
+    fn format_error(&self, error: &Error) -> String {
         error.to_string()
     }
 }
 
 /// A file about to be written.
 #[derive(Debug, Clone, Copy)]
-pub struct Writing<'a> {
+pub struct WriteInput<'a> {
     /// The file below the root.
     pub file: &'a str,
     /// The content as the caller gave it.
@@ -333,7 +337,7 @@ pub struct Writing<'a> {
 
 /// `old` and `entry`, with a newline between them only where `old` does not end in one; the lines
 /// of `entry` end as those of `old` do.
-pub fn appended(old: &str, entry: &str) -> String {
+pub fn append_entry(old: &str, entry: &str) -> String {
     let nl = match old {
         "" => "",
         old if old.ends_with('\n') => "",
@@ -382,7 +386,7 @@ fn occurrences(text: &str, needle: &str) -> (Option<usize>, bool) {
 }
 
 /// A size as people read it: `500B`, `1.2KB`.
-pub fn size(bytes: u64) -> String {
+pub fn format_size(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes}B");
     }
@@ -391,7 +395,7 @@ pub fn size(bytes: u64) -> String {
 }
 
 /// The refusal of a file that tome generates.
-fn generated(file: &str) -> Error {
+fn generated_file_error(file: &str) -> Error {
     Error::refused(
         file,
         "tome generates this file; change the memories it lists, or use `tome index`",
@@ -461,17 +465,17 @@ mod tests {
     #[test]
     fn sizes_have_one_decimal_from_a_kilobyte_on() {
         for (bytes, text) in [(0, "0B"), (1023, "1023B"), (1024, "1.0KB"), (1229, "1.2KB")] {
-            assert_eq!(size(bytes), text);
+            assert_eq!(format_size(bytes), text);
         }
     }
 
     #[test]
     fn an_entry_goes_on_a_line_of_its_own() {
-        assert_eq!(appended("", "x"), "x");
-        assert_eq!(appended("a", "x"), "a\nx");
-        assert_eq!(appended("a\n", "x"), "a\nx");
-        assert_eq!(appended("a\r\nb", "x"), "a\r\nb\r\nx");
-        assert_eq!(appended("a\r\n", "x\ny\n"), "a\r\nx\r\ny\r\n");
+        assert_eq!(append_entry("", "x"), "x");
+        assert_eq!(append_entry("a", "x"), "a\nx");
+        assert_eq!(append_entry("a\n", "x"), "a\nx");
+        assert_eq!(append_entry("a\r\nb", "x"), "a\r\nb\r\nx");
+        assert_eq!(append_entry("a\r\n", "x\ny\n"), "a\r\nx\r\ny\r\n");
     }
 
     #[test]

@@ -17,18 +17,18 @@ use super::store::{Store, StoreId};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Library {
     /// The stores, in the order in which they were found.
-    pub shelves: Vec<Arc<Shelf>>,
+    pub stores: Vec<Arc<StoreSnapshot>>,
     /// The logs, by agent and project; empty until somebody hands them in.
-    pub logs: Arc<Vec<Bundle>>,
+    pub logs: Arc<Vec<LogGroup>>,
     /// What could not be opened, in words.
     pub problems: Vec<String>,
     /// Stores that the first memory of their kind would make; each is empty.
-    pub firsts: Vec<Arc<Shelf>>,
+    pub firsts: Vec<Arc<StoreSnapshot>>,
 }
 
 /// A store and what was in it.
 #[derive(Debug)]
-pub struct Shelf {
+pub struct StoreSnapshot {
     /// The store.
     pub store: Arc<Store>,
     /// Why it is here, in a few words.
@@ -41,9 +41,14 @@ pub struct Shelf {
     pub failure: Option<String>,
 }
 
-impl PartialEq for Shelf {
+impl PartialEq for StoreSnapshot {
     fn eq(&self, other: &Self) -> bool {
-        let shown = |shelf: &Self| (shelf.store.name().to_owned(), shelf.store.id().clone());
+        let shown = |snapshot: &Self| {
+            (
+                snapshot.store.name().to_owned(),
+                snapshot.store.id().clone(),
+            )
+        };
         shown(self) == shown(other)
             && self.why == other.why
             && self.memories == other.memories
@@ -85,18 +90,18 @@ impl Budget {
 
 /// The logs of one agent in one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bundle {
+pub struct LogGroup {
     /// Whose they are.
     pub agent: Agent,
     /// The project's directory, or the name that the agent gives it.
     pub project: String,
     /// The logs, newest first.
-    pub logs: Vec<Listed>,
+    pub logs: Vec<LogSummary>,
 }
 
 /// A log with what a list says of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct LogSummary {
     /// The log.
     pub file: LogFile,
     /// Its title: what the agent or the person called it, or how it began.
@@ -109,11 +114,11 @@ pub struct Listed {
     pub cwd: Option<String>,
     /// The session's id as its records give it.
     pub session: Option<String>,
-    /// Where in its bundle the log is that started this one as a subagent.
+    /// Where in its group the log is that started this one as a subagent.
     pub parent: Option<usize>,
 }
 
-impl Listed {
+impl LogSummary {
     /// The agent's own command that continues the session, where it has one.
     pub fn resume(&self) -> Option<Resume> {
         self.file.resume(&Head {
@@ -132,13 +137,13 @@ impl Library {
             .iter()
             .map(|problem| problem.error.to_string());
         let refusals = found.refusals.iter().map(ToString::to_string);
-        let read = |found: discover::Found| {
+        let read = |found: discover::FoundStore| {
             let store = Arc::new(found.store);
-            Arc::new(Shelf::read(store, found.why))
+            Arc::new(StoreSnapshot::read(store, found.why))
         };
         Self {
             problems: problems.chain(refusals).collect(),
-            shelves: found.stores.into_iter().map(read).collect(),
+            stores: found.stores.into_iter().map(read).collect(),
             firsts: found.firsts.into_iter().map(read).collect(),
             logs: Arc::default(),
         }
@@ -146,34 +151,34 @@ impl Library {
 
     /// Logs, each given with its project, grouped by agent and project. The logs of subagents
     /// come behind the one that started them.
-    pub fn bundled(logs: impl IntoIterator<Item = (String, Listed)>) -> Vec<Bundle> {
-        let mut groups: BTreeMap<(Agent, String), Vec<Listed>> = BTreeMap::new();
+    pub fn group_logs(logs: impl IntoIterator<Item = (String, LogSummary)>) -> Vec<LogGroup> {
+        let mut groups: BTreeMap<(Agent, String), Vec<LogSummary>> = BTreeMap::new();
         for (project, log) in logs {
             groups
                 .entry((log.file.agent, project))
                 .or_default()
                 .push(log);
         }
-        let mut bundles: Vec<Bundle> = groups
+        let mut log_groups: Vec<LogGroup> = groups
             .into_iter()
-            .map(|((agent, project), logs)| Bundle {
+            .map(|((agent, project), logs)| LogGroup {
                 agent,
                 project,
-                logs: in_families(logs),
+                logs: order_by_parent(logs),
             })
             .collect();
-        let newest = |bundle: &Bundle| bundle.logs.first().map_or(0, |log| log.time);
-        bundles.sort_by(|a, b| {
+        let newest = |log_group: &LogGroup| log_group.logs.first().map_or(0, |log| log.time);
+        log_groups.sort_by(|a, b| {
             a.agent
                 .cmp(&b.agent)
                 .then_with(|| newest(b).cmp(&newest(a)))
                 .then_with(|| a.project.cmp(&b.project))
         });
-        bundles
+        log_groups
     }
 
     /// The library with these logs.
-    pub fn with_logs(&self, logs: Arc<Vec<Bundle>>) -> Self {
+    pub fn with_logs(&self, logs: Arc<Vec<LogGroup>>) -> Self {
         Self {
             logs,
             ..self.clone()
@@ -181,78 +186,78 @@ impl Library {
     }
 
     /// The log at this file with this id.
-    pub fn log(&self, path: &Path, id: &str) -> Option<&Listed> {
-        let mut logs = self.logs.iter().flat_map(|bundle| &bundle.logs);
+    pub fn log(&self, path: &Path, id: &str) -> Option<&LogSummary> {
+        let mut logs = self.logs.iter().flat_map(|log_group| &log_group.logs);
         logs.find(|log| log.file.path == path && log.file.id == id)
     }
 
     /// The library after something happened at `paths`: only their stores are looked at again,
     /// and of those only the files that changed are read.
     pub fn refresh(&self, paths: &[PathBuf]) -> Self {
-        let shelves = self
-            .shelves
+        let stores = self
+            .stores
             .iter()
-            .map(|shelf| {
-                let root = shelf.store.root().path();
+            .map(|snapshot| {
+                let root = snapshot.store.root().path();
                 let touched: Vec<&Path> = paths
                     .iter()
                     .filter_map(|path| path.strip_prefix(root).ok())
-                    .filter(|path| shelf.concerns(path))
+                    .filter(|path| snapshot.may_contain(path))
                     .collect();
                 if touched.is_empty() {
-                    Arc::clone(shelf)
+                    Arc::clone(snapshot)
                 } else {
-                    Arc::new(shelf.reread(&touched))
+                    Arc::new(snapshot.reread(&touched))
                 }
             })
             .collect();
         Self {
-            shelves,
+            stores,
             ..self.clone()
         }
     }
 
     /// The store of that name, or the one that the first memory would make.
-    pub fn shelf(&self, name: &str) -> Option<&Arc<Shelf>> {
-        let mut all = self.shelves.iter().chain(&self.firsts);
-        all.find(|shelf| shelf.store.name() == name)
+    pub fn store(&self, name: &str) -> Option<&Arc<StoreSnapshot>> {
+        let mut all = self.stores.iter().chain(&self.firsts);
+        all.find(|snapshot| snapshot.store.name() == name)
     }
 
     /// The store with this id, whatever it is called now.
-    pub fn shelf_by_id(&self, id: &StoreId) -> Option<&Arc<Shelf>> {
-        let mut all = self.shelves.iter().chain(&self.firsts);
-        all.find(|shelf| shelf.store.id() == id)
+    pub fn store_by_id(&self, id: &StoreId) -> Option<&Arc<StoreSnapshot>> {
+        let mut all = self.stores.iter().chain(&self.firsts);
+        all.find(|snapshot| snapshot.store.id() == id)
     }
 
     /// How many memories there are, instruction files not counted.
     pub fn memories(&self) -> usize {
-        self.shelves
+        self.stores
             .iter()
-            .filter(|shelf| shelf.store.layout() != Layout::Instructions)
-            .map(|shelf| shelf.memories.len())
+            .filter(|snapshot| snapshot.store.layout() != Layout::Instructions)
+            .map(|snapshot| snapshot.memories.len())
             .sum()
     }
 
     /// How many conversations there are, those of subagents not counted.
     pub fn sessions(&self) -> usize {
-        let logs = self.logs.iter().flat_map(|bundle| &bundle.logs);
+        let logs = self.logs.iter().flat_map(|log_group| &log_group.logs);
         logs.filter(|log| log.parent.is_none()).count()
     }
 
     /// The directories to watch, and whether what is below them matters too.
-    pub fn watched(&self) -> Vec<(PathBuf, Depth)> {
+    pub fn watched(&self) -> Vec<(PathBuf, WatchDepth)> {
         let mut all = Vec::new();
-        for shelf in &self.shelves {
-            let root = shelf.store.root().path().to_owned();
-            if shelf.store.layout() == Layout::Instructions {
+        for snapshot in &self.stores {
+            let root = snapshot.store.root().path().to_owned();
+            if snapshot.store.layout() == Layout::Instructions {
                 // Such a root is a whole project or a home directory: only its surface matters.
                 let inner = root.join(".claude");
                 if inner.is_dir() {
-                    all.push((inner, Depth::Surface));
+                    all.push((inner, WatchDepth::Surface));
                 }
-                all.push((root, Depth::Surface));
+                all.push((root, WatchDepth::Surface));
             } else {
-                all.push((root, Depth::All));
+                all.push((root, WatchDepth::All));
             }
         }
         all
@@ -260,14 +265,14 @@ impl Library {
 }
 
 /// The logs, newest first, each followed by those that it started.
-fn in_families(mut logs: Vec<Listed>) -> Vec<Listed> {
+fn order_by_parent(mut logs: Vec<LogSummary>) -> Vec<LogSummary> {
     logs.sort_by(|a, b| {
         b.time
             .cmp(&a.time)
             .then_with(|| a.file.path.cmp(&b.file.path))
     });
     let ids: HashSet<String> = logs.iter().map(|log| log.file.id.clone()).collect();
-    let mut started: HashMap<String, Vec<Listed>> = HashMap::new();
+    let mut started: HashMap<String, Vec<LogSummary>> = HashMap::new();
     let mut heads = Vec::new();
     for log in logs {
         match log.file.parent.clone().filter(|id| ids.contains(id)) {
@@ -277,37 +282,37 @@ fn in_families(mut logs: Vec<Listed>) -> Vec<Listed> {
     }
     let mut sorted = Vec::new();
     for head in heads {
-        family(head, None, &mut started, &mut sorted);
+        push_with_children(head, None, &mut started, &mut sorted);
     }
     // Whoever claims to have started each other still is shown.
     sorted.extend(started.into_values().flatten());
     sorted
 }
 
-fn family(
-    head: Listed,
+fn push_with_children(
+    head: LogSummary,
     parent: Option<usize>,
-    started: &mut HashMap<String, Vec<Listed>>,
-    sorted: &mut Vec<Listed>,
+    started: &mut HashMap<String, Vec<LogSummary>>,
+    sorted: &mut Vec<LogSummary>,
 ) {
     let children = started.remove(&head.file.id).unwrap_or_default();
-    sorted.push(Listed { parent, ..head });
+    sorted.push(LogSummary { parent, ..head });
     let at = sorted.len() - 1;
     for child in children {
-        family(child, Some(at), started, sorted);
+        push_with_children(child, Some(at), started, sorted);
     }
 }
 
 /// How deep a directory is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Depth {
+pub enum WatchDepth {
     /// Its own files.
     Surface,
     /// Everything below it.
     All,
 }
 
-impl Shelf {
+impl StoreSnapshot {
     fn read(store: Arc<Store>, why: String) -> Self {
         let (memories, failure) = match store.list() {
             Ok(memories) => (memories, None),
@@ -323,7 +328,7 @@ impl Shelf {
     }
 
     /// Whether a path below the root can be a file of this store.
-    fn concerns(&self, path: &Path) -> bool {
+    fn may_contain(&self, path: &Path) -> bool {
         self.store.layout() != Layout::Instructions
             || instructions::NAMES
                 .iter()
@@ -368,13 +373,13 @@ fn budget(store: &Store) -> Option<Budget> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::discover::Found;
+    use crate::core::discover::FoundStore;
     use std::fs;
 
     fn library(root: &Path) -> Library {
         let store = Store::open("s", root, Some(Layout::Index)).expect("opens");
         Library::load(Discovered {
-            stores: vec![Found {
+            stores: vec![FoundStore {
                 store,
                 why: "test".to_owned(),
             }],
@@ -383,7 +388,7 @@ mod tests {
     }
 
     fn titles(library: &Library) -> Vec<&str> {
-        let memories = library.shelves[0].memories.iter();
+        let memories = library.stores[0].memories.iter();
         memories.map(|memory| memory.title.as_str()).collect()
     }
 
@@ -401,9 +406,9 @@ mod tests {
         let after = before.refresh(&[root.join("b.md"), root.join("MEMORY.md")]);
         assert_eq!(titles(&after), ["A", "C"]);
         assert_eq!(titles(&before), ["A", "B"]);
-        assert_eq!(after.shelves[0].index, Some(Budget { lines: 1, bytes: 9 }));
+        assert_eq!(after.stores[0].index, Some(Budget { lines: 1, bytes: 9 }));
         let same = after.refresh(&[PathBuf::from("/elsewhere/x.md")]);
-        assert!(Arc::ptr_eq(&same.shelves[0], &after.shelves[0]));
+        assert!(Arc::ptr_eq(&same.stores[0], &after.stores[0]));
     }
 
     #[test]
@@ -418,7 +423,7 @@ mod tests {
                 size: 1,
                 modified: None,
             };
-            let listed = Listed {
+            let listed = LogSummary {
                 file,
                 title: id.to_owned(),
                 time,
@@ -429,7 +434,7 @@ mod tests {
             };
             ("/shop".to_owned(), listed)
         };
-        let bundles = Library::bundled([
+        let log_groups = Library::group_logs([
             log("old", None, 1),
             log("sub-of-old", Some("old"), 9),
             log("new", None, 5),
@@ -438,14 +443,14 @@ mod tests {
             log("a", Some("b"), 1),
             log("b", Some("a"), 1),
         ]);
-        let told: Vec<(&str, Option<usize>)> = bundles[0]
+        let titles: Vec<(&str, Option<usize>)> = log_groups[0]
             .logs
             .iter()
             .map(|log| (log.title.as_str(), log.parent))
             .take(5)
             .collect();
         assert_eq!(
-            told,
+            titles,
             [
                 ("new", None),
                 ("sub-of-gone", None),
@@ -454,7 +459,7 @@ mod tests {
                 ("sub-of-sub", Some(3)),
             ]
         );
-        assert_eq!(bundles[0].logs.len(), 7, "nobody is lost");
+        assert_eq!(log_groups[0].logs.len(), 7, "nobody is lost");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::header::{Line, lines};
 
 /// How a link is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum LinkSyntax {
     /// `[text](target)`.
     Inline,
     /// `[[target]]`.
@@ -22,7 +22,7 @@ pub enum Form {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link<'a> {
     /// How it is written.
-    pub form: Form,
+    pub form: LinkSyntax,
     /// The target without `#part`, title and `|label`, percent signs decoded.
     pub target: Cow<'a, str>,
     /// Where the link starts: at its first bracket.
@@ -42,7 +42,7 @@ pub struct Link<'a> {
 impl Link<'_> {
     /// What to put where, for the link to lead to the file `target`; its `#part` stays.
     pub fn pointed_at(&self, target: &str) -> (Range<usize>, String) {
-        if self.form == Form::Wiki {
+        if self.form == LinkSyntax::Wiki {
             return (self.span.clone(), target.to_owned());
         }
         let written = format!("{}{}", encoded(target), self.part);
@@ -117,13 +117,13 @@ struct Scan<'a> {
 }
 
 /// The next place of a byte in a line, searched for once over every byte.
-struct Next {
+struct NextByte {
     byte: u8,
     from: usize,
     found: Option<usize>,
 }
 
-impl Next {
+impl NextByte {
     fn of(byte: u8, from: usize) -> Self {
         Self {
             byte,
@@ -140,8 +140,8 @@ impl<'a> Scan<'a> {
             return;
         }
         let closing = self.parentheses(line);
-        let mut angle = Next::of(b'>', line.span.start);
-        let mut close = Next::of(b')', line.span.start);
+        let mut angle = NextByte::of(b'>', line.span.start);
+        let mut close = NextByte::of(b')', line.span.start);
         let end = line.span.end;
         let mut at = line.span.start;
         while let Some(here) = self.bracket(at..end) {
@@ -207,7 +207,7 @@ impl<'a> Scan<'a> {
         found.map(|found| start + found)
     }
 
-    fn next(&mut self, next: &mut Next, from: usize, end: usize) -> Option<usize> {
+    fn next(&mut self, next: &mut NextByte, from: usize, end: usize) -> Option<usize> {
         if next.found.is_some_and(|found| found >= from) {
             return next.found;
         }
@@ -239,7 +239,7 @@ impl<'a> Scan<'a> {
         };
         if !target.is_empty() {
             self.found.push(Link {
-                form: Form::Wiki,
+                form: LinkSyntax::Wiki,
                 target: Cow::Borrowed(target),
                 start,
                 label: label_start..label_start + label.len(),
@@ -273,8 +273,8 @@ impl<'a> Scan<'a> {
         let target = bare.split('#').next().unwrap_or(bare);
         if !target.is_empty() {
             self.found.push(Link {
-                form: Form::Inline,
-                target: decoded(target),
+                form: LinkSyntax::Inline,
+                target: percent_decode(target),
                 start,
                 label,
                 span: from..from + target.len(),
@@ -287,7 +287,7 @@ impl<'a> Scan<'a> {
 }
 
 /// `a%20b` as `a b`; what is no such code stays.
-fn decoded(target: &str) -> Cow<'_, str> {
+fn percent_decode(target: &str) -> Cow<'_, str> {
     if !target.contains('%') {
         return Cow::Borrowed(target);
     }
@@ -315,7 +315,7 @@ fn decoded(target: &str) -> Cow<'_, str> {
 
 /// The path that `target` means when it stands in `file`: relative to the file's folder, with
 /// `.` and `..` taken out; `None` for addresses and for paths that leave the store.
-pub fn resolved(file: &str, target: &str) -> Option<String> {
+pub fn resolve_target(file: &str, target: &str) -> Option<String> {
     if target.contains("://") || target.starts_with(['/', '#']) || target.starts_with("mailto:") {
         return None;
     }
@@ -334,7 +334,7 @@ pub fn resolved(file: &str, target: &str) -> Option<String> {
 }
 
 /// How `file` writes a link to `to`: relative to the file's folder.
-pub fn relative(file: &str, to: &str) -> String {
+pub fn relative_target(file: &str, to: &str) -> String {
     let from: Vec<&str> = file.split('/').collect();
     let target: Vec<&str> = to.split('/').collect();
     let folders = from.len() - 1;
@@ -472,17 +472,17 @@ mod tests {
     #[test]
     fn a_target_is_relative_to_its_file() {
         assert_eq!(
-            resolved("detail/a.md", "b.md").as_deref(),
+            resolve_target("detail/a.md", "b.md").as_deref(),
             Some("detail/b.md")
         );
         assert_eq!(
-            resolved("detail/x/a.md", "../b.md").as_deref(),
+            resolve_target("detail/x/a.md", "../b.md").as_deref(),
             Some("detail/b.md")
         );
-        assert_eq!(resolved("a.md", "../b.md"), None);
-        assert_eq!(resolved("a.md", "https://x"), None);
-        assert_eq!(relative("detail/x/a.md", "detail/b.md"), "../b.md");
-        assert_eq!(relative("a.md", "sub/b.md"), "sub/b.md");
-        assert_eq!(relative("s/a.md", "s/b.md"), "b.md");
+        assert_eq!(resolve_target("a.md", "../b.md"), None);
+        assert_eq!(resolve_target("a.md", "https://x"), None);
+        assert_eq!(relative_target("detail/x/a.md", "detail/b.md"), "../b.md");
+        assert_eq!(relative_target("a.md", "sub/b.md"), "sub/b.md");
+        assert_eq!(relative_target("s/a.md", "s/b.md"), "b.md");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! One agent a file under `log/`, one row an agent in `FORMATS`. A log is never
 //! written, and nothing here reads the environment, the home directory or the clock:
-//! a door hands in [`Places`]. Logs are read as they are found: what is broken is
+//! a door hands in [`LogLocations`]. Logs are read as they are found: what is broken is
 //! skipped and counted in [`Skipped`], never an error.
 //!
 //! A log whose lines stand for themselves is fed line by line to a [`Decoder`], whose
@@ -24,10 +24,10 @@ mod factory;
 mod fixture;
 mod gemini;
 pub mod json;
+mod location;
 mod opencode;
 pub mod origin;
 mod pi;
-mod place;
 mod session;
 mod sink;
 pub mod turn;
@@ -41,7 +41,7 @@ use crate::core::hidden::is_hidden;
 
 pub use clean::clean;
 pub use decode::{Decoder, read};
-pub use place::Places;
+pub use location::LogLocations;
 pub use sink::Carry;
 
 use decode::Decode;
@@ -91,7 +91,7 @@ pub enum Role {
 /// What a message is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum MessageKind {
     /// Words.
     Text,
     /// The model's reasoning.
@@ -122,7 +122,7 @@ pub struct Message {
     /// Who speaks.
     pub role: Role,
     /// What it is made of.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// Written or injected.
     pub origin: Origin,
     /// When, in milliseconds since 1970 UTC.
@@ -142,7 +142,7 @@ pub struct Message {
 /// Where a title comes from; a later one is the better one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Naming {
+pub enum TitleSource {
     /// There is none.
     #[default]
     None,
@@ -162,7 +162,7 @@ pub struct Head {
     /// The best title so far.
     pub title: Option<String>,
     /// Where the title comes from.
-    pub naming: Naming,
+    pub naming: TitleSource,
     /// The working directory.
     pub cwd: Option<String>,
     /// The git branch.
@@ -238,7 +238,7 @@ pub struct Transcript {
 
 /// How the log must be read.
 #[derive(Debug)]
-pub enum Reading {
+pub enum ReadMode {
     /// Line by line; a cache may stop anywhere and go on later.
     Lines(Box<Decoder>),
     /// From its beginning, every time it has changed, by [`read`].
@@ -303,7 +303,7 @@ fn quoted(word: &str) -> String {
 struct Format {
     agent: Agent,
     name: &'static str,
-    locate: fn(&Places) -> Vec<LogFile>,
+    locate: fn(&LogLocations) -> Vec<LogFile>,
     decode: Decode,
     resume: fn(&LogFile, &Head) -> Option<Resume>,
 }
@@ -361,12 +361,12 @@ impl Agent {
 
 impl LogFile {
     /// Tells how this log must be read.
-    pub fn reading(&self) -> Reading {
+    pub fn read_mode(&self) -> ReadMode {
         match self.agent.format().decode {
-            Decode::Records(_) if !place::is_compressed(&self.path) => {
-                Reading::Lines(Box::new(Decoder::new(self)))
+            Decode::Records(_) if !location::is_compressed(&self.path) => {
+                ReadMode::Lines(Box::new(Decoder::new(self)))
             }
-            _ => Reading::Whole,
+            _ => ReadMode::Whole,
         }
     }
 
@@ -385,7 +385,7 @@ impl Skipped {
 
 impl Head {
     /// Takes `title` unless there is one of a better kind.
-    pub fn entitle(&mut self, naming: Naming, title: String) {
+    pub fn set_title(&mut self, naming: TitleSource, title: String) {
         if naming >= self.naming && !title.trim().is_empty() {
             self.naming = naming;
             self.title = Some(title);
@@ -393,22 +393,22 @@ impl Head {
     }
 
     /// Widens the span of the log so that `time` is in it.
-    pub fn reach(&mut self, time: Option<i64>) {
+    pub fn extend_span(&mut self, time: Option<i64>) {
         let Some(time) = time else { return };
         self.first = Some(self.first.map_or(time, |first| first.min(time)));
         self.last = Some(self.last.map_or(time, |last| last.max(time)));
     }
 }
 
-/// Returns every log in `places`, agent by agent, each agent's sorted by path.
+/// Returns every log in `locations`, agent by agent, each agent's sorted by path.
 ///
 /// What cannot be read is left out: a place that an agent never made is no error.
-pub fn locate(places: &Places) -> Vec<LogFile> {
+pub fn locate(locations: &LogLocations) -> Vec<LogFile> {
     FORMATS
         .iter()
         .flat_map(|format| {
-            let mut found = (format.locate)(places);
-            found.retain(|log| places.trusts(log));
+            let mut found = (format.locate)(locations);
+            found.retain(|log| locations.trusts(log));
             found.sort_by(|a, b| (&a.path, &a.id).cmp(&(&b.path, &b.id)));
             found
         })
@@ -421,7 +421,7 @@ fn no_resume(_: &LogFile, _: &Head) -> Option<Resume> {
 }
 
 /// The result of reading a log whole.
-type Whole = fn(&LogFile) -> Result<Transcript>;
+type ReadWhole = fn(&LogFile) -> Result<Transcript>;
 
 #[cfg(test)]
 mod tests {
@@ -439,12 +439,12 @@ mod tests {
     #[test]
     fn a_better_title_stays_and_a_later_one_of_its_kind_wins() {
         let mut head = Head::default();
-        head.entitle(Naming::Ai, "made".to_owned());
-        head.entitle(Naming::Summary, "summed up".to_owned());
+        head.set_title(TitleSource::Ai, "made".to_owned());
+        head.set_title(TitleSource::Summary, "summed up".to_owned());
         assert_eq!(head.title.as_deref(), Some("made"));
-        head.entitle(Naming::Custom, "given".to_owned());
-        head.entitle(Naming::Custom, "given again".to_owned());
-        head.entitle(Naming::Custom, " ".to_owned());
+        head.set_title(TitleSource::Custom, "given".to_owned());
+        head.set_title(TitleSource::Custom, "given again".to_owned());
+        head.set_title(TitleSource::Custom, " ".to_owned());
         assert_eq!(head.title.as_deref(), Some("given again"));
     }
 
@@ -452,7 +452,7 @@ mod tests {
     fn the_span_of_a_log_does_not_depend_on_the_order_of_its_records() {
         let mut head = Head::default();
         for time in [Some(5), None, Some(2), Some(9), Some(3)] {
-            head.reach(time);
+            head.extend_span(time);
         }
         assert_eq!((head.first, head.last), (Some(2), Some(9)));
     }
@@ -470,6 +470,6 @@ mod tests {
     #[test]
     fn places_that_are_not_there_hold_no_logs() {
         let home = tempfile::tempdir().expect("a directory");
-        assert_eq!(locate(&Places::of_home(home.path())), []);
+        assert_eq!(locate(&LogLocations::of_home(home.path())), []);
     }
 }

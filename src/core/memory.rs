@@ -70,7 +70,7 @@ impl<'de> Deserialize<'de> for Revision {
 /// What a file is to its layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum FileKind {
     /// A curated memory.
     Memory,
     /// The note that is always in the agent's context.
@@ -91,7 +91,7 @@ pub struct Memory {
     /// The reference inside its store, such as `detail/auth.md`.
     pub path: String,
     /// What the file is to its layout.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// The name, or the file's stem where it has none.
     pub title: String,
     /// The description or summary, one line; empty where there is none.
@@ -121,7 +121,7 @@ impl Memory {
     pub fn bare(path: &str, size: u64) -> Self {
         Self {
             path: path.to_owned(),
-            kind: Kind::Memory,
+            kind: FileKind::Memory,
             title: stem(path).to_owned(),
             summary: String::new(),
             category: None,

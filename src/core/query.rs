@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use jiff::Zoned;
 
-pub use filter::{Filter, Filters, Place};
+pub use filter::{Filter, Filters, SearchArea};
 
 use token::tokens;
 
@@ -36,9 +36,9 @@ pub struct Atom {
     /// The text, without its marks.
     pub text: String,
     /// How it matches.
-    pub form: Form,
+    pub form: MatchMode,
     /// Whether it must be there.
-    pub sense: Sense,
+    pub sense: Polarity,
     /// Whether case matters.
     pub case: Case,
     /// Where it stands in the query, in bytes.
@@ -47,7 +47,7 @@ pub struct Atom {
 
 /// How an atom matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum MatchMode {
     /// Letters in this order, with anything between them.
     Fuzzy,
     /// As it stands, anywhere.
@@ -64,7 +64,7 @@ pub enum Form {
 
 /// Whether an atom must be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sense {
+pub enum Polarity {
     /// It must.
     Wanted,
     /// It must not.
@@ -83,7 +83,7 @@ pub enum Case {
 /// Why a query is not understood, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
-pub struct Misunderstood {
+pub struct QueryError {
     /// The part of the query that is meant, in bytes.
     pub span: Range<usize>,
     /// What is wrong, and what would be right.
@@ -92,13 +92,13 @@ pub struct Misunderstood {
 
 impl Query {
     /// Reads a query; `now` is what ages and days are counted from.
-    pub fn parse(text: &str, now: &Zoned) -> Result<Self, Misunderstood> {
+    pub fn parse(text: &str, now: &Zoned) -> Result<Self, QueryError> {
         let mut query = Self::default();
         for token in tokens(text) {
             let token = token?;
             if let Some((filter, value)) = token.filter() {
-                if token.sense == Sense::Unwanted {
-                    return Err(Misunderstood {
+                if token.sense == Polarity::Unwanted {
+                    return Err(QueryError {
                         span: token.span,
                         reason: format!(
                             "{}: cannot be turned around with !; name what you want",
@@ -114,7 +114,7 @@ impl Query {
                 query
                     .filters
                     .add(filter, &text[value.clone()], now)
-                    .map_err(|reason| Misunderstood {
+                    .map_err(|reason| QueryError {
                         span: if value.is_empty() { whole } else { value },
                         reason,
                     })?;
@@ -169,8 +169,8 @@ impl Atom {
         };
         match (self.sense, self.form, other.form) {
             _ if self.text == other.text && self.form == other.form => self.case == other.case,
-            (Sense::Wanted, _, Form::Fuzzy) => case_fits && holds(&self.text, &other.text),
-            (Sense::Wanted, Form::Exact, Form::Exact) => {
+            (Polarity::Wanted, _, MatchMode::Fuzzy) => case_fits && holds(&self.text, &other.text),
+            (Polarity::Wanted, MatchMode::Exact, MatchMode::Exact) => {
                 case_fits && holds(&self.text, &other.text)
             }
             _ => false,
@@ -211,7 +211,7 @@ mod tests {
     fn shown(text: &str) -> Vec<String> {
         let atoms = parse(text).atoms;
         let atoms = atoms.iter().map(|atom| {
-            let not = if atom.sense == Sense::Unwanted {
+            let not = if atom.sense == Polarity::Unwanted {
                 "not "
             } else {
                 ""
@@ -260,7 +260,7 @@ mod tests {
         )
         .filters;
         assert_eq!(filters.types, ["feedback"]);
-        assert_eq!(filters.places, [Place::Logs]);
+        assert_eq!(filters.areas, [SearchArea::Logs]);
         assert_eq!(filters.agents, [Agent::Codex]);
         assert_eq!(filters.roles, [Role::User]);
         assert_eq!(filters.stores, ["shop"]);
@@ -317,7 +317,7 @@ mod tests {
                 "\""
             ]
         );
-        assert_eq!(query.atoms[1].form, Form::Exact);
+        assert_eq!(query.atoms[1].form, MatchMode::Exact);
         assert_eq!(query.filters.roles, [Role::User]);
     }
 
@@ -381,7 +381,7 @@ mod tests {
             let query = parse(&format!("\"{phrase}\""));
             prop_assert_eq!(query.atoms.len(), 1);
             prop_assert_eq!(&query.atoms[0].text, &phrase);
-            prop_assert_eq!(query.atoms[0].form, Form::Exact);
+            prop_assert_eq!(query.atoms[0].form, MatchMode::Exact);
         }
     }
 }

@@ -43,7 +43,7 @@ pub struct OpenRoot<'a> {
 
 impl OpenRoot<'_> {
     /// The content of a file that was found.
-    pub fn read_found(&self, found: &Found) -> Result<Vec<u8>> {
+    pub fn read_found(&self, found: &FoundFile) -> Result<Vec<u8>> {
         let path = found.target.as_deref().unwrap_or(&found.path);
         // What was a file when it was found may be a pipe by now.
         match self.root.open_in(&self.dir, path)? {
@@ -55,7 +55,7 @@ impl OpenRoot<'_> {
 
 /// A file or folder found in a [`Root`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundFile {
     /// The path relative to the root, with `/`.
     pub path: String,
     /// The file that the path leads to, where it is a link.
@@ -66,7 +66,7 @@ pub struct Found {
     pub modified: i64,
 }
 
-impl Found {
+impl FoundFile {
     fn of(path: String, target: Option<String>, meta: &Metadata) -> Option<Self> {
         meta.is_file().then(|| Self {
             path,
@@ -149,14 +149,14 @@ impl Root {
     }
 
     fn read_open(&self, path: &str, file: File) -> Result<Vec<u8>> {
-        let meta = file.metadata().map_err(|e| self.told(path, e))?;
+        let meta = file.metadata().map_err(|e| self.path_error(path, e))?;
         if meta.len() > LARGEST_MEMORY {
             return Err(too_large(path, meta.len()));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
         let mut file = file.take(LARGEST_MEMORY + 1);
         file.read_to_end(&mut bytes)
-            .map_err(|e| self.told(path, e))?;
+            .map_err(|e| self.path_error(path, e))?;
         match bytes.len() as u64 {
             size if size > LARGEST_MEMORY => Err(too_large(path, size)),
             _ => Ok(bytes),
@@ -189,7 +189,7 @@ impl Root {
             // A socket cannot be opened at all.
             Err(e) => match dir.metadata(path) {
                 Ok(meta) if !meta.is_file() && !meta.is_dir() => Err(not_regular(path)),
-                _ => Err(self.told(path, e)),
+                _ => Err(self.path_error(path, e)),
             },
         }
     }
@@ -219,13 +219,13 @@ impl Root {
             )),
             Ok(_) => Ok(()),
             Err(e) if is_absent(&e) => Ok(()),
-            Err(e) => Err(self.told(path, e)),
+            Err(e) => Err(self.path_error(path, e)),
         }
     }
 
     /// Every visible file below `folder` (`""` for all) whose name ends in `.md`, sorted by path;
     /// at most `depth` folders deep.
-    pub fn markdown(&self, folder: &str, depth: usize) -> Result<Vec<Found>> {
+    pub fn markdown(&self, folder: &str, depth: usize) -> Result<Vec<FoundFile>> {
         let mut found = Vec::new();
         let dir = match self.handle() {
             Ok(dir) => Some(dir),
@@ -236,7 +236,9 @@ impl Root {
             if folder.is_empty() {
                 self.walk(&dir, "", depth, &mut found)?;
             } else if dir.is_dir(folder) {
-                let sub = dir.open_dir(folder).map_err(|e| self.told(folder, e))?;
+                let sub = dir
+                    .open_dir(folder)
+                    .map_err(|e| self.path_error(folder, e))?;
                 self.walk(&sub, &format!("{folder}/"), depth, &mut found)?;
             }
         }
@@ -244,10 +246,16 @@ impl Root {
         Ok(found)
     }
 
-    fn walk(&self, dir: &Dir, prefix: &str, depth: usize, found: &mut Vec<Found>) -> Result<()> {
-        let entries = dir.entries().map_err(|e| self.told(prefix, e))?;
+    fn walk(
+        &self,
+        dir: &Dir,
+        prefix: &str,
+        depth: usize,
+        found: &mut Vec<FoundFile>,
+    ) -> Result<()> {
+        let entries = dir.entries().map_err(|e| self.path_error(prefix, e))?;
         for entry in entries {
-            let entry = entry.map_err(|e| self.told(prefix, e))?;
+            let entry = entry.map_err(|e| self.path_error(prefix, e))?;
             let Ok(name) = entry.file_name().into_string() else {
                 continue;
             };
@@ -265,12 +273,12 @@ impl Root {
                 }
             } else if name.ends_with(".md") && !kind.is_dir() {
                 let file = if kind.is_symlink() {
-                    self.found(&path)
+                    self.find_file(&path)
                 } else {
                     entry
                         .metadata()
                         .ok()
-                        .and_then(|meta| Found::of(path, None, &meta))
+                        .and_then(|meta| FoundFile::of(path, None, &meta))
                 };
                 found.extend(file);
             }
@@ -279,11 +287,11 @@ impl Root {
     }
 
     /// What is known of one visible file; `None` when there is none.
-    pub fn found(&self, path: &str) -> Option<Found> {
+    pub fn find_file(&self, path: &str) -> Option<FoundFile> {
         let target = self.resolve(path).ok()?;
         let meta = self.dir()?.metadata(&target).ok()?;
         let target = (target != path).then_some(target);
-        Found::of(path.to_owned(), target, &meta)
+        FoundFile::of(path.to_owned(), target, &meta)
     }
 
     /// The directory, opened for one operation; `None` when it is not there.
@@ -305,7 +313,7 @@ impl Root {
     }
 
     /// The error for `path`, telling an attempt to leave the root apart from the rest.
-    fn told(&self, path: &str, error: io::Error) -> Error {
+    fn path_error(&self, path: &str, error: io::Error) -> Error {
         // The confining layer makes its own error for an escape; the system's carry a number.
         if error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
             return Error::Escapes { path: path.into() };
@@ -482,7 +490,7 @@ mod tests {
             root.resolve("sub/out.md"),
             Err(Error::Escapes { .. })
         ));
-        let found = root.found("sub/up.md").expect("there");
+        let found = root.find_file("sub/up.md").expect("there");
         assert_eq!(found.target.as_deref(), Some("MEMORY.md"));
         assert_eq!(
             root.opened()
@@ -601,10 +609,10 @@ mod tests {
         let file = options.write(true).open(temp.path().join("sub/a.md"));
         let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(1_600_000_000_123);
         file.expect("opens").set_modified(time).expect("set");
-        let found = root.found("sub/a.md").expect("there");
+        let found = root.find_file("sub/a.md").expect("there");
         assert_eq!((found.size, found.modified), (2, 1_600_000_000_123));
-        assert_eq!(root.found("sub"), None);
-        assert_eq!(root.found("none.md"), None);
+        assert_eq!(root.find_file("sub"), None);
+        assert_eq!(root.find_file("none.md"), None);
     }
 
     #[test]

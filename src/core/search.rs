@@ -5,41 +5,41 @@
 //! are searched in the [`Corpus`], which knows how to stay up to date. There is no other
 //! index.
 
+mod blocks;
 mod current;
 mod exact;
 #[cfg(test)]
 mod fixture;
 pub mod fuzzy;
-mod lane;
 pub mod lesson;
 mod needle;
-mod pages;
 mod ranked;
 pub mod recall;
 mod recent;
 mod score;
-mod shelf;
 mod snippet;
+mod texts;
+mod walker;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::core::archive::{last_change, title};
-use crate::core::citation::{Citation, Part as CitedPart};
-use crate::core::corpus::{Block, Corpus, Log, Message, Part};
+use crate::core::catalog::{last_activity, log_title};
+use crate::core::citation::{Citation, CitedPart};
+use crate::core::corpus::{Block, Corpus, CorpusMessage, Log, Part};
+use crate::core::display::safe;
 use crate::core::layout::session::MESSAGES;
 use crate::core::log::{Agent, Role};
-use crate::core::query::{Filters, Place};
-use crate::core::shown::safe;
+use crate::core::query::{Filters, SearchArea};
 
-pub use current::{Searched, search};
+pub use current::{SearchOutcome, search};
 pub use recent::recent;
-pub use shelf::{Sheet, Shelf};
+pub use texts::{MemoryText, MemoryTexts};
 
 /// Where something was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Source {
+pub enum HitSource {
     /// In a curated memory.
     Detail,
     /// In a log.
@@ -50,7 +50,7 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
     /// Where it was found.
-    pub source: Source,
+    pub source: HitSource,
     /// The store's name; for a log outside any store, the agent's.
     pub store: String,
     /// The reference inside the store; for a log outside any store, the file.
@@ -79,7 +79,7 @@ pub struct Hit {
     pub log: Option<(PathBuf, String)>,
 }
 
-impl Source {
+impl HitSource {
     /// Returns the name in output.
     pub fn name(self) -> &'static str {
         match self {
@@ -93,38 +93,43 @@ impl Source {
 #[derive(Debug, Clone, Copy)]
 pub struct Sources<'a> {
     /// The memories.
-    pub shelf: &'a Shelf,
+    pub memories: &'a MemoryTexts,
     /// The logs.
     pub corpus: Option<&'a Corpus>,
 }
 
 impl Sources<'_> {
     /// Returns the hit that a line of a memory is.
-    fn line(&self, sheet: &Sheet, line: usize, (text, score): (String, f32)) -> Hit {
+    fn line(&self, memory_text: &MemoryText, line: usize, (text, score): (String, f32)) -> Hit {
         Hit {
-            source: Source::Detail,
-            store: sheet.store.clone(),
-            path: sheet.memory.path.clone(),
+            source: HitSource::Detail,
+            store: memory_text.store.clone(),
+            path: memory_text.memory.path.clone(),
             line: line as u64,
-            title: sheet.memory.title.clone(),
+            title: memory_text.memory.title.clone(),
             text,
             citation: Citation {
-                store: self.shelf.prefix(&sheet.store),
-                path: sheet.memory.path.clone(),
+                store: self.memories.prefix(&memory_text.store),
+                path: memory_text.memory.path.clone(),
                 part: CitedPart::Lines(line..=line),
             },
             score,
-            category: sheet.memory.category.clone(),
+            category: memory_text.memory.category.clone(),
             role: None,
             agent: None,
             session: None,
-            time: (sheet.memory.modified > 0).then_some(sheet.memory.modified),
+            time: (memory_text.memory.modified > 0).then_some(memory_text.memory.modified),
             log: None,
         }
     }
 
     /// Returns the hit that a message is; nothing in its text acts on a terminal or is a secret.
-    fn message(&self, log: Log<'_>, message: &Message<'_>, (text, score): (String, f32)) -> Hit {
+    fn message(
+        &self,
+        log: Log<'_>,
+        message: &CorpusMessage<'_>,
+        (text, score): (String, f32),
+    ) -> Hit {
         let line = usize::try_from(message.line).unwrap_or(usize::MAX).max(1);
         let mut hit = self.log(log, (safe(&text), score));
         hit.line = message.line;
@@ -142,13 +147,13 @@ impl Sources<'_> {
         let file = log.path();
         let agent = log.agent();
         let part = CitedPart::Whole;
-        let home = file.parent().and_then(|root| self.shelf.named(root));
+        let home = file.parent().and_then(|root| self.memories.store_at(root));
         let (store, path, citation) = match home {
             Some(store) => {
                 let name = file.file_name().map(|name| name.to_string_lossy());
                 let path = name.as_deref().unwrap_or(MESSAGES).to_owned();
                 let citation = Citation {
-                    store: self.shelf.prefix(store),
+                    store: self.memories.prefix(store),
                     path: path.clone(),
                     part,
                 };
@@ -165,11 +170,11 @@ impl Sources<'_> {
             }
         };
         Hit {
-            source: Source::Messages,
+            source: HitSource::Messages,
             store,
             path,
             line: 1,
-            title: title(&log),
+            title: log_title(&log),
             text,
             citation,
             score,
@@ -177,26 +182,26 @@ impl Sources<'_> {
             role: None,
             agent,
             session: Some(log.id().to_owned()),
-            time: Some(last_change(&log)).filter(|time| *time > 0),
+            time: Some(last_activity(&log)).filter(|time| *time > 0),
             log: Some((file, log.id().to_owned())),
         }
     }
 }
 
 /// Tells whether a memory is one that the filters let through.
-fn allows_sheet(filters: &Filters, sheet: &Sheet) -> bool {
+fn allows_memory(filters: &Filters, memory_text: &MemoryText) -> bool {
     let any = |wanted: &[String], is: &dyn Fn(&String) -> bool| {
         wanted.is_empty() || wanted.iter().any(is)
     };
-    filters.wants(Place::Memories)
+    filters.wants(SearchArea::Memories)
         && filters.agents.is_empty()
         && filters.roles.is_empty()
         && filters.projects.is_empty()
-        && any(&filters.stores, &|store| *store == sheet.store)
+        && any(&filters.stores, &|store| *store == memory_text.store)
         && any(&filters.types, &|kind| {
-            sheet.memory.category.as_ref() == Some(kind)
+            memory_text.memory.category.as_ref() == Some(kind)
         })
-        && filters.allows_time(Some(sheet.memory.modified).filter(|time| *time > 0))
+        && filters.allows_time(Some(memory_text.memory.modified).filter(|time| *time > 0))
 }
 
 /// Returns which logs the filters let through, in the corpus's order.
@@ -218,7 +223,9 @@ fn allowed_logs(filters: &Filters, sources: Sources<'_>) -> Vec<bool> {
             });
         let store = filters.stores.is_empty() || {
             let path = log.path();
-            let store = path.parent().and_then(|root| sources.shelf.named(root));
+            let store = path
+                .parent()
+                .and_then(|root| sources.memories.store_at(root));
             store.is_some_and(|store| filters.stores.iter().any(|wanted| wanted == store))
         };
         agent && project && store && filters.types.is_empty()
@@ -302,7 +309,7 @@ fn over_blocks<S, T: Send>(
         {
             work(own, &block, &mut found);
         }
-        corpus.give_back(part, blocks);
+        corpus.release(part, blocks);
         found
     });
     found.into_iter().flatten().collect()

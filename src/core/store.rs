@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::layout::{Layout, Rules};
 use super::memory::{Memory, Revision};
-use super::sandbox::{Found, Root, check};
+use super::sandbox::{FoundFile, Root, check};
 use super::{Error, Result};
 
 /// A root and its layout, opened for reading; [`crate::core::change`] writes.
@@ -129,8 +129,8 @@ impl Store {
             .iter()
             .map(|memory| (memory.path.as_str(), memory))
             .collect();
-        let unchanged = |file: &Found| {
-            let old = known.get(self.rules().refer(&file.path).as_str())?;
+        let unchanged = |file: &FoundFile| {
+            let old = known.get(self.rules().reference_of(&file.path).as_str())?;
             let is_same = old.size == file.size && old.modified == file.modified;
             (is_same && !changed(&file.path)).then(|| (*old).clone())
         };
@@ -140,7 +140,7 @@ impl Store {
     /// The file that a caller's path means, checked to be inside the root.
     pub fn locate(&self, path: &str) -> Result<String> {
         check(path)?;
-        let placed = self.rules().place(path);
+        let placed = self.rules().file_of(path);
         self.root.resolve(&placed).map_err(|error| match error {
             // Callers are told of the path that they gave.
             Error::Escapes { .. } => Error::Escapes { path: path.into() },
@@ -154,7 +154,7 @@ impl Store {
         let found = self.root.read(&file)?;
         let bytes = found.ok_or_else(|| Error::not_found(path))?;
         Ok(Document {
-            path: self.rules().refer(&file),
+            path: self.rules().reference_of(&file),
             revision: Revision::of(&bytes),
             bytes,
         })

@@ -36,7 +36,7 @@ pub struct Term(pub(crate) u64);
 /// Finds the stems of words, remembering those it has met.
 pub struct Stems {
     english: Stemmer,
-    known: HashMap<Term, Term, BuildHasherDefault<Same>>,
+    known: HashMap<Term, Term, BuildHasherDefault<IdentityHasher>>,
 }
 
 /// How many words [`Stems`] remembers; text that keeps bringing new ones is no language.
@@ -364,9 +364,9 @@ pub(crate) fn mix(a: u64, b: u64) -> u64 {
 
 /// A hasher for what is a hash already.
 #[derive(Debug, Default)]
-pub(crate) struct Same(u64);
+pub(crate) struct IdentityHasher(u64);
 
-impl Hasher for Same {
+impl Hasher for IdentityHasher {
     fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = self.0 << 8 | u64::from(*byte);

@@ -11,7 +11,7 @@ use super::{Error, Result};
 
 /// Where the places of one project may lead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Border {
+pub struct TrustBoundary {
     /// The project's root, as it is named.
     project: PathBuf,
     /// Real paths that may be used, the project's root among them.
@@ -20,10 +20,10 @@ pub struct Border {
     own: Vec<PathBuf>,
 }
 
-impl Border {
+impl TrustBoundary {
     /// The border of the project at `project`; `allowed` are the places outside it that may be
     /// used.
-    pub fn around(project: &Path, allowed: impl IntoIterator<Item = PathBuf>) -> Self {
+    pub fn environment(project: &Path, allowed: impl IntoIterator<Item = PathBuf>) -> Self {
         let allowed = [project.to_owned()].into_iter().chain(allowed);
         Self {
             project: project.to_owned(),
@@ -46,10 +46,10 @@ impl Border {
 
     /// Refuses a place of the project that leads out of it.
     pub fn check(&self, place: &Path) -> Result<(), Refusal> {
-        self.checked(place, place, Way::Leads)
+        self.checked(place, place, LinkKind::Leads)
     }
 
-    /// As [`Border::check`], where something is there: what leads to nothing hides nothing.
+    /// As [`TrustBoundary::check`], where something is there: what leads to nothing hides nothing.
     pub fn check_present(&self, place: &Path) -> Result<(), Refusal> {
         match place.symlink_metadata() {
             Ok(_) => self.check(place),
@@ -59,10 +59,10 @@ impl Border {
 
     /// Refuses a place that a settings file of the project names, where it lies outside.
     pub fn check_named(&self, settings: &Path, place: &Path) -> Result<(), Refusal> {
-        self.checked(settings, place, Way::Names)
+        self.checked(settings, place, LinkKind::Names)
     }
 
-    fn checked(&self, found_at: &Path, place: &Path, way: Way) -> Result<(), Refusal> {
+    fn checked(&self, found_at: &Path, place: &Path, way: LinkKind) -> Result<(), Refusal> {
         let real = real_path(place);
         if self.allows(&real) || self.own.iter().any(|own| place.starts_with(own)) {
             return Ok(());
@@ -99,12 +99,12 @@ pub struct Refusal {
     name: String,
     /// The real path that it leads to.
     pub target: PathBuf,
-    way: Way,
+    way: LinkKind,
 }
 
 /// How a place leads to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum LinkKind {
     Leads,
     Names,
 }
@@ -113,8 +113,8 @@ impl Refusal {
     /// What is wrong, without the place.
     pub fn reason(&self) -> String {
         let verb = match self.way {
-            Way::Leads => "leads to",
-            Way::Names => "names",
+            LinkKind::Leads => "leads to",
+            LinkKind::Names => "names",
         };
         format!("{verb} {}, outside the project", self.target.display())
     }
@@ -246,7 +246,7 @@ mod tests {
         link("../Documents/private/../../team", "team");
         link("../nothing/yet", "dangling");
         link("loop", "loop");
-        let border = Border::around(&project, [home.join("team")]);
+        let border = TrustBoundary::environment(&project, [home.join("team")]);
         for place in [
             ".memory",
             "inside",
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_home_that_is_a_project_keeps_what_is_the_persons_own() {
-        let border = Border::around(Path::new("/nowhere/kim/shop"), [])
+        let border = TrustBoundary::environment(Path::new("/nowhere/kim/shop"), [])
             .besides([PathBuf::from("/nowhere/kim/.claude")]);
         assert!(border.check(Path::new("/nowhere/kim/.claude/x")).is_ok());
         assert!(border.check(Path::new("/nowhere/kim/.ssh")).is_err());

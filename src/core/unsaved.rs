@@ -51,27 +51,27 @@ impl Unsaved {
 
 /// The unsaved texts in tome's data directory.
 #[derive(Debug)]
-pub struct Drawer {
+pub struct UnsavedStore {
     dir: PathBuf,
-    held: HashMap<String, File>,
+    locks: HashMap<String, File>,
 }
 
-impl Drawer {
-    /// The drawer in `dir`, which is made when the first text is put there.
+impl UnsavedStore {
+    /// The store in `dir`, which is made when the first text is put there.
     pub fn open(dir: &Path) -> Self {
         Self {
             dir: dir.to_owned(),
-            held: HashMap::new(),
+            locks: HashMap::new(),
         }
     }
 
     /// Keeps a text, in place of what was kept for the same file.
     pub fn keep(&mut self, text: &Unsaved) -> Result<()> {
         let name = text.name();
-        if !self.held.contains_key(&name) {
+        if !self.locks.contains_key(&name) {
             private::create_dir(&self.dir).map_err(|e| Error::io(&self.dir, e))?;
             if let Some(lock) = self.lock(&name)? {
-                self.held.insert(name.clone(), lock);
+                self.locks.insert(name.clone(), lock);
             }
         }
         let file = format!("{name}.json");
@@ -83,7 +83,7 @@ impl Drawer {
     /// Forgets a text: it was saved, or nobody wants it.
     pub fn forget(&mut self, text: &Unsaved) -> Result<()> {
         let name = text.name();
-        self.held.remove(&name);
+        self.locks.remove(&name);
         for ending in ["json", "lock"] {
             let path = self.dir.join(format!("{name}.{ending}"));
             match fs::remove_file(&path) {
@@ -95,7 +95,7 @@ impl Drawer {
     }
 
     /// The texts that processes left behind which are gone, oldest first.
-    pub fn left_behind(&self) -> Vec<Unsaved> {
+    pub fn abandoned(&self) -> Vec<Unsaved> {
         let Ok(entries) = fs::read_dir(&self.dir) else {
             return Vec::new();
         };
@@ -123,14 +123,14 @@ impl Drawer {
 
 /// A copy of `text` outside every store, for another program to edit; it goes when dropped.
 #[derive(Debug)]
-pub struct Loan {
+pub struct EditorCopy {
     dir: PathBuf,
     file: PathBuf,
 }
 
-impl Loan {
+impl EditorCopy {
     /// Makes the copy in `dir`, under the name of the file that it is a copy of.
-    pub fn make(dir: &Path, name: &str, text: &str) -> Result<Self> {
+    pub fn create(dir: &Path, name: &str, text: &str) -> Result<Self> {
         let name = name.rsplit('/').next().unwrap_or(name);
         let own = dir.join(format!("loan-{}", std::process::id()));
         let file = own.join(name);
@@ -156,7 +156,7 @@ impl Loan {
     }
 }
 
-impl Drop for Loan {
+impl Drop for EditorCopy {
     fn drop(&mut self) {
         // What cannot be removed is in a directory of our own and hurts nobody.
         drop(fs::remove_dir_all(&self.dir));
@@ -181,16 +181,16 @@ mod tests {
     #[test]
     fn a_text_is_offered_only_when_nobody_has_it_open() {
         let temp = tempfile::tempdir().expect("a temporary directory");
-        let mut one = Drawer::open(temp.path());
+        let mut one = UnsavedStore::open(temp.path());
         one.keep(&text("x")).expect("keeps");
         one.keep(&text("xy")).expect("keeps");
-        let other = Drawer::open(temp.path());
-        assert_eq!(other.left_behind(), []);
+        let other = UnsavedStore::open(temp.path());
+        assert_eq!(other.abandoned(), []);
         drop(one);
-        assert_eq!(other.left_behind(), [text("xy")]);
-        let mut third = Drawer::open(temp.path());
+        assert_eq!(other.abandoned(), [text("xy")]);
+        let mut third = UnsavedStore::open(temp.path());
         third.forget(&text("")).expect("forgets");
-        assert_eq!(third.left_behind(), []);
+        assert_eq!(third.abandoned(), []);
     }
 
     #[cfg(unix)]
@@ -198,23 +198,23 @@ mod tests {
     fn nobody_else_can_look_into_what_is_not_saved() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let dir = temp.path().join("unsaved");
-        let loan = Loan::make(&dir, "a.md", "x").expect("makes");
-        let mut drawer = Drawer::open(&dir);
-        drawer.keep(&text("x")).expect("keeps");
+        let copy = EditorCopy::create(&dir, "a.md", "x").expect("makes");
+        let mut unsaved_store = UnsavedStore::open(&dir);
+        unsaved_store.keep(&text("x")).expect("keeps");
         assert_eq!(fs::read_dir(&dir).expect("reads").count(), 3);
         assert!(private::open_below(&dir).is_empty());
-        drop(loan);
+        drop(copy);
     }
 
     #[test]
-    fn a_loan_is_gone_when_it_comes_back() {
+    fn an_editor_copy_is_removed_when_dropped() {
         let temp = tempfile::tempdir().expect("a temporary directory");
-        let loan = Loan::make(temp.path(), "detail/a.md", "x").expect("makes");
-        assert!(loan.path().ends_with("a.md"));
-        fs::write(loan.path(), "y").expect("edits");
-        assert_eq!(loan.text().expect("reads"), "y");
-        let path = loan.path().to_owned();
-        drop(loan);
+        let copy = EditorCopy::create(temp.path(), "detail/a.md", "x").expect("makes");
+        assert!(copy.path().ends_with("a.md"));
+        fs::write(copy.path(), "y").expect("edits");
+        assert_eq!(copy.text().expect("reads"), "y");
+        let path = copy.path().to_owned();
+        drop(copy);
         assert!(!path.exists());
     }
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::history::Record;
-use super::library::Depth;
+use super::library::WatchDepth;
 use super::memory::Revision;
 use super::{Error, Result};
 
@@ -48,8 +48,8 @@ impl Expected {
     /// Adds a change of ours.
     pub fn add(&self, record: &Record) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        for touch in &record.files {
-            files.insert(touch.root.join(&touch.path), touch.after);
+        for file_change in &record.files {
+            files.insert(file_change.root.join(&file_change.path), file_change.after);
         }
     }
 
@@ -70,22 +70,22 @@ impl Expected {
 
 /// Watches directories until it is dropped.
 #[derive(Debug)]
-pub struct Watch {
+pub struct DirectoryWatcher {
     watcher: RecommendedWatcher,
-    watched: HashMap<PathBuf, Depth>,
+    watched: HashMap<PathBuf, WatchDepth>,
     expected: Expected,
 }
 
-impl Watch {
+impl DirectoryWatcher {
     /// Starts watching nothing yet; `tell` is called on a thread of its own.
     pub fn start(tell: impl Fn(WatchEvent) + Send + 'static) -> Result<Self> {
         let (seen, seeing) = mpsc::channel();
-        let watcher = notify::recommended_watcher(raw(seen)).map_err(told)?;
+        let watcher = notify::recommended_watcher(event_handler(seen)).map_err(watch_error)?;
         let expected = Expected::default();
         let known = expected.clone();
         std::thread::Builder::new()
             .name("watch".to_owned())
-            .spawn(move || settle(&seeing, &known, tell))
+            .spawn(move || debounce(&seeing, &known, tell))
             .map_err(|e| Error::io("watching files", e))?;
         Ok(Self {
             watcher,
@@ -95,8 +95,8 @@ impl Watch {
     }
 
     /// Watches exactly these directories from now on; answers those that cannot be watched.
-    pub fn aim(&mut self, at: &[(PathBuf, Depth)]) -> Vec<Error> {
-        let wanted: HashMap<&Path, Depth> = at
+    pub fn set_targets(&mut self, at: &[(PathBuf, WatchDepth)]) -> Vec<Error> {
+        let wanted: HashMap<&Path, WatchDepth> = at
             .iter()
             .map(|(path, depth)| (path.as_path(), *depth))
             .collect();
@@ -117,12 +117,12 @@ impl Watch {
                 continue;
             }
             let mode = match depth {
-                Depth::Surface => RecursiveMode::NonRecursive,
-                Depth::All => RecursiveMode::Recursive,
+                WatchDepth::Surface => RecursiveMode::NonRecursive,
+                WatchDepth::All => RecursiveMode::Recursive,
             };
             match self.watcher.watch(path, mode) {
                 Ok(()) => drop(self.watched.insert(path.clone(), *depth)),
-                Err(error) => failed.push(told(error)),
+                Err(error) => failed.push(watch_error(error)),
             }
         }
         failed
@@ -134,7 +134,7 @@ impl Watch {
     }
 }
 
-fn told(error: notify::Error) -> Error {
+fn watch_error(error: notify::Error) -> Error {
     let path = error.paths.first().cloned();
     let source = match error.kind {
         notify::ErrorKind::Io(source) => source,
@@ -168,7 +168,9 @@ impl Batch {
     }
 }
 
-fn raw(seen: Sender<notify::Result<notify::Event>>) -> impl FnMut(notify::Result<notify::Event>) {
+fn event_handler(
+    seen: Sender<notify::Result<notify::Event>>,
+) -> impl FnMut(notify::Result<notify::Event>) {
     move |event| {
         // Reading a file is an access too: telling of it would go round in a circle.
         let is_reading = |event: &notify::Event| {
@@ -181,7 +183,7 @@ fn raw(seen: Sender<notify::Result<notify::Event>>) -> impl FnMut(notify::Result
     }
 }
 
-fn settle(
+fn debounce(
     seeing: &Receiver<notify::Result<notify::Event>>,
     expected: &Expected,
     tell: impl Fn(WatchEvent),
@@ -197,7 +199,7 @@ fn settle(
             }
             seeing.try_iter().for_each(|more| batch.add(more));
         }
-        for error in batch.failures.into_iter().map(told) {
+        for error in batch.failures.into_iter().map(watch_error) {
             if known_failures.insert(error.to_string()) {
                 tell(WatchEvent::Failed(error));
             }
@@ -227,8 +229,8 @@ fn is_temporary(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::change::{Author, Verb};
-    use crate::core::history::Touch;
+    use crate::core::change::{Author, ChangeVerb};
+    use crate::core::history::FileChange;
     use crate::core::layout::Layout;
 
     fn record(root: &Path, path: &str, after: &[u8]) -> Record {
@@ -239,10 +241,10 @@ mod tests {
                 who: String::new(),
                 door: String::new(),
             },
-            verb: Verb::Edit,
+            verb: ChangeVerb::Edit,
             message: String::new(),
             of: None,
-            files: vec![Touch {
+            files: vec![FileChange {
                 root: root.to_owned(),
                 layout: Layout::Index,
                 path: path.to_owned(),
@@ -264,19 +266,24 @@ mod tests {
     fn others_changes_are_told_and_ours_are_not() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let root = temp.path().canonicalize().expect("canonical");
-        let (told, telling) = mpsc::channel();
-        let mut watch = Watch::start(move |event| drop(told.send(event))).expect("starts");
-        assert!(watch.aim(&[(root.clone(), Depth::All)]).is_empty());
+        let (sender, receiver) = mpsc::channel();
+        let mut watch =
+            DirectoryWatcher::start(move |event| drop(sender.send(event))).expect("starts");
+        assert!(
+            watch
+                .set_targets(&[(root.clone(), WatchDepth::All)])
+                .is_empty()
+        );
         watch.expected().add(&record(&root, "ours.md", b"ours"));
         fs::write(root.join("ours.md"), "ours").expect("writes");
         fs::write(root.join("theirs.md"), "theirs").expect("writes");
-        assert_eq!(changed(&telling), [root.join("theirs.md")]);
+        assert_eq!(changed(&receiver), [root.join("theirs.md")]);
         fs::write(root.join("ours.md"), "somebody else's").expect("writes");
-        assert_eq!(changed(&telling), [root.join("ours.md")]);
+        assert_eq!(changed(&receiver), [root.join("ours.md")]);
     }
 
-    fn changed(telling: &Receiver<WatchEvent>) -> Vec<PathBuf> {
-        match telling.recv_timeout(Duration::from_secs(10)) {
+    fn changed(receiver: &Receiver<WatchEvent>) -> Vec<PathBuf> {
+        match receiver.recv_timeout(Duration::from_secs(10)) {
             Ok(WatchEvent::Changed(paths)) => paths,
             other => panic!("{other:?}"),
         }
@@ -285,30 +292,33 @@ mod tests {
     /// What is told of these events of the system.
     fn told_of(events: Vec<notify::Result<notify::Event>>) -> Vec<WatchEvent> {
         let (seen, seeing) = mpsc::channel();
-        let (told, telling) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let thread = std::thread::spawn(move || {
-            settle(&seeing, &Expected::default(), |event| {
-                drop(told.send(event));
+            debounce(&seeing, &Expected::default(), |event| {
+                drop(sender.send(event));
             });
         });
-        events.into_iter().for_each(raw(seen));
+        events.into_iter().for_each(event_handler(seen));
         thread.join().expect("ends");
-        telling.iter().collect()
+        receiver.iter().collect()
     }
 
     #[test]
     fn an_overflow_is_told_although_it_names_no_path() {
         let overflow = notify::Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
-        let told = told_of(vec![Ok(overflow)]);
-        assert!(matches!(told.as_slice(), [WatchEvent::Missed]), "{told:?}");
+        let sender = told_of(vec![Ok(overflow)]);
+        assert!(
+            matches!(sender.as_slice(), [WatchEvent::Missed]),
+            "{sender:?}"
+        );
     }
 
     #[test]
     fn a_failure_is_told_once_and_counts_as_missed_changes() {
         let failure = || Err(notify::Error::generic("the watch broke"));
-        let told = told_of(vec![failure(), failure()]);
-        let [WatchEvent::Failed(error), WatchEvent::Missed] = told.as_slice() else {
-            panic!("{told:?}");
+        let sender = told_of(vec![failure(), failure()]);
+        let [WatchEvent::Failed(error), WatchEvent::Missed] = sender.as_slice() else {
+            panic!("{sender:?}");
         };
         assert!(error.to_string().contains("the watch broke"), "{error}");
     }

@@ -3,13 +3,13 @@
 /// How far a document has been read: only brackets and strings are looked at, so that the cost
 /// of a long one is one look at each byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Document {
+pub struct DocumentScanner {
     depth: usize,
-    state: State,
+    state: ScanState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum State {
+enum ScanState {
     /// Before the first bracket.
     #[default]
     Before,
@@ -23,24 +23,24 @@ enum State {
     Whole,
 }
 
-impl Document {
+impl DocumentScanner {
     /// Reads on.
     pub fn read(&mut self, part: &[u8]) {
         for byte in part {
             self.state = match (self.state, byte) {
-                (State::Text, b'"') => State::Plain,
-                (State::Text, b'\\') => State::Escaped,
-                (State::Text | State::Escaped, _) => State::Text,
-                (State::Plain, b'"') => State::Text,
-                (State::Before | State::Plain, b'{' | b'[') => {
+                (ScanState::Text, b'"') => ScanState::Plain,
+                (ScanState::Text, b'\\') => ScanState::Escaped,
+                (ScanState::Text | ScanState::Escaped, _) => ScanState::Text,
+                (ScanState::Plain, b'"') => ScanState::Text,
+                (ScanState::Before | ScanState::Plain, b'{' | b'[') => {
                     self.depth += 1;
-                    State::Plain
+                    ScanState::Plain
                 }
-                (State::Plain, b'}' | b']') => {
+                (ScanState::Plain, b'}' | b']') => {
                     self.depth = self.depth.saturating_sub(1);
                     match self.depth {
-                        0 => State::Whole,
-                        _ => State::Plain,
+                        0 => ScanState::Whole,
+                        _ => ScanState::Plain,
                     }
                 }
                 (state, _) => state,
@@ -50,7 +50,7 @@ impl Document {
 
     /// Tells whether the last bracket was closed: what may follow is blank, or a mistake.
     pub fn is_whole(&self) -> bool {
-        self.state == State::Whole
+        self.state == ScanState::Whole
     }
 }
 
@@ -67,7 +67,7 @@ mod tests {
             "[{}]",
         ] {
             let end = text.len() - 1;
-            let mut document = Document::default();
+            let mut document = DocumentScanner::default();
             for byte in &text.as_bytes()[..end] {
                 document.read(&[*byte]);
                 assert!(!document.is_whole(), "{text}");
@@ -78,7 +78,7 @@ mod tests {
             assert!(document.is_whole(), "{text}");
         }
         for text in ["", "nonsense", "3", "{", "{\"a\":\"}"] {
-            let mut document = Document::default();
+            let mut document = DocumentScanner::default();
             document.read(text.as_bytes());
             assert!(!document.is_whole(), "{text}");
         }

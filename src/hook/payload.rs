@@ -9,7 +9,7 @@ use crate::core::log::Agent;
 
 /// What was heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Heard {
+pub(super) struct Payload {
     /// The agent's own name for what happened.
     pub(super) name: String,
     /// What it means for the turn.
@@ -55,38 +55,38 @@ pub(super) enum Stage {
 const LONGEST: usize = 1 << 20;
 
 /// Reads a payload; `None` where it is none.
-pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Heard> {
+pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Payload> {
     let input = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input);
-    let Ok(Value::Object(said)) = serde_json::from_slice(input) else {
+    let Ok(Value::Object(fields)) = serde_json::from_slice(input) else {
         return None;
     };
-    let name = word(&said, &["hook_event_name", "hookEventName"]).or(named)?;
+    let name = string_field(&fields, &["hook_event_name", "hookEventName"]).or(named)?;
     let (event_type, role) = kind(name);
-    let by_subagent = word(&said, &["agent_id"]).is_some();
+    let by_subagent = string_field(&fields, &["agent_id"]).is_some();
     let stage = match event_type {
         "session_start" => Stage::Start,
         "user_message" => Stage::Prompt,
         "tool_result" if by_subagent => Stage::Other,
-        "tool_result" => tool_stage(&said),
-        "assistant_stop" => match said.get("stop_hook_active") {
+        "tool_result" => tool_stage(&fields),
+        "assistant_stop" => match fields.get("stop_hook_active") {
             Some(Value::Bool(true)) => Stage::StopAgain,
             _ => Stage::Stop,
         },
         "session_end" => Stage::End,
         _ => Stage::Other,
     };
-    let source = word(&said, &["source"]).unwrap_or_default();
-    Some(Heard {
+    let source = string_field(&fields, &["source"]).unwrap_or_default();
+    Some(Payload {
         name: name.to_owned(),
         stage,
         event_type: event_type.to_owned(),
         role,
-        session: word(&said, &["session_id", "sessionId"])
+        session: string_field(&fields, &["session_id", "sessionId"])
             .unwrap_or_default()
             .to_owned(),
-        cwd: PathBuf::from(word(&said, &["cwd"]).filter(|cwd| !cwd.is_empty())?),
-        text: cut(text(event_type, &said)),
-        metadata: metadata(&said),
+        cwd: PathBuf::from(string_field(&fields, &["cwd"]).filter(|cwd| !cwd.is_empty())?),
+        text: cut(text(event_type, &fields)),
+        metadata: metadata(&fields),
         is_replayed: agent == Agent::ClaudeCode && matches!(source, "resume" | "fork"),
     })
 }
@@ -105,11 +105,11 @@ fn kind(name: &str) -> (&str, &'static str) {
     }
 }
 
-fn tool_stage(said: &Map<String, Value>) -> Stage {
-    let tool = word(said, TOOL).unwrap_or_default();
+fn tool_stage(fields: &Map<String, Value>) -> Stage {
+    let tool = string_field(fields, TOOL).unwrap_or_default();
     match tool.to_ascii_lowercase().as_str() {
         "todowrite" | "update_plan" | "write_todos" | "update_todo" => {
-            let input = input(said);
+            let input = input(fields);
             let steps = ["todos", "plan", "steps"]
                 .iter()
                 .find_map(|key| input.get(*key));
@@ -117,7 +117,7 @@ fn tool_stage(said: &Map<String, Value>) -> Stage {
         }
         "taskcreate" => Stage::Task,
         "edit" | "write" | "multiedit" | "notebookedit" | "apply_patch" | "replace"
-        | "write_file" | "create" | "str_replace" | "patch" => Stage::Edit(changed(&input(said))),
+        | "write_file" | "create" | "str_replace" | "patch" => Stage::Edit(changed(&input(fields))),
         _ => Stage::Tool,
     }
 }
@@ -131,7 +131,7 @@ fn changed(input: &Value) -> Vec<String> {
     // A patch of Codex names each file on a line of its own.
     let patch = ["command", "input", "patch", "patchText"];
     let patch = patch.iter().find_map(|name| input.get(*name));
-    let text = words(patch.unwrap_or(input));
+    let text = readable_text(patch.unwrap_or(input));
     let marks = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
     let named = text.lines().filter_map(|line| {
         let file = marks.iter().find_map(|mark| line.strip_prefix(mark))?;
@@ -155,10 +155,10 @@ fn count(steps: &Value) -> usize {
 const TOOL: &[&str] = &["tool_name", "toolName"];
 
 /// A tool's input, which some agents send as JSON in a text.
-fn input(said: &Map<String, Value>) -> Value {
+fn input(fields: &Map<String, Value>) -> Value {
     let given = ["tool_input", "toolArgs", "tool_args"]
         .iter()
-        .find_map(|key| said.get(*key));
+        .find_map(|key| fields.get(*key));
     match given {
         Some(Value::String(text)) => {
             serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str()))
@@ -168,11 +168,14 @@ fn input(said: &Map<String, Value>) -> Value {
     }
 }
 
-fn text(event_type: &str, said: &Map<String, Value>) -> String {
+fn text(event_type: &str, fields: &Map<String, Value>) -> String {
     if event_type == "tool_result" {
         let response = ["tool_response", "toolResult", "tool_result"];
-        let response = response.iter().find_map(|key| said.get(*key));
-        let parts = [words(&input(said)), response.map(words).unwrap_or_default()];
+        let response = response.iter().find_map(|key| fields.get(*key));
+        let parts = [
+            readable_text(&input(fields)),
+            response.map(readable_text).unwrap_or_default(),
+        ];
         return parts
             .into_iter()
             .filter(|part| !part.is_empty())
@@ -198,19 +201,19 @@ fn text(event_type: &str, said: &Map<String, Value>) -> String {
     };
     let found = keys
         .iter()
-        .find_map(|key| said.get(*key).filter(|value| !value.is_null()));
-    found.map(words).unwrap_or_default()
+        .find_map(|key| fields.get(*key).filter(|value| !value.is_null()));
+    found.map(readable_text).unwrap_or_default()
 }
 
 /// A value as somebody would read it: the texts in it, or else its JSON.
-fn words(value: &Value) -> String {
+fn readable_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         Value::Array(items) => {
             let texts: Vec<String> = items
                 .iter()
-                .map(words)
+                .map(readable_text)
                 .filter(|text| !text.is_empty())
                 .collect();
             texts.join("\n")
@@ -230,7 +233,7 @@ fn words(value: &Value) -> String {
             let texts: Vec<String> = known
                 .iter()
                 .filter_map(|key| fields.get(*key))
-                .map(words)
+                .map(readable_text)
                 .filter(|text| !text.is_empty())
                 .collect();
             match texts.is_empty() {
@@ -242,7 +245,7 @@ fn words(value: &Value) -> String {
     }
 }
 
-fn metadata(said: &Map<String, Value>) -> BTreeMap<String, String> {
+fn metadata(fields: &Map<String, Value>) -> BTreeMap<String, String> {
     let kept = [
         ("cwd", &["cwd"][..]),
         ("tool_name", TOOL),
@@ -256,12 +259,14 @@ fn metadata(said: &Map<String, Value>) -> BTreeMap<String, String> {
         ("model", &["model"]),
     ];
     kept.iter()
-        .filter_map(|(name, keys)| Some(((*name).to_owned(), word(said, keys)?.to_owned())))
+        .filter_map(|(name, keys)| {
+            Some(((*name).to_owned(), string_field(fields, keys)?.to_owned()))
+        })
         .collect()
 }
 
-fn word<'a>(said: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a str> {
-    keys.iter().find_map(|key| said.get(*key)?.as_str())
+fn string_field<'a>(fields: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a str> {
+    keys.iter().find_map(|key| fields.get(*key)?.as_str())
 }
 
 fn cut(mut text: String) -> String {
@@ -280,7 +285,7 @@ fn cut(mut text: String) -> String {
 mod tests {
     use super::*;
 
-    fn heard(json: &str) -> Option<Heard> {
+    fn payload(json: &str) -> Option<Payload> {
         read(json.as_bytes(), Agent::ClaudeCode, None)
     }
 
@@ -344,9 +349,13 @@ mod tests {
                 Stage::Edit(vec!["a.rs".to_owned()]),
             ),
         ] {
-            let heard = read(json.as_bytes(), agent, named).expect("a payload");
+            let payload = read(json.as_bytes(), agent, named).expect("a payload");
             assert_eq!(
-                (heard.event_type.as_str(), heard.text.as_str(), heard.stage),
+                (
+                    payload.event_type.as_str(),
+                    payload.text.as_str(),
+                    payload.stage
+                ),
                 (event_type, text, stage)
             );
         }
@@ -372,12 +381,12 @@ mod tests {
             ),
             ("replace", "{}", &[]),
         ] {
-            let heard = heard(&format!(
+            let payload = payload(&format!(
                 r#"{{"hook_event_name":"PostToolUse","cwd":"/p","tool_name":"{tool}","tool_input":{input}}}"#
             ));
             let files = files.iter().map(|file| (*file).to_owned()).collect();
             assert_eq!(
-                heard.map(|heard| heard.stage),
+                payload.map(|payload| payload.stage),
                 Some(Stage::Edit(files)),
                 "{tool}"
             );
@@ -386,12 +395,16 @@ mod tests {
 
     #[test]
     fn an_unknown_event_keeps_its_name_and_is_no_message() {
-        let heard = heard("{\n  \"hook_event_name\": \"PreCompact\",\n  \"cwd\": \"/p\",\n  \"trigger\": \"auto\"\n}\n").expect("a payload");
+        let payload = payload("{\n  \"hook_event_name\": \"PreCompact\",\n  \"cwd\": \"/p\",\n  \"trigger\": \"auto\"\n}\n").expect("a payload");
         assert_eq!(
-            (heard.event_type.as_str(), heard.role, heard.text.as_str()),
+            (
+                payload.event_type.as_str(),
+                payload.role,
+                payload.text.as_str()
+            ),
             ("PreCompact", "system", "auto")
         );
-        assert_eq!(heard.stage, Stage::Other);
+        assert_eq!(payload.stage, Stage::Other);
     }
 
     #[test]
@@ -405,17 +418,17 @@ mod tests {
             r#"{"hook_event_name":"Stop"}"#,
             r#"{"hook_event_name":3,"cwd":"/"}"#,
         ] {
-            assert_eq!(heard(json), None, "{json}");
+            assert_eq!(payload(json), None, "{json}");
         }
     }
 
     #[test]
     fn a_prolonged_stop_is_told_from_a_first_one() {
         let stop = |active: bool| {
-            heard(&format!(
+            payload(&format!(
                 r#"{{"hook_event_name":"Stop","cwd":"/p","stop_hook_active":{active}}}"#
             ))
-            .map(|heard| heard.stage)
+            .map(|payload| payload.stage)
         };
         assert_eq!(
             (stop(false), stop(true)),

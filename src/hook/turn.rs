@@ -6,24 +6,24 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::payload::{Heard, Stage};
+use super::payload::{Payload, Stage};
 use crate::core::foreign::{LARGEST_SETTINGS, read_capped};
 use crate::core::memory::Revision;
 use crate::core::{Error, Result, private};
 
 /// What is offered to the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Offer {
+pub(super) enum Reminder {
     Nothing,
     /// The guide to recalling lessons.
     Recall,
     /// The guide to storing one, with what the session did.
-    Store(Touched),
+    Store(SessionWork),
 }
 
 /// What a session did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Touched {
+pub(super) struct SessionWork {
     /// How many tools were used.
     pub(super) tools: usize,
     /// The files that were changed, the first of them.
@@ -43,7 +43,7 @@ const MOST_FILES: usize = 12;
 
 /// What has happened so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Turn {
+pub(super) struct TurnState {
     /// The tasks made in this turn.
     #[serde(default)]
     tasks: usize,
@@ -70,21 +70,21 @@ pub(super) struct Turn {
     offered: bool,
 }
 
-impl Turn {
+impl TurnState {
     /// Counts what was heard into its session; the caller holds the store's lock.
-    pub(super) fn count(root: &Path, heard: &Heard) -> Result<Offer> {
-        let file = file(root, &heard.session);
+    pub(super) fn count(root: &Path, payload: &Payload) -> Result<Reminder> {
+        let file = file(root, &payload.session);
         let before: Self = read_capped(&file, LARGEST_SETTINGS)
             .ok()
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
             .unwrap_or_default();
-        if heard.stage == Stage::End {
+        if payload.stage == Stage::End {
             // A session that counted nothing has no file.
             drop(fs::remove_file(&file));
-            return Ok(Offer::Nothing);
+            return Ok(Reminder::Nothing);
         }
         let mut turn = before.clone();
-        let offer = turn.step(&heard.stage);
+        let offer = turn.step(&payload.stage);
         if turn != before {
             let folder = root.join(FOLDER);
             private::create_dir(&folder).map_err(|e| Error::io(&folder, e))?;
@@ -96,11 +96,11 @@ impl Turn {
         Ok(offer)
     }
 
-    fn step(&mut self, stage: &Stage) -> Offer {
+    fn step(&mut self, stage: &Stage) -> Reminder {
         match stage {
             Stage::Prompt => {
                 (self.tasks, self.planned, self.reminded) = (0, false, false);
-                Offer::Nothing
+                Reminder::Nothing
             }
             Stage::Plan(steps) => {
                 self.tools += 1;
@@ -123,34 +123,34 @@ impl Turn {
                         _ => self.more += 1,
                     }
                 }
-                Offer::Nothing
+                Reminder::Nothing
             }
             Stage::Tool => {
                 self.tools += 1;
-                Offer::Nothing
+                Reminder::Nothing
             }
             Stage::Stop => {
                 let real = self.edited && self.tools >= REAL_WORK && !self.offered;
                 if (self.planned && !self.reminded) || real {
                     (self.reminded, self.offered) = (true, true);
-                    return Offer::Store(Touched {
+                    return Reminder::Store(SessionWork {
                         tools: self.tools,
                         files: self.files.clone(),
                         more: self.more,
                     });
                 }
-                Offer::Nothing
+                Reminder::Nothing
             }
-            Stage::Start | Stage::StopAgain | Stage::End | Stage::Other => Offer::Nothing,
+            Stage::Start | Stage::StopAgain | Stage::End | Stage::Other => Reminder::Nothing,
         }
     }
 
-    fn plan(&mut self, steps: usize) -> Offer {
+    fn plan(&mut self, steps: usize) -> Reminder {
         if steps > SHORT_PLAN && !self.planned {
             self.planned = true;
-            return Offer::Recall;
+            return Reminder::Recall;
         }
-        Offer::Nothing
+        Reminder::Nothing
     }
 }
 
@@ -165,8 +165,8 @@ fn file(root: &Path, session: &str) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn offers(stages: &[Stage]) -> Vec<Offer> {
-        let mut turn = Turn::default();
+    fn offers(stages: &[Stage]) -> Vec<Reminder> {
+        let mut turn = TurnState::default();
         stages.iter().map(|stage| turn.step(stage)).collect()
     }
 
@@ -175,23 +175,23 @@ mod tests {
         use Stage::{Plan, Prompt, Stop, StopAgain};
         assert_eq!(
             offers(&[Prompt, Plan(5), Stop]),
-            [Offer::Nothing, Offer::Nothing, Offer::Nothing]
+            [Reminder::Nothing, Reminder::Nothing, Reminder::Nothing]
         );
         assert_eq!(
             offers(&[Prompt, Plan(6), Plan(7), Stop, StopAgain, Stop]),
             [
-                Offer::Nothing,
-                Offer::Recall,
-                Offer::Nothing,
-                Offer::Store(Touched {
+                Reminder::Nothing,
+                Reminder::Recall,
+                Reminder::Nothing,
+                Reminder::Store(SessionWork {
                     tools: 2,
-                    ..Touched::default()
+                    ..SessionWork::default()
                 }),
-                Offer::Nothing,
-                Offer::Nothing
+                Reminder::Nothing,
+                Reminder::Nothing
             ]
         );
-        assert_eq!(offers(&[Plan(6), Prompt, Plan(6)])[2], Offer::Recall);
+        assert_eq!(offers(&[Plan(6), Prompt, Plan(6)])[2], Reminder::Recall);
     }
 
     #[test]
@@ -199,11 +199,11 @@ mod tests {
         let mut stages = vec![Stage::Prompt];
         stages.extend(vec![Stage::Task; 7]);
         let offered = offers(&stages);
-        assert_eq!(offered[6], Offer::Recall);
+        assert_eq!(offered[6], Reminder::Recall);
         assert_eq!(
             offered
                 .iter()
-                .filter(|offer| **offer == Offer::Recall)
+                .filter(|offer| **offer == Reminder::Recall)
                 .count(),
             1
         );
@@ -217,7 +217,7 @@ mod tests {
                 Stage::Task,
                 Stage::Task
             ])
-            .contains(&Offer::Recall)
+            .contains(&Reminder::Recall)
         );
     }
 
@@ -226,10 +226,10 @@ mod tests {
         let edit = |number: usize| Stage::Edit(vec![format!("{number}.rs"), "a.rs".to_owned()]);
         let mut stages: Vec<Stage> = (0..14).map(edit).collect();
         stages.extend([Stage::Stop, Stage::Prompt, edit(0), Stage::Stop]);
-        let stored: Vec<Touched> = offers(&stages)
+        let stored: Vec<SessionWork> = offers(&stages)
             .into_iter()
             .filter_map(|offer| match offer {
-                Offer::Store(touched) => Some(touched),
+                Reminder::Store(touched) => Some(touched),
                 _ => None,
             })
             .collect();
@@ -238,6 +238,9 @@ mod tests {
         };
         assert_eq!((touched.tools, touched.more), (14, 3));
         assert_eq!(touched.files[..3], ["0.rs", "a.rs", "1.rs"]);
-        assert_eq!(offers(&vec![Stage::Tool; 12]).last(), Some(&Offer::Nothing));
+        assert_eq!(
+            offers(&vec![Stage::Tool; 12]).last(),
+            Some(&Reminder::Nothing)
+        );
     }
 }

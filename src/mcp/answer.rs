@@ -13,7 +13,7 @@ pub(super) const QUOTED: &str =
 
 /// What a tool gives back.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct ToolAnswer {
     /// Texts, the first one as the layout words it.
     pub(super) texts: Vec<String>,
     /// The revision of the file that was read or written.
@@ -22,7 +22,7 @@ pub(super) struct Answer {
     pub(super) change: Option<String>,
 }
 
-impl Answer {
+impl ToolAnswer {
     pub(super) fn text(text: impl Into<String>) -> Self {
         Self {
             texts: vec![text.into()],
@@ -56,7 +56,7 @@ pub(super) enum Failure {
     /// The core said no; a layout may have words of its own for it.
     Core(Error, Option<Layout>),
     /// The arguments do not say enough, or the tool has words of its own.
-    Said(String),
+    Message(String),
 }
 
 impl From<Error> for Failure {
@@ -67,17 +67,17 @@ impl From<Error> for Failure {
 
 impl Failure {
     /// The failure in words.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn message(&self) -> String {
         match self {
-            Self::Core(error, Some(layout)) => layout.rules().say(error),
+            Self::Core(error, Some(layout)) => layout.rules().format_error(error),
             Self::Core(error, None) => error.to_string(),
-            Self::Said(words) => words.clone(),
+            Self::Message(words) => words.clone(),
         }
     }
 }
 
 /// How a tool ends.
-pub(super) type Told = Result<Answer, Failure>;
+pub(super) type ToolResult = Result<ToolAnswer, Failure>;
 
 #[cfg(test)]
 mod tests {
@@ -86,12 +86,12 @@ mod tests {
     #[test]
     fn a_long_text_comes_in_pages_that_meet() {
         let long = "é".repeat(MOST + 7);
-        let first = Answer::page(&long, 0);
+        let first = ToolAnswer::page(&long, 0);
         assert_eq!(first.texts[0].chars().count(), MOST);
         assert!(first.texts[1].ends_with(&format!("offset: {MOST}")));
-        let second = Answer::page(&long, MOST);
+        let second = ToolAnswer::page(&long, MOST);
         assert_eq!(second.texts, ["é".repeat(7)]);
-        assert_eq!(Answer::page("short", 0), Answer::text("short"));
-        assert_eq!(Answer::page("short", 99), Answer::text(""));
+        assert_eq!(ToolAnswer::page("short", 0), ToolAnswer::text("short"));
+        assert_eq!(ToolAnswer::page("short", 99), ToolAnswer::text(""));
     }
 }

@@ -4,17 +4,19 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::{Map, Value};
 
-use super::Serving;
-use super::answer::{Answer, Failure, Told};
+use super::ServerSetup;
+use super::answer::{Failure, ToolAnswer, ToolResult};
 use crate::core::Result;
-use crate::core::change::{Asking, Author, Change, Made, Moment, Wish, make, plan};
+use crate::core::change::{
+    Author, Change, ChangeContext, ChangeRequest, CommittedChange, Moment, plan, plan_and_commit,
+};
 use crate::core::citation::Citation;
 use crate::core::memory::Revision;
 use crate::core::store::{Document, Store};
 
 /// One call of a tool.
 pub(super) struct Call<'a> {
-    pub(super) serving: &'a Serving,
+    pub(super) setup: &'a ServerSetup,
     /// The store that the tool belongs to; the first one where it belongs to all.
     pub(super) at: Option<usize>,
     pub(super) arguments: &'a Map<String, Value>,
@@ -27,20 +29,20 @@ pub(super) struct Call<'a> {
 impl<'a> Call<'a> {
     /// The store that the tool belongs to.
     pub(super) fn store(&self) -> Result<&'a Store, Failure> {
-        let stores = &self.serving.stores;
+        let stores = &self.setup.stores;
         let store = self.at.and_then(|at| stores.get(at)).or(stores.first());
-        store.ok_or_else(|| Failure::Said("No store is served here.".to_owned()))
+        store.ok_or_else(|| Failure::Message("No store is served here.".to_owned()))
     }
 
     /// The store and the path that a reference means, where all stores are served together.
-    pub(super) fn aimed(&self, reference: &str) -> Result<(&'a Store, Citation), Failure> {
+    pub(super) fn resolve(&self, reference: &str) -> Result<(&'a Store, Citation), Failure> {
         let Ok(citation) = reference.parse::<Citation>();
-        let stores = self.serving.present();
+        let stores = self.setup.present();
         if let Some(name) = &citation.store {
             let named = stores.iter().find(|store| store.name() == name);
             return match named {
                 Some(store) => Ok((store, citation)),
-                None => Err(Failure::Said(format!(
+                None => Err(Failure::Message(format!(
                     "No store '{name}'; there are {}.",
                     names(&stores)
                 ))),
@@ -56,7 +58,7 @@ impl<'a> Call<'a> {
         let holders: Vec<&Store> = stores.iter().filter(holds).copied().collect();
         match holders.as_slice() {
             [one] => Ok((one, citation)),
-            [] => Err(Failure::Said(format!(
+            [] => Err(Failure::Message(format!(
                 "{} not found in any store; there are {}.",
                 citation.path,
                 names(&stores)
@@ -66,7 +68,7 @@ impl<'a> Call<'a> {
                     .iter()
                     .map(|store| format!("{}:{}", store.name(), citation.path))
                     .collect();
-                Err(Failure::Said(format!(
+                Err(Failure::Message(format!(
                     "{} is in more than one store; say {}.",
                     citation.path,
                     ways.join(" or ")
@@ -85,7 +87,7 @@ impl<'a> Call<'a> {
     /// A text that must be given.
     pub(super) fn text(&self, name: &str) -> Result<&'a str, Failure> {
         let given = self.optional_text(name)?;
-        given.ok_or_else(|| Failure::Said(format!("{name} parameter is required")))
+        given.ok_or_else(|| Failure::Message(format!("{name} parameter is required")))
     }
 
     /// A text that may be given.
@@ -93,13 +95,13 @@ impl<'a> Call<'a> {
         match self.arguments.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(Failure::Said(format!("{name} must be a string"))),
+            Some(_) => Err(Failure::Message(format!("{name} must be a string"))),
         }
     }
 
     /// A whole number that may be given.
     pub(super) fn number(&self, name: &str) -> Result<Option<i64>, Failure> {
-        let wrong = || Failure::Said(format!("{name} must be a whole number"));
+        let wrong = || Failure::Message(format!("{name} must be a whole number"));
         match self.arguments.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(value) => {
@@ -115,12 +117,12 @@ impl<'a> Call<'a> {
     /// From which character, or which entry, an answer is wanted.
     pub(super) fn offset(&self) -> Result<usize, Failure> {
         let offset = self.number("offset")?.unwrap_or(0);
-        usize::try_from(offset).map_err(|_| Failure::Said("offset must be 0 or more".to_owned()))
+        usize::try_from(offset).map_err(|_| Failure::Message("offset must be 0 or more".to_owned()))
     }
 
     /// Texts that may be given, as a list or as one.
     pub(super) fn texts(&self, name: &str) -> Result<Vec<String>, Failure> {
-        let wrong = || Failure::Said(format!("{name} must be a list of strings"));
+        let wrong = || Failure::Message(format!("{name} must be a list of strings"));
         match self.arguments.get(name) {
             None | Some(Value::Null) => Ok(Vec::new()),
             Some(Value::String(one)) => Ok(vec![one.clone()]),
@@ -128,15 +130,15 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Carries out a wish, and says so in the layout's words.
-    pub(super) fn change(&self, wish: &Wish) -> Told {
+    /// Carries out a request, and says so in the layout's words.
+    pub(super) fn change(&self, request: &ChangeRequest) -> ToolResult {
         let store = self.store()?;
         self.carry_out(|moment| {
-            let asking = Asking {
+            let context = ChangeContext {
                 moment: moment.clone(),
                 expected: self.expected()?,
             };
-            let planned = plan(store, wish, &asking);
+            let planned = plan(store, request, &context);
             planned.map_err(|error| Failure::Core(error, Some(store.layout())))
         })
     }
@@ -145,40 +147,43 @@ impl<'a> Call<'a> {
     pub(super) fn expected(&self) -> Result<Option<Revision>, Failure> {
         let given = self.optional_text("expected_revision")?;
         let parsed = given.map(|text| text.parse::<Revision>()).transpose();
-        parsed.map_err(|error| Failure::Said(error.to_string()))
+        parsed.map_err(|error| Failure::Message(error.to_string()))
     }
 
     /// Plans a change and carries it out, again where another process was quicker.
-    pub(super) fn carry_out(&self, plan: impl Fn(&Moment) -> Result<Change, Failure>) -> Told {
-        let moment = (self.serving.clock)();
+    pub(super) fn carry_out(
+        &self,
+        plan: impl Fn(&Moment) -> Result<Change, Failure>,
+    ) -> ToolResult {
+        let moment = (self.setup.clock)();
         let author = Author {
             who: self.who.to_owned(),
             door: "mcp".to_owned(),
         };
         let roots = [self.store()?.root().path()];
-        let made = make(&self.serving.history, &roots, (&author, &moment), || {
+        let committed = plan_and_commit(&self.setup.history, &roots, (&author, &moment), || {
             plan(&moment)
         })?;
-        Ok(told(&made))
+        Ok(committed_answer(&committed))
     }
 }
 
-fn told(made: &Made) -> Answer {
-    let first = made.change.edits.iter().find(|edit| !edit.derived);
+fn committed_answer(committed: &CommittedChange) -> ToolAnswer {
+    let first = committed.change.edits.iter().find(|edit| !edit.derived);
     let after = first.and_then(|edit| edit.after.as_deref());
-    let begun = made.new_root().map(|root| {
+    let begun = committed.new_root().map(|root| {
         format!(
             "This is the first memory here: {} was made for it.",
             root.display()
         )
     });
-    Answer {
-        texts: [made.change.message.clone()]
+    ToolAnswer {
+        texts: [committed.change.message.clone()]
             .into_iter()
             .chain(begun)
             .collect(),
         revision: after.map(Revision::of),
-        change: made.record.as_ref().map(|record| record.id.clone()),
+        change: committed.record.as_ref().map(|record| record.id.clone()),
     }
 }
 

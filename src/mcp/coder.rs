@@ -1,16 +1,16 @@
 //! The tools of the coder layout: coder_memory_recall and coder_memory_store.
 
-use super::answer::{Answer, Failure, Told};
+use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
-use super::table::{EXPECTED, Effect, Field, Form, OFFSET, Tool};
-use crate::core::change::Wish;
-use crate::core::citation::{Citation, Part};
+use super::table::{EXPECTED, Field, FieldType, OFFSET, Tool, ToolEffect};
+use crate::core::change::ChangeRequest;
+use crate::core::citation::{Citation, CitedPart};
+use crate::core::format;
 use crate::core::layout::Fields;
-use crate::core::layout::coder::{self, Lesson};
+use crate::core::layout::coder::{self, SimilarLesson};
 use crate::core::memory::slug;
 use crate::core::query::Query;
-use crate::core::search::{Shelf, lesson};
-use crate::core::told;
+use crate::core::search::{MemoryTexts, lesson};
 
 /// What can be done with a lesson that is like others.
 const DECISIONS: [&str; 4] = ["create", "merge", "update", "generalize"];
@@ -19,11 +19,11 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "coder_memory_recall",
         about: "Recalls lessons from earlier work: the best three in full, with type, path and why they fit.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         fields: &[
             Field::must(
                 "query",
-                Form::Text,
+                FieldType::Text,
                 "What the task is about: technique, kind of failure, tool",
             ),
             OFFSET,
@@ -33,35 +33,35 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "coder_memory_store",
         about: "Stores a lesson. Similar lessons are shown first, for you to decide: then call again with decision.",
-        effect: Effect::Adds,
+        effect: ToolEffect::Adds,
         fields: &[
             Field::must(
                 "type",
-                Form::OneOf(&coder::TYPES),
+                FieldType::OneOf(&coder::TYPES),
                 "episodic: what happened; procedural: steps; semantic: principle",
             ),
-            Field::must("title", Form::Text, "What it is about, in a few words"),
-            Field::must("description", Form::Text, "One sentence"),
-            Field::must("content", Form::Text, "Three to five sentences"),
+            Field::must("title", FieldType::Text, "What it is about, in a few words"),
+            Field::must("description", FieldType::Text, "One sentence"),
+            Field::must("content", FieldType::Text, "Three to five sentences"),
             Field::may(
                 "tags",
-                Form::Texts,
+                FieldType::Texts,
                 "Topics and tools, and success or failure",
             ),
-            Field::may("topic", Form::Text, "The topic's folder"),
+            Field::may("topic", FieldType::Text, "The topic's folder"),
             Field::may(
                 "decision",
-                Form::OneOf(&DECISIONS),
+                FieldType::OneOf(&DECISIONS),
                 "After similar lessons were shown. create: a new file; merge: the same lesson, what is new is added to it; update: a related one, likewise, with your description; generalize: a principle made of episodes, linked both ways",
             ),
             Field::may(
                 "into",
-                Form::Text,
+                FieldType::Text,
                 "merge, update: the lesson, as PATH#ENTRY; merge with a PATH alone adds a further entry to that file",
             ),
             Field::may(
                 "from",
-                Form::Texts,
+                FieldType::Texts,
                 "generalize: the episodes, each as PATH#ENTRY, two or more",
             ),
             EXPECTED,
@@ -70,29 +70,32 @@ pub(super) const TOOLS: &[Tool] = &[
     },
 ];
 
-fn recall(call: &Call<'_>) -> Told {
+fn recall(call: &Call<'_>) -> ToolResult {
     let query = call.text("query")?;
     if query.trim().is_empty() {
-        return Err(Failure::Said("query parameter is required".to_owned()));
+        return Err(Failure::Message("query parameter is required".to_owned()));
     }
     let store = call.store()?;
-    let now = (call.serving.clock)().time;
+    let now = (call.setup.clock)().time;
     let query = Query::of_prose(query, &now.to_zoned(jiff::tz::TimeZone::system()));
-    let shelf = Shelf::read([store])?;
-    let lessons = lesson::lessons(&shelf, &query);
+    let memories = MemoryTexts::read([store])?;
+    let lessons = lesson::lessons(&memories, &query);
     if lessons.is_empty() {
-        return Ok(Answer::text(lesson::NONE));
+        return Ok(ToolAnswer::text(lesson::NONE));
     }
-    Ok(Answer::page(&told::lessons(&lessons), call.offset()?))
+    Ok(ToolAnswer::page(
+        &format::format_lessons(&lessons),
+        call.offset()?,
+    ))
 }
 
-fn similar(call: &Call<'_>, query: &str) -> Result<Vec<Lesson>, Failure> {
+fn similar(call: &Call<'_>, query: &str) -> Result<Vec<SimilarLesson>, Failure> {
     let store = call.store()?;
-    let found = coder::similar(store, query);
+    let found = coder::similar_lessons(store, query);
     found.map_err(|error| Failure::Core(error, Some(store.layout())))
 }
 
-fn store(call: &Call<'_>) -> Told {
+fn store(call: &Call<'_>) -> ToolResult {
     let fields = Fields {
         name: Some(call.text("title")?.to_owned()),
         description: Some(call.text("description")?.to_owned()),
@@ -102,17 +105,17 @@ fn store(call: &Call<'_>) -> Told {
     let kind = call.text("type")?;
     if !coder::TYPES.contains(&kind) {
         let known = coder::TYPES.join(", ");
-        return Err(Failure::Said(format!(
+        return Err(Failure::Message(format!(
             "Invalid type '{kind}'. Must be one of: {known}"
         )));
     }
     let (title, content) = (call.text("title")?, call.text("content")?);
-    let wish = match call.optional_text("decision")? {
+    let request = match call.optional_text("decision")? {
         Some("create") => create(call, kind, fields)?,
         Some("merge") => {
             let Ok(lesson) = call.text("into")?.parse::<Citation>();
             match lesson.part {
-                Part::Entry(_) => Wish::Extend {
+                CitedPart::Entry(_) => ChangeRequest::Extend {
                     lesson,
                     content: content.to_owned(),
                     fields: Fields {
@@ -120,7 +123,7 @@ fn store(call: &Call<'_>) -> Told {
                         ..fields
                     },
                 },
-                _ => Wish::Append {
+                _ => ChangeRequest::Append {
                     path: lesson.path,
                     entry: content.to_owned(),
                     fields,
@@ -129,7 +132,7 @@ fn store(call: &Call<'_>) -> Told {
         }
         Some("update") => {
             let Ok(lesson) = call.text("into")?.parse::<Citation>();
-            Wish::Extend {
+            ChangeRequest::Extend {
                 lesson,
                 content: content.to_owned(),
                 fields,
@@ -137,7 +140,7 @@ fn store(call: &Call<'_>) -> Told {
         }
         Some("generalize") => {
             if kind != "semantic" {
-                return Err(Failure::Said(
+                return Err(Failure::Message(
                     "A principle is of type semantic; call again with type: \"semantic\""
                         .to_owned(),
                 ));
@@ -146,7 +149,7 @@ fn store(call: &Call<'_>) -> Told {
                 let Ok(citation) = text.parse::<Citation>();
                 citation
             };
-            Wish::Generalize {
+            ChangeRequest::Generalize {
                 path: new_path(call, kind, title)?,
                 content: content.to_owned(),
                 fields,
@@ -154,7 +157,7 @@ fn store(call: &Call<'_>) -> Told {
             }
         }
         Some(other) => {
-            return Err(Failure::Said(format!(
+            return Err(Failure::Message(format!(
                 "Invalid decision '{other}'. Must be one of: {}",
                 DECISIONS.join(", ")
             )));
@@ -163,17 +166,17 @@ fn store(call: &Call<'_>) -> Told {
             let known = similar(call, &format!("{title} {}", fields.tags.join(" ")))?;
             if !known.is_empty() {
                 let proposed = proposal(&known, (kind, title, content));
-                return Ok(Answer::text(proposed));
+                return Ok(ToolAnswer::text(proposed));
             }
             create(call, kind, fields)?
         }
     };
-    call.change(&wish)
+    call.change(&request)
 }
 
 /// A lesson in a file of its own; where a file has that name already, a further one in it.
-fn create(call: &Call<'_>, kind: &str, fields: Fields) -> Result<Wish, Failure> {
-    Ok(Wish::Append {
+fn create(call: &Call<'_>, kind: &str, fields: Fields) -> Result<ChangeRequest, Failure> {
+    Ok(ChangeRequest::Append {
         path: new_path(call, kind, call.text("title")?)?,
         entry: call.text("content")?.to_owned(),
         fields,
@@ -196,18 +199,20 @@ fn new_path(call: &Call<'_>, kind: &str, title: &str) -> Result<String, Failure>
 }
 
 /// What is there already, and what is proposed to be done about it.
-fn proposal(known: &[Lesson], (kind, title, content): (&str, &str, &str)) -> String {
+fn proposal(known: &[SimilarLesson], (kind, title, content): (&str, &str, &str)) -> String {
     const SHOWN: usize = 5;
-    let rows: Vec<String> = known.iter().take(SHOWN).map(Lesson::in_brief).collect();
+    let rows: Vec<String> = known
+        .iter()
+        .take(SHOWN)
+        .map(SimilarLesson::one_line)
+        .collect();
     let episodes: Vec<String> = known
         .iter()
         .filter(|lesson| lesson.category() == "episodic")
         .take(SHOWN)
         .map(|lesson| format!("\"{}\"", lesson.citation()))
         .collect();
-    let same = known
-        .iter()
-        .find(|lesson| lesson.is_said_by(title, content));
+    let same = known.iter().find(|lesson| lesson.repeats(title, content));
     let proposed = match (same, known.first()) {
         (Some(lesson), _) => format!(
             "{0} says nearly the same. Proposed: decision: \"merge\", into: \"{0}\".",

@@ -3,48 +3,48 @@
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Failure, QUOTED, Told};
+use super::answer::{Failure, QUOTED, ToolAnswer, ToolResult};
 use super::call::Call;
-use super::table::{Effect, Field, Form, Tool};
-use crate::core::layout::events::{Span, within};
-use crate::core::shown::safe;
+use super::table::{Field, FieldType, Tool, ToolEffect};
+use crate::core::display::safe;
+use crate::core::layout::events::{TimeSpan, events_between};
 use crate::core::time::{self, Edge};
 
 pub(super) const TOOLS: &[Tool] = &[Tool {
     name: "get_events",
     about: "What happened in agents' sessions between two times, oldest first, both ends included.",
-    effect: Effect::Reads,
+    effect: ToolEffect::Reads,
     fields: &[
         Field::may(
             "from",
-            Form::Text,
+            FieldType::Text,
             "The earliest: 2026-01-31, 2026-01-31T10:00:00Z or milliseconds since 1970",
         ),
         Field::may(
             "to",
-            Form::Text,
+            FieldType::Text,
             "The latest, likewise; a day counts to its end",
         ),
         Field::may(
             "limit",
-            Form::Number,
+            FieldType::Number,
             "At most so many; default 50, 100 at most. Where has_more is true, go on from the last timestamp",
         ),
     ],
     run: get_events,
 }];
 
-fn get_events(call: &Call<'_>) -> Told {
+fn get_events(call: &Call<'_>) -> ToolResult {
     const MOST_EVENTS: usize = 100;
     let limit = call.number("limit")?.unwrap_or(50);
     let limit = usize::try_from(limit).ok().filter(|limit| *limit > 0);
-    let limit = limit.ok_or_else(|| Failure::Said("limit must be 1 or more".to_owned()))?;
-    let span = Span {
+    let limit = limit.ok_or_else(|| Failure::Message("limit must be 1 or more".to_owned()))?;
+    let span = TimeSpan {
         from: time(call, "from", Edge::Start)?.unwrap_or(i64::MIN),
         to: time(call, "to", Edge::End)?.unwrap_or(i64::MAX),
         limit: limit.min(MOST_EVENTS),
     };
-    let (events, has_more) = within(call.store()?, span)?;
+    let (events, has_more) = events_between(call.store()?, span)?;
     let rows: Vec<Value> = events
         .iter()
         .map(|event| {
@@ -54,17 +54,17 @@ fn get_events(call: &Call<'_>) -> Told {
                 "timestamp": event.timestamp,
                 "event_type": event.event_type,
                 "role": event.role,
-                "text": shown(&event.text),
+                "text": truncate_text(&event.text),
                 "agent": event.agent,
             })
         })
         .collect();
     let answer = json!({ "events": rows, "has_more": has_more });
-    Ok(Answer::text(answer.to_string()).with(QUOTED))
+    Ok(ToolAnswer::text(answer.to_string()).with(QUOTED))
 }
 
 /// What an answer has of a text, so that a long one does not crowd out the others.
-fn shown(text: &str) -> String {
+fn truncate_text(text: &str) -> String {
     const LONGEST: usize = 1_000;
     let text = safe(text);
     let mut short: String = text.chars().take(LONGEST).collect();
@@ -80,13 +80,13 @@ fn time(call: &Call<'_>, name: &str, edge: Edge) -> Result<Option<i64>, Failure>
         None | Some(Value::Null) => return Ok(None),
         Some(given) => given,
     };
-    let now = (call.serving.clock)().time.to_zoned(TimeZone::UTC);
+    let now = (call.setup.clock)().time.to_zoned(TimeZone::UTC);
     let time = match given {
         Value::String(text) => text.parse().ok().or_else(|| time::parse(text, &now, edge)),
         other => other.as_i64(),
     };
     time.map(Some).ok_or_else(|| {
-        Failure::Said(format!(
+        Failure::Message(format!(
             "{name}: {given} is no time; give {} or milliseconds since 1970",
             time::FORMS
         ))

@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{Failure, Told};
+use super::answer::{Failure, ToolResult};
 use super::call::Call;
 use super::general;
-use super::table::{EXPECTED, Effect, Field, Form, OFFSET, REVISION, Tool};
-use crate::core::change::Wish;
+use super::table::{EXPECTED, Field, FieldType, OFFSET, REVISION, Tool, ToolEffect};
+use crate::core::change::ChangeRequest;
 use crate::core::layout::{Fields, Matching, Patch};
 
 const PATH: Field = Field::must(
     "path",
-    Form::Text,
+    FieldType::Text,
     "The file, such as facts/user.md or episodes/2026-02.md",
 );
 
@@ -19,26 +19,26 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "memory_list",
         about: "Lists the memory files: path, summary and size in bytes of each.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         fields: &[OFFSET],
         run: general::list,
     },
     Tool {
         name: "memory_read",
         about: "Reads a memory file.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         fields: &[PATH, OFFSET, REVISION],
         run: general::read,
     },
     Tool {
         name: "memory_write",
         about: "Writes a memory file as given, in place of what was there.",
-        effect: Effect::Replaces,
+        effect: ToolEffect::Replaces,
         fields: &[
             PATH,
             Field::must(
                 "content",
-                Form::Text,
+                FieldType::Text,
                 "All of the file: a heading, `> Summary: …`, the body",
             ),
             EXPECTED,
@@ -48,18 +48,18 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "memory_patch",
         about: "Replaces texts in a memory file, all or none; each must occur exactly once at its turn.",
-        effect: Effect::Replaces,
+        effect: ToolEffect::Replaces,
         fields: &[
             PATH,
-            Field::may("patches", Form::Patches, "What to replace, in order"),
+            Field::may("patches", FieldType::Patches, "What to replace, in order"),
             Field::may(
                 "old_str",
-                Form::Text,
+                FieldType::Text,
                 "In place of patches: the text that is there",
             ),
             Field::may(
                 "new_str",
-                Form::Text,
+                FieldType::Text,
                 "In place of patches: the text that shall be there",
             ),
             EXPECTED,
@@ -69,29 +69,33 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "memory_append",
         about: "Adds an entry to the end of a memory file, which is made when missing.",
-        effect: Effect::Adds,
+        effect: ToolEffect::Adds,
         fields: &[
             PATH,
-            Field::must("entry", Form::Text, "What to add"),
-            Field::may("summary", Form::Text, "The new summary of the whole file"),
+            Field::must("entry", FieldType::Text, "What to add"),
+            Field::may(
+                "summary",
+                FieldType::Text,
+                "The new summary of the whole file",
+            ),
             EXPECTED,
         ],
         run: append,
     },
 ];
 
-fn write(call: &Call<'_>) -> Told {
-    call.change(&Wish::Write {
+fn write(call: &Call<'_>) -> ToolResult {
+    call.change(&ChangeRequest::Write {
         path: call.text("path")?.to_owned(),
         content: call.text("content")?.to_owned(),
         fields: Fields::default(),
     })
 }
 
-fn patch(call: &Call<'_>) -> Told {
+fn patch(call: &Call<'_>) -> ToolResult {
     let patches = patches(call)?;
     let count = patches.len();
-    let mut answer = call.change(&Wish::Patch {
+    let mut answer = call.change(&ChangeRequest::Patch {
         path: call.text("path")?.to_owned(),
         patches,
         matching: Matching::Unique,
@@ -102,7 +106,7 @@ fn patch(call: &Call<'_>) -> Told {
 
 fn patches(call: &Call<'_>) -> Result<Vec<Patch>, Failure> {
     let unclear = || {
-        Failure::Said(
+        Failure::Message(
             "patches must be a list of {oldText, newText}; or give old_str and new_str".to_owned(),
         )
     };
@@ -126,9 +130,9 @@ fn patches(call: &Call<'_>) -> Result<Vec<Patch>, Failure> {
     }
 }
 
-fn append(call: &Call<'_>) -> Told {
+fn append(call: &Call<'_>) -> ToolResult {
     let summary = call.optional_text("summary")?;
-    call.change(&Wish::Append {
+    call.change(&ChangeRequest::Append {
         path: call.text("path")?.to_owned(),
         entry: call.text("entry")?.to_owned(),
         fields: Fields {

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Failure, QUOTED, Told};
+use super::answer::{Failure, QUOTED, ToolAnswer, ToolResult};
 use super::call::Call;
-use super::table::{Effect, Field, Form, OFFSET, REVISION, Tool};
+use super::table::{Field, FieldType, OFFSET, REVISION, Tool, ToolEffect};
 use crate::core::citation::Citation;
+use crate::core::display::safe;
+use crate::core::format;
 use crate::core::log::Agent;
-use crate::core::memory::{Kind, Memory, Revision};
-use crate::core::shown::safe;
+use crate::core::memory::{FileKind, Memory, Revision};
 use crate::core::store::Store;
-use crate::core::told;
 
 /// How many memories are listed in one answer.
 const MOST_LISTED: usize = 200;
@@ -19,18 +19,18 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "memory_list",
         about: "Lists the memories of every store here: path, summary and size in bytes of each.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         fields: &[OFFSET],
         run: list,
     },
     Tool {
         name: "memory_read",
         about: "Reads a memory, or a part of it; or the messages that a citation means.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         fields: &[
             Field::must(
                 "path",
-                Form::Text,
+                FieldType::Text,
                 "What to read: [STORE:]PATH, with #L10, #L10-20 or #entry-title for a part; or the citation of a message, AGENT:ID#L10",
             ),
             OFFSET,
@@ -40,11 +40,11 @@ pub(super) const TOOLS: &[Tool] = &[
     },
 ];
 
-pub(super) fn list(call: &Call<'_>) -> Told {
+pub(super) fn list(call: &Call<'_>) -> ToolResult {
     let one = [call.at].into_iter().flatten();
     let stores: Vec<&Store> = match call.at {
-        Some(_) => one.filter_map(|at| call.serving.stores.get(at)).collect(),
-        None => call.serving.present(),
+        Some(_) => one.filter_map(|at| call.setup.stores.get(at)).collect(),
+        None => call.setup.present(),
     };
     let mut rows: Vec<Value> = Vec::new();
     for store in &stores {
@@ -57,7 +57,7 @@ pub(super) fn list(call: &Call<'_>) -> Told {
     let total = rows.len();
     let rows: Vec<Value> = rows.into_iter().skip(offset).take(MOST_LISTED).collect();
     let end = offset + rows.len();
-    let answer = Answer::text(Value::Array(rows).to_string());
+    let answer = ToolAnswer::text(Value::Array(rows).to_string());
     Ok(match total.saturating_sub(end) {
         0 => answer,
         left => answer.with(format!(
@@ -74,9 +74,9 @@ fn row(store: &Store, memory: &Memory, stores: usize) -> Value {
     json!({ "path": path, "summary": memory.summary, "size": memory.size })
 }
 
-pub(super) fn read(call: &Call<'_>) -> Told {
+pub(super) fn read(call: &Call<'_>) -> ToolResult {
     let reference = call.text("path")?;
-    if let Some(answer) = quoted(call, reference)? {
+    if let Some(answer) = cited_messages(call, reference)? {
         return Ok(answer);
     }
     let (store, citation) = match call.at {
@@ -84,7 +84,7 @@ pub(super) fn read(call: &Call<'_>) -> Told {
             let Ok(citation) = reference.parse::<Citation>();
             (call.store()?, citation)
         }
-        None => call.aimed(reference)?,
+        None => call.resolve(reference)?,
     };
     let worded = |error| Failure::Core(error, Some(store.layout()));
     let document = store.read(&citation.path).map_err(worded)?;
@@ -92,32 +92,39 @@ pub(super) fn read(call: &Call<'_>) -> Told {
     let text = document.lossy();
     let memory = store.rules().read(&file, &text);
     let part = citation.part.of(&text, &memory, store.layout());
-    let part = part.ok_or_else(|| Failure::Said(format!("{reference} not found")))?;
-    if store.rules().kind(&file) == Kind::Log {
+    let part = part.ok_or_else(|| Failure::Message(format!("{reference} not found")))?;
+    if store.rules().kind(&file) == FileKind::Log {
         let shown = safe(part);
-        return Ok(Answer::page(&shown, call.offset()?).with(QUOTED));
+        return Ok(ToolAnswer::page(&shown, call.offset()?).with(QUOTED));
     }
-    let answer = Answer::page(part, call.offset()?);
+    let answer = ToolAnswer::page(part, call.offset()?);
     with_revision(call, answer, document.revision)
 }
 
 /// The messages that a citation means, in full; `None` where it means something else.
-pub(super) fn quoted(call: &Call<'_>, reference: &str) -> Result<Option<Answer>, Failure> {
+pub(super) fn cited_messages(
+    call: &Call<'_>,
+    reference: &str,
+) -> Result<Option<ToolAnswer>, Failure> {
     let Ok(citation) = reference.parse::<Citation>();
     let named = |store: &Store| citation.store.as_deref() == Some(store.name());
     let is_agent = citation.store.as_deref().and_then(Agent::named).is_some();
-    if !is_agent || call.serving.stores.iter().any(named) {
+    if !is_agent || call.setup.stores.iter().any(named) {
         return Ok(None);
     }
-    let Some(messages) = call.serving.logs.archive()?.quote(&citation)? else {
+    let Some(messages) = call.setup.logs.log_catalog()?.cited_messages(&citation)? else {
         return Ok(None);
     };
-    let text = told::messages(&messages);
-    Ok(Some(Answer::page(&text, call.offset()?).with(QUOTED)))
+    let text = format::format_messages(&messages);
+    Ok(Some(ToolAnswer::page(&text, call.offset()?).with(QUOTED)))
 }
 
 /// The answer with the revision of what was read, in words where the client asked for it.
-pub(super) fn with_revision(call: &Call<'_>, mut answer: Answer, revision: Revision) -> Told {
+pub(super) fn with_revision(
+    call: &Call<'_>,
+    mut answer: ToolAnswer,
+    revision: Revision,
+) -> ToolResult {
     if call.optional_text("revision")? == Some("show") {
         answer = answer.with(format!("revision: {revision}"));
     }

@@ -1,21 +1,29 @@
 //! The tools of the index layout: memory_view, memory_read, memory_write, memory_update, memory_delete.
 
-use super::answer::{Answer, Failure, Told};
+use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
-use super::general::{quoted, with_revision};
-use super::table::{EXPECTED, Effect, Field, Form, OFFSET, REVISION, Tool};
-use crate::core::change::Wish;
+use super::general::{cited_messages, with_revision};
+use super::table::{EXPECTED, Field, FieldType, OFFSET, REVISION, Tool, ToolEffect};
+use crate::core::change::ChangeRequest;
 use crate::core::layout::{Fields, Matching, Patch, View};
 
-const FILENAME: Field = Field::must("filename", Form::Text, "The file, such as user_prefs.md");
+const FILENAME: Field = Field::must(
+    "filename",
+    FieldType::Text,
+    "The file, such as user_prefs.md",
+);
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "memory_view",
         about: "Shows the memory index (MEMORY.md), or a line for each memory file.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         fields: &[
-            Field::must("target", Form::OneOf(&["index", "files"]), "Which view"),
+            Field::must(
+                "target",
+                FieldType::OneOf(&["index", "files"]),
+                "Which view",
+            ),
             OFFSET,
         ],
         run: view,
@@ -23,11 +31,11 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "memory_read",
         about: "Reads a memory file with its header; or the messages that a citation means.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         fields: &[
             Field::must(
                 "filename",
-                Form::Text,
+                FieldType::Text,
                 "The file, such as user_prefs.md; or the citation of a message, AGENT:ID#L10",
             ),
             OFFSET,
@@ -38,21 +46,21 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "memory_write",
         about: "Makes a memory file, or replaces all of it; the index follows.",
-        effect: Effect::Replaces,
+        effect: ToolEffect::Replaces,
         fields: &[
             FILENAME,
-            Field::must("name", Form::Text, "A short name"),
+            Field::must("name", FieldType::Text, "A short name"),
             Field::must(
                 "description",
-                Form::Text,
+                FieldType::Text,
                 "One line for the index: when this memory matters",
             ),
             Field::must(
                 "memory_type",
-                Form::OneOf(&["user", "feedback", "project", "reference"]),
+                FieldType::OneOf(&["user", "feedback", "project", "reference"]),
                 "user: who the user is; feedback: how the work is wanted; project: goals and decisions; reference: where to find things",
             ),
-            Field::must("content", Form::Text, "The body, without a header"),
+            Field::must("content", FieldType::Text, "The body, without a header"),
             EXPECTED,
         ],
         run: write,
@@ -60,11 +68,11 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "memory_update",
         about: "Replaces the first occurrence of a text in a memory file.",
-        effect: Effect::Replaces,
+        effect: ToolEffect::Replaces,
         fields: &[
             FILENAME,
-            Field::must("old_text", Form::Text, "The text that is there"),
-            Field::must("new_text", Form::Text, "The text that shall be there"),
+            Field::must("old_text", FieldType::Text, "The text that is there"),
+            Field::must("new_text", FieldType::Text, "The text that shall be there"),
             EXPECTED,
         ],
         run: update,
@@ -72,18 +80,18 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "memory_delete",
         about: "Deletes a memory file and its line in the index. The user can undo it.",
-        effect: Effect::Replaces,
+        effect: ToolEffect::Replaces,
         fields: &[FILENAME, EXPECTED],
         run: delete,
     },
 ];
 
-fn view(call: &Call<'_>) -> Told {
+fn view(call: &Call<'_>) -> ToolResult {
     let view = match call.optional_text("target")?.unwrap_or("index") {
         "index" => View::Index,
         "files" => View::Files,
         other => {
-            return Err(Failure::Said(format!(
+            return Err(Failure::Message(format!(
                 "Error: Invalid target '{other}'. Must be one of: index, files"
             )));
         }
@@ -91,21 +99,21 @@ fn view(call: &Call<'_>) -> Told {
     let store = call.store()?;
     let text = store.rules().view(store, view);
     let text = text.map_err(|error| Failure::Core(error, Some(store.layout())))?;
-    Ok(Answer::page(&text, call.offset()?))
+    Ok(ToolAnswer::page(&text, call.offset()?))
 }
 
-fn read(call: &Call<'_>) -> Told {
+fn read(call: &Call<'_>) -> ToolResult {
     let filename = call.text("filename")?;
-    if let Some(answer) = quoted(call, filename)? {
+    if let Some(answer) = cited_messages(call, filename)? {
         return Ok(answer);
     }
     let document = call.read(filename)?;
-    let answer = Answer::page(&document.lossy(), call.offset()?);
+    let answer = ToolAnswer::page(&document.lossy(), call.offset()?);
     with_revision(call, answer, document.revision)
 }
 
-fn write(call: &Call<'_>) -> Told {
-    call.change(&Wish::Write {
+fn write(call: &Call<'_>) -> ToolResult {
+    call.change(&ChangeRequest::Write {
         path: call.text("filename")?.to_owned(),
         content: call.text("content")?.to_owned(),
         fields: Fields {
@@ -117,8 +125,8 @@ fn write(call: &Call<'_>) -> Told {
     })
 }
 
-fn update(call: &Call<'_>) -> Told {
-    call.change(&Wish::Patch {
+fn update(call: &Call<'_>) -> ToolResult {
+    call.change(&ChangeRequest::Patch {
         path: call.text("filename")?.to_owned(),
         patches: vec![Patch {
             old: call.text("old_text")?.to_owned(),
@@ -128,8 +136,8 @@ fn update(call: &Call<'_>) -> Told {
     })
 }
 
-fn delete(call: &Call<'_>) -> Told {
-    call.change(&Wish::Delete {
+fn delete(call: &Call<'_>) -> ToolResult {
+    call.change(&ChangeRequest::Delete {
         paths: vec![call.text("filename")?.to_owned()],
     })
 }

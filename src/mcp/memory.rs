@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::answer::{Answer, Failure, MOST, QUOTED, Told};
+use super::answer::{Failure, MOST, QUOTED, ToolAnswer, ToolResult};
 use super::call::Call;
-use super::table::{EXPECTED, Effect, Field, Form, Tool};
-use crate::core::change::{Asking, Wish, plan};
+use super::table::{EXPECTED, Field, FieldType, Tool, ToolEffect};
+use crate::core::change::{ChangeContext, ChangeRequest, plan};
+use crate::core::display::safe;
 use crate::core::layout::{Layout, Matching, Patch, events, session};
-use crate::core::memory::Kind;
-use crate::core::shown::safe;
+use crate::core::memory::FileKind;
 use crate::core::store::{Document, Store};
 
 /// The directory that clients see a store as.
@@ -18,24 +18,24 @@ const ROOT: &str = "/memories";
 
 const PATH: Field = Field::may(
     "path",
-    Form::Text,
+    FieldType::Text,
     "A file or directory, as /memories or /memories/…",
 );
 
 const RANGE: Field = Field::may(
     "view_range",
-    Form::Lines,
+    FieldType::Lines,
     "view: first and last line, from 1; -1 is the end",
 );
 
 pub(super) const TOOL: Tool = Tool {
     name: "memory",
     about: "Views and edits the memory directory: view, create, str_replace, insert, delete, rename. Paths start with /memories.",
-    effect: Effect::Replaces,
+    effect: ToolEffect::Replaces,
     fields: &[
         Field::must(
             "command",
-            Form::OneOf(&[
+            FieldType::OneOf(&[
                 "view",
                 "create",
                 "str_replace",
@@ -47,25 +47,25 @@ pub(super) const TOOL: Tool = Tool {
         ),
         PATH,
         RANGE,
-        Field::may("file_text", Form::Text, "create: all of the file"),
+        Field::may("file_text", FieldType::Text, "create: all of the file"),
         Field::may(
             "old_str",
-            Form::Text,
+            FieldType::Text,
             "str_replace: the text that is there, once",
         ),
         Field::may(
             "new_str",
-            Form::Text,
+            FieldType::Text,
             "str_replace: the text that shall be there",
         ),
         Field::may(
             "insert_line",
-            Form::Number,
+            FieldType::Number,
             "insert: the line to insert after; 0 is the beginning",
         ),
-        Field::may("insert_text", Form::Text, "insert: what to insert"),
-        Field::may("old_path", Form::Text, "rename: the name now"),
-        Field::may("new_path", Form::Text, "rename: the name then"),
+        Field::may("insert_text", FieldType::Text, "insert: what to insert"),
+        Field::may("old_path", FieldType::Text, "rename: the name now"),
+        Field::may("new_path", FieldType::Text, "rename: the name then"),
         EXPECTED,
     ],
     run,
@@ -75,9 +75,9 @@ pub(super) const TOOL: Tool = Tool {
 pub(super) const VIEWER: Tool = Tool {
     name: "memory",
     about: "Views the memory directory, or a file of it. Paths start with /memories.",
-    effect: Effect::Reads,
+    effect: ToolEffect::Reads,
     fields: &[
-        Field::must("command", Form::OneOf(&["view"]), "What to do"),
+        Field::must("command", FieldType::OneOf(&["view"]), "What to do"),
         PATH,
         RANGE,
     ],
@@ -87,7 +87,7 @@ pub(super) const VIEWER: Tool = Tool {
     },
 };
 
-fn run(call: &Call<'_>) -> Told {
+fn run(call: &Call<'_>) -> ToolResult {
     match call.text("command")? {
         "view" => view(call),
         "create" => create(call),
@@ -103,39 +103,39 @@ fn run(call: &Call<'_>) -> Told {
 }
 
 fn unknown(command: &str, known: &str) -> Failure {
-    Failure::Said(format!(
+    Failure::Message(format!(
         "Unknown command '{command}'. Must be one of: {known}"
     ))
 }
 
 fn missing(path: &str) -> Failure {
-    Failure::Said(format!("Error: The path {path} does not exist"))
+    Failure::Message(format!("Error: The path {path} does not exist"))
 }
 
 /// A path of the client, and what it means inside the store: `""` for all of it.
-struct Named<'a> {
+struct ClientPath<'a> {
     given: &'a str,
     inside: &'a str,
 }
 
-fn named<'a>(call: &Call<'a>, field: &str) -> Result<Named<'a>, Failure> {
+fn client_path<'a>(call: &Call<'a>, field: &str) -> Result<ClientPath<'a>, Failure> {
     let given = call.text(field)?;
     let rest = given
         .strip_prefix(ROOT)
         .filter(|rest| rest.is_empty() || rest.starts_with('/'));
     match rest {
-        Some(rest) => Ok(Named {
+        Some(rest) => Ok(ClientPath {
             given,
             inside: rest.trim_matches('/'),
         }),
-        None => Err(Failure::Said(format!(
+        None => Err(Failure::Message(format!(
             "Path must start with {ROOT}, got: {given}"
         ))),
     }
 }
 
 /// The file, where it is one.
-fn file(call: &Call<'_>, named: &Named<'_>) -> Result<Option<Document>, Failure> {
+fn file(call: &Call<'_>, named: &ClientPath<'_>) -> Result<Option<Document>, Failure> {
     let store = call.store()?;
     if named.inside.is_empty() {
         return Ok(None);
@@ -148,10 +148,10 @@ fn file(call: &Call<'_>, named: &Named<'_>) -> Result<Option<Document>, Failure>
     call.read(named.inside).map(Some)
 }
 
-fn view(call: &Call<'_>) -> Told {
+fn view(call: &Call<'_>) -> ToolResult {
     let named = match call.optional_text("path")? {
-        Some(_) => named(call, "path")?,
-        None => Named {
+        Some(_) => client_path(call, "path")?,
+        None => ClientPath {
             given: ROOT,
             inside: "",
         },
@@ -169,12 +169,12 @@ fn view(call: &Call<'_>) -> Told {
         .filter_map(|(path, size)| Some((path.strip_prefix(&prefix)?, *size)))
         .collect();
     if below.is_empty() && !named.inside.is_empty() {
-        return Err(Failure::Said(format!(
+        return Err(Failure::Message(format!(
             "The path {} does not exist. Please provide a valid path.",
             named.given
         )));
     }
-    Ok(Answer::text(listing(
+    Ok(ToolAnswer::text(listing(
         named.given.trim_end_matches('/'),
         &below,
     )))
@@ -190,11 +190,11 @@ fn sizes(store: &Store) -> Result<BTreeMap<String, u64>, Failure> {
     };
     let mut found = found.map_err(|error| Failure::Core(error, Some(store.layout())))?;
     let logs = [session::MESSAGES, events::EVENTS];
-    found.extend(logs.iter().filter_map(|log| store.root().found(log)));
+    found.extend(logs.iter().filter_map(|log| store.root().find_file(log)));
     Ok(found
         .iter()
         .filter(|file| !file.path.split('/').any(|part| part == "node_modules"))
-        .map(|file| (store.rules().refer(&file.path), file.size))
+        .map(|file| (store.rules().reference_of(&file.path), file.size))
         .collect())
 }
 
@@ -216,13 +216,13 @@ fn listing(root: &str, files: &[(&str, u64)]) -> String {
         "Here're the files and directories up to 2 levels deep in {root}, excluding hidden items and node_modules:"
     );
     for (path, size) in rows {
-        text.push_str(&format!("\n{}\t{root}{path}", human(size)));
+        text.push_str(&format!("\n{}\t{root}{path}", format_size(size)));
     }
     text
 }
 
 /// A size as people read it: `500B`, `5.5K`, `1.2M`.
-fn human(bytes: u64) -> String {
+fn format_size(bytes: u64) -> String {
     const STEP: f64 = 1024.0;
     let size = bytes as f64;
     if size < STEP {
@@ -234,9 +234,9 @@ fn human(bytes: u64) -> String {
     }
 }
 
-fn view_file(call: &Call<'_>, named: &Named<'_>, document: &Document) -> Told {
+fn view_file(call: &Call<'_>, named: &ClientPath<'_>, document: &Document) -> ToolResult {
     let store = call.store()?;
-    let is_log = store.rules().kind(&store.locate(named.inside)?) == Kind::Log;
+    let is_log = store.rules().kind(&store.locate(named.inside)?) == FileKind::Log;
     let text = document.lossy();
     let text = if is_log {
         safe(&text)
@@ -254,7 +254,7 @@ fn view_file(call: &Call<'_>, named: &Named<'_>, document: &Document) -> Told {
         }
         out.push_str(&format!("\n{:>6}\t{line}", at + 1));
     }
-    let mut answer = Answer::text(out);
+    let mut answer = ToolAnswer::text(out);
     answer.revision = Some(document.revision);
     if let Some(at) = cut {
         let more = format!(
@@ -278,7 +278,7 @@ fn range(call: &Call<'_>, lines: usize) -> Result<(usize, usize), Failure> {
         return Ok((1, lines));
     };
     let wrong = || {
-        Failure::Said(format!(
+        Failure::Message(format!(
             "Error: Invalid `view_range`: {given}. It should be two lines within [1, {lines}]; -1 means the end."
         ))
     };
@@ -296,11 +296,11 @@ fn range(call: &Call<'_>, lines: usize) -> Result<(usize, usize), Failure> {
     first.zip(last).ok_or_else(wrong)
 }
 
-fn create(call: &Call<'_>) -> Told {
-    let named = named(call, "path")?;
+fn create(call: &Call<'_>) -> ToolResult {
+    let named = client_path(call, "path")?;
     let text = call.text("file_text")?;
     let mut answer = edit(call, &named, |document| match document {
-        Some(_) => Err(Failure::Said(format!(
+        Some(_) => Err(Failure::Message(format!(
             "Error: File {} already exists",
             named.given
         ))),
@@ -310,8 +310,8 @@ fn create(call: &Call<'_>) -> Told {
     Ok(answer)
 }
 
-fn str_replace(call: &Call<'_>) -> Told {
-    let named = named(call, "path")?;
+fn str_replace(call: &Call<'_>) -> ToolResult {
+    let named = client_path(call, "path")?;
     let (old, new) = (
         call.text("old_str")?,
         call.optional_text("new_str")?.unwrap_or_default(),
@@ -320,7 +320,7 @@ fn str_replace(call: &Call<'_>) -> Told {
         "Error: The path {} does not exist. Please provide a valid path.",
         named.given
     );
-    let document = file(call, &named)?.ok_or(Failure::Said(absent))?;
+    let document = file(call, &named)?.ok_or(Failure::Message(absent))?;
     let text = document.lossy();
     let found: Vec<usize> = match old {
         "" => Vec::new(),
@@ -330,20 +330,20 @@ fn str_replace(call: &Call<'_>) -> Told {
     match found.as_slice() {
         [_] => {}
         [] => {
-            return Err(Failure::Said(format!(
+            return Err(Failure::Message(format!(
                 "No replacement was performed, old_str `{old}` did not appear verbatim in {}.",
                 named.given
             )));
         }
         several => {
             let lines: Vec<String> = several.iter().map(|at| line(*at).to_string()).collect();
-            return Err(Failure::Said(format!(
+            return Err(Failure::Message(format!(
                 "No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {}. Please ensure it is unique",
                 lines.join(", ")
             )));
         }
     }
-    let mut answer = call.change(&Wish::Patch {
+    let mut answer = call.change(&ChangeRequest::Patch {
         path: named.inside.to_owned(),
         patches: vec![Patch {
             old: old.to_owned(),
@@ -375,12 +375,12 @@ fn snippet(text: &str, first: usize, more: usize) -> String {
     lines.join("\n")
 }
 
-fn insert(call: &Call<'_>) -> Told {
-    let named = named(call, "path")?;
+fn insert(call: &Call<'_>) -> ToolResult {
+    let named = client_path(call, "path")?;
     let text = call.text("insert_text")?;
     let given = call.number("insert_line")?;
     let given =
-        given.ok_or_else(|| Failure::Said("insert_line parameter is required".to_owned()))?;
+        given.ok_or_else(|| Failure::Message("insert_line parameter is required".to_owned()))?;
     let mut answer = edit(call, &named, |document| {
         let document = document.ok_or_else(|| missing(named.given))?;
         let old = document.lossy();
@@ -392,7 +392,7 @@ fn insert(call: &Call<'_>) -> Told {
         let lines = ends.len() - 1 + usize::from(open);
         let line = usize::try_from(given).ok().filter(|line| *line <= lines);
         let line = line.ok_or_else(|| {
-            Failure::Said(format!(
+            Failure::Message(format!(
                 "Error: Invalid `insert_line` parameter: {given}. It should be within the range of lines of the file: [0, {lines}]"
             ))
         })?;
@@ -412,30 +412,30 @@ fn insert(call: &Call<'_>) -> Told {
 /// Saves what `make` makes of the file as it is at that moment.
 fn edit(
     call: &Call<'_>,
-    named: &Named<'_>,
+    named: &ClientPath<'_>,
     make: impl Fn(Option<Document>) -> Result<String, Failure>,
-) -> Told {
+) -> ToolResult {
     let store = call.store()?;
     call.carry_out(|moment| {
         let document = file(call, named)?;
         let seen = document.as_ref().map(|document| document.revision);
         let text = make(document)?;
-        let wish = Wish::Edit {
+        let request = ChangeRequest::Edit {
             path: named.inside.to_owned(),
             text,
         };
-        let asking = Asking {
+        let context = ChangeContext {
             moment: moment.clone(),
             expected: call.expected()?.or(seen),
         };
-        plan(store, &wish, &asking).map_err(|error| Failure::Core(error, Some(store.layout())))
+        plan(store, &request, &context).map_err(|error| Failure::Core(error, Some(store.layout())))
     })
 }
 
-fn delete(call: &Call<'_>) -> Told {
-    let named = named(call, "path")?;
+fn delete(call: &Call<'_>) -> ToolResult {
+    let named = client_path(call, "path")?;
     if named.inside.is_empty() {
-        return Err(Failure::Said(format!(
+        return Err(Failure::Message(format!(
             "Cannot delete the {ROOT} directory itself"
         )));
     }
@@ -454,20 +454,23 @@ fn delete(call: &Call<'_>) -> Told {
     if paths.is_empty() {
         return Err(missing(named.given));
     }
-    let mut answer = call.change(&Wish::Delete { paths })?;
+    let mut answer = call.change(&ChangeRequest::Delete { paths })?;
     answer.texts = vec![format!("Successfully deleted {}", named.given)];
     Ok(answer)
 }
 
-fn rename(call: &Call<'_>) -> Told {
-    let (from, to) = (named(call, "old_path")?, named(call, "new_path")?);
+fn rename(call: &Call<'_>) -> ToolResult {
+    let (from, to) = (
+        client_path(call, "old_path")?,
+        client_path(call, "new_path")?,
+    );
     let store = call.store()?;
     if file(call, &from)?.is_none() {
         let folder = store
             .locate(from.inside)
             .is_ok_and(|file| store.root().is_dir(&file));
         return Err(match folder && !from.inside.is_empty() {
-            true => Failure::Said(format!(
+            true => Failure::Message(format!(
                 "Error: {} is a directory; rename the files in it one by one",
                 from.given
             )),
@@ -478,12 +481,12 @@ fn rename(call: &Call<'_>) -> Told {
         .locate(to.inside)
         .is_ok_and(|file| store.root().has(&file))
     {
-        return Err(Failure::Said(format!(
+        return Err(Failure::Message(format!(
             "Error: The destination {} already exists",
             to.given
         )));
     }
-    let mut answer = call.change(&Wish::Rename {
+    let mut answer = call.change(&ChangeRequest::Rename {
         from: from.inside.to_owned(),
         to: to.inside.to_owned(),
     })?;

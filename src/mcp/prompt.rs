@@ -1,6 +1,6 @@
 //! The two prompts: recall and store.
 
-use super::Serving;
+use super::ServerSetup;
 use super::call::names;
 use crate::core::layout::Layout;
 use crate::core::layout::coder::GUIDES;
@@ -32,9 +32,9 @@ pub(super) const PROMPTS: [Prompt; 2] = [
 ];
 
 /// The text of a prompt for these stores.
-pub(super) fn text(prompt: &Prompt, given: Option<&str>, serving: &Serving) -> String {
+pub(super) fn text(prompt: &Prompt, given: Option<&str>, setup: &ServerSetup) -> String {
     let mut text = prompt.guide.to_owned();
-    let lessons = serving
+    let lessons = setup
         .stores
         .iter()
         .find(|store| store.layout() == Layout::Coder);
@@ -43,7 +43,7 @@ pub(super) fn text(prompt: &Prompt, given: Option<&str>, serving: &Serving) -> S
         text.push('\n');
         text.push_str(guide.map_or("", |(_, guide)| guide));
     }
-    let present = serving.present();
+    let present = setup.present();
     if !present.is_empty() {
         text.push_str(&format!("\nStores here: {}.\n", names(&present)));
     }

@@ -3,34 +3,34 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::answer::{Answer, Failure, QUOTED, Told};
+use super::answer::{Failure, QUOTED, ToolAnswer, ToolResult};
 use super::call::Call;
-use super::table::{Effect, Field, Form, OFFSET, Tool};
-use crate::core::corpus::{Progress, Tally};
+use super::table::{Field, FieldType, OFFSET, Tool, ToolEffect};
+use crate::core::corpus::{BuildProgress, Progress};
+use crate::core::display::safe;
+use crate::core::format;
 use crate::core::query::Query;
-use crate::core::search::recall::{Ask, Scope, recall};
-use crate::core::search::{Hit, Searched, Source, search};
-use crate::core::shown::safe;
-use crate::core::told;
+use crate::core::search::recall::{RecallRequest, Scope, recall};
+use crate::core::search::{Hit, HitSource, SearchOutcome, search};
 
 pub(super) const TOOL: Tool = Tool {
     name: "recall_memory",
     about: "Searches the memories (detail) and the raw conversations (messages), best first. Each result has a citation by which memory_read opens it.",
-    effect: Effect::Reads,
+    effect: ToolEffect::Reads,
     fields: &[
         Field::must(
             "query",
-            Form::Text,
+            FieldType::Text,
             "What to look for: a word, a \"quoted phrase\", or a question in several words",
         ),
         Field::may(
             "scope",
-            Form::OneOf(&["all", "detail", "messages"]),
+            FieldType::OneOf(&["all", "detail", "messages"]),
             "Where to look; default all",
         ),
         Field::may(
             "limit",
-            Form::Number,
+            FieldType::Number,
             "At most so many results; default 5, 50 at most",
         ),
         OFFSET,
@@ -46,49 +46,49 @@ const FARTHEST: usize = 1_000;
 
 /// How long logs are read for one call. Where they are read for the first time it may take
 /// longer; what was read is kept, and the next call goes on from there.
-const PATIENCE: Duration = Duration::from_secs(20);
+const READING_LIMIT: Duration = Duration::from_secs(20);
 
-fn run(call: &Call<'_>) -> Told {
+fn run(call: &Call<'_>) -> ToolResult {
     let text = call.optional_text("query")?.unwrap_or_default().trim();
     if text.is_empty() {
-        return Err(Failure::Said("query parameter is required".to_owned()));
+        return Err(Failure::Message("query parameter is required".to_owned()));
     }
     let (scope, limit, offset) = (scope(call)?, limit(call)?, call.offset()?);
     if offset > FARTHEST {
-        return Err(Failure::Said(format!(
+        return Err(Failure::Message(format!(
             "offset must be {FARTHEST} or less; ask for something narrower"
         )));
     }
-    let now = (call.serving.clock)().time;
+    let now = (call.setup.clock)().time;
     let now = now.to_zoned(jiff::tz::TimeZone::system());
     let query = Query::of_prose(text, &now);
-    let archive = match scope {
+    let catalog = match scope {
         Scope::Detail => None,
-        Scope::All | Scope::Messages => Some(call.serving.logs.archive()?),
+        Scope::All | Scope::Messages => Some(call.setup.logs.log_catalog()?),
     };
-    let ask = |limit| Ask {
+    let request = |limit| RecallRequest {
         query: &query,
         scope,
         limit,
     };
-    let patience = Patience {
-        until: Instant::now() + PATIENCE,
+    let patience = Deadline {
+        until: Instant::now() + READING_LIMIT,
         is_dropped: call.is_dropped,
     };
-    let Searched {
+    let SearchOutcome {
         answer: found,
         unread,
         left,
     } = search(
-        call.serving.present(),
-        archive.as_ref(),
+        call.setup.present(),
+        catalog.as_ref(),
         &patience,
         |sources| {
-            let mut found = recall(sources, ask(offset + limit));
+            let mut found = recall(sources, request(offset + limit));
             // Both sources have a place among the first, so the first are not always a prefix.
             let before = match offset {
                 0 => Vec::new(),
-                _ => recall(sources, ask(offset)).hits,
+                _ => recall(sources, request(offset)).hits,
             };
             let is_new = |hit: &Hit| !before.iter().any(|known| known.citation == hit.citation);
             found.hits.retain(is_new);
@@ -97,13 +97,13 @@ fn run(call: &Call<'_>) -> Told {
     )?;
     let mut hits = found.hits;
     for hit in &mut hits {
-        hit.text = shown(&hit.text);
+        hit.text = mask_snippet(&hit.text);
     }
-    let mut answer = Answer::text(match (hits.as_slice(), offset) {
+    let mut answer = ToolAnswer::text(match (hits.as_slice(), offset) {
         ([], 1..) => format!("No more results for: \"{text}\""),
-        (hits, _) => told::hits(text, hits),
+        (hits, _) => format::format_hits(text, hits),
     });
-    if hits.iter().any(|hit| hit.source == Source::Messages) {
+    if hits.iter().any(|hit| hit.source == HitSource::Messages) {
         answer = answer.with(QUOTED);
     }
     let end = offset + hits.len();
@@ -131,7 +131,7 @@ fn scope(call: &Call<'_>) -> Result<Scope, Failure> {
         "all" | "" => Ok(Scope::All),
         "detail" => Ok(Scope::Detail),
         "messages" => Ok(Scope::Messages),
-        other => Err(Failure::Said(format!(
+        other => Err(Failure::Message(format!(
             "invalid scope '{other}': must be one of all, detail, messages"
         ))),
     }
@@ -143,20 +143,20 @@ fn limit(call: &Call<'_>) -> Result<usize, Failure> {
     match usize::try_from(limit) {
         Ok(0) => Ok(DEFAULT),
         Ok(limit) => Ok(limit.min(MOST)),
-        Err(_) => Err(Failure::Said(format!(
+        Err(_) => Err(Failure::Message(format!(
             "invalid limit {limit}: must be 0 (for {DEFAULT}) or more"
         ))),
     }
 }
 
 /// Reads until it has taken too long, or nobody waits.
-struct Patience<'a> {
+struct Deadline<'a> {
     until: Instant,
     is_dropped: &'a AtomicBool,
 }
 
-impl Progress for Patience<'_> {
-    fn advance(&self, _: Tally) {}
+impl Progress for Deadline<'_> {
+    fn advance(&self, _: BuildProgress) {}
 
     fn is_cancelled(&self) -> bool {
         self.is_dropped.load(Ordering::Relaxed) || Instant::now() >= self.until
@@ -164,7 +164,7 @@ impl Progress for Patience<'_> {
 }
 
 /// What a client sees of a snippet: no secret, and no piece of one that was cut in two.
-fn shown(snippet: &str) -> String {
+fn mask_snippet(snippet: &str) -> String {
     const DOTS: &str = "...";
     // A word that is cut is told from a secret by its digits: most secrets have some.
     let is_doubtful = |word: &str| word.len() >= 8 && word.contains(|c: char| c.is_ascii_digit());
@@ -201,7 +201,7 @@ mod tests {
             ("...f00ba4f00ba4...", "..."),
             ("version 1.2...", "version 1.2..."),
         ] {
-            assert_eq!(shown(snippet), expected, "{snippet}");
+            assert_eq!(mask_snippet(snippet), expected, "{snippet}");
         }
     }
 }

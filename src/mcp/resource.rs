@@ -1,17 +1,17 @@
 //! Stores and memories by URI: `tome://STORE` is what an agent reads at the start,
 //! `tome://STORE/PATH` a file.
 
-use super::Serving;
+use super::ServerSetup;
 use super::answer::{MOST, QUOTED};
+use crate::core::display::safe;
 use crate::core::layout::{Layout, coder, index, session};
-use crate::core::memory::Kind;
-use crate::core::shown::safe;
+use crate::core::memory::FileKind;
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
 /// A thing that can be read by its URI.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Listed {
+pub(super) struct ResourceEntry {
     pub(super) uri: String,
     pub(super) name: String,
     pub(super) about: String,
@@ -24,10 +24,10 @@ pub(super) const TEMPLATE: &str = "tome://{store}/{+path}";
 const SCHEME: &str = "tome://";
 
 /// Everything that can be read, stores first.
-pub(super) fn list(serving: &Serving) -> Result<Vec<Listed>> {
+pub(super) fn list(setup: &ServerSetup) -> Result<Vec<ResourceEntry>> {
     let mut listed = Vec::new();
-    for store in serving.present() {
-        listed.push(Listed {
+    for store in setup.present() {
+        listed.push(ResourceEntry {
             uri: format!("{SCHEME}{}", encoded(store.name())),
             name: store.name().to_owned(),
             about: format!(
@@ -56,8 +56,8 @@ pub(super) fn list(serving: &Serving) -> Result<Vec<Listed>> {
     Ok(listed)
 }
 
-fn file(store: &Store, path: &str, about: &str, size: u64) -> Listed {
-    Listed {
+fn file(store: &Store, path: &str, about: &str, size: u64) -> ResourceEntry {
+    ResourceEntry {
         uri: format!("{SCHEME}{}/{}", encoded(store.name()), encoded(path)),
         name: format!("{}:{path}", store.name()),
         about: about.to_owned(),
@@ -66,7 +66,7 @@ fn file(store: &Store, path: &str, about: &str, size: u64) -> Listed {
 }
 
 /// The text that a URI means.
-pub(super) fn read(serving: &Serving, uri: &str) -> Result<String> {
+pub(super) fn read(setup: &ServerSetup, uri: &str) -> Result<String> {
     let none = || Error::not_found(uri);
     let rest = uri.strip_prefix(SCHEME).ok_or_else(none)?;
     let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -74,7 +74,7 @@ pub(super) fn read(serving: &Serving, uri: &str) -> Result<String> {
         decoded(name).ok_or_else(none)?,
         decoded(path).ok_or_else(none)?,
     );
-    let store = serving
+    let store = setup
         .stores
         .iter()
         .find(|store| store.name() == name)
@@ -86,7 +86,7 @@ pub(super) fn read(serving: &Serving, uri: &str) -> Result<String> {
     let text = document.lossy();
     let kind = store.rules().kind(&store.locate(&path)?);
     let text = match kind {
-        Kind::Log => format!("{}\n\n{QUOTED}", safe(&text)),
+        FileKind::Log => format!("{}\n\n{QUOTED}", safe(&text)),
         _ => text.into_owned(),
     };
     Ok(match text.char_indices().nth(MOST) {

@@ -16,10 +16,10 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::json;
 
-use super::answer::{Answer, Failure};
+use super::answer::{Failure, ToolAnswer};
 use super::call::{Call, names};
-use super::table::{Effect, Offer, offers};
-use super::{Access, Serving, prompt, resource};
+use super::table::{OfferedTool, ToolEffect, offers};
+use super::{Access, ServerSetup, prompt, resource};
 use crate::core::hidden::without_hidden;
 use crate::core::memory::one_line;
 
@@ -27,16 +27,16 @@ use crate::core::memory::one_line;
 const PAGE: usize = 200;
 
 /// Serves on standard input and output until the client closes them.
-pub(super) fn serve(serving: Serving) -> io::Result<()> {
+pub(super) fn serve(setup: ServerSetup) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()?;
-    let desk = Desk(Arc::new(Inside {
-        offers: offers(&serving),
-        serving,
+    let server = Server(Arc::new(ServerState {
+        offers: offers(&setup),
+        setup,
     }));
     let served = runtime.block_on(async {
-        let running = match desk.serve(rmcp::transport::stdio()).await {
+        let running = match server.serve(rmcp::transport::stdio()).await {
             Ok(running) => running,
             // A client that leaves before it has said anything is no failure.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
@@ -56,14 +56,14 @@ pub(super) fn serve(serving: Serving) -> io::Result<()> {
 
 /// The server as the protocol sees it; a clone is the same one.
 #[derive(Clone)]
-struct Desk(Arc<Inside>);
+struct Server(Arc<ServerState>);
 
-struct Inside {
-    serving: Serving,
-    offers: Vec<Offer>,
+struct ServerState {
+    setup: ServerSetup,
+    offers: Vec<OfferedTool>,
 }
 
-impl Inside {
+impl ServerState {
     fn info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
@@ -77,9 +77,9 @@ impl Inside {
 
     /// What the client's model is told of the server.
     fn instructions(&self) -> String {
-        let present = self.serving.present();
+        let present = self.setup.present();
         let stores = match present.as_slice() {
-            [] if self.serving.access == Access::Full && self.serving.firsts > 0 => {
+            [] if self.setup.access == Access::Full && self.setup.firsts > 0 => {
                 "There is no memory here yet; the first one that is stored makes its store."
                     .to_owned()
             }
@@ -91,7 +91,7 @@ impl Inside {
                 names(stores)
             ),
         };
-        let writing = match self.serving.access {
+        let writing = match self.setup.access {
             Access::Full => "Every change is recorded, and the user can undo it.",
             Access::ReadOnly => "Nothing can be changed here.",
         };
@@ -113,14 +113,14 @@ impl Inside {
             ));
         };
         let none = serde_json::Map::new();
-        let told = (offer.tool.run)(&Call {
-            serving: &self.serving,
+        let outcome = (offer.tool.run)(&Call {
+            setup: &self.setup,
             at: offer.at,
             arguments: request.arguments.as_ref().unwrap_or(&none),
             who,
             is_dropped,
         });
-        Ok(match told {
+        Ok(match outcome {
             Ok(answer) => result(answer),
             Err(failure) => failed(&failure),
         })
@@ -133,7 +133,7 @@ impl Inside {
                 .parse()
                 .map_err(|_| ErrorData::invalid_params("no such cursor", None))?,
         };
-        let listed = resource::list(&self.serving).map_err(internal)?;
+        let listed = resource::list(&self.setup).map_err(internal)?;
         let total = listed.len();
         let page = listed.into_iter().skip(from).take(PAGE).map(|listed| {
             let mut resource =
@@ -167,7 +167,7 @@ impl Inside {
             .arguments
             .as_ref()
             .and_then(|given| given.get(prompt.argument)?.as_str());
-        let text = prompt::text(prompt, given, &self.serving);
+        let text = prompt::text(prompt, given, &self.setup);
         Ok(
             GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)])
                 .with_description(prompt.about),
@@ -179,7 +179,7 @@ fn internal(error: crate::core::Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
 
-fn result(answer: Answer) -> CallToolResult {
+fn result(answer: ToolAnswer) -> CallToolResult {
     let texts = answer.texts.iter().map(|text| without_hidden(text));
     let texts = texts.map(ContentBlock::text).collect();
     let mut result = CallToolResult::success(texts);
@@ -197,11 +197,11 @@ fn result(answer: Answer) -> CallToolResult {
 }
 
 fn failed(failure: &Failure) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(without_hidden(&failure.words()))])
+    CallToolResult::error(vec![ContentBlock::text(without_hidden(&failure.message()))])
 }
 
 /// The client's name as it signs changes.
-fn who(context: &RequestContext<RoleServer>) -> String {
+fn client_name(context: &RequestContext<RoleServer>) -> String {
     const LONGEST: usize = 64;
     let name = context.client_info().map(|client| one_line(&client.name));
     let name: String = name.unwrap_or_default().chars().take(LONGEST).collect();
@@ -211,10 +211,10 @@ fn who(context: &RequestContext<RoleServer>) -> String {
     }
 }
 
-fn described(offer: &Offer, serving: &Serving) -> rmcp::model::Tool {
-    let of_several = |at: &usize| serving.there() > 1 && *at < serving.there();
+fn tool_description(offer: &OfferedTool, setup: &ServerSetup) -> rmcp::model::Tool {
+    let of_several = |at: &usize| setup.there() > 1 && *at < setup.there();
     let store = offer.at.filter(of_several);
-    let about = match store.and_then(|at| serving.stores.get(at)) {
+    let about = match store.and_then(|at| setup.stores.get(at)) {
         Some(store) => {
             format!(
                 "{} (store {}, {} layout)",
@@ -227,34 +227,34 @@ fn described(offer: &Offer, serving: &Serving) -> rmcp::model::Tool {
     };
     let effect = offer.tool.effect;
     let hints = ToolAnnotations::new()
-        .read_only(effect == Effect::Reads)
-        .destructive(effect == Effect::Replaces)
-        .idempotent(effect == Effect::Reads)
+        .read_only(effect == ToolEffect::Reads)
+        .destructive(effect == ToolEffect::Replaces)
+        .idempotent(effect == ToolEffect::Reads)
         .open_world(false);
     rmcp::model::Tool::new(offer.name.clone(), about, offer.tool.schema()).with_annotations(hints)
 }
 
 /// Somebody who waits for an answer; says so when they no longer do.
 #[derive(Default)]
-struct Waiting(Arc<AtomicBool>);
+struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Drop for Waiting {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-impl Desk {
+impl Server {
     /// Does the work beside the protocol, so that a long call holds up no other.
-    async fn beside<T: Send + 'static>(
+    async fn run_blocking<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
-        work: impl FnOnce(&Inside, &AtomicBool) -> Result<T, ErrorData> + Send + 'static,
+        work: impl FnOnce(&ServerState, &AtomicBool) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let inside = Arc::clone(&self.0);
-        let waiting = Waiting::default();
+        let state = Arc::clone(&self.0);
+        let waiting = CancelOnDrop::default();
         let is_dropped = Arc::clone(&waiting.0);
-        let task = tokio::task::spawn_blocking(move || work(&inside, &is_dropped));
+        let task = tokio::task::spawn_blocking(move || work(&state, &is_dropped));
         tokio::select! {
             done = task => done.unwrap_or_else(|_| {
                 Err(ErrorData::internal_error("the call failed; nothing was changed", None))
@@ -267,7 +267,7 @@ impl Desk {
     }
 }
 
-impl ServerHandler for Desk {
+impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         self.0.info()
     }
@@ -281,7 +281,7 @@ impl ServerHandler for Desk {
             .0
             .offers
             .iter()
-            .map(|offer| described(offer, &self.0.serving));
+            .map(|offer| tool_description(offer, &self.0.setup));
         Ok(ListToolsResult::with_all_items(tools.collect()))
     }
 
@@ -290,10 +290,10 @@ impl ServerHandler for Desk {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let who = who(&context);
+        let who = client_name(&context);
         let result = self
-            .beside(&context, move |inside, is_dropped| {
-                inside.call(&request, (&who, is_dropped))
+            .run_blocking(&context, move |state, is_dropped| {
+                state.call(&request, (&who, is_dropped))
             })
             .await?;
         Ok(result.into())
@@ -305,10 +305,8 @@ impl ServerHandler for Desk {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        self.beside(&context, move |inside, _| {
-            inside.resources(cursor.as_deref())
-        })
-        .await
+        self.run_blocking(&context, move |state, _| state.resources(cursor.as_deref()))
+            .await
     }
 
     async fn list_resource_templates(
@@ -328,8 +326,8 @@ impl ServerHandler for Desk {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
-        let result = self.beside(&context, move |inside, _| {
-            let text = resource::read(&inside.serving, &uri);
+        let result = self.run_blocking(&context, move |state, _| {
+            let text = resource::read(&state.setup, &uri);
             let text =
                 text.map_err(|error| ErrorData::resource_not_found(error.to_string(), None))?;
             let text = without_hidden(&text);
@@ -359,7 +357,7 @@ impl ServerHandler for Desk {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let result = self
-            .beside(&context, move |inside, _| inside.prompt(&request))
+            .run_blocking(&context, move |state, _| state.prompt(&request))
             .await?;
         Ok(result.into())
     }

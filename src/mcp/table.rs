@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::answer::Told;
+use super::answer::ToolResult;
 use super::call::Call;
-use super::{Access, Serving, coder, events, facts, general, index, memory, recall};
+use super::{Access, ServerSetup, coder, events, facts, general, index, memory, recall};
 use crate::core::layout::Layout;
 
 /// A tool.
 pub(super) struct Tool {
     pub(super) name: &'static str,
     pub(super) about: &'static str,
-    pub(super) effect: Effect,
+    pub(super) effect: ToolEffect,
     pub(super) fields: &'static [Field],
-    pub(super) run: fn(&Call<'_>) -> Told,
+    pub(super) run: fn(&Call<'_>) -> ToolResult,
 }
 
 /// What a tool does to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum ToolEffect {
     /// Nothing.
     Reads,
     /// Something new is there afterwards, and nothing else is different.
@@ -32,13 +32,13 @@ pub(super) enum Effect {
 /// A thing that a tool takes.
 pub(super) struct Field {
     name: &'static str,
-    form: Form,
-    need: Need,
+    form: FieldType,
+    need: Requirement,
     about: &'static str,
 }
 
 /// What a field looks like.
-pub(super) enum Form {
+pub(super) enum FieldType {
     Text,
     Number,
     OneOf(&'static [&'static str]),
@@ -49,42 +49,42 @@ pub(super) enum Form {
 
 /// Whether a field must be there.
 #[derive(PartialEq, Eq)]
-enum Need {
+enum Requirement {
     Must,
     May,
 }
 
 impl Field {
     /// A field that must be there.
-    pub(super) const fn must(name: &'static str, form: Form, about: &'static str) -> Self {
+    pub(super) const fn must(name: &'static str, form: FieldType, about: &'static str) -> Self {
         Self {
             name,
             form,
-            need: Need::Must,
+            need: Requirement::Must,
             about,
         }
     }
 
     /// A field that may be there.
-    pub(super) const fn may(name: &'static str, form: Form, about: &'static str) -> Self {
+    pub(super) const fn may(name: &'static str, form: FieldType, about: &'static str) -> Self {
         Self {
             name,
             form,
-            need: Need::May,
+            need: Requirement::May,
             about,
         }
     }
 
     fn schema(&self) -> Value {
         let mut schema = match &self.form {
-            Form::Text => json!({ "type": "string" }),
-            Form::Number => json!({ "type": "integer" }),
-            Form::OneOf(words) => json!({ "type": "string", "enum": words }),
-            Form::Texts => json!({ "type": "array", "items": { "type": "string" } }),
-            Form::Lines => json!({
+            FieldType::Text => json!({ "type": "string" }),
+            FieldType::Number => json!({ "type": "integer" }),
+            FieldType::OneOf(words) => json!({ "type": "string", "enum": words }),
+            FieldType::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+            FieldType::Lines => json!({
                 "type": "array", "items": { "type": "integer" }, "minItems": 2, "maxItems": 2,
             }),
-            Form::Patches => json!({
+            FieldType::Patches => json!({
                 "type": "array",
                 "items": {
                     "type": "object",
@@ -104,21 +104,21 @@ impl Field {
 /// The field by which a change is made only on what the client has seen.
 pub(super) const EXPECTED: Field = Field::may(
     "expected_revision",
-    Form::Text,
+    FieldType::Text,
     "Change the file only if this is still its revision, as a read with revision: \"show\" gave it",
 );
 
 /// The field by which a reading tool shows the revision.
 pub(super) const REVISION: Field = Field::may(
     "revision",
-    Form::OneOf(&["show", "hide"]),
+    FieldType::OneOf(&["show", "hide"]),
     "Show the file's revision after its content, to give as expected_revision; default hide",
 );
 
 /// The field by which a long answer is read on.
 pub(super) const OFFSET: Field = Field::may(
     "offset",
-    Form::Number,
+    FieldType::Number,
     "Where to read on, as a cut answer said; default 0",
 );
 
@@ -133,7 +133,7 @@ impl Tool {
         let required: Vec<&str> = self
             .fields
             .iter()
-            .filter(|field| field.need == Need::Must)
+            .filter(|field| field.need == Requirement::Must)
             .map(|field| field.name)
             .collect();
         let mut schema = Map::new();
@@ -147,7 +147,7 @@ impl Tool {
 }
 
 /// A tool as it is offered: under its own name, or with its store's name before it.
-pub(super) struct Offer {
+pub(super) struct OfferedTool {
     pub(super) name: String,
     pub(super) tool: &'static Tool,
     /// The store it belongs to; `None` for all of them.
@@ -155,7 +155,7 @@ pub(super) struct Offer {
 }
 
 /// The tools that a layout has of its own.
-fn natives(layout: Layout) -> &'static [Tool] {
+fn layout_tools(layout: Layout) -> &'static [Tool] {
     match layout {
         Layout::Index => index::TOOLS,
         Layout::Facts => facts::TOOLS,
@@ -168,13 +168,13 @@ fn natives(layout: Layout) -> &'static [Tool] {
 
 /// The tools that are offered. Names do not depend on stores that are not there yet: theirs are
 /// offered as those of a single store.
-pub(super) fn offers(serving: &Serving) -> Vec<Offer> {
-    let several = serving.there() > 1;
-    let mut offers: Vec<Offer> = Vec::new();
+pub(super) fn offers(setup: &ServerSetup) -> Vec<OfferedTool> {
+    let several = setup.there() > 1;
+    let mut offers: Vec<OfferedTool> = Vec::new();
     let mut offer = |name: String, tool: &'static Tool, at: Option<usize>| {
-        let allowed = serving.access == Access::Full || tool.effect == Effect::Reads;
+        let allowed = setup.access == Access::Full || tool.effect == ToolEffect::Reads;
         if allowed && !offers.iter().any(|known| known.name == name) {
-            offers.push(Offer { name, tool, at });
+            offers.push(OfferedTool { name, tool, at });
         }
     };
     offer(recall::TOOL.name.to_owned(), &recall::TOOL, None);
@@ -183,15 +183,15 @@ pub(super) fn offers(serving: &Serving) -> Vec<Offer> {
             offer(tool.name.to_owned(), tool, None);
         }
     }
-    let prefixes = prefixes(serving);
-    for (at, store) in serving.stores.iter().enumerate() {
-        let command = match serving.access {
+    let prefixes = prefixes(setup);
+    for (at, store) in setup.stores.iter().enumerate() {
+        let command = match setup.access {
             Access::Full => &memory::TOOL,
             Access::ReadOnly => &memory::VIEWER,
         };
-        let own = natives(store.layout()).iter().chain([command]);
+        let own = layout_tools(store.layout()).iter().chain([command]);
         for tool in own {
-            let name = match several && at < serving.there() {
+            let name = match several && at < setup.there() {
                 true => format!("{}_{}", prefixes[at], tool.name),
                 false => tool.name.to_owned(),
             };
@@ -199,7 +199,7 @@ pub(super) fn offers(serving: &Serving) -> Vec<Offer> {
         }
     }
     // A layout that has no way to list and read of its own gets the general one.
-    if let [store] = &serving.stores[..serving.there()]
+    if let [store] = &setup.stores[..setup.there()]
         && store.layout() != Layout::Index
     {
         for tool in general::TOOLS {
@@ -210,10 +210,10 @@ pub(super) fn offers(serving: &Serving) -> Vec<Offer> {
 }
 
 /// What stands before the tools of each store: its name, as far as clients take it.
-fn prefixes(serving: &Serving) -> Vec<String> {
+fn prefixes(setup: &ServerSetup) -> Vec<String> {
     const LONGEST: usize = 32;
     let mut taken: Vec<String> = Vec::new();
-    for store in &serving.stores {
+    for store in &setup.stores {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         let name: String = store.name().chars().map(plain).take(LONGEST).collect();
         let name = match name.trim_matches('_') {

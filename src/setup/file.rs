@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::Step;
+use super::FileStep;
 use crate::core::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::memory::Revision;
 use crate::core::{Error, Result, private};
@@ -49,7 +49,7 @@ pub(super) fn write(path: &Path, text: Option<&str>) -> Result<()> {
 
 /// What a file was before tome was put in.
 #[derive(Debug, Serialize, Deserialize)]
-struct Remembered {
+struct SavedOriginal {
     path: PathBuf,
     before: Option<String>,
     after: Revision,
@@ -59,22 +59,22 @@ struct Remembered {
 }
 
 /// Remembers what a file is before a step is taken.
-pub(super) fn remember(memory: &Path, step: &Step) -> Result<()> {
-    let note = note(memory, &step.path);
+pub(super) fn remember(memory: &Path, step: &FileStep) -> Result<()> {
+    let note = note_path(memory, &step.path);
     let after = Revision::of(step.after.as_deref().unwrap_or_default().as_bytes());
     // A second step on top of the first must not forget what was there at the very start.
-    let before = match recalled(memory, &step.path, step.before.as_deref()) {
+    let before = match original_text(memory, &step.path, step.before.as_deref()) {
         Some(first) => first,
         None => step.before.clone(),
     };
-    let mut folders = noted(memory, &step.path).map_or_else(Vec::new, |known| known.folders);
+    let mut folders = read_note(memory, &step.path).map_or_else(Vec::new, |known| known.folders);
     let above = step.path.ancestors().skip(1);
     folders.extend(
         above
             .take_while(|folder| !folder.exists())
             .map(Path::to_owned),
     );
-    let remembered = Remembered {
+    let remembered = SavedOriginal {
         path: step.path.clone(),
         before,
         after,
@@ -86,27 +86,31 @@ pub(super) fn remember(memory: &Path, step: &Step) -> Result<()> {
 }
 
 /// What a file was before tome was put in, if nobody has changed it since.
-pub(super) fn recalled(memory: &Path, path: &Path, now: Option<&str>) -> Option<Option<String>> {
-    let remembered = noted(memory, path)?;
+pub(super) fn original_text(
+    memory: &Path,
+    path: &Path,
+    now: Option<&str>,
+) -> Option<Option<String>> {
+    let remembered = read_note(memory, path)?;
     let same = remembered.after == Revision::of(now?.as_bytes());
     same.then_some(remembered.before)
 }
 
 /// Forgets a file that tome was taken out of; answers the folders that were made for it.
-pub(super) fn forgotten(memory: &Path, path: &Path) -> Vec<PathBuf> {
-    let folders = noted(memory, path).map_or_else(Vec::new, |known| known.folders);
+pub(super) fn forget(memory: &Path, path: &Path) -> Vec<PathBuf> {
+    let folders = read_note(memory, path).map_or_else(Vec::new, |known| known.folders);
     // What was never remembered is forgotten already.
-    drop(fs::remove_file(note(memory, path)));
+    drop(fs::remove_file(note_path(memory, path)));
     folders
 }
 
-fn noted(memory: &Path, path: &Path) -> Option<Remembered> {
-    let bytes = fs::read(note(memory, path)).ok()?;
-    let remembered: Remembered = serde_json::from_slice(&bytes).ok()?;
+fn read_note(memory: &Path, path: &Path) -> Option<SavedOriginal> {
+    let bytes = fs::read(note_path(memory, path)).ok()?;
+    let remembered: SavedOriginal = serde_json::from_slice(&bytes).ok()?;
     (remembered.path == path).then_some(remembered)
 }
 
-fn note(memory: &Path, path: &Path) -> PathBuf {
+fn note_path(memory: &Path, path: &Path) -> PathBuf {
     let name = Revision::of(path.as_os_str().as_encoded_bytes()).to_string();
     memory.join(format!("{}.json", &name[..16]))
 }

@@ -77,13 +77,13 @@ impl Node {
 
 /// What is wrong with a text, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wrong {
+pub(super) struct JsonError {
     pub(super) line: usize,
     pub(super) message: String,
 }
 
 /// Reads a text; nothing but blanks and comments is `None`.
-pub(super) fn parse(text: &str) -> Result<Option<Node>, Wrong> {
+pub(super) fn parse(text: &str) -> Result<Option<Node>, JsonError> {
     let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
     let collect = CollectOptions {
         comments: CommentCollectionStrategy::Off,
@@ -102,7 +102,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, Wrong> {
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: false,
     };
-    let parsed = parse_to_ast(bare, &collect, &options).map_err(|error| Wrong {
+    let parsed = parse_to_ast(bare, &collect, &options).map_err(|error| JsonError {
         line: error.line_display(),
         message: error.kind().to_string(),
     })?;

@@ -5,21 +5,24 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::json::{Kind, Node, parse, with_part, without_part};
-use super::{Asked, Homes, Plan, Scope, Step, Way, file, is_ours, plugin, quoted, toml};
+use super::{
+    FileStep, Plan, SettingsDirs, SetupMode, SetupRequest, SetupScope, calls_tome, file, plugin,
+    quoted, toml,
+};
 use crate::core::log::Agent;
-use crate::core::trust::Border;
+use crate::core::trust::TrustBoundary;
 use crate::core::{Error, Result};
 
 /// The name under which tome serves.
 const NAME: &str = "tome";
 
-pub(super) fn plan(homes: &Homes, asked: Asked<'_>) -> Result<Plan> {
-    let mut planning = Planning {
-        homes,
-        asked,
+pub(super) fn plan(dirs: &SettingsDirs, request: SetupRequest<'_>) -> Result<Plan> {
+    let mut planning = SetupPlanner {
+        dirs,
+        request,
         plan: Plan::default(),
     };
-    match asked.agent {
+    match request.agent {
         Agent::ClaudeCode => planning.claude()?,
         Agent::Codex => planning.codex()?,
         Agent::Gemini => planning.gemini()?,
@@ -64,39 +67,39 @@ pub(super) fn handler(command: &str) -> Value {
     json!({ "type": "command", "command": command, "timeout": 5 })
 }
 
-struct Planning<'a> {
-    homes: &'a Homes,
-    asked: Asked<'a>,
+struct SetupPlanner<'a> {
+    dirs: &'a SettingsDirs,
+    request: SetupRequest<'a>,
     plan: Plan,
 }
 
-impl Planning<'_> {
+impl SetupPlanner<'_> {
     fn command(&self) -> String {
         format!(
             "{} hook {}",
-            quoted(self.asked.program),
-            self.asked.agent.name()
+            quoted(self.request.program),
+            self.request.agent.name()
         )
     }
 
     fn claude(&mut self) -> Result<()> {
         let hooks = |folder: &Path| folder.join("settings.json");
-        let project = &self.homes.project;
-        match self.asked.scope {
-            Scope::User => {
-                let program = quoted(self.asked.program);
-                let path = hooks(&self.homes.claude);
+        let project = &self.dirs.project;
+        match self.request.scope {
+            SetupScope::User => {
+                let program = quoted(self.request.program);
+                let path = hooks(&self.dirs.claude);
                 self.hooks(&path, &EVENTS, handler)?;
-                self.plan.notes.push(match self.asked.way {
-                    Way::In => format!("the server, which only Claude Code itself can register for you: claude mcp add --scope user {NAME} -- {program} mcp"),
-                    Way::Out => format!("the server, if you registered it: claude mcp remove --scope user {NAME}"),
+                self.plan.notes.push(match self.request.mode {
+                    SetupMode::Install => format!("the server, which only Claude Code itself can register for you: claude mcp add --scope user {NAME} -- {program} mcp"),
+                    SetupMode::Remove => format!("the server, if you registered it: claude mcp remove --scope user {NAME}"),
                 });
             }
-            Scope::Project => {
+            SetupScope::Project => {
                 let (settings, servers) =
                     (hooks(&project.join(".claude")), project.join(".mcp.json"));
                 self.hooks(&settings, &EVENTS, handler)?;
-                let server = json!({ "command": self.asked.program, "args": ["mcp"] });
+                let server = json!({ "command": self.request.program, "args": ["mcp"] });
                 self.server(&servers, "mcpServers", &server)?;
             }
         }
@@ -104,21 +107,21 @@ impl Planning<'_> {
     }
 
     fn codex(&mut self) -> Result<()> {
-        let home = match self.asked.scope {
-            Scope::User => self.homes.codex.clone(),
-            Scope::Project => self.homes.project.join(".codex"),
+        let home = match self.request.scope {
+            SetupScope::User => self.dirs.codex.clone(),
+            SetupScope::Project => self.dirs.project.join(".codex"),
         };
         let path = home.join("config.toml");
-        let program = self.asked.program;
-        self.edit(&path, "the server", &|text, way| {
-            let edited = match way {
-                Way::In => toml::with_server(text, NAME, program),
-                Way::Out => toml::without_server(text, NAME),
+        let program = self.request.program;
+        self.edit(&path, "the server", &|text, mode| {
+            let edited = match mode {
+                SetupMode::Install => toml::with_server(text, NAME, program),
+                SetupMode::Remove => toml::without_server(text, NAME),
             };
             edited.map_err(|message| invalid(&path, 1, message))
         })?;
         self.hooks(&home.join("hooks.json"), &EVENTS, handler)?;
-        if self.asked.way == Way::In {
+        if self.request.mode == SetupMode::Install {
             let note = "Codex runs new hooks once you have trusted them: /hooks in Codex";
             self.plan.notes.push(note.to_owned());
         }
@@ -134,12 +137,12 @@ impl Planning<'_> {
             ("PreCompress", None),
             ("SessionEnd", None),
         ];
-        let home = match self.asked.scope {
-            Scope::User => self.homes.gemini.clone(),
-            Scope::Project => self.homes.project.join(".gemini"),
+        let home = match self.request.scope {
+            SetupScope::User => self.dirs.gemini.clone(),
+            SetupScope::Project => self.dirs.project.join(".gemini"),
         };
         let path = home.join("settings.json");
-        let server = json!({ "command": self.asked.program, "args": ["mcp"] });
+        let server = json!({ "command": self.request.program, "args": ["mcp"] });
         self.server(&path, "mcpServers", &server)?;
         self.hooks(&path, &events, |command| {
             json!({ "name": NAME, "type": "command", "command": command, "timeout": 5000 })
@@ -147,13 +150,13 @@ impl Planning<'_> {
     }
 
     fn opencode(&mut self) -> Result<()> {
-        let (home, plugins) = match self.asked.scope {
-            Scope::User => (
-                self.homes.opencode.clone(),
-                self.homes.opencode.join("plugins"),
+        let (home, plugins) = match self.request.scope {
+            SetupScope::User => (
+                self.dirs.opencode.clone(),
+                self.dirs.opencode.join("plugins"),
             ),
-            Scope::Project => {
-                let project = self.homes.project.clone();
+            SetupScope::Project => {
+                let project = self.dirs.project.clone();
                 (project.clone(), project.join(".opencode/plugins"))
             }
         };
@@ -164,39 +167,39 @@ impl Planning<'_> {
             home.join("opencode.json")
         };
         let server =
-            json!({ "type": "local", "command": [self.asked.program, "mcp"], "enabled": true });
+            json!({ "type": "local", "command": [self.request.program, "mcp"], "enabled": true });
         self.server(&path, "mcp", &server)?;
-        self.own(
+        self.owned_file(
             &plugins.join("tome.js"),
-            plugin::opencode(self.asked.program),
+            plugin::opencode(self.request.program),
         )
     }
 
     fn copilot(&mut self) -> Result<()> {
-        let hooks = match self.asked.scope {
-            Scope::User => self.homes.copilot.join("hooks/tome.json"),
-            Scope::Project => self.homes.project.join(".github/hooks/tome.json"),
+        let hooks = match self.request.scope {
+            SetupScope::User => self.dirs.copilot.join("hooks/tome.json"),
+            SetupScope::Project => self.dirs.project.join(".github/hooks/tome.json"),
         };
-        match self.asked.scope {
-            Scope::User => {
-                let path = self.homes.copilot.join("mcp-config.json");
-                let server = json!({ "type": "local", "command": self.asked.program, "args": ["mcp"], "tools": ["*"] });
+        match self.request.scope {
+            SetupScope::User => {
+                let path = self.dirs.copilot.join("mcp-config.json");
+                let server = json!({ "type": "local", "command": self.request.program, "args": ["mcp"], "tools": ["*"] });
                 self.server(&path, "mcpServers", &server)?;
             }
-            Scope::Project => {
+            SetupScope::Project => {
                 let note =
                     "Copilot CLI has servers for the user alone: run this again without --project";
                 self.plan.notes.push(note.to_owned());
             }
         }
-        self.own(&hooks, plugin::copilot(&self.command()))
+        self.owned_file(&hooks, plugin::copilot(&self.command()))
     }
 
     /// The text of a settings file. What is set up in a project stays inside it, whatever the links
     /// there say.
     fn read(&self, path: &Path) -> Result<Option<String>> {
-        if self.asked.scope == Scope::Project
-            && let Err(refusal) = Border::around(&self.homes.project, []).check(path)
+        if self.request.scope == SetupScope::Project
+            && let Err(refusal) = TrustBoundary::environment(&self.dirs.project, []).check(path)
         {
             let reason = format!(
                 "refused: it {}; take the link away, or set tome up for yourself, without --project",
@@ -208,13 +211,13 @@ impl Planning<'_> {
     }
 
     /// A file that is tome's alone.
-    fn own(&mut self, path: &Path, text: String) -> Result<()> {
+    fn owned_file(&mut self, path: &Path, text: String) -> Result<()> {
         let before = self.read(path)?;
-        let after = match self.asked.way {
-            Way::In => Some(text),
+        let after = match self.request.mode {
+            SetupMode::Install => Some(text),
             // Somebody else's file of that name comes back.
-            Way::Out => {
-                file::recalled(&self.homes.memory, path, before.as_deref()).unwrap_or_default()
+            SetupMode::Remove => {
+                file::original_text(&self.dirs.memory, path, before.as_deref()).unwrap_or_default()
             }
         };
         self.push(path, before, after);
@@ -223,9 +226,9 @@ impl Planning<'_> {
 
     /// A server in the object `key` of a settings file.
     fn server(&mut self, path: &Path, key: &str, server: &Value) -> Result<()> {
-        self.edit(path, "the server", &|text, way| match way {
-            Way::In => set(path, text, key, server),
-            Way::Out => unset(path, text, &[key, NAME]),
+        self.edit(path, "the server", &|text, mode| match mode {
+            SetupMode::Install => set(path, text, key, server),
+            SetupMode::Remove => unset(path, text, &[key, NAME]),
         })
     }
 
@@ -237,18 +240,18 @@ impl Planning<'_> {
         handler: impl Fn(&str) -> Value,
     ) -> Result<()> {
         let command = self.command();
-        let verb = format!("hook {}", self.asked.agent.name());
-        self.edit(path, "the hooks", &|text, way| {
+        let verb = format!("hook {}", self.request.agent.name());
+        self.edit(path, "the hooks", &|text, mode| {
             let mut text = text.to_owned();
             let start = text.clone();
-            match way {
-                Way::In => {
+            match mode {
+                SetupMode::Install => {
                     for (event, matcher) in events {
                         let group = group(*matcher, handler(&command));
-                        text = hooked(path, text, (event, &verb), (&command, &group))?;
+                        text = with_hook(path, text, (event, &verb), (&command, &group))?;
                     }
                 }
-                Way::Out => text = unhooked(path, text, &verb)?,
+                SetupMode::Remove => text = without_hooks(path, text, &verb)?,
             }
             Ok((text != start).then_some(text))
         })
@@ -260,7 +263,7 @@ impl Planning<'_> {
         &mut self,
         path: &Path,
         what: &str,
-        edit: &dyn Fn(&str, Way) -> Result<Option<String>>,
+        edit: &dyn Fn(&str, SetupMode) -> Result<Option<String>>,
     ) -> Result<()> {
         let planned = self.plan.steps.iter().position(|step| step.path == path);
         let on_disk = self.read(path)?;
@@ -268,8 +271,8 @@ impl Planning<'_> {
             Some(at) => self.plan.steps[at].after.clone(),
             None => on_disk.clone(),
         };
-        if self.asked.way == Way::Out {
-            if let Some(before) = file::recalled(&self.homes.memory, path, on_disk.as_deref()) {
+        if self.request.mode == SetupMode::Remove {
+            if let Some(before) = file::original_text(&self.dirs.memory, path, on_disk.as_deref()) {
                 self.push(path, on_disk, before);
                 return Ok(());
             }
@@ -277,7 +280,7 @@ impl Planning<'_> {
                 return Ok(());
             }
         }
-        let edited = edit(now.as_deref().unwrap_or_default(), self.asked.way)?;
+        let edited = edit(now.as_deref().unwrap_or_default(), self.request.mode)?;
         if let Some(text) = edited.as_deref().filter(|_| !is_toml(path)) {
             // What an agent could not read is never written.
             read(path, text)?;
@@ -288,9 +291,9 @@ impl Planning<'_> {
                 None => self.push(path, on_disk, Some(text)),
             },
             None => {
-                let state = match self.asked.way {
-                    Way::In => "is there already",
-                    Way::Out => "is not there",
+                let state = match self.request.mode {
+                    SetupMode::Install => "is there already",
+                    SetupMode::Remove => "is not there",
                 };
                 self.plan
                     .notes
@@ -310,7 +313,7 @@ impl Planning<'_> {
             };
             self.plan.notes.push(format!("{} {state}", path.display()));
         } else if !known {
-            self.plan.steps.push(Step {
+            self.plan.steps.push(FileStep {
                 path: path.to_owned(),
                 before,
                 after,
@@ -398,18 +401,18 @@ fn unset(path: &Path, text: &str, at: &[&str]) -> Result<Option<String>> {
 }
 
 /// Where a handler of ours is: the group, and the handler in it.
-fn ours(list: &Node, verb: &str) -> Option<(usize, usize)> {
+fn find_handler(list: &Node, verb: &str) -> Option<(usize, usize)> {
     list.items().iter().enumerate().find_map(|(at, group)| {
         let handlers = group.get("hooks")?.items();
         let own = handlers.iter().position(|handler| {
             let command = handler.get("command").and_then(Node::text);
-            command.is_some_and(|command| is_ours(command, verb))
+            command.is_some_and(|command| calls_tome(command, verb))
         });
         Some((at, own?))
     })
 }
 
-fn hooked(
+fn with_hook(
     path: &Path,
     text: String,
     (event, verb): (&str, &str),
@@ -433,7 +436,7 @@ fn hooked(
     if !matches!(list.kind, Kind::Array(_)) {
         return Err(invalid(path, 1, format!("hooks.{event} is no list")));
     }
-    let Some((at, own)) = ours(list, verb) else {
+    let Some((at, own)) = find_handler(list, verb) else {
         return Ok(with_part(&text, list, None, group));
     };
     let handlers = list.items()[at].get("hooks").map_or(&[][..], Node::items);
@@ -448,7 +451,7 @@ fn hooked(
     }
 }
 
-fn unhooked(path: &Path, mut text: String, verb: &str) -> Result<String> {
+fn without_hooks(path: &Path, mut text: String, verb: &str) -> Result<String> {
     loop {
         let Some(node) = read(path, &text)? else {
             return Ok(text);
@@ -458,7 +461,7 @@ fn unhooked(path: &Path, mut text: String, verb: &str) -> Result<String> {
         };
         let found = events
             .iter()
-            .find_map(|event| Some((event, ours(&event.value, verb)?)));
+            .find_map(|event| Some((event, find_handler(&event.value, verb)?)));
         let Some((event, (at, own))) = found else {
             return Ok(text);
         };

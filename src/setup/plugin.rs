@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::plan::{EVENTS, group, handler};
-use super::{Step, file, quoted};
+use super::{FileStep, file, quoted};
 use crate::core::Result;
 use crate::core::layout::coder::GUIDES;
 use crate::core::log::Agent;
 
 /// The files of a Claude Code plugin in `folder`, as far as they are not there already.
-pub fn plugin(folder: &Path, program: &str) -> Result<Vec<Step>> {
+pub fn plugin(folder: &Path, program: &str) -> Result<Vec<FileStep>> {
     let mut steps = Vec::new();
     for (name, text) in files(program) {
         let path = folder.join(name);
         let before = file::read(&path)?;
         if before.as_ref() != Some(&text) {
-            steps.push(Step {
+            steps.push(FileStep {
                 path,
                 before,
                 after: Some(text),

@@ -21,19 +21,19 @@ use super::effect::{Effect, LibraryJob, LogsJob, TerminalJob, UnsavedJob};
 use super::event::{Changes, Event};
 use super::highlight::Syntaxes;
 use super::keymap::Keymap;
-use super::layout::{Areas, Divider, Focus, Shown, Wanted};
+use super::layout::{Areas, Arrangement, Divider, Focus, Visibility};
 use super::overlay::palette::Palette;
-use super::overlay::reader::Reader;
-use super::pane::browse::Browse;
-use super::pane::find::Find;
-use super::pane::{Answer, Pane, Scene, Step, Toast};
+use super::overlay::reader::TextDialog;
+use super::pane::browse::BrowsePane;
+use super::pane::find::FindPane;
+use super::pane::{Handled, Pane, PaneContext, Step, Toast};
 use super::panics::PanicReport;
 use super::theme::Theme;
 use super::worker::UNSAVED_THREAD;
-use super::{Left, Pick};
+use super::{Exit, Pick};
 use crate::core::config::{EditorKeys, Warning};
-use crate::core::discover::Looked;
-use crate::core::library::{Bundle, Library};
+use crate::core::discover::SearchedPlace;
+use crate::core::library::{Library, LogGroup};
 use crate::core::unsaved::Unsaved;
 
 /// Everything that is shown.
@@ -47,16 +47,16 @@ pub(crate) struct App {
     /// not fill the screen.
     panes: Vec<Box<dyn Pane>>,
     areas: Areas,
-    wanted: Wanted,
-    given: Given,
+    wanted: Arrangement,
+    user: UserContext,
     /// The logs, which come and change at times of their own.
-    logs: Arc<Vec<Bundle>>,
+    logs: Arc<Vec<LogGroup>>,
     /// How much of the logs has been read, in percent, while they are.
     reading: Option<u64>,
     /// What was wrong with the stores, and was told.
     problems: Vec<String>,
     /// Folders near the logs in which something was written and no store was found.
-    strange: HashSet<PathBuf>,
+    ignored_folders: HashSet<PathBuf>,
     now: i64,
     /// Who changes a store that a change of ours waits for, and for how many seconds it has.
     waiting: Option<(String, u64)>,
@@ -69,7 +69,7 @@ pub(crate) struct App {
 
 /// What the app is told of the person before whom it is.
 #[derive(Debug, Clone)]
-pub(crate) struct Given {
+pub(crate) struct UserContext {
     /// Where they stand, in a word.
     pub(crate) title: String,
     /// Their time zone.
@@ -79,8 +79,8 @@ pub(crate) struct Given {
 }
 
 /// How the screen is divided until a pane says otherwise.
-const START: Wanted = Wanted {
-    preview: Shown::Yes,
+const START: Arrangement = Arrangement {
+    preview: Visibility::Shown,
     focus: Focus::Tree,
     divider: Divider {
         columns: None,
@@ -90,20 +90,20 @@ const START: Wanted = Wanted {
 
 impl App {
     /// An app that has read nothing yet.
-    pub(crate) fn new(theme: Theme, keymap: Keymap, given: Given) -> Self {
+    pub(crate) fn new(theme: Theme, keymap: Keymap, user: UserContext) -> Self {
         Self {
             theme,
             keymap,
             syntaxes: Syntaxes::load(),
             library: Arc::default(),
-            panes: vec![Box::new(Browse::new())],
+            panes: vec![Box::new(BrowsePane::new())],
             areas: Areas::default(),
             wanted: START,
-            given,
+            user,
             logs: Arc::default(),
             reading: None,
             problems: Vec::new(),
-            strange: HashSet::new(),
+            ignored_folders: HashSet::new(),
             now: 0,
             waiting: None,
             toast: None,
@@ -113,13 +113,15 @@ impl App {
     }
 
     /// Shows the finder and nothing else; what is chosen ends the program.
-    pub(crate) fn only_pick(&mut self, pick: Pick) {
-        self.panes = vec![Box::new(Find::new(Some(pick.print), &pick.query))];
+    pub(crate) fn start_pick(&mut self, pick: Pick) {
+        self.panes = vec![Box::new(FindPane::new(Some(pick.print), &pick.query))];
     }
 
     /// Takes where stores and logs are looked for, to tell it where there are none.
-    pub(crate) fn looked(&mut self, looked: Vec<Looked>) {
-        self.panes = vec![Box::new(Browse::new().having_looked(looked))];
+    pub(crate) fn set_searched_places(&mut self, searched_places: Vec<SearchedPlace>) {
+        self.panes = vec![Box::new(
+            BrowsePane::new().with_searched_places(searched_places),
+        )];
     }
 
     /// Says what was wrong in the settings.
@@ -165,50 +167,50 @@ impl App {
     pub(crate) fn resize(&mut self, size: Size) {
         let whole = Rect::new(0, 0, size.width, size.height);
         self.areas = Areas::of(whole, self.wanted);
-        self.each(|pane, scene| pane.resize(scene));
+        self.for_each_pane(|pane, cx| pane.resize(cx));
     }
 
     /// Divides the screen anew if a pane wants it otherwise by now.
     fn arrange(&mut self) {
-        let wanted = self.panes.iter().rev().find_map(|pane| pane.wanted());
+        let wanted = self.panes.iter().rev().find_map(|pane| pane.arrangement());
         if let Some(wanted) = wanted.filter(|wanted| *wanted != self.wanted) {
             self.wanted = wanted;
             self.areas = Areas::of(self.areas.whole, wanted);
-            self.each(|pane, scene| pane.resize(scene));
+            self.for_each_pane(|pane, cx| pane.resize(cx));
         }
     }
 
     /// Lends each pane what it may look at.
-    fn each(&mut self, mut act: impl FnMut(&mut dyn Pane, &Scene<'_>)) {
+    fn for_each_pane(&mut self, mut act: impl FnMut(&mut dyn Pane, &PaneContext<'_>)) {
         let mut panes = std::mem::take(&mut self.panes);
-        let scene = self.scene();
+        let cx = self.pane_context();
         for pane in &mut panes {
-            act(pane.as_mut(), &scene);
+            act(pane.as_mut(), &cx);
         }
         self.panes = panes;
     }
 
     /// Lends the pane at `at` what it may look at.
-    fn with<T>(
+    fn with_pane<T>(
         &mut self,
         at: usize,
-        act: impl FnOnce(&mut dyn Pane, &Scene<'_>) -> T,
+        act: impl FnOnce(&mut dyn Pane, &PaneContext<'_>) -> T,
     ) -> Option<T> {
         let mut panes = std::mem::take(&mut self.panes);
-        let scene = self.scene();
-        let done = panes.get_mut(at).map(|pane| act(pane.as_mut(), &scene));
+        let cx = self.pane_context();
+        let done = panes.get_mut(at).map(|pane| act(pane.as_mut(), &cx));
         self.panes = panes;
         done
     }
 
-    fn scene(&self) -> Scene<'_> {
-        Scene {
+    fn pane_context(&self) -> PaneContext<'_> {
+        PaneContext {
             library: &self.library,
             areas: &self.areas,
             theme: &self.theme,
             keymap: &self.keymap,
             syntaxes: &self.syntaxes,
-            given: &self.given,
+            user: &self.user,
             reading: self.reading,
             is_top: true,
             now: self.now,
@@ -229,72 +231,75 @@ impl App {
                     self.input(input, &mut effects);
                 }
             }
-            Event::Elapsed => self.toast = None,
+            Event::ToastExpired => self.toast = None,
             Event::Stopped => effects.push(Effect::Terminal(TerminalJob::Suspend)),
             Event::Resumed => {}
-            Event::Terminated => effects.push(Effect::Terminal(TerminalJob::Leave(Left::Done))),
+            Event::Terminated => effects.push(Effect::Terminal(TerminalJob::Leave(Exit::Done))),
             Event::Changed(Changes::At(paths)) => {
                 effects.push(Effect::Library(LibraryJob::Refresh(paths)));
             }
             Event::Changed(Changes::Anywhere) => effects.push(Effect::Library(LibraryJob::Load)),
-            Event::Spoken(Changes::At(paths)) => {
-                effects.push(Effect::Logs(LogsJob::Again));
-                let news = paths.iter().filter(|path| self.is_news(path)).count();
+            Event::LogsChanged(Changes::At(paths)) => {
+                effects.push(Effect::Logs(LogsJob::Refresh));
+                let news = paths
+                    .iter()
+                    .filter(|path| self.may_be_new_store(path))
+                    .count();
                 if news > 0 {
                     effects.push(Effect::Library(LibraryJob::Load));
                 }
             }
-            Event::Spoken(Changes::Anywhere) => effects.push(Effect::Logs(LogsJob::Again)),
+            Event::LogsChanged(Changes::Anywhere) => effects.push(Effect::Logs(LogsJob::Refresh)),
             Event::Waiting { holder, seconds } => self.waiting = Some((holder, seconds)),
             Event::WaitingOver => self.waiting = None,
             Event::Panicked(report) => self.panicked(&report, &mut effects),
             Event::Reading(tally) => {
                 self.reading = tally.map(|tally| tally.bytes_done * 100 / tally.bytes.max(1));
             }
-            Event::Indexed(library) => self.shelve(&library, &mut effects),
-            Event::Logged(logs) => {
+            Event::Indexed(library) => self.set_library(&library, &mut effects),
+            Event::LogsListed(logs) => {
                 self.logs = logs;
                 let library = Arc::clone(&self.library);
-                self.shelve(&library, &mut effects);
+                self.set_library(&library, &mut effects);
             }
-            event => self.hear(event, &mut effects),
+            event => self.on_event(event, &mut effects),
         }
         self.arrange();
         effects
     }
 
     /// Whether a file near the logs may be the first of a store that is not known yet.
-    fn is_news(&mut self, path: &Path) -> bool {
+    fn may_be_new_store(&mut self, path: &Path) -> bool {
         let mut roots = self
             .library
-            .shelves
+            .stores
             .iter()
-            .map(|shelf| shelf.store.root().path());
+            .map(|snapshot| snapshot.store.root().path());
         let is_of_a_store = roots.any(|root| path.starts_with(root));
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
         path.extension().is_some_and(|ending| ending == "md")
             && !is_of_a_store
-            && self.strange.insert(folder)
+            && self.ignored_folders.insert(folder)
     }
 
     /// Puts stores and logs, which come apart, together.
-    fn shelve(&mut self, library: &Library, effects: &mut Vec<Effect>) {
+    fn set_library(&mut self, library: &Library, effects: &mut Vec<Effect>) {
         self.library = Arc::new(library.with_logs(Arc::clone(&self.logs)));
-        self.hear(Event::Indexed(Arc::clone(&self.library)), effects);
+        self.on_event(Event::Indexed(Arc::clone(&self.library)), effects);
     }
 
     /// Tells every pane, and then sees to what no pane does.
-    fn hear(&mut self, event: Event, effects: &mut Vec<Effect>) {
-        let mut heard = Vec::new();
+    fn on_event(&mut self, event: Event, effects: &mut Vec<Effect>) {
+        let mut responses = Vec::new();
         for at in 0..self.panes.len() {
-            let steps = self.with(at, |pane, scene| pane.hear(&event, scene));
-            heard.push((at, steps.unwrap_or_default()));
+            let steps = self.with_pane(at, |pane, cx| pane.on_event(&event, cx));
+            responses.push((at, steps.unwrap_or_default()));
         }
         // From the top, so that closing one does not move those below.
-        for (at, steps) in heard.into_iter().rev() {
+        for (at, steps) in responses.into_iter().rev() {
             self.take(steps, at, effects);
         }
-        let steps = self.settle(event);
+        let steps = self.after_event(event);
         self.take(steps, usize::MAX, effects);
     }
 
@@ -304,8 +309,8 @@ impl App {
             Input::Key(key) if key.kind != KeyEventKind::Release => {
                 return self.key(key, effects);
             }
-            Input::Paste(text) => self.with(top, |pane, scene| pane.paste(&text, scene)),
-            Input::Mouse(mouse) => self.with(top, |pane, scene| pane.mouse(mouse, scene)),
+            Input::Paste(text) => self.with_pane(top, |pane, cx| pane.paste(&text, cx)),
+            Input::Mouse(mouse) => self.with_pane(top, |pane, cx| pane.mouse(mouse, cx)),
             Input::Resize(width, height) => {
                 self.resize(Size::new(width, height));
                 None
@@ -317,13 +322,13 @@ impl App {
 
     fn key(&mut self, key: KeyEvent, effects: &mut Vec<Effect>) {
         let top = self.top();
-        let Some(place) = self.panes.get(top).map(|pane| pane.place()) else {
+        let Some(context) = self.panes.get(top).map(|pane| pane.key_context()) else {
             return;
         };
-        match self.keymap.action(place, key) {
+        match self.keymap.action(context, key) {
             Some(action) => self.act(action, top, effects),
             None => {
-                let steps = self.with(top, |pane, scene| pane.key(key, scene));
+                let steps = self.with_pane(top, |pane, cx| pane.key(key, cx));
                 self.take(steps.unwrap_or_default(), top, effects);
             }
         }
@@ -331,22 +336,26 @@ impl App {
 
     /// Lets the pane at `at` act, or does what is the same everywhere.
     fn act(&mut self, action: Action, at: usize, effects: &mut Vec<Effect>) {
-        let answer = self.with(at, |pane, scene| pane.act(action, scene));
-        if let Some(Answer::Used(steps)) = answer {
+        let answer = self.with_pane(at, |pane, cx| pane.act(action, cx));
+        if let Some(Handled::Used(steps)) = answer {
             return self.take(steps, at, effects);
         }
-        let Some(place) = self.panes.get(at).map(|pane| pane.place()) else {
+        let Some(context) = self.panes.get(at).map(|pane| pane.key_context()) else {
             return;
         };
         match action {
-            Action::Help => self.panes.push(Box::new(Reader::help(&self.keymap, place))),
-            Action::Palette => self.panes.push(Box::new(Palette::new(&self.keymap, place))),
+            Action::Help => self
+                .panes
+                .push(Box::new(TextDialog::help(&self.keymap, context))),
+            Action::Palette => self
+                .panes
+                .push(Box::new(Palette::new(&self.keymap, context))),
             Action::Suspend => effects.push(Effect::Terminal(TerminalJob::Suspend)),
-            Action::Demo if self.library.shelves.is_empty() && self.logs.is_empty() => {
-                effects.push(Effect::Terminal(TerminalJob::Leave(Left::ForDemo)));
+            Action::Demo if self.library.stores.is_empty() && self.logs.is_empty() => {
+                effects.push(Effect::Terminal(TerminalJob::Leave(Exit::Demo)));
             }
             Action::Demo => self.say(Toast::done("`tome --demo` opens the sample")),
-            Action::Quit => effects.push(Effect::Terminal(TerminalJob::Leave(Left::Done))),
+            Action::Quit => effects.push(Effect::Terminal(TerminalJob::Leave(Exit::Done))),
             _ => {}
         }
     }
@@ -355,7 +364,7 @@ impl App {
     fn take(&mut self, steps: Vec<Step>, at: usize, effects: &mut Vec<Effect>) {
         for step in steps {
             match step {
-                Step::Do(effect) => effects.push(effect),
+                Step::Effect(effect) => effects.push(effect),
                 Step::Plan(request) => {
                     self.generation += 1;
                     effects.push(Effect::Library(LibraryJob::Plan {
@@ -364,7 +373,7 @@ impl App {
                     }));
                 }
                 Step::Push(mut pane) => {
-                    pane.resize(&self.scene());
+                    pane.resize(&self.pane_context());
                     self.panes.push(pane);
                 }
                 // The first pane is the ground that everything stands on.
@@ -376,8 +385,8 @@ impl App {
                     }
                     self.act(action, self.top(), effects);
                 }
-                Step::Tell(event) => self.hear(*event, effects),
-                Step::Say(toast) => self.say(toast),
+                Step::Broadcast(event) => self.on_event(*event, effects),
+                Step::Toast(toast) => self.say(toast),
             }
         }
     }

@@ -7,7 +7,7 @@ use ratatui::text::Span;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-pub use crate::core::shown::stand_in;
+pub use crate::core::display::visible_char;
 
 /// How far apart tab stops are.
 pub const TAB: usize = 4;
@@ -19,11 +19,11 @@ pub fn width(text: &str) -> usize {
 
 /// `text` on one line with nothing in it that a terminal would obey; tabs and line ends become
 /// blanks.
-pub fn visible(text: &str) -> String {
+pub fn escape_line(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\t' | '\n' | '\r' => ' ',
-            c => stand_in(c).unwrap_or(c),
+            c => visible_char(c).unwrap_or(c),
         })
         .collect()
 }
@@ -47,7 +47,7 @@ impl Cell<'_> {
         if self.text == "\t" {
             return " ".repeat(self.width);
         }
-        let symbol = visible(self.text);
+        let symbol = escape_line(self.text);
         match width(&symbol) {
             0 => "\u{fffd}".to_owned(),
             _ => symbol,
@@ -68,7 +68,7 @@ pub fn cells(line: &str) -> impl Iterator<Item = Cell<'_>> {
         let width = match text {
             "\t" => TAB - column % TAB,
             text if text.len() == 1 => 1,
-            text => width(&visible(text)).max(1),
+            text => width(&escape_line(text)).max(1),
         };
         let cell = Cell {
             at,
@@ -101,7 +101,7 @@ pub fn cut(text: &str, width: usize) -> String {
     if text.is_ascii() && text.len() <= width && !text.bytes().any(|b| b.is_ascii_control()) {
         return text.to_owned();
     }
-    let text = visible(text);
+    let text = escape_line(text);
     if text.width() <= width {
         return text;
     }
@@ -192,10 +192,10 @@ mod tests {
     #[test]
     fn nothing_that_a_terminal_obeys_stays() {
         assert_eq!(
-            visible("a\u{1b}[31mb\u{9b}c\td\u{202e}"),
+            escape_line("a\u{1b}[31mb\u{9b}c\td\u{202e}"),
             "a␛[31mb\u{fffd}c d\u{fffd}"
         );
-        assert_eq!(visible("ok 한글 👩‍👩‍👧"), "ok 한글 👩‍👩‍👧");
+        assert_eq!(escape_line("ok 한글 👩‍👩‍👧"), "ok 한글 👩‍👩‍👧");
     }
 
     #[test]

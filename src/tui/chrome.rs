@@ -7,23 +7,23 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Padding};
 use unicode_width::UnicodeWidthChar as _;
 
-use super::cells::{self, visible};
-use super::keymap::{Keymap, Place};
-use super::pane::Scene;
+use super::cells::{self, escape_line};
+use super::keymap::{KeyContext, Keymap};
+use super::pane::PaneContext;
 use super::theme::{Role, Theme};
 
 /// Whether something has the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keys {
+pub(crate) enum KeyFocus {
     Here,
     Elsewhere,
 }
 
 /// The quiet border of a pane.
-pub(crate) fn bordered(theme: &Theme, keys: Keys) -> Block<'static> {
+pub(crate) fn bordered(theme: &Theme, keys: KeyFocus) -> Block<'static> {
     let role = match keys {
-        Keys::Here => Role::BorderFocused,
-        Keys::Elsewhere => Role::Border,
+        KeyFocus::Here => Role::BorderFocused,
+        KeyFocus::Elsewhere => Role::Border,
     };
     Block::bordered()
         .border_type(BorderType::Rounded)
@@ -31,7 +31,7 @@ pub(crate) fn bordered(theme: &Theme, keys: Keys) -> Block<'static> {
 }
 
 /// The title on a border, in the colour of text whatever the border's.
-pub(crate) fn titled(theme: &Theme, title: &str) -> Span<'static> {
+pub(crate) fn title_span(theme: &Theme, title: &str) -> Span<'static> {
     Span::styled(format!(" {title} "), readable(theme.style(Role::Title)))
 }
 
@@ -46,22 +46,22 @@ fn readable(style: Style) -> Style {
 }
 
 /// The border of a dialog, with its title above and its keys below.
-pub(crate) fn dialog(scene: &Scene<'_>, title: &str, place: Place) -> Block<'static> {
-    let theme = scene.theme;
-    let mut keys = hints(scene.keymap, theme, place, scene.areas.whole.width);
+pub(crate) fn dialog(cx: &PaneContext<'_>, title: &str, context: KeyContext) -> Block<'static> {
+    let theme = cx.theme;
+    let mut keys = hints(cx.keymap, theme, context, cx.areas.whole.width);
     keys.spans.insert(0, Span::raw(" "));
     for span in &mut keys.spans {
         span.style = readable(span.style);
     }
-    bordered(theme, Keys::Here)
+    bordered(theme, KeyFocus::Here)
         .title_bottom(keys)
-        .title(titled(theme, &visible(title)))
+        .title(title_span(theme, &escape_line(title)))
         .padding(Padding::horizontal(1))
 }
 
 /// A text in at most `width` columns that keeps its end, which of a path says more.
 pub(crate) fn fit_end(text: &str, width: usize) -> String {
-    let text = visible(text);
+    let text = escape_line(text);
     if cells::width(&text) <= width {
         return text;
     }
@@ -121,19 +121,24 @@ pub(crate) fn two_ends<'a>(
 
 /// The keys that matter most at a place: `e edit   n new`. Where there is no room for all, the
 /// last two stay, which tell how to learn more and how to leave.
-pub(crate) fn hints(keymap: &Keymap, theme: &Theme, place: Place, width: u16) -> Line<'static> {
+pub(crate) fn hints(
+    keymap: &Keymap,
+    theme: &Theme,
+    context: KeyContext,
+    width: u16,
+) -> Line<'static> {
     const LAST: usize = 2;
-    let rows = keymap.rows(place);
-    let mut told: Vec<(String, String)> = rows
+    let rows = keymap.rows(context);
+    let mut hints: Vec<(String, String)> = rows
         .iter()
         .filter_map(|row| Some((row.on.first()?.to_string(), row.hint.clone()?)))
         .collect();
     let wide = |(key, hint): &(String, String)| cells::width(key) + cells::width(hint) + 4;
-    while told.len() > LAST && told.iter().map(wide).sum::<usize>() > usize::from(width) + 3 {
-        told.remove(told.len() - 1 - LAST);
+    while hints.len() > LAST && hints.iter().map(wide).sum::<usize>() > usize::from(width) + 3 {
+        hints.remove(hints.len() - 1 - LAST);
     }
     let mut spans = Vec::new();
-    for (key, hint) in told {
+    for (key, hint) in hints {
         spans.push(Span::styled(key, theme.style(Role::KeyHint)));
         spans.push(Span::styled(
             format!(" {hint}   "),

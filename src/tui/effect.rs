@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use super::Left;
-use crate::core::change::{Change, Wish};
+use super::Exit;
+use crate::core::change::{Change, ChangeRequest};
 use crate::core::log::LogFile;
 use crate::core::store::StoreId;
 use crate::core::unsaved::Unsaved;
@@ -38,7 +38,7 @@ pub(crate) enum LibraryJob {
     /// Read a text; a newer reading makes an older one pointless.
     Read {
         generation: u64,
-        asker: Asker,
+        requester: Requester,
         target: Target,
     },
     /// Read a text that is not for the preview.
@@ -89,9 +89,9 @@ pub(crate) enum UnsavedJob {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LogsJob {
     /// Look for logs, in these stores too.
-    Look(Vec<PathBuf>),
+    Discover(Vec<PathBuf>),
     /// Look at what is there again: something was said, or the cache was damaged.
-    Again,
+    Refresh,
 }
 
 /// Find something; a newer search makes an older one pointless.
@@ -105,7 +105,7 @@ pub(crate) struct SearchJob {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TranscriptJob {
     pub(crate) file: LogFile,
-    pub(crate) asker: Asker,
+    pub(crate) requester: Requester,
 }
 
 /// What is done with the terminal.
@@ -114,16 +114,16 @@ pub(crate) enum TerminalJob {
     /// Put a text on the clipboard.
     Copy(String),
     /// Lend the terminal to `$EDITOR` for a text.
-    Lend(Unsaved),
+    EditOutside(Unsaved),
     /// Stop, as Ctrl-Z does elsewhere.
     Suspend,
     /// End the program, or this run of it.
-    Leave(Left),
+    Leave(Exit),
 }
 
 /// Who wants to read something: what one wants does not make pointless what another does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asker {
+pub(crate) enum Requester {
     /// The preview beside the tree.
     Tree,
     /// The preview beside what was found.
@@ -144,8 +144,11 @@ pub(crate) enum Target {
 /// A way to a planned change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// A wish of one store.
-    Wish { store: StoreId, wish: Wish },
+    /// A change of one store.
+    Change {
+        store: StoreId,
+        change_request: ChangeRequest,
+    },
     /// An edited text, which was begun on `base`; `None` for a new file.
     Save(Unsaved),
     /// Memories of several stores, by store, to be removed in one change.
@@ -161,7 +164,7 @@ pub(crate) enum Request {
     /// A recorded change whose versions are to come back.
     Restore(String),
     /// The last change that stands, to be taken back; or the last that was, to be made again.
-    Again(Which),
+    Latest(UndoDirection),
 }
 
 /// A new memory of a kind that the store's layout has.
@@ -174,7 +177,7 @@ pub(crate) struct NewMemory {
 
 /// Which way the history is walked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Which {
+pub(crate) enum UndoDirection {
     Undo,
     Redo,
 }

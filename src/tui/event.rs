@@ -9,12 +9,12 @@ use super::action::Action;
 use super::effect::{Request, Target};
 use super::pane::browse::tree::Key;
 use super::panics::PanicReport;
-use super::worker::finder::Findings;
+use super::worker::search::FindResults;
 use crate::core::Error;
 use crate::core::change::{Change, Edit};
-use crate::core::corpus::Tally;
+use crate::core::corpus::BuildProgress;
 use crate::core::history::Record;
-use crate::core::library::{Bundle, Library};
+use crate::core::library::{Library, LogGroup};
 use crate::core::log::{LogFile, Transcript};
 use crate::core::store::{Document, StoreId};
 use crate::core::unsaved::Unsaved;
@@ -31,15 +31,15 @@ pub(crate) enum Event {
     /// Files of stores changed outside.
     Changed(Changes),
     /// How far the reading of the logs has come; `None` when it is over.
-    Reading(Option<Tally>),
+    Reading(Option<BuildProgress>),
     /// The logs are here; or again, because something was said.
-    Logged(Arc<Vec<Bundle>>),
+    LogsListed(Arc<Vec<LogGroup>>),
     /// Logs have changed, or what is cached of them is damaged.
-    Spoken(Changes),
+    LogsChanged(Changes),
     /// What can be found is another than before.
-    Findable,
+    SearchSourcesChanged,
     /// Something was found; perhaps more is still looked for.
-    Found { generation: u64, found: Findings },
+    Found { generation: u64, found: FindResults },
     /// A conversation that was asked for is here.
     Opened {
         file: LogFile,
@@ -80,26 +80,26 @@ pub(crate) enum Event {
     /// It waits no longer.
     WaitingOver,
     /// The journal, newest first.
-    Recorded(Vec<Record>),
+    HistoryLoaded(Vec<Record>),
     /// What a recorded change did.
     Compared {
         id: String,
         result: Result<Vec<Edit>, Error>,
     },
     /// The text of a new memory, to be edited before it is one.
-    Composed(Result<Fresh, Error>),
+    Composed(Result<NewMemoryText, Error>),
     /// Another program gave a text back.
-    Lent {
+    EditedOutside {
         subject: Unsaved,
         result: Result<String, String>,
     },
     /// A person settled two versions of a text.
     Resolved(Unsaved),
     /// The editor was left with a text that is not saved.
-    Parked(Unsaved),
+    EditorLeft(Unsaved),
     /// Something wants to be shown in the tree, from this line of its file on; then, if it is
     /// there, something is to be done with it.
-    Shown {
+    Reveal {
         key: Key,
         line: Option<usize>,
         then: Option<Action>,
@@ -107,13 +107,13 @@ pub(crate) enum Event {
     /// Memories were marked elsewhere.
     Marked(Vec<Key>),
     /// Texts that a process left behind which died.
-    LeftBehind(Vec<Unsaved>),
+    Abandoned(Vec<Unsaved>),
     /// Something went wrong that no other event tells.
     Failed(String),
     /// A thread of ours panicked.
     Panicked(PanicReport),
     /// A toast has been up long enough.
-    Elapsed,
+    ToastExpired,
     /// The system wants the program to stop for a while.
     Stopped,
     /// The terminal is ours again after a stop.
@@ -133,7 +133,7 @@ pub(crate) enum Changes {
 
 /// A memory that is not on the disk yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fresh {
+pub(crate) struct NewMemoryText {
     pub(crate) store: StoreId,
     pub(crate) path: String,
     pub(crate) text: String,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 pub use code::{Code, Syntaxes};
 pub(crate) use inline::address;
-use markdown::State;
+use markdown::LineState;
 
 use super::theme::Role;
 
@@ -63,24 +63,24 @@ impl Language {
 #[derive(Debug, Clone)]
 pub struct Highlighter {
     syntaxes: Arc<Syntaxes>,
-    start: Rc<State>,
+    start: Rc<LineState>,
     /// One a line; `None` for a line that is new or was edited.
-    rows: Vec<Option<Row>>,
+    rows: Vec<Option<HighlightedLine>>,
     /// Lines before this one are right; later ones may be of an older text.
     valid: usize,
 }
 
 #[derive(Debug, Clone)]
-struct Row {
-    before: Rc<State>,
-    after: Rc<State>,
+struct HighlightedLine {
+    before: Rc<LineState>,
+    after: Rc<LineState>,
     paints: Rc<[Paint]>,
 }
 
 impl Highlighter {
     /// A highlighter for a text of `count` lines.
     pub fn new(syntaxes: Arc<Syntaxes>, language: &Language, count: usize) -> Self {
-        let start = State::start(language, &syntaxes);
+        let start = LineState::start(language, &syntaxes);
         Self {
             syntaxes,
             start: Rc::new(start),
@@ -143,9 +143,9 @@ impl Highlighter {
         matches!(self.rows.get(row), Some(Some(row)) if row.before.is_fence() && row.after.is_fence())
     }
 
-    fn row(&self, before: Rc<State>, line: &str) -> Row {
+    fn row(&self, before: Rc<LineState>, line: &str) -> HighlightedLine {
         if line.len() > LONGEST {
-            return Row {
+            return HighlightedLine {
                 after: Rc::clone(&before),
                 before,
                 paints: Rc::new([]),
@@ -157,7 +157,7 @@ impl Highlighter {
         } else {
             Rc::new(after)
         };
-        Row {
+        HighlightedLine {
             before,
             after,
             paints: paints.into(),

@@ -25,7 +25,7 @@ pub(crate) const DOCUMENTED: &str = include_str!("../../assets/keymap.toml");
 /// Where keys go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Place {
+pub(crate) enum KeyContext {
     Tree,
     Preview,
     Browse,
@@ -41,9 +41,9 @@ pub(crate) enum Place {
     Offer,
 }
 
-impl Place {
+impl KeyContext {
     /// The place whose rows also count here, after its own.
-    fn around(self) -> Option<Self> {
+    fn outer(self) -> Option<Self> {
         match self {
             Self::Tree | Self::Preview => Some(Self::Browse),
             _ => None,
@@ -187,14 +187,14 @@ impl fmt::Display for Chord {
 
 /// One row: keys that do something somewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct Binding {
     pub(crate) on: Vec<Chord>,
     pub(crate) run: Action,
     pub(crate) desc: String,
     pub(crate) hint: Option<String>,
 }
 
-impl Row {
+impl Binding {
     /// The keys as people read them.
     pub(crate) fn keys(&self) -> String {
         let keys: Vec<String> = self.on.iter().map(Chord::to_string).collect();
@@ -205,14 +205,14 @@ impl Row {
 /// Every binding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Keymap {
-    rows: BTreeMap<Place, Vec<Row>>,
-    bound: HashMap<(Place, Chord), Action>,
+    rows: BTreeMap<KeyContext, Vec<Binding>>,
+    bound: HashMap<(KeyContext, Chord), Action>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
-    on: Keys,
+struct RawBinding {
+    on: OneOrMany,
     run: String,
     desc: Option<String>,
     hint: Option<String>,
@@ -220,12 +220,12 @@ struct Written {
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Keys {
+enum OneOrMany {
     One(String),
     Several(Vec<String>),
 }
 
-impl Keys {
+impl OneOrMany {
     fn chords(&self) -> Result<Vec<Chord>, String> {
         match self {
             Self::One(key) => Ok(vec![key.parse()?]),
@@ -274,12 +274,12 @@ impl Keymap {
             }
         };
         let mut taken = HashMap::new();
-        for (place, rows) in &tables {
-            let name = place.get_ref().as_str();
-            let named: Result<Place, toml::de::Error> =
-                Place::deserialize(name.into_deserializer());
+        for (context, rows) in &tables {
+            let name = context.get_ref().as_str();
+            let named: Result<KeyContext, toml::de::Error> =
+                KeyContext::deserialize(name.into_deserializer());
             let Ok(named) = named else {
-                warn(place.span().start, format!("no place '{name}'"));
+                warn(context.span().start, format!("no place '{name}'"));
                 continue;
             };
             for row in rows.get_ref() {
@@ -294,17 +294,17 @@ impl Keymap {
     /// Takes one row over; `taken` are the keys that this file has bound already.
     fn row(
         &mut self,
-        place: Place,
+        context: KeyContext,
         row: &toml::Value,
-        taken: &mut HashMap<(Place, Chord), String>,
+        taken: &mut HashMap<(KeyContext, Chord), String>,
     ) -> Result<(), String> {
-        let row: Written = row
+        let row: RawBinding = row
             .clone()
             .try_into()
             .map_err(|e: toml::de::Error| e.message().to_owned())?;
         let chords = row.on.chords()?;
         for chord in &chords {
-            if let Some(other) = taken.insert((place, *chord), row.run.clone()) {
+            if let Some(other) = taken.insert((context, *chord), row.run.clone()) {
                 return Err(format!("{chord} runs {other} already"));
             }
         }
@@ -317,33 +317,33 @@ impl Keymap {
             }
         };
         for chord in &chords {
-            self.free(place, *chord);
+            self.unbind(context, *chord);
         }
         if let Some(run) = run {
-            self.bind(place, run, &chords, row);
+            self.bind(context, run, &chords, row);
         }
         Ok(())
     }
 
-    fn free(&mut self, place: Place, chord: Chord) {
-        self.bound.remove(&(place, chord));
-        for row in self.rows.entry(place).or_default() {
+    fn unbind(&mut self, context: KeyContext, chord: Chord) {
+        self.bound.remove(&(context, chord));
+        for row in self.rows.entry(context).or_default() {
             row.on.retain(|on| *on != chord);
         }
     }
 
-    fn bind(&mut self, place: Place, run: Action, chords: &[Chord], written: Written) {
+    fn bind(&mut self, context: KeyContext, run: Action, chords: &[Chord], written: RawBinding) {
         for chord in chords {
-            self.bound.insert((place, *chord), run);
+            self.bound.insert((context, *chord), run);
         }
-        let rows = self.rows.entry(place).or_default();
+        let rows = self.rows.entry(context).or_default();
         match rows.iter_mut().find(|row| row.run == run) {
             Some(row) => {
                 row.on.extend(chords);
                 row.desc = written.desc.unwrap_or_else(|| row.desc.clone());
                 row.hint = written.hint.or_else(|| row.hint.clone());
             }
-            None => rows.push(Row {
+            None => rows.push(Binding {
                 on: chords.to_vec(),
                 run,
                 desc: written.desc.unwrap_or_default(),
@@ -353,18 +353,18 @@ impl Keymap {
     }
 
     /// What a key does at a place.
-    pub(crate) fn action(&self, place: Place, key: KeyEvent) -> Option<Action> {
+    pub(crate) fn action(&self, context: KeyContext, key: KeyEvent) -> Option<Action> {
         let chord = Chord::from(key);
-        let here = self.bound.get(&(place, chord)).copied();
-        here.or_else(|| self.action(place.around()?, key))
+        let here = self.bound.get(&(context, chord)).copied();
+        here.or_else(|| self.action(context.outer()?, key))
     }
 
     /// Every row that counts at a place, its own first.
-    pub(crate) fn rows(&self, place: Place) -> Vec<&Row> {
-        let own = self.rows.get(&place).map_or(&[][..], Vec::as_slice);
-        let around = place.around().and_then(|place| self.rows.get(&place));
+    pub(crate) fn rows(&self, context: KeyContext) -> Vec<&Binding> {
+        let own = self.rows.get(&context).map_or(&[][..], Vec::as_slice);
+        let around = context.outer().and_then(|context| self.rows.get(&context));
         let around = around.map_or(&[][..], Vec::as_slice);
-        let mut rows: Vec<&Row> = own.iter().collect();
+        let mut rows: Vec<&Binding> = own.iter().collect();
         rows.extend(around.iter().filter(|row| {
             // A key that means something closer by does not mean this.
             own.iter().all(|near| near.run != row.run)
@@ -373,8 +373,8 @@ impl Keymap {
     }
 
     /// The first key that runs an action at a place, for sentences such as "u undoes".
-    pub(crate) fn key(&self, place: Place, action: Action) -> Option<String> {
-        let rows = self.rows(place);
+    pub(crate) fn key(&self, context: KeyContext, action: Action) -> Option<String> {
+        let rows = self.rows(context);
         let row = rows.iter().find(|row| row.run == action)?;
         row.on.first().map(Chord::to_string)
     }
@@ -404,14 +404,23 @@ mod tests {
     #[test]
     fn a_key_is_looked_up_close_by_first() {
         let keymap = Keymap::new();
-        assert_eq!(keymap.action(Place::Tree, key("j")), Some(Action::Down));
-        assert_eq!(keymap.action(Place::Tree, key("e")), Some(Action::Edit));
-        assert_eq!(keymap.action(Place::Tree, key("space")), Some(Action::Mark));
         assert_eq!(
-            keymap.action(Place::Preview, key("space")),
+            keymap.action(KeyContext::Tree, key("j")),
+            Some(Action::Down)
+        );
+        assert_eq!(
+            keymap.action(KeyContext::Tree, key("e")),
+            Some(Action::Edit)
+        );
+        assert_eq!(
+            keymap.action(KeyContext::Tree, key("space")),
+            Some(Action::Mark)
+        );
+        assert_eq!(
+            keymap.action(KeyContext::Preview, key("space")),
             Some(Action::HalfDown)
         );
-        assert_eq!(keymap.action(Place::Prompt, key("e")), None);
+        assert_eq!(keymap.action(KeyContext::Prompt, key("e")), None);
     }
 
     #[test]
@@ -421,9 +430,12 @@ mod tests {
             "mine.toml",
             "tree = [\n  { on = \"x\", run = \"delete\" },\n  { on = \"x\", run = \"edit\" },\n]\n",
         );
-        let told: Vec<String> = warnings.iter().map(Warning::to_string).collect();
-        assert_eq!(told, ["mine.toml:3: x runs delete already"]);
-        assert_eq!(keymap.action(Place::Tree, key("x")), Some(Action::Delete));
+        let messages: Vec<String> = warnings.iter().map(Warning::to_string).collect();
+        assert_eq!(messages, ["mine.toml:3: x runs delete already"]);
+        assert_eq!(
+            keymap.action(KeyContext::Tree, key("x")),
+            Some(Action::Delete)
+        );
     }
 
     #[test]
@@ -434,13 +446,13 @@ mod tests {
             "browse = [{ on = \"e\", run = \"none\" }, { on = \"ctrl-x\", run = \"edit\" }]\n",
         );
         assert_eq!(warnings, []);
-        assert_eq!(keymap.action(Place::Tree, key("e")), None);
+        assert_eq!(keymap.action(KeyContext::Tree, key("e")), None);
         assert_eq!(
-            keymap.action(Place::Tree, key("ctrl-x")),
+            keymap.action(KeyContext::Tree, key("ctrl-x")),
             Some(Action::Edit)
         );
         assert_eq!(
-            keymap.key(Place::Tree, Action::Edit).as_deref(),
+            keymap.key(KeyContext::Tree, Action::Edit).as_deref(),
             Some("Ctrl-X")
         );
     }
@@ -452,10 +464,10 @@ mod tests {
             "mine.toml",
             "tree = [\n  { on = \"hyper-x\", run = \"edit\" },\n  { on = \"x\", run = \"dance\" },\n  { run = \"edit\" },\n  { on = \"X\", run = \"edit\" },\n]\nattic = []\n",
         );
-        let mut told: Vec<String> = warnings.iter().map(Warning::to_string).collect();
-        told.sort();
+        let mut messages: Vec<String> = warnings.iter().map(Warning::to_string).collect();
+        messages.sort();
         assert_eq!(
-            told,
+            messages,
             [
                 "mine.toml:2: no key 'hyper-x'",
                 "mine.toml:3: no action 'dance'",
@@ -463,7 +475,10 @@ mod tests {
                 "mine.toml:7: no place 'attic'",
             ]
         );
-        assert_eq!(keymap.action(Place::Tree, key("X")), Some(Action::Edit));
+        assert_eq!(
+            keymap.action(KeyContext::Tree, key("X")),
+            Some(Action::Edit)
+        );
     }
 
     #[test]

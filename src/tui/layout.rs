@@ -15,9 +15,9 @@ const TALL: u16 = 22;
 
 /// What the person wants to see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct Arrangement {
     /// Whether the preview is shown beside or below the tree.
-    pub(crate) preview: Shown,
+    pub(crate) preview: Visibility,
     /// Which of the two has the keys.
     pub(crate) focus: Focus,
     /// Where the person has put the line between them.
@@ -39,9 +39,9 @@ const LEAST_ROWS: u16 = 5;
 
 /// Whether something is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shown {
-    Yes,
-    No,
+pub(crate) enum Visibility {
+    Shown,
+    Hidden,
 }
 
 /// Tree or preview.
@@ -70,14 +70,14 @@ pub(crate) struct Areas {
 
 impl Areas {
     /// The areas of a screen.
-    pub(crate) fn of(whole: Rect, wanted: Wanted) -> Self {
+    pub(crate) fn of(whole: Rect, arrangement: Arrangement) -> Self {
         let [title, body, status] = Layout::vertical([
             Constraint::Length(1),
             Constraint::Min(1),
             Constraint::Length(1),
         ])
         .areas(whole);
-        let (tree, preview) = split(body, wanted);
+        let (tree, preview) = split(body, arrangement);
         Self {
             whole,
             title,
@@ -132,10 +132,10 @@ impl Areas {
     }
 }
 
-fn split(body: Rect, wanted: Wanted) -> (Rect, Rect) {
+fn split(body: Rect, arrangement: Arrangement) -> (Rect, Rect) {
     let none = Rect::default();
-    if wanted.preview == Shown::Yes && body.width >= WIDE {
-        let tree = match wanted.divider.columns {
+    if arrangement.preview == Visibility::Shown && body.width >= WIDE {
+        let tree = match arrangement.divider.columns {
             Some(columns) => columns.clamp(LEAST_COLUMNS, body.width - LEAST_COLUMNS),
             None => (body.width * 2 / 5).clamp(40, 64),
         };
@@ -143,15 +143,15 @@ fn split(body: Rect, wanted: Wanted) -> (Rect, Rect) {
             Layout::horizontal([Constraint::Length(tree), Constraint::Min(1)]).areas(body);
         return (tree, preview);
     }
-    if wanted.preview == Shown::Yes && body.height + 2 >= TALL {
-        let tree = match wanted.divider.rows {
+    if arrangement.preview == Visibility::Shown && body.height + 2 >= TALL {
+        let tree = match arrangement.divider.rows {
             Some(rows) => Constraint::Length(rows.clamp(LEAST_ROWS, body.height - LEAST_ROWS)),
             None => Constraint::Percentage(50),
         };
         let [tree, preview] = Layout::vertical([tree, Constraint::Min(1)]).areas(body);
         return (tree, preview);
     }
-    match wanted.focus {
+    match arrangement.focus {
         Focus::Tree => (body, none),
         Focus::Preview => (none, body),
     }
@@ -175,7 +175,7 @@ pub(crate) fn centred(whole: Rect, width: u16, height: u16) -> Rect {
 }
 
 /// A large area for a text to be read.
-pub(crate) fn sheet(whole: Rect) -> Rect {
+pub(crate) fn reading_area(whole: Rect) -> Rect {
     let width = (whole.width * 9 / 10).min(110);
     let height = whole
         .height
@@ -188,12 +188,12 @@ mod tests {
     use super::*;
 
     fn areas(width: u16, height: u16, focus: Focus) -> Areas {
-        let wanted = Wanted {
-            preview: Shown::Yes,
+        let arrangement = Arrangement {
+            preview: Visibility::Shown,
             focus,
             divider: Divider::default(),
         };
-        Areas::of(Rect::new(0, 0, width, height), wanted)
+        Areas::of(Rect::new(0, 0, width, height), arrangement)
     }
 
     #[test]
@@ -222,7 +222,7 @@ mod tests {
                     areas.status,
                     areas.preview_text(),
                     centred(areas.whole, 60, 10),
-                    sheet(areas.whole),
+                    reading_area(areas.whole),
                 ] {
                     let inside = part.intersection(areas.whole);
                     assert!(part.area() == 0 || inside == part, "{width}×{height}");

@@ -11,30 +11,30 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::Size;
 
-use super::app::{App, Given};
+use super::app::{App, UserContext};
 use super::effect::{Effect, LibraryJob, Target};
 use super::event::Event;
 use super::keymap::Keymap;
 use super::theme::Theme;
 use crate::core::config::EditorKeys;
-use crate::core::discover::{Discovered, Found};
+use crate::core::discover::{Discovered, FoundStore};
 use crate::core::library::Library;
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
 /// An app over one store.
 #[derive(Debug)]
-pub struct Stage {
+pub struct HeadlessApp {
     app: App,
     library: Arc<Library>,
     terminal: Terminal<TestBackend>,
     frames: Vec<Duration>,
 }
 
-impl Stage {
+impl HeadlessApp {
     /// Opens the store at `root` on a screen of this size.
     pub fn open(root: &Path, (width, height): (u16, u16)) -> Result<Self> {
-        let found = Found {
+        let found = FoundStore {
             store: Store::open("store", root, None)?,
             why: "measured".to_owned(),
         };
@@ -42,12 +42,12 @@ impl Stage {
             stores: vec![found],
             ..Discovered::default()
         }));
-        let given = Given {
+        let user = UserContext {
             title: "measured".to_owned(),
             zone: TimeZone::UTC,
             editor_keys: EditorKeys::Readline,
         };
-        let mut app = App::new(Theme::default(), Keymap::new(), given);
+        let mut app = App::new(Theme::default(), Keymap::new(), user);
         app.resize(Size::new(width, height));
         let terminal = Terminal::new(TestBackend::new(width, height));
         let Ok(terminal) = terminal;
@@ -57,14 +57,14 @@ impl Stage {
             terminal,
             frames: Vec::new(),
         };
-        stage.tell(Event::Indexed(library))?;
+        stage.send(Event::Indexed(library))?;
         Ok(stage)
     }
 
     /// Presses a key, and draws what comes of it.
     pub fn press(&mut self, key: KeyCode, modifiers: KeyModifiers) -> Result<()> {
         let input = Input::Key(KeyEvent::new(key, modifiers));
-        self.tell(Event::Input(vec![input]))
+        self.send(Event::Input(vec![input]))
     }
 
     /// The time that every frame took, update and drawing together; they are forgotten here.
@@ -72,7 +72,7 @@ impl Stage {
         std::mem::take(&mut self.frames)
     }
 
-    fn tell(&mut self, event: Event) -> Result<()> {
+    fn send(&mut self, event: Event) -> Result<()> {
         let start = Instant::now();
         let effects = self.app.update(event);
         let drawn = self.terminal.draw(|frame| self.app.view(frame));
@@ -84,7 +84,7 @@ impl Stage {
             }) = effect
             {
                 let result = self.read(&target);
-                self.tell(Event::Read {
+                self.send(Event::Read {
                     generation,
                     target,
                     result,
@@ -97,10 +97,10 @@ impl Stage {
     fn read(&self, target: &Target) -> Result<crate::core::store::Document> {
         match target {
             Target::File { store, path } => {
-                let shelf = self.library.shelf_by_id(store);
+                let snapshot = self.library.store_by_id(store);
                 let missing = || Error::not_found(store.root().display().to_string());
-                let shelf = shelf.ok_or_else(missing)?;
-                shelf.store.read(path)
+                let snapshot = snapshot.ok_or_else(missing)?;
+                snapshot.store.read(path)
             }
             Target::Context { store } => Err(Error::not_found(store.root().display().to_string())),
         }

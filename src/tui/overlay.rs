@@ -1,10 +1,10 @@
 //! Dialogs: panes that lie over the others until they are answered.
 
-pub(crate) mod choose;
+pub(crate) mod chooser;
 pub(crate) mod form;
 pub(crate) mod merge;
-pub(crate) mod offer;
 pub(crate) mod palette;
 pub(crate) mod prompt;
 pub(crate) mod reader;
+pub(crate) mod recover;
 pub(crate) mod review;

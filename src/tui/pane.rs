@@ -17,25 +17,25 @@ use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
 use super::action::Action;
-use super::app::Given;
+use super::app::UserContext;
 use super::effect::{Effect, Request};
 use super::event::Event;
 use super::highlight::Syntaxes;
-use super::keymap::{Keymap, Place};
-use super::layout::{Areas, Wanted};
+use super::keymap::{KeyContext, Keymap};
+use super::layout::{Areas, Arrangement};
 use super::theme::Theme;
 use crate::core::library::Library;
 use crate::core::unsaved::Unsaved;
 
 /// What a pane may look at.
 #[derive(Clone, Copy)]
-pub(crate) struct Scene<'a> {
+pub(crate) struct PaneContext<'a> {
     pub(crate) library: &'a Arc<Library>,
     pub(crate) areas: &'a Areas,
     pub(crate) theme: &'a Theme,
     pub(crate) keymap: &'a Keymap,
     pub(crate) syntaxes: &'a Arc<Syntaxes>,
-    pub(crate) given: &'a Given,
+    pub(crate) user: &'a UserContext,
     /// How much of the logs has been read, in percent, while they are.
     pub(crate) reading: Option<u64>,
     /// Whether nothing lies over the pane that looks at this.
@@ -48,7 +48,7 @@ pub(crate) struct Scene<'a> {
 #[derive(Debug)]
 pub(crate) enum Step {
     /// Have the world do something.
-    Do(Effect),
+    Effect(Effect),
     /// Plan a change and show it before it is made.
     Plan(Box<Request>),
     /// Lay something on top.
@@ -58,9 +58,9 @@ pub(crate) enum Step {
     /// Close what said this and act on what is below.
     Act(Action),
     /// Tell everybody that something happened.
-    Tell(Box<Event>),
+    Broadcast(Box<Event>),
     /// Say a sentence.
-    Say(Toast),
+    Toast(Toast),
 }
 
 /// A sentence about what just happened.
@@ -97,7 +97,7 @@ impl Toast {
 
 /// Whether an action was for this pane.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub(crate) enum Handled {
     Used(Vec<Step>),
     Unused,
 }
@@ -105,41 +105,41 @@ pub(crate) enum Answer {
 /// Something that gets keys and draws itself.
 pub(crate) trait Pane: std::fmt::Debug {
     /// Where its keys are in the keymap.
-    fn place(&self) -> Place;
+    fn key_context(&self) -> KeyContext;
 
     /// Does what the person wants.
-    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer;
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled;
 
     /// Takes a key that the keymap does not bind here.
-    fn key(&mut self, _key: KeyEvent, _scene: &Scene<'_>) -> Vec<Step> {
+    fn key(&mut self, _key: KeyEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }
 
     /// Takes a pasted text.
-    fn paste(&mut self, _text: &str, _scene: &Scene<'_>) -> Vec<Step> {
+    fn paste(&mut self, _text: &str, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }
 
     /// Takes the mouse.
-    fn mouse(&mut self, _mouse: MouseEvent, _scene: &Scene<'_>) -> Vec<Step> {
+    fn mouse(&mut self, _mouse: MouseEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }
 
     /// Hears of what happened.
-    fn hear(&mut self, _event: &Event, _scene: &Scene<'_>) -> Vec<Step> {
+    fn on_event(&mut self, _event: &Event, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }
 
     /// Fits itself to the areas, which have just changed.
-    fn resize(&mut self, _scene: &Scene<'_>) {}
+    fn resize(&mut self, _cx: &PaneContext<'_>) {}
 
     /// How the screen shall be divided, if it matters to it.
-    fn wanted(&self) -> Option<Wanted> {
+    fn arrangement(&self) -> Option<Arrangement> {
         None
     }
 
     /// Where the person is, for the first line.
-    fn title(&self, _scene: &Scene<'_>) -> Option<String> {
+    fn title(&self, _cx: &PaneContext<'_>) -> Option<String> {
         None
     }
 
@@ -154,10 +154,10 @@ pub(crate) trait Pane: std::fmt::Debug {
     }
 
     /// Whether it hides everything below it.
-    fn fills(&self) -> bool {
+    fn is_fullscreen(&self) -> bool {
         false
     }
 
     /// Draws itself.
-    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>);
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>);
 }

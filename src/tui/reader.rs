@@ -14,13 +14,13 @@ use super::event::Event;
 
 /// The reader as the loop sees it.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct InputReader {
     turns: Sender<()>,
     /// Whether a turn was given that nothing came of yet.
     reading: bool,
 }
 
-impl Reader {
+impl InputReader {
     /// Starts the thread; it waits for its first turn.
     pub(crate) fn start(events: Sender<Event>) -> io::Result<Self> {
         let (turns, turn) = mpsc::channel();
@@ -40,7 +40,7 @@ impl Reader {
     }
 
     /// Lets it read, unless it is about to.
-    pub(crate) fn turn(&mut self) {
+    pub(crate) fn allow_read(&mut self) {
         if !self.reading {
             self.reading = true;
             // A reader that is gone has told why.
@@ -49,7 +49,7 @@ impl Reader {
     }
 
     /// Notes whether an event is what its turn came to.
-    pub(crate) fn noticed(&mut self, event: &Event) {
+    pub(crate) fn note_event(&mut self, event: &Event) {
         if matches!(event, Event::Input(_)) {
             self.reading = false;
         }
@@ -58,12 +58,12 @@ impl Reader {
 
 fn read(turn: &Receiver<()>, events: &Sender<Event>) {
     while turn.recv().is_ok() {
-        let told = match batch() {
+        let event = match batch() {
             Ok(inputs) => Event::Input(inputs),
             // A terminal that cannot be read is gone.
             Err(_) => Event::Terminated,
         };
-        if events.send(told).is_err() {
+        if events.send(event).is_err() {
             return;
         }
     }
@@ -72,13 +72,13 @@ fn read(turn: &Receiver<()>, events: &Sender<Event>) {
 /// One key, or the movements that have piled up.
 fn batch() -> io::Result<Vec<Input>> {
     let mut inputs = vec![event::read()?];
-    while inputs.last().is_some_and(piles_up) && event::poll(Duration::ZERO)? {
+    while inputs.last().is_some_and(can_be_batched) && event::poll(Duration::ZERO)? {
         inputs.push(event::read()?);
     }
     Ok(inputs)
 }
 
-fn piles_up(input: &Input) -> bool {
+fn can_be_batched(input: &Input) -> bool {
     match input {
         Input::Resize(..) => true,
         Input::Mouse(mouse) => matches!(

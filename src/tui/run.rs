@@ -5,31 +5,31 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use super::app::{App, Given};
+use super::app::{App, UserContext};
 use super::effect::{Effect, LibraryJob, TerminalJob};
 use super::event::Event;
 use super::keymap::Keymap;
-use super::reader::Reader;
+use super::reader::InputReader;
 use super::terminal::{self, Screen};
-use super::worker::{Outside, Workers};
-use super::{Clock, Failure, Left, Setup, panics};
+use super::worker::{WorkerContext, Workers};
+use super::{Clock, Exit, Failure, Setup, panics};
 use crate::core::fault::FaultLog;
-use crate::core::unsaved::Loan;
+use crate::core::unsaved::EditorCopy;
 
 /// How long a toast stays.
 const TOAST: Duration = Duration::from_secs(6);
 
 /// Runs the terminal UI until the person leaves it; answers what for.
-pub fn run(setup: Setup) -> Result<Left, Failure> {
+pub fn run(setup: Setup) -> Result<Exit, Failure> {
     let (events, inbox) = mpsc::channel();
     let mut keymap = Keymap::new();
     let mut warnings = setup.warnings;
     if let Some((path, text)) = &setup.keymap {
         warnings.extend(keymap.read(&path.display().to_string(), text));
     }
-    let outside = Outside {
+    let outside = WorkerContext {
         source: setup.source,
-        archive: setup.archive,
+        catalog: setup.catalog,
         history: setup.history,
         unsaved: &setup.unsaved,
         author: setup.author,
@@ -42,7 +42,7 @@ pub fn run(setup: Setup) -> Result<Left, Failure> {
     let faults = FaultLog::new(&setup.faults);
     let screen = Screen::open(panics::reporter(faults, setup.clock, events.clone()))?;
     terminal::listen(events.clone())?;
-    let given = Given {
+    let given = UserContext {
         title: setup.title,
         zone: setup.zone,
         editor_keys: setup.editor_keys,
@@ -50,17 +50,17 @@ pub fn run(setup: Setup) -> Result<Left, Failure> {
     let mut running = Loop {
         app: App::new(setup.theme, keymap, given),
         screen,
-        reader: Reader::start(events)?,
+        reader: InputReader::start(events)?,
         workers,
         clock: setup.clock,
-        loans: setup.unsaved,
+        editor_copies: setup.unsaved,
         editor: setup.editor,
         toast: None,
         panics: setup.panics,
     };
-    running.app.looked(setup.looked);
+    running.app.set_searched_places(setup.searched_places);
     if let Some(pick) = setup.pick {
-        running.app.only_pick(pick);
+        running.app.start_pick(pick);
     }
     running.app.warn(&warnings);
     let ended = running.run(&inbox);
@@ -87,10 +87,10 @@ fn unwritten(inbox: &Receiver<Event>, is_written: bool) -> Option<String> {
 struct Loop {
     app: App,
     screen: Screen,
-    reader: Reader,
+    reader: InputReader,
     workers: Workers,
     clock: Clock,
-    loans: PathBuf,
+    editor_copies: PathBuf,
     editor: Option<String>,
     /// The toast that is up, and until when.
     toast: Option<(u64, Instant)>,
@@ -99,20 +99,20 @@ struct Loop {
 
 impl Loop {
     /// Runs until something asks to leave.
-    fn run(&mut self, inbox: &Receiver<Event>) -> io::Result<Left> {
+    fn run(&mut self, inbox: &Receiver<Event>) -> io::Result<Exit> {
         self.app.update(Event::Woke(self.now()));
         self.app.resize(self.screen.size()?);
         self.screen.draw(&self.app)?;
         assert!(!self.panics, "a panic was asked for");
         self.workers.read(LibraryJob::Load);
         loop {
-            self.reader.turn();
+            self.reader.allow_read();
             let Some(first) = self.next(inbox) else {
-                return Ok(Left::Done);
+                return Ok(Exit::Done);
             };
             self.app.update(Event::Woke(self.now()));
             for event in std::iter::once(first).chain(inbox.try_iter()) {
-                self.reader.noticed(&event);
+                self.reader.note_event(&event);
                 if matches!(event, Event::Resumed) {
                     self.screen.enter()?;
                 }
@@ -141,13 +141,13 @@ impl Loop {
         self.toast = Some((toast, until));
         match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(event) => Some(event),
-            Err(RecvTimeoutError::Timeout) => Some(Event::Elapsed),
+            Err(RecvTimeoutError::Timeout) => Some(Event::ToastExpired),
             Err(RecvTimeoutError::Disconnected) => None,
         }
     }
 
     /// Tells the app what happened and has its effects carried out; answers what to leave for.
-    fn take(&mut self, event: Event) -> io::Result<Option<Left>> {
+    fn take(&mut self, event: Event) -> io::Result<Option<Exit>> {
         for effect in self.app.update(event) {
             if let Some(left) = self.perform(effect)? {
                 return Ok(Some(left));
@@ -156,12 +156,12 @@ impl Loop {
         Ok(None)
     }
 
-    fn perform(&mut self, effect: Effect) -> io::Result<Option<Left>> {
+    fn perform(&mut self, effect: Effect) -> io::Result<Option<Exit>> {
         match effect {
             Effect::Library(job) => self.workers.read(job),
             Effect::Write(job) => self.workers.write(job),
             Effect::Unsaved(job) => self.workers.keep(job),
-            Effect::Logs(job) => self.workers.look_at_logs(job),
+            Effect::Logs(job) => self.workers.refresh_logs(job),
             Effect::Search(job) => self.workers.search(job),
             Effect::Transcript(job) => self.workers.read_transcript(job),
             Effect::Terminal(job) => return self.perform_here(job),
@@ -169,7 +169,7 @@ impl Loop {
         Ok(None)
     }
 
-    fn perform_here(&mut self, job: TerminalJob) -> io::Result<Option<Left>> {
+    fn perform_here(&mut self, job: TerminalJob) -> io::Result<Option<Exit>> {
         match job {
             TerminalJob::Leave(left) => return Ok(Some(left)),
             TerminalJob::Copy(text) => terminal::copy(&text)?,
@@ -178,9 +178,9 @@ impl Loop {
                 terminal::stop()?;
                 self.screen.enter()?;
             }
-            TerminalJob::Lend(subject) => {
-                let result = self.lend(&subject.path, &subject.text)?;
-                return self.take(Event::Lent { subject, result });
+            TerminalJob::EditOutside(subject) => {
+                let result = self.edit_outside(&subject.path, &subject.text)?;
+                return self.take(Event::EditedOutside { subject, result });
             }
         }
         Ok(None)
@@ -188,21 +188,21 @@ impl Loop {
 
     /// Lets another program edit a text. The reader is not reading meanwhile: every key is
     /// that program's.
-    fn lend(&mut self, name: &str, text: &str) -> io::Result<Result<String, String>> {
+    fn edit_outside(&mut self, name: &str, text: &str) -> io::Result<Result<String, String>> {
         let Some(editor) = &self.editor else {
             return Ok(Err(
                 "set EDITOR or VISUAL to your editor's command".to_owned()
             ));
         };
-        let loan = match Loan::make(&self.loans, name, text) {
-            Ok(loan) => loan,
+        let copy = match EditorCopy::create(&self.editor_copies, name, text) {
+            Ok(copy) => copy,
             Err(error) => return Ok(Err(error.to_string())),
         };
         self.screen.leave()?;
-        let ended = terminal::edit(editor, loan.path());
+        let ended = terminal::edit(editor, copy.path());
         self.screen.enter()?;
         Ok(match ended {
-            Ok(status) if status.success() => loan.text().map_err(|error| error.to_string()),
+            Ok(status) if status.success() => copy.text().map_err(|error| error.to_string()),
             Ok(status) => Err(format!("{editor}: {status}; nothing was changed")),
             Err(error) => Err(format!("{editor}: {error}")),
         })

@@ -172,7 +172,7 @@ pub(crate) fn edit(command: &str, file: &Path) -> io::Result<ExitStatus> {
 }
 
 /// How long a terminal may take to say what its background is.
-const PATIENCE: Duration = Duration::from_millis(200);
+const ANSWER_LIMIT: Duration = Duration::from_millis(200);
 
 /// Asks the terminal for its background (OSC 11). Every terminal answers the second question
 /// (DA1), so that one which does not know the first costs no wait.
@@ -192,7 +192,7 @@ fn ask() -> Option<String> {
     out.flush().ok()?;
     let stdin = io::stdin();
     let mut answer = Vec::new();
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + ANSWER_LIMIT;
     loop {
         let left = until.checked_duration_since(Instant::now())?;
         let left = rustix::event::Timespec::try_from(left).ok()?;

@@ -27,7 +27,7 @@ pub enum Background {
 
 /// How many colours the terminal shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Depth {
+pub enum ColorDepth {
     /// None, as `NO_COLOR` asks: bold, dim and their kin only.
     Plain,
     /// The 16 that the terminal's own palette decides.
@@ -43,7 +43,7 @@ pub struct Terminal {
     /// Its background.
     pub background: Background,
     /// Its colours.
-    pub depth: Depth,
+    pub depth: ColorDepth,
 }
 
 /// A user's theme file.
@@ -233,7 +233,7 @@ impl Theme {
     }
 
     fn read(&mut self, terminal: Terminal, file: ThemeFile<'_>) -> Vec<Warning> {
-        let mut reading = Reading {
+        let mut reading = ThemeReader {
             theme: self,
             terminal,
             text: file.text,
@@ -273,7 +273,7 @@ pub fn badge(category: Option<&str>) -> Role {
 /// The names of the tables of a theme file.
 const TABLES: [&str; 3] = ["dark", "light", "plain"];
 
-struct Reading<'a> {
+struct ThemeReader<'a> {
     theme: &'a mut Theme,
     terminal: Terminal,
     text: &'a str,
@@ -281,7 +281,7 @@ struct Reading<'a> {
     warnings: Vec<(usize, String)>,
 }
 
-impl Reading<'_> {
+impl ThemeReader<'_> {
     fn warn(&mut self, at: usize, message: String) {
         let before = self.text.get(..at).unwrap_or(self.text);
         self.warnings
@@ -292,7 +292,7 @@ impl Reading<'_> {
     fn tables(&mut self, table: &DeTable<'_>) {
         self.roles(table, Use::Apply);
         let active = match (self.terminal.depth, self.terminal.background) {
-            (Depth::Plain, _) => "plain",
+            (ColorDepth::Plain, _) => "plain",
             (_, Background::Dark) => "dark",
             (_, Background::Light) => "light",
         };
@@ -350,7 +350,7 @@ mod tests {
 
     use super::*;
 
-    fn read(depth: Depth, text: &str) -> (Theme, Vec<String>) {
+    fn read(depth: ColorDepth, text: &str) -> (Theme, Vec<String>) {
         let terminal = Terminal {
             background: Background::Dark,
             depth,
@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn the_documented_file_gives_every_role_on_every_background() {
-        let (_, warnings) = read(Depth::Ansi, DOCUMENTED);
+        let (_, warnings) = read(ColorDepth::Ansi, DOCUMENTED);
         assert_eq!(warnings, [""; 0]);
         let table: toml::Table = DOCUMENTED.parse().expect("TOML");
         for name in TABLES {
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn a_user_changes_single_roles() {
         let (theme, warnings) = read(
-            Depth::True,
+            ColorDepth::True,
             "accent = \"#010203\"\nlink = \"red\"\n[dark]\nlink = \"blue bold\"\n[light]\ntext = \"red\"\n",
         );
         assert_eq!(warnings, [""; 0]);
@@ -391,7 +391,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
         let (_, warnings) = read(
-            Depth::Ansi,
+            ColorDepth::Ansi,
             "accent = 3\nacent = \"red\"\nlink = \"rad\"\n[dusk]\n[light]\ntext = \"#12\"\n",
         );
         assert_eq!(
@@ -404,14 +404,14 @@ mod tests {
                 "mine.toml:6: '#12' is not #rrggbb",
             ]
         );
-        let (theme, warnings) = read(Depth::Ansi, "accent = [\n");
+        let (theme, warnings) = read(ColorDepth::Ansi, "accent = [\n");
         assert_eq!(warnings.len(), 1);
         assert_eq!(theme, Theme::default());
     }
 
     #[test]
     fn without_colours_there_are_only_modifiers() {
-        let (theme, _) = read(Depth::Plain, "accent = \"red on blue bold\"");
+        let (theme, _) = read(ColorDepth::Plain, "accent = \"red on blue bold\"");
         for role in Role::ALL {
             let style = theme.style(*role);
             assert!(matches!(style.fg, None | Some(Color::Reset)), "{role:?}");
@@ -430,7 +430,7 @@ mod tests {
         for background in [Background::Dark, Background::Light] {
             let theme = Theme::new(Terminal {
                 background,
-                depth: Depth::Ansi,
+                depth: ColorDepth::Ansi,
             });
             for role in Role::ALL {
                 let style = theme.style(*role);
@@ -443,7 +443,7 @@ mod tests {
 
     #[test]
     fn green_red_and_amber_keep_their_meaning() {
-        let meant = [
+        let expected = [
             (Color::Green, &[Role::Added, Role::AddedWord][..]),
             (Color::Red, &[Role::Removed, Role::RemovedWord, Role::Error]),
             (Color::Yellow, &[Role::Warn]),
@@ -451,7 +451,7 @@ mod tests {
         let theme = Theme::default();
         for role in Role::ALL {
             let fg = theme.style(*role).fg;
-            for (colour, roles) in meant {
+            for (colour, roles) in expected {
                 assert_eq!(fg == Some(colour), roles.contains(role), "{role:?}");
             }
         }

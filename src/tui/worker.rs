@@ -2,16 +2,16 @@
 //!
 //! Each has a queue of jobs of its own type. The library worker reads and plans, the writer
 //! changes stores and may wait for their locks, the unsaved worker keeps texts that are not saved
-//! yet, the archivist keeps the logs up to date, the finder finds, the scribe reads conversations.
+//! yet, the corpus worker keeps the logs up to date, the search worker finds, the transcript worker reads conversations.
 //! The app gets values. A panic in one of them is reported and does not end the program.
 
-pub(crate) mod archivist;
-pub(crate) mod desk;
-pub(crate) mod finder;
+pub(crate) mod corpus;
 mod library;
 mod lock;
 mod plan;
-mod scribe;
+pub(crate) mod search;
+pub(crate) mod thread;
+mod transcript;
 mod unsaved;
 mod writer;
 
@@ -22,31 +22,31 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use archivist::Archivist;
-use desk::{Desk, Queue};
-use finder::Finder;
+use corpus::CorpusWorker;
 use library::LibraryWorker;
 use lock::LockWait;
-use scribe::Scribe;
+use search::SearchWorker;
+use thread::{Queue, WorkerThread};
+use transcript::TranscriptWorker;
 use unsaved::UnsavedWorker;
 use writer::Writer;
 
 use super::effect::{LibraryJob, LogsJob, SearchJob, TranscriptJob, UnsavedJob, WriteJob};
 use super::event::{Changes, Event};
-use super::{Clock, Source};
-use crate::core::archive::Archive;
+use super::{Clock, StoreSource};
+use crate::core::catalog::LogCatalog;
 use crate::core::change::Author;
 use crate::core::history::History;
 use crate::core::library::Library;
-use crate::core::unsaved::Drawer;
-use crate::core::watch::{Watch, WatchEvent};
+use crate::core::unsaved::UnsavedStore;
+use crate::core::watch::{DirectoryWatcher, WatchEvent};
 
 pub(crate) use unsaved::THREAD as UNSAVED_THREAD;
 
 /// What the workers are told of the outside world.
-pub(crate) struct Outside<'a> {
-    pub(crate) source: Source,
-    pub(crate) archive: Archive,
+pub(crate) struct WorkerContext<'a> {
+    pub(crate) source: StoreSource,
+    pub(crate) catalog: LogCatalog,
     pub(crate) history: History,
     pub(crate) unsaved: &'a Path,
     pub(crate) author: Author,
@@ -58,12 +58,12 @@ pub(crate) struct Outside<'a> {
 
 /// The workers, and what the loop says to them besides jobs.
 pub(crate) struct Workers {
-    library: Desk<library::Message>,
-    writer: Desk<writer::Message>,
-    unsaved: Desk<UnsavedJob>,
-    logs: Desk<LogsJob>,
-    search: Desk<finder::Job>,
-    transcripts: Desk<TranscriptJob>,
+    library: WorkerThread<library::Message>,
+    writer: WorkerThread<writer::Message>,
+    unsaved: WorkerThread<UnsavedJob>,
+    logs: WorkerThread<LogsJob>,
+    search: WorkerThread<search::Job>,
+    transcripts: WorkerThread<TranscriptJob>,
     /// The newest search.
     newest: Arc<AtomicU64>,
     /// Whether the program is about to end.
@@ -74,7 +74,7 @@ pub(crate) struct Workers {
 
 impl Workers {
     /// Starts them.
-    pub(crate) fn start(outside: Outside<'_>, events: &Sender<Event>) -> io::Result<Self> {
+    pub(crate) fn start(outside: WorkerContext<'_>, events: &Sender<Event>) -> io::Result<Self> {
         let newest = Arc::new(AtomicU64::new(0));
         let leaving = Arc::new(AtomicBool::new(false));
         let waiting = Arc::new(AtomicBool::new(false));
@@ -84,13 +84,13 @@ impl Workers {
         let logs = Queue::new();
         let searches = Queue::new();
         let watch = watch(events, Event::Changed);
-        let archivist = Archivist {
-            archive: outside.archive,
-            watch: self::watch(events, Event::Spoken),
-            finder: searches.slot(),
+        let corpus_worker = CorpusWorker {
+            catalog: outside.catalog,
+            watch: self::watch(events, Event::LogsChanged),
+            search_worker: searches.sender(),
             events: events.clone(),
             leaving: Arc::clone(&leaving),
-            told: Vec::new(),
+            reported: Vec::new(),
             unwatched: Vec::new(),
         };
         let lock_wait = LockWait {
@@ -103,8 +103,8 @@ impl Workers {
             author: outside.author,
             clock: outside.clock,
             library: Arc::default(),
-            expected: watch.as_ref().map(Watch::expected),
-            readers: libraries.slot(),
+            expected: watch.as_ref().map(DirectoryWatcher::expected),
+            readers: libraries.sender(),
             events: events.clone(),
             lock_wait,
         };
@@ -116,28 +116,28 @@ impl Workers {
             watch,
             unwatched: Vec::new(),
             events: events.clone(),
-            writer: writers.slot(),
-            unsaved: unsaved.slot(),
-            archivist: logs.slot(),
-            finder: searches.slot(),
+            writer: writers.sender(),
+            unsaved: unsaved.sender(),
+            corpus_worker: logs.sender(),
+            search_worker: searches.sender(),
             offers: outside.offers,
         };
         let keeper = UnsavedWorker {
-            drawer: Drawer::open(outside.unsaved),
+            unsaved_store: UnsavedStore::open(outside.unsaved),
             events: events.clone(),
         };
         let time = (outside.clock, outside.zone);
-        let finder = Finder::new(events.clone(), time, Arc::clone(&newest));
-        let scribe = Scribe {
+        let search_worker = SearchWorker::new(events.clone(), time, Arc::clone(&newest));
+        let transcript_worker = TranscriptWorker {
             events: events.clone(),
         };
         Ok(Self {
             library: libraries.start("library", worker)?,
             writer: writers.start("writer", writer)?,
             unsaved: unsaved.start(UNSAVED_THREAD, keeper)?,
-            logs: logs.start("logs", archivist)?,
-            search: searches.start("search", finder)?,
-            transcripts: Queue::new().start("transcripts", scribe)?,
+            logs: logs.start("logs", corpus_worker)?,
+            search: searches.start("search", search_worker)?,
+            transcripts: Queue::new().start("transcripts", transcript_worker)?,
             newest,
             leaving,
             waiting,
@@ -145,28 +145,28 @@ impl Workers {
     }
 
     pub(crate) fn read(&self, job: LibraryJob) {
-        self.library.hand(library::Message::Job(job));
+        self.library.send(library::Message::Job(job));
     }
 
     pub(crate) fn write(&self, job: WriteJob) {
-        self.writer.hand(writer::Message::Job(job));
+        self.writer.send(writer::Message::Job(job));
     }
 
     pub(crate) fn keep(&self, job: UnsavedJob) {
-        self.unsaved.hand(job);
+        self.unsaved.send(job);
     }
 
-    pub(crate) fn look_at_logs(&self, job: LogsJob) {
-        self.logs.hand(job);
+    pub(crate) fn refresh_logs(&self, job: LogsJob) {
+        self.logs.send(job);
     }
 
     pub(crate) fn search(&self, job: SearchJob) {
         self.newest.store(job.generation, Ordering::Relaxed);
-        self.search.hand(finder::Job::Find(job));
+        self.search.send(search::Job::Find(job));
     }
 
     pub(crate) fn read_transcript(&self, job: TranscriptJob) {
-        self.transcripts.hand(job);
+        self.transcripts.send(job);
     }
 
     /// Waits for what must be done, and gives up the rest. Answers whether every change that was
@@ -180,23 +180,23 @@ impl Workers {
         const A_CHANGE: Duration = Duration::from_secs(10);
         let until = Instant::now() + A_CHANGE;
         let is_waiting = || self.waiting.load(Ordering::Relaxed);
-        let is_written = self.writer.leave(until, is_waiting);
+        let is_written = self.writer.stop(until, is_waiting);
         // The others write nothing that could be cut in two, and may be in the middle of a long
         // log: nobody waits for that.
         const PATIENCE: Duration = Duration::from_millis(300);
         let until = Instant::now() + PATIENCE;
-        self.library.leave(until, || false);
-        self.logs.leave(until, || false);
-        self.search.leave(until, || false);
-        self.transcripts.leave(until, || false);
+        self.library.stop(until, || false);
+        self.logs.stop(until, || false);
+        self.search.stop(until, || false);
+        self.transcripts.stop(until, || false);
         is_written
     }
 }
 
 /// Starts to watch nothing yet; `event` makes an event of the paths that changed.
-fn watch(events: &Sender<Event>, event: fn(Changes) -> Event) -> Option<Watch> {
+fn watch(events: &Sender<Event>, event: fn(Changes) -> Event) -> Option<DirectoryWatcher> {
     let told = events.clone();
-    let started = Watch::start(move |seen| {
+    let started = DirectoryWatcher::start(move |seen| {
         let event = match seen {
             WatchEvent::Changed(paths) => event(Changes::At(paths)),
             WatchEvent::Missed => event(Changes::Anywhere),

@@ -18,14 +18,14 @@ fn store(home: &Home) {
     );
 }
 
-/// Runs a change that must fail with one line that has all of `told` in it.
-fn fails(home: &Home, args: &[&str], told: &[&str]) {
+/// Runs a change that must fail with one line that has all of `expected` in it.
+fn fails(home: &Home, args: &[&str], expected: &[&str]) {
     let before = tree(&home.project());
-    let said = home.run(args);
-    assert_eq!(said.code, 2, "{args:?}: {said:?}");
-    assert_eq!(said.err.lines().count(), 1, "{args:?}: {}", said.err);
-    for part in told {
-        assert!(said.err.contains(part), "{part:?} in {}", said.err);
+    let output = home.run(args);
+    assert_eq!(output.code, 2, "{args:?}: {output:?}");
+    assert_eq!(output.err.lines().count(), 1, "{args:?}: {}", output.err);
+    for part in expected {
+        assert!(output.err.contains(part), "{part:?} in {}", output.err);
     }
     assert_eq!(tree(&home.project()), before, "{args:?} changed something");
 }
@@ -91,12 +91,12 @@ fn text_that_is_not_utf8() {
     assert_eq!(list.code, 0);
     assert!(list.err.contains("latin.md: not UTF-8"), "{}", list.err);
     assert!(list.out.contains("a.md"), "the others are listed");
-    let said = home.run_with_input(&["write", "b.md", "--type", "user"], b"\xff\xfe");
-    assert_eq!(said.code, 2);
+    let output = home.run_with_input(&["write", "b.md", "--type", "user"], b"\xff\xfe");
+    assert_eq!(output.code, 2);
     assert!(
-        said.err.contains("standard input: not UTF-8"),
+        output.err.contains("standard input: not UTF-8"),
         "{}",
-        said.err
+        output.err
     );
 }
 
@@ -138,12 +138,16 @@ fn a_file_of_a_hundred_megabytes() {
         vec!["patch", "big.md", "--old", "a", "--new", "b"],
         vec!["append", "big.md", "--content", "x"],
     ] {
-        let said = home.run(&args);
-        assert_eq!((said.code, said.err.lines().count()), (2, 1), "{said:?}");
+        let output = home.run(&args);
+        assert_eq!(
+            (output.code, output.err.lines().count()),
+            (2, 1),
+            "{output:?}"
+        );
         assert!(
-            said.err.contains("big.md: 100 MB is too large"),
+            output.err.contains("big.md: 100 MB is too large"),
             "{}",
-            said.err
+            output.err
         );
     }
     let list = home.run(&["list"]);
@@ -163,14 +167,18 @@ fn a_file_that_may_not_be_read() {
         vec!["read", "secret.md"],
         vec!["patch", "secret.md", "--old", "x", "--new", "y"],
     ] {
-        let said = run(&args);
-        assert_eq!((said.code, said.err.lines().count()), (2, 1), "{said:?}");
-        assert!(said.err.contains("secret.md"), "{}", said.err);
-        let advised = said
+        let output = run(&args);
+        assert_eq!(
+            (output.code, output.err.lines().count()),
+            (2, 1),
+            "{output:?}"
+        );
+        assert!(output.err.contains("secret.md"), "{}", output.err);
+        let advised = output
             .err
             .contains("permission denied; check the owner and mode")
-            || said.err.contains("read-only");
-        assert!(advised, "{}", said.err);
+            || output.err.contains("read-only");
+        assert!(advised, "{}", output.err);
     }
     let list = run(&["list"]);
     assert_eq!(list.code, 0, "{list:?}");
@@ -183,13 +191,18 @@ fn a_file_that_may_not_be_read() {
         fs::Permissions::from_mode(0o555),
     )
     .expect("a mode");
-    let said = run(&["patch", "a.md", "--old", "body", "--new", "b"]);
-    assert_eq!((said.code, said.err.lines().count()), (2, 1), "{said:?}");
+    let output = run(&["patch", "a.md", "--old", "body", "--new", "b"]);
+    assert_eq!(
+        (output.code, output.err.lines().count()),
+        (2, 1),
+        "{output:?}"
+    );
     assert!(
-        said.err
+        output
+            .err
             .contains("a.md: permission denied; check the owner and mode"),
         "{}",
-        said.err
+        output.err
     );
     fs::set_permissions(
         home.project().join(".memory"),

@@ -33,18 +33,21 @@ fn the_first_memory_makes_its_store_and_undo_takes_the_folder_away() {
     let before = files(&home, "project");
     let mut dry = write("x.md", "text").to_vec();
     dry.push("--dry-run");
-    let said = home.run(&dry);
-    assert_eq!(said.code, 0, "{said:?}");
+    let output = home.run(&dry);
+    assert_eq!(output.code, 0, "{output:?}");
     assert!(
-        said.err.contains("~/project/.memory would be made"),
-        "{said:?}"
+        output.err.contains("~/project/.memory would be made"),
+        "{output:?}"
     );
-    assert!(said.out.contains("+text"), "{said:?}");
+    assert!(output.out.contains("+text"), "{output:?}");
     assert_eq!(files(&home, "project"), before, "nothing was made");
 
-    let said = home.run(&write("x.md", "text"));
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.err.contains("~/project/.memory was made"), "{said:?}");
+    let output = home.run(&write("x.md", "text"));
+    assert_eq!(output.code, 0, "{output:?}");
+    assert!(
+        output.err.contains("~/project/.memory was made"),
+        "{output:?}"
+    );
     assert_eq!(files(&home, "project/.memory"), ["MEMORY.md", "x.md"]);
     assert!(home.ok(&["list"]).contains("x.md"));
 
@@ -358,10 +361,10 @@ fn no_word_about_a_missing_store_where_logs_were_found() {
         format!("{line}\n"),
     );
     for verb in ["recall", "find"] {
-        let said = home.run(&[verb, "zebra"]);
-        assert_eq!(said.code, 0, "{said:?}");
-        assert!(!said.err.contains("no store here"), "{said:?}");
-        let said = home.run(&[verb, "giraffe"]);
-        assert_eq!(said.code, 1, "{said:?}");
+        let output = home.run(&[verb, "zebra"]);
+        assert_eq!(output.code, 0, "{output:?}");
+        assert!(!output.err.contains("no store here"), "{output:?}");
+        let output = home.run(&[verb, "giraffe"]);
+        assert_eq!(output.code, 1, "{output:?}");
     }
 }

@@ -46,9 +46,13 @@ fn a_change_to_a_part_is_refused() {
         vec!["append", "episodes/2026-02.md#L2", "--content", "x"],
         vec!["rename", "episodes/2026-02.md#one", "episodes/x.md"],
     ] {
-        let said = home.run(&args);
-        assert_eq!(said.code, 2, "{args:?}");
-        assert!(said.err.contains("about the whole file"), "{}", said.err);
+        let output = home.run(&args);
+        assert_eq!(output.code, 2, "{args:?}");
+        assert!(
+            output.err.contains("about the whole file"),
+            "{}",
+            output.err
+        );
     }
     assert_eq!(tree(&home.project()), before);
 }
@@ -147,9 +151,9 @@ fn a_link_is_not_taken_for_the_file_it_leads_to() {
     let home = Home::new();
     home.file("project/AGENTS.md", "# A\n");
     symlink("AGENTS.md", home.project().join("CLAUDE.md")).expect("a link");
-    let said = home.run(&["delete", "CLAUDE.md"]);
-    assert_eq!(said.code, 2);
-    assert!(said.err.contains("a link to AGENTS.md"), "{}", said.err);
+    let output = home.run(&["delete", "CLAUDE.md"]);
+    assert_eq!(output.code, 2);
+    assert!(output.err.contains("a link to AGENTS.md"), "{}", output.err);
     assert!(home.project().join("AGENTS.md").exists());
 }
 
@@ -327,8 +331,8 @@ fn hidden_names_and_empty_input_are_refused() {
         2
     );
     let before = tree(&home.project());
-    let said = home.run_with_input(&["write", "a.md"], b"");
-    assert!(said.err.contains("--content ''"), "{}", said.err);
+    let output = home.run_with_input(&["write", "a.md"], b"");
+    assert!(output.err.contains("--content ''"), "{}", output.err);
     assert_eq!(tree(&home.project()), before);
 }
 

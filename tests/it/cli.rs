@@ -165,12 +165,12 @@ fn a_change_that_no_longer_fits_is_a_conflict() {
     index_store(&home);
     home.ok(&["patch", "a.md", "--old", "body of a", "--new", "second"]);
     home.file("project/.memory/a.md", "somebody else's text\n");
-    let said = home.run(&["undo"]);
-    assert_eq!(said.code, 2);
+    let result = home.run(&["undo"]);
+    assert_eq!(result.code, 2);
     assert!(
-        said.err.contains("a.md has changed since it was read"),
+        result.err.contains("a.md has changed since it was read"),
         "{}",
-        said.err
+        result.err
     );
     assert_eq!(home.read("project/.memory/a.md"), "somebody else's text\n");
 }
@@ -247,9 +247,9 @@ fn a_file_in_two_stores_asks_which() {
     index_store(&home);
     home.file("project/memory/MEMORY.md", "# Memory\n");
     home.file("project/memory/a.md", "other\n");
-    let said = home.run(&["read", "a.md"]);
+    let result = home.run(&["read", "a.md"]);
     assert_eq!(
-        said.err,
+        result.err,
         "tome: a.md could be in more than one store; say .memory:a.md or memory:a.md\n"
     );
     assert_eq!(home.ok(&["read", "memory:a.md"]), "other\n");
@@ -263,13 +263,14 @@ fn settings_are_layered_and_mistakes_are_told() {
         ".config/tome/config.toml",
         "author = \"kim\"\ncolr = \"x\"\n",
     );
-    let said = home.run(&["patch", "a.md", "--old", "body", "--new", "text"]);
-    assert_eq!(said.code, 0);
+    let result = home.run(&["patch", "a.md", "--old", "body", "--new", "text"]);
+    assert_eq!(result.code, 0);
     assert!(
-        said.err
+        result
+            .err
             .contains("config.toml:2: no setting 'colr'; 'color' may be meant"),
         "{}",
-        said.err
+        result.err
     );
     assert!(home.ok(&["history"]).contains("kim · cli"));
     let output = home
@@ -280,8 +281,8 @@ fn settings_are_layered_and_mistakes_are_told() {
     assert!(output.status.success());
     assert!(home.ok(&["history"]).contains("lee · cli"));
     let other = home.file("other.toml", "[discover]\nproject = false\n");
-    let said = home.run(&["list", "--config", other.to_str().expect("UTF-8")]);
-    assert_eq!((said.code, said.out.as_str()), (1, ""));
+    let result = home.run(&["list", "--config", other.to_str().expect("UTF-8")]);
+    assert_eq!((result.code, result.out.as_str()), (1, ""));
     assert_eq!(home.run(&["list", "--config", "missing.toml"]).code, 2);
 }
 

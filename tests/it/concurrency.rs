@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::support::{Home, Said};
+use crate::support::{Home, RunOutput};
 
 const WORKERS: usize = 8;
 const ROUNDS: usize = 50;
@@ -54,11 +54,11 @@ fn work(home: &Home, worker: usize) -> (usize, usize) {
         let new = format!("worker {worker}: {}.", applied + 1);
         let mut command: Command =
             home.command(&["patch", "facts/count.md", "--old", &old, "--new", &new]);
-        let said = Said::of(&command.output().expect("runs"));
-        match said.code {
+        let output = RunOutput::of(&command.output().expect("runs"));
+        match output.code {
             0 => applied += 1,
-            2 if said.err.contains("has changed since it was read") => conflicts += 1,
-            _ => panic!("{said:?}"),
+            2 if output.err.contains("has changed since it was read") => conflicts += 1,
+            _ => panic!("{output:?}"),
         }
     }
     (applied, conflicts)
@@ -122,8 +122,8 @@ fn two_writers(count: usize) {
             });
         }
     });
-    let said = home.run(&["index", "--check"]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let output = home.run(&["index", "--check"]);
+    assert_eq!(output.code, 0, "{output:?}");
     let index = home.read("project/.memory/MEMORY.md");
     let listed = index.lines().filter(|line| line.starts_with("- [")).count();
     assert_eq!(listed, 2 * count, "{index}");

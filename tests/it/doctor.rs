@@ -4,10 +4,10 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Home, Paused, Said, tree};
+use crate::support::{Home, Paused, RunOutput, tree};
 
 fn report(home: &Home) -> (i32, Value) {
-    let Said { code, out, .. } = home.run(&["doctor", "--json"]);
+    let RunOutput { code, out, .. } = home.run(&["doctor", "--json"]);
     let report: Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}"));
     assert_eq!(report["schema"], 1);
     (code, report)
@@ -15,12 +15,12 @@ fn report(home: &Home) -> (i32, Value) {
 
 fn problems(report: &Value) -> Vec<String> {
     let problems = report["problems"].as_array().expect("a list");
-    let told = problems.iter().map(|problem| {
+    let details = problems.iter().map(|problem| {
         let part = |name: &str| problem[name].as_str().expect("a text").to_owned();
         assert!(!part("remedy").is_empty(), "{problem}");
         format!("{}: {}", part("place"), part("problem"))
     });
-    told.collect()
+    details.collect()
 }
 
 #[test]
@@ -42,9 +42,9 @@ fn all_is_well_in_an_empty_home_and_nothing_is_written() {
 #[test]
 fn the_sample_is_well_and_its_agents_and_stores_are_counted() {
     let home = Home::new();
-    let said = home.run(&["--demo", "doctor", "--json"]);
-    assert_eq!(said.code, 0, "{said:?}");
-    let report: Value = serde_json::from_str(&said.out).expect("JSON");
+    let output = home.run(&["--demo", "doctor", "--json"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    let report: Value = serde_json::from_str(&output.out).expect("JSON");
     let agent = |name: &str| {
         let agents = report["agents"].as_array().expect("a list");
         let row = agents.iter().find(|row| row["agent"] == name);
@@ -80,7 +80,7 @@ fn what_is_wrong_is_told_with_its_place_and_exits_with_one() {
     );
     let (code, report) = report(&home);
     assert_eq!(code, 1);
-    let told = problems(&report);
+    let details = problems(&report);
     for expected in [
         "~/.config/tome/config.toml:2: ",
         "~/.config/tome/keymap.toml:2: no action 'dance'",
@@ -89,13 +89,17 @@ fn what_is_wrong_is_told_with_its_place_and_exits_with_one() {
         "~/.local/share/tome/history: is not there and cannot be made",
         "gemini: its settings cannot be read: ",
     ] {
-        let found = told.iter().any(|line| line.starts_with(expected));
-        assert!(found, "{expected} in {told:#?}");
+        let found = details.iter().any(|line| line.starts_with(expected));
+        assert!(found, "{expected} in {details:#?}");
     }
-    let said = home.run(&["doctor"]);
-    assert_eq!(said.code, 1);
-    assert!(said.out.contains("things need attention"), "{}", said.out);
-    assert_eq!(said.err, "", "each is told once");
+    let output = home.run(&["doctor"]);
+    assert_eq!(output.code, 1);
+    assert!(
+        output.out.contains("things need attention"),
+        "{}",
+        output.out
+    );
+    assert_eq!(output.err, "", "each is told once");
 }
 
 #[test]
@@ -107,18 +111,18 @@ fn registered_agents_are_told_and_so_is_another_program() {
         let row = agents.iter().find(|row| row["agent"] == "codex");
         row.expect("a row")["registered"].clone()
     };
-    let (code, told) = report(&home);
-    assert_eq!((code, registered(&told)), (0, "registered".into()));
+    let (code, details) = report(&home);
+    assert_eq!((code, registered(&details)), (0, "registered".into()));
     let path = home.path().join(".codex/config.toml");
     let program = env!("CARGO_BIN_EXE_tome");
     let text = fs::read_to_string(&path).expect("text");
     fs::write(&path, text.replace(program, "/gone/tome")).expect("written");
-    let (code, told) = report(&home);
+    let (code, details) = report(&home);
     assert_eq!(
-        (code, registered(&told)),
+        (code, registered(&details)),
         (1, "registered otherwise".into())
     );
-    assert!(problems(&told)[0].starts_with("codex: "));
+    assert!(problems(&details)[0].starts_with("codex: "));
 }
 
 #[test]
@@ -137,10 +141,10 @@ fn an_interrupted_change_is_told_and_left_alone() {
     });
     assert!(interrupted, "a change was interrupted");
     for _ in 0..2 {
-        let (code, told) = report(&home);
+        let (code, details) = report(&home);
         assert_eq!(code, 1);
-        let told = problems(&told);
-        assert!(told[0].contains("write was interrupted"), "{told:?}");
+        let details = problems(&details);
+        assert!(details[0].contains("write was interrupted"), "{details:?}");
     }
     home.run(&["list"]);
     assert_eq!(report(&home).0, 0);
@@ -150,15 +154,15 @@ fn an_interrupted_change_is_told_and_left_alone() {
 fn with_nothing_found_it_is_said_where_and_the_sample_is_named() {
     let home = Home::new();
     for verb in ["list", "stores"] {
-        let said = home.run(&[verb]);
-        assert_eq!((said.code, said.out.as_str()), (1, ""), "{verb}");
+        let output = home.run(&[verb]);
+        assert_eq!((output.code, output.out.as_str()), (1, ""), "{verb}");
         for expected in [
             "~/.claude/projects",
             "~/.codex/memories",
             ".memory",
             "tome --demo",
         ] {
-            assert!(said.err.contains(expected), "{verb}: {}", said.err);
+            assert!(output.err.contains(expected), "{verb}: {}", output.err);
         }
     }
 }

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tome::core::change::{
-    Asking, Author, Change, Direction, Moment, Wish, make, plan, plan_move, replay, restore, settle,
+    Author, Change, ChangeContext, ChangeRequest, Direction, Moment, plan, plan_and_commit,
+    plan_move, recover_interrupted, replay, restore,
 };
 use tome::core::history::History;
-use tome::core::layout::{Fields, Layout, Matching, Patch, Upkeep};
+use tome::core::layout::{Fields, IndexUpdate, Layout, Matching, Patch};
 use tome::core::store::Store;
 use tome::core::{Error, Result};
 
@@ -30,11 +31,11 @@ const ERRORS: [io::ErrorKind; 5] = [
 ];
 
 /// A directory with two stores and a history.
-struct Bench {
+struct TestStore {
     dir: tempfile::TempDir,
 }
 
-impl Bench {
+impl TestStore {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         fs::create_dir_all(dir.path().join("data")).expect("a folder");
@@ -84,8 +85,8 @@ fn moment() -> Moment {
     }
 }
 
-fn asking() -> Asking {
-    Asking {
+fn change_context() -> ChangeContext {
+    ChangeContext {
         moment: moment(),
         expected: None,
     }
@@ -101,34 +102,38 @@ fn author() -> Author {
 /// A kind of change: what is there before, and how it is planned.
 struct Kind {
     name: &'static str,
-    setup: fn(&Bench),
+    setup: fn(&TestStore),
     roots: &'static [&'static str],
-    plan: fn(&Bench, &History) -> Result<Change>,
+    plan: fn(&TestStore, &History) -> Result<Change>,
 }
 
-fn carry_out(bench: &Bench, history: &History, kind: &Kind) -> Result<()> {
+fn carry_out(bench: &TestStore, history: &History, kind: &Kind) -> Result<()> {
     let roots: Vec<PathBuf> = kind.roots.iter().map(|name| bench.root(name)).collect();
     let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
     let plan = || (kind.plan)(bench, history);
-    make::<Error>(history, &roots, (&author(), &moment()), plan).map(drop)
+    plan_and_commit::<Error>(history, &roots, (&author(), &moment()), plan).map(drop)
 }
 
-fn wish(bench: &Bench, wish: &Wish) -> Result<Change> {
-    plan(&bench.store("index", Layout::Index), wish, &asking())
+fn request(bench: &TestStore, request: &ChangeRequest) -> Result<Change> {
+    plan(
+        &bench.store("index", Layout::Index),
+        request,
+        &change_context(),
+    )
 }
 
-fn do_wish(bench: &Bench, asked: &Wish) {
+fn do_request(bench: &TestStore, asked: &ChangeRequest) {
     let (root, history) = (bench.root("index"), bench.history());
-    let plan = || wish(bench, asked);
-    make::<Error>(&history, &[&root], (&author(), &moment()), plan).expect("made");
+    let plan = || request(bench, asked);
+    plan_and_commit::<Error>(&history, &[&root], (&author(), &moment()), plan).expect("made");
 }
 
-fn index(bench: &Bench) {
+fn index(bench: &TestStore) {
     bench.file("index/MEMORY.md", "# Memory\n");
     for name in ["a", "b", "c"] {
-        do_wish(
+        do_request(
             bench,
-            &Wish::Write {
+            &ChangeRequest::Write {
                 path: format!("{name}.md"),
                 content: format!("body of {name}, see [a](a.md) and [[b]]"),
                 fields: typed("user"),
@@ -138,7 +143,7 @@ fn index(bench: &Bench) {
     bench.file("other/MEMORY.md", "# Memory\n");
 }
 
-fn hand_written(bench: &Bench) {
+fn hand_written(bench: &TestStore) {
     bench.file(
         "index/MEMORY.md",
         "# Mine\n\nProse.\n\n- [A](a.md) — hook\n- [[b]] — hook\n\nEnd",
@@ -150,31 +155,31 @@ fn hand_written(bench: &Bench) {
     bench.file("index/b.md", "---\nname: B\ntype: user\n---\nsee [[a]]");
 }
 
-fn deleted(bench: &Bench) {
+fn deleted(bench: &TestStore) {
     index(bench);
-    do_wish(
+    do_request(
         bench,
-        &Wish::Delete {
+        &ChangeRequest::Delete {
             paths: vec!["a.md".to_owned(), "b.md".to_owned()],
         },
     );
 }
 
-fn undone(bench: &Bench) {
+fn undone(bench: &TestStore) {
     deleted(bench);
     let (root, history) = (bench.root("index"), bench.history());
     let plan = || last(&history, &root, Direction::Back);
-    make::<Error>(&history, &[&root], (&author(), &moment()), plan).expect("made");
+    plan_and_commit::<Error>(&history, &[&root], (&author(), &moment()), plan).expect("made");
 }
 
-fn facts(bench: &Bench) {
+fn facts(bench: &TestStore) {
     bench.file(
         "index/facts/user.md",
         "# U\n\n> Summary: s\n\n- Name: Kim\n",
     );
 }
 
-fn lessons(bench: &Bench) {
+fn lessons(bench: &TestStore) {
     bench.file(
         "index/semantic/semantic.md",
         "**Title:** t\n\n**Tags:** #x\n",
@@ -202,9 +207,9 @@ const KINDS: [Kind; 16] = [
         setup: index,
         roots: &["index"],
         plan: |bench, _| {
-            wish(
+            request(
                 bench,
-                &Wish::Write {
+                &ChangeRequest::Write {
                     path: "d.md".to_owned(),
                     content: "new".to_owned(),
                     fields: typed("project"),
@@ -217,9 +222,9 @@ const KINDS: [Kind; 16] = [
         setup: index,
         roots: &["index"],
         plan: |bench, _| {
-            wish(
+            request(
                 bench,
-                &Wish::Write {
+                &ChangeRequest::Write {
                     path: "a.md".to_owned(),
                     content: "other".to_owned(),
                     fields: typed("feedback"),
@@ -232,9 +237,9 @@ const KINDS: [Kind; 16] = [
         setup: hand_written,
         roots: &["index"],
         plan: |bench, _| {
-            wish(
+            request(
                 bench,
-                &Wish::Write {
+                &ChangeRequest::Write {
                     path: "c.md".to_owned(),
                     content: "new".to_owned(),
                     fields: typed("user"),
@@ -251,9 +256,9 @@ const KINDS: [Kind; 16] = [
                 old: "---\n\nbody".to_owned(),
                 new: "---\n\ntext".to_owned(),
             };
-            wish(
+            request(
                 bench,
-                &Wish::Patch {
+                &ChangeRequest::Patch {
                     matching: Matching::Unique,
                     path: "a.md".to_owned(),
                     patches: vec![patch],
@@ -266,9 +271,9 @@ const KINDS: [Kind; 16] = [
         setup: index,
         roots: &["index"],
         plan: |bench, _| {
-            wish(
+            request(
                 bench,
-                &Wish::Append {
+                &ChangeRequest::Append {
                     path: "b.md".to_owned(),
                     entry: "more".to_owned(),
                     fields: Fields::default(),
@@ -281,9 +286,9 @@ const KINDS: [Kind; 16] = [
         setup: hand_written,
         roots: &["index"],
         plan: |bench, _| {
-            wish(
+            request(
                 bench,
-                &Wish::Edit {
+                &ChangeRequest::Edit {
                     path: "a.md".to_owned(),
                     text: "---\nname: A2\ntype: user\n---\nother\n".to_owned(),
                 },
@@ -295,9 +300,9 @@ const KINDS: [Kind; 16] = [
         setup: index,
         roots: &["index"],
         plan: |bench, _| {
-            wish(
+            request(
                 bench,
-                &Wish::Delete {
+                &ChangeRequest::Delete {
                     paths: vec!["a.md".to_owned(), "b.md".to_owned(), "c.md".to_owned()],
                 },
             )
@@ -308,9 +313,9 @@ const KINDS: [Kind; 16] = [
         setup: index,
         roots: &["index"],
         plan: |bench, _| {
-            wish(
+            request(
                 bench,
-                &Wish::Rename {
+                &ChangeRequest::Rename {
                     from: "a.md".to_owned(),
                     to: "z.md".to_owned(),
                 },
@@ -322,9 +327,9 @@ const KINDS: [Kind; 16] = [
         setup: hand_written,
         roots: &["index"],
         plan: |bench, _| {
-            wish(
+            request(
                 bench,
-                &Wish::Rename {
+                &ChangeRequest::Rename {
                     from: "b.md".to_owned(),
                     to: "c.md".to_owned(),
                 },
@@ -338,14 +343,14 @@ const KINDS: [Kind; 16] = [
         plan: |bench, _| {
             let from = bench.store("index", Layout::Index);
             let to = bench.store("other", Layout::Index);
-            plan_move((&from, "a.md"), (&to, "a.md"), &asking())
+            plan_move((&from, "a.md"), (&to, "a.md"), &change_context())
         },
     },
     Kind {
         name: "index",
         setup: hand_written,
         roots: &["index"],
-        plan: |bench, _| wish(bench, &Wish::Index(Upkeep::Rewrite)),
+        plan: |bench, _| request(bench, &ChangeRequest::Index(IndexUpdate::Rewrite)),
     },
     Kind {
         name: "undo",
@@ -375,12 +380,12 @@ const KINDS: [Kind; 16] = [
         plan: |bench, _| {
             plan(
                 &bench.store("index", Layout::Facts),
-                &Wish::Write {
+                &ChangeRequest::Write {
                     path: "ideas/x.md".to_owned(),
                     content: "# X\n".to_owned(),
                     fields: Fields::default(),
                 },
-                &asking(),
+                &change_context(),
             )
         },
     },
@@ -391,7 +396,7 @@ const KINDS: [Kind; 16] = [
         plan: |bench, _| {
             plan(
                 &bench.store("index", Layout::Coder),
-                &Wish::Write {
+                &ChangeRequest::Write {
                     path: "semantic/errors/retry.md".to_owned(),
                     content: "c".to_owned(),
                     fields: Fields {
@@ -399,7 +404,7 @@ const KINDS: [Kind; 16] = [
                         ..Fields::default()
                     },
                 },
-                &asking(),
+                &change_context(),
             )
         },
     },
@@ -416,13 +421,13 @@ fn failing(
         let step = counted.fetch_add(1, Ordering::SeqCst) + 1;
         fails(step).map_or(Ok(()), |kind| Err(kind.into()))
     };
-    (History::observed(dir, Arc::new(observer)), steps)
+    (History::with_observer(dir, Arc::new(observer)), steps)
 }
 
 /// A kind of change on its bench: the files before and after, and how many steps it takes.
 struct Prepared<'a> {
     kind: &'a Kind,
-    bench: Bench,
+    bench: TestStore,
     template: tempfile::TempDir,
     old: Files,
     new: Files,
@@ -431,7 +436,7 @@ struct Prepared<'a> {
 
 impl<'a> Prepared<'a> {
     fn new(kind: &'a Kind) -> Self {
-        let bench = Bench::new();
+        let bench = TestStore::new();
         (kind.setup)(&bench);
         let template = tempfile::tempdir().expect("a temporary directory");
         copy(bench.dir.path(), template.path());
@@ -463,7 +468,7 @@ impl<'a> Prepared<'a> {
         let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
         // A process that another test starts holds a copy of our locks until it is running.
         for _ in 0..500 {
-            settle(history, &roots)?;
+            recover_interrupted(history, &roots)?;
             if history.intents().is_empty() {
                 break;
             }
@@ -490,7 +495,7 @@ impl<'a> Prepared<'a> {
         let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
         let (record, way) = history.reversal(record).expect("found");
         let plan = || replay(&history, &record, way, &moment());
-        make::<Error>(&history, &roots, (&author(), &moment()), plan)
+        plan_and_commit::<Error>(&history, &roots, (&author(), &moment()), plan)
             .unwrap_or_else(|error| panic!("{at}: undo fails: {error}"));
         assert_eq!(self.bench.stores(), self.old, "{at}: undo");
         let pending = fs::read_dir(self.bench.data().join("pending")).expect("readable");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use tome::core::change::{Asking, Author, Moment, Wish, commit, plan};
+use tome::core::change::{Author, ChangeContext, ChangeRequest, Moment, commit, plan};
 use tome::core::history::History;
 use tome::core::layout::{Layout, Matching, Patch};
 use tome::core::memory::Revision;
@@ -67,7 +67,7 @@ impl Large {
             let name = format!("memory_{}.md", edit * 7 % self.memories);
             let text = fs::read_to_string(store.root().absolute(&name)).expect("text");
             let old = text.lines().find(|line| line.starts_with("description: "));
-            let asking = Asking {
+            let context = ChangeContext {
                 moment: Moment {
                     time: jiff::Timestamp::now(),
                     today: jiff::civil::date(2026, 11, 15),
@@ -75,7 +75,7 @@ impl Large {
                 expected: None,
             };
             let index = fs::read(store.root().absolute("MEMORY.md")).expect("an index");
-            let wish = Wish::Patch {
+            let request = ChangeRequest::Patch {
                 matching: Matching::Unique,
                 path: name,
                 patches: vec![Patch {
@@ -83,8 +83,8 @@ impl Large {
                     new: format!("description: {}", words(2_000_000 + edit)),
                 }],
             };
-            let change = plan(&store, &wish, &asking).expect("plans");
-            commit(&history, &change, &author, &asking.moment).expect("made");
+            let change = plan(&store, &request, &context).expect("plans");
+            commit(&history, &change, &author, &context.moment).expect("made");
             let after = fs::read(store.root().absolute("MEMORY.md")).expect("an index");
             assert_ne!(index, after, "the index follows");
         }
@@ -178,8 +178,8 @@ fn a_damaged_version_is_never_written_into_a_memory() {
         let mut damaged = sound.clone();
         damaged[at] ^= 0xff;
         fs::write(&pack, &damaged).expect("written");
-        let said = home.run(&["undo"]);
-        match said.code {
+        let output = home.run(&["undo"]);
+        match output.code {
             0 => {
                 undone += 1;
                 assert!(
@@ -202,9 +202,9 @@ fn a_damaged_version_is_never_written_into_a_memory() {
             }
             _ => {
                 refused += 1;
-                assert_eq!(said.code, 2, "{said:?}");
-                assert_eq!(tree(&home.project()), before, "byte {at}: {said:?}");
-                assert!(said.err.contains("version"), "{said:?}");
+                assert_eq!(output.code, 2, "{output:?}");
+                assert_eq!(tree(&home.project()), before, "byte {at}: {output:?}");
+                assert!(output.err.contains("version"), "{output:?}");
             }
         }
         fs::write(&pack, &sound).expect("written");
@@ -255,9 +255,9 @@ fn a_history_of_plain_files_is_read_checked_and_packed() {
         let two = two.expect("a version").clone();
         let sound = fs::read(&two).expect("reads");
         fs::write(&two, damage).expect("written");
-        let said = home.run(&["undo"]);
-        assert_eq!(said.code == 0, is_read, "{said:?}");
-        assert!(said.err.contains("is damaged"), "{said:?}");
+        let output = home.run(&["undo"]);
+        assert_eq!(output.code == 0, is_read, "{output:?}");
+        assert!(output.err.contains("is damaged"), "{output:?}");
         assert_eq!(tree(&home.project()), before);
         fs::write(&two, sound).expect("written");
     }
@@ -330,12 +330,12 @@ fn pruning_tells_what_goes_and_what_stays_can_be_undone() {
         (["--older-than", "soon"], "90d"),
         (["--max-size", "big"], "50MB"),
     ] {
-        let said = home.run(&["history", "--prune", wrong[0], wrong[1]]);
-        assert_eq!(said.code, 2);
-        assert!(said.err.contains(told), "{said:?}");
+        let output = home.run(&["history", "--prune", wrong[0], wrong[1]]);
+        assert_eq!(output.code, 2);
+        assert!(output.err.contains(told), "{output:?}");
     }
-    let said = home.run(&["history", "--dry-run"]);
-    assert_eq!(said.code, 2, "only with --prune: {said:?}");
+    let output = home.run(&["history", "--dry-run"]);
+    assert_eq!(output.code, 2, "only with --prune: {output:?}");
 }
 
 #[test]
@@ -357,9 +357,9 @@ fn the_doctor_tells_of_damaged_versions_and_of_the_oldest_change() {
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     fs::write(&pack, bytes).expect("written");
-    let said = home.run(&["doctor", "--json"]);
-    assert_eq!(said.code, 1);
-    let report = json(&said.out);
+    let output = home.run(&["doctor", "--json"]);
+    assert_eq!(output.code, 1);
+    let report = json(&output.out);
     assert_eq!(
         report["history"]["damaged"].as_array().map(Vec::len),
         Some(1)

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, Said};
+use crate::support::{Home, RunOutput};
 
 const CLAUDE: &str = "{\"continue\":true}\n";
 
-fn tell(home: &Home, agent: &str, said: &Value) -> Value {
-    let said = home.run_with_input(&["hook", agent], said.to_string().as_bytes());
-    assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
-    serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{said:?}: {e}"))
+fn send_hook(home: &Home, agent: &str, output: &Value) -> Value {
+    let output = home.run_with_input(&["hook", agent], output.to_string().as_bytes());
+    assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
+    serde_json::from_str(&output.out).unwrap_or_else(|e| panic!("{output:?}: {e}"))
 }
 
 fn payload(home: &Home, event: &str, more: Value) -> Value {
@@ -64,7 +64,7 @@ fn what_happens_is_kept_as_events() {
         ("SessionEnd", json!({ "reason": "other" })),
     ] {
         assert_eq!(
-            tell(&home, "claude-code", &payload(&home, event, more)),
+            send_hook(&home, "claude-code", &payload(&home, event, more)),
             json!({ "continue": true })
         );
     }
@@ -132,8 +132,13 @@ fn whatever_comes_the_agent_goes_on() {
         "\u{0}\u{1}",
         huge.as_str(),
     ] {
-        let said = home.run_with_input(&["hook", "claude-code"], input.as_bytes());
-        assert_eq!((said.code, said.out.as_str()), (0, CLAUDE), "{:.40}", input);
+        let output = home.run_with_input(&["hook", "claude-code"], input.as_bytes());
+        assert_eq!(
+            (output.code, output.out.as_str()),
+            (0, CLAUDE),
+            "{:.40}",
+            input
+        );
     }
     assert_eq!(
         home.run_with_input(&["hook", "claude-code"], b"\xff\xfe{")
@@ -154,8 +159,8 @@ fn whatever_comes_the_agent_goes_on() {
         ),
     ] {
         // One that does not understand its arguments reads nothing.
-        let said = home.run(args);
-        assert_eq!((said.code, said.out.as_str()), (0, out), "{args:?}");
+        let output = home.run(args);
+        assert_eq!((output.code, output.out.as_str()), (0, out), "{args:?}");
     }
     assert_eq!(events(&home), [Value::Null; 0]);
 }
@@ -168,13 +173,13 @@ fn a_huge_and_a_pretty_printed_document_are_heard() {
         "UserPromptSubmit",
         json!({ "prompt": "é".repeat(5 << 20) }),
     );
-    tell(&home, "claude-code", &huge);
+    send_hook(&home, "claude-code", &huge);
     let pretty = format!(
         "{:#}\n\n",
         payload(&home, "UserPromptSubmit", json!({ "prompt": "two\nlines" }))
     );
-    let said = home.run_with_input(&["hook", "claude-code"], pretty.as_bytes());
-    assert_eq!(said.out, CLAUDE);
+    let output = home.run_with_input(&["hook", "claude-code"], pretty.as_bytes());
+    assert_eq!(output.out, CLAUDE);
     let events = events(&home);
     assert_eq!(events.len(), 2);
     assert!(
@@ -195,10 +200,10 @@ fn an_open_standard_input_is_not_waited_for() {
         .stdout(Stdio::piped())
         .spawn()
         .expect("runs");
-    let held = child.stdin.take();
-    let said = Said::of(&child.wait_with_output().expect("ends"));
-    drop(held);
-    assert_eq!((said.code, said.out.as_str()), (0, CLAUDE));
+    let stdin = child.stdin.take();
+    let output = RunOutput::of(&child.wait_with_output().expect("ends"));
+    drop(stdin);
+    assert_eq!((output.code, output.out.as_str()), (0, CLAUDE));
     // Generous: what matters is that it ends at all.
     assert!(started.elapsed() < Duration::from_secs(5));
 }
@@ -213,18 +218,19 @@ fn a_whole_document_on_an_open_standard_input_is_heard() {
         .stdout(Stdio::piped())
         .spawn()
         .expect("runs");
-    let mut held = child.stdin.take().expect("piped");
-    let said = payload(
+    let mut stdin = child.stdin.take().expect("piped");
+    let output = payload(
         &home,
         "UserPromptSubmit",
         json!({ "prompt": "held } open" }),
     );
-    held.write_all(format!("{said:#}\n").as_bytes())
+    stdin
+        .write_all(format!("{output:#}\n").as_bytes())
         .expect("heard");
-    held.flush().expect("heard");
-    let said = Said::of(&child.wait_with_output().expect("ends"));
-    drop(held);
-    assert_eq!((said.code, said.out.as_str()), (0, CLAUDE));
+    stdin.flush().expect("heard");
+    let output = RunOutput::of(&child.wait_with_output().expect("ends"));
+    drop(stdin);
+    assert_eq!((output.code, output.out.as_str()), (0, CLAUDE));
     assert_eq!(events(&home)[0]["text"], "held } open");
 }
 
@@ -235,17 +241,17 @@ fn the_end_of_real_work_offers_storing_once_with_what_was_touched() {
     for number in 0..10 {
         let file = format!("src/part{}.rs", number % 3);
         let edit = json!({ "tool_name": "Edit", "tool_input": { "file_path": file }, "tool_response": {} });
-        tell(&home, "claude-code", &payload(&home, "PostToolUse", edit));
+        send_hook(&home, "claude-code", &payload(&home, "PostToolUse", edit));
     }
-    let told = tell(&home, "claude-code", &stop);
-    let reason = told["reason"].as_str().expect("a reason");
+    let reply = send_hook(&home, "claude-code", &stop);
+    let reason = reply["reason"].as_str().expect("a reason");
     assert!(
         reason.starts_with("This session did real work: 10 tools were used; files changed: src/part0.rs, src/part1.rs, src/part2.rs. "),
         "{reason}"
     );
     assert!(reason.contains("Storing in coder memory"), "{reason}");
     assert_eq!(
-        tell(&home, "claude-code", &stop),
+        send_hook(&home, "claude-code", &stop),
         json!({ "continue": true })
     );
 }
@@ -259,7 +265,7 @@ fn two_hundred_hooks_at_once_lose_nothing() {
             scope.spawn(move || {
                 let children: Vec<_> = (0..10)
                     .map(|n| {
-                        let said = payload(
+                        let output = payload(
                             home,
                             "UserPromptSubmit",
                             json!({ "prompt": format!("{worker}-{n}") }),
@@ -272,13 +278,15 @@ fn two_hundred_hooks_at_once_lose_nothing() {
                             .expect("runs");
                         use std::io::Write as _;
                         let mut input = child.stdin.take().expect("piped");
-                        input.write_all(said.to_string().as_bytes()).expect("heard");
+                        input
+                            .write_all(output.to_string().as_bytes())
+                            .expect("heard");
                         child
                     })
                     .collect();
                 for child in children {
-                    let said = Said::of(&child.wait_with_output().expect("ends"));
-                    assert_eq!((said.code, said.out.as_str()), (0, CLAUDE));
+                    let output = RunOutput::of(&child.wait_with_output().expect("ends"));
+                    assert_eq!((output.code, output.out.as_str()), (0, CLAUDE));
                 }
             });
         }
@@ -308,21 +316,21 @@ fn a_session_starts_with_what_the_stores_have() {
         ("gemini", "/hookSpecificOutput/additionalContext"),
         ("opencode", "/additionalContext"),
     ] {
-        let told = tell(
+        let reply = send_hook(
             &home,
             agent,
             &payload(&home, "SessionStart", json!({ "source": "startup" })),
         );
-        let context = told
+        let context = reply
             .pointer(path)
             .and_then(Value::as_str)
-            .unwrap_or_else(|| panic!("{agent}: {told}"));
+            .unwrap_or_else(|| panic!("{agent}: {reply}"));
         assert!(
             context.contains("has stripes") && context.contains("Current memory index"),
             "{context}"
         );
     }
-    let resumed = tell(
+    let resumed = send_hook(
         &home,
         "claude-code",
         &payload(&home, "SessionStart", json!({ "source": "resume" })),
@@ -332,12 +340,12 @@ fn a_session_starts_with_what_the_stores_have() {
         .map(|n| format!("- [M{n}](m{n}.md) — a line of the index that is not short at all\n"))
         .collect();
     home.file("project/.memory/MEMORY.md", format!("# Memory\n\n{long}"));
-    let told = tell(
+    let reply = send_hook(
         &home,
         "claude-code",
         &payload(&home, "SessionStart", json!({ "source": "startup" })),
     );
-    let context = told["hookSpecificOutput"]["additionalContext"]
+    let context = reply["hookSpecificOutput"]["additionalContext"]
         .as_str()
         .expect("text");
     assert!(context.chars().count() < 10_000 && context.contains("lines truncated"));
@@ -355,25 +363,25 @@ fn a_long_plan_is_reminded_of_recalling_and_storing() {
     };
     let stop = |active: bool| payload(&home, "Stop", json!({ "stop_hook_active": active }));
     let quiet = json!({ "continue": true });
-    tell(
+    send_hook(
         &home,
         "claude-code",
         &payload(&home, "UserPromptSubmit", json!({ "prompt": "plan" })),
     );
     for _ in 0..5 {
-        assert_eq!(tell(&home, "claude-code", &task()), quiet);
+        assert_eq!(send_hook(&home, "claude-code", &task()), quiet);
     }
-    assert_eq!(tell(&home, "claude-code", &stop(false)), quiet);
-    tell(
+    assert_eq!(send_hook(&home, "claude-code", &stop(false)), quiet);
+    send_hook(
         &home,
         "claude-code",
         &payload(&home, "UserPromptSubmit", json!({ "prompt": "plan more" })),
     );
     for _ in 0..5 {
-        assert_eq!(tell(&home, "claude-code", &task()), quiet);
+        assert_eq!(send_hook(&home, "claude-code", &task()), quiet);
     }
-    let told = tell(&home, "claude-code", &task());
-    let context = told["hookSpecificOutput"]["additionalContext"]
+    let reply = send_hook(&home, "claude-code", &task());
+    let context = reply["hookSpecificOutput"]["additionalContext"]
         .as_str()
         .expect("text");
     assert!(
@@ -381,9 +389,9 @@ fn a_long_plan_is_reminded_of_recalling_and_storing() {
         "{context}"
     );
     assert!(context.contains("Recalling from coder memory"), "{context}");
-    assert_eq!(tell(&home, "claude-code", &task()), quiet);
-    assert_eq!(tell(&home, "claude-code", &stop(true)), quiet);
-    let reminder = tell(&home, "claude-code", &stop(false));
+    assert_eq!(send_hook(&home, "claude-code", &task()), quiet);
+    assert_eq!(send_hook(&home, "claude-code", &stop(true)), quiet);
+    let reminder = send_hook(&home, "claude-code", &stop(false));
     assert_eq!(reminder["decision"], "block");
     assert!(
         reminder["reason"]
@@ -391,7 +399,7 @@ fn a_long_plan_is_reminded_of_recalling_and_storing() {
             .expect("text")
             .contains("Storing in coder memory")
     );
-    assert_eq!(tell(&home, "claude-code", &stop(false)), quiet);
+    assert_eq!(send_hook(&home, "claude-code", &stop(false)), quiet);
     // Older Claude Code and Codex plan with a list; the guide is pointed to where there is one.
     home.file(".sonph-code-memory/memory-recall-guide.md", "guide");
     for (agent, tool, key) in [
@@ -401,11 +409,13 @@ fn a_long_plan_is_reminded_of_recalling_and_storing() {
         for (steps, fires) in [(5, false), (6, true)] {
             let session = format!("{agent}{steps}");
             let plan = json!({ "session_id": session, "tool_name": tool, "tool_input": { key: vec!["step"; steps] } });
-            let told = tell(&home, agent, &payload(&home, "PostToolUse", plan));
+            let reply = send_hook(&home, agent, &payload(&home, "PostToolUse", plan));
             assert_eq!(
-                told.to_string().contains("memory-recall-guide.md says how"),
+                reply
+                    .to_string()
+                    .contains("memory-recall-guide.md says how"),
                 fires,
-                "{told}"
+                "{reply}"
             );
         }
     }
@@ -422,7 +432,7 @@ fn a_long_plan_is_reminded_of_recalling_and_storing() {
 fn settings_turn_capture_off() {
     let home = Home::new();
     home.file(".config/tome/config.toml", "[hook]\ncapture = false\n");
-    tell(
+    send_hook(
         &home,
         "claude-code",
         &payload(&home, "UserPromptSubmit", json!({ "prompt": "private" })),

@@ -225,11 +225,11 @@ impl Ground {
         loop {
             match child.try_wait().expect("waits") {
                 Some(status) => {
-                    let said = format!("{}{}", joined(&out), joined(&err));
-                    assert!(status.code().is_some(), "{about}: {args:?} died: {said}");
-                    assert!(!said.contains("panicked"), "{about}: {args:?}: {said}");
-                    assert!(!said.contains(CANARY), "{about}: {args:?}: {said}");
-                    return said;
+                    let output = format!("{}{}", joined(&out), joined(&err));
+                    assert!(status.code().is_some(), "{about}: {args:?} died: {output}");
+                    assert!(!output.contains("panicked"), "{about}: {args:?}: {output}");
+                    assert!(!output.contains(CANARY), "{about}: {args:?}: {output}");
+                    return output;
                 }
                 None if started.elapsed() > PATIENCE => {
                     give_up(&mut child, &format!("{about}: {args:?}"))
@@ -482,8 +482,11 @@ fn settings_of_a_project_choose_nothing_outside_it() {
         let settings = json!({ "autoMemoryDirectory": named }).to_string();
         ground.home.file(&format!("project/{file}"), settings);
         ground.attack(&format!("{file} names {named}"));
-        let said = ground.run(&["stores"], None, file);
-        assert!(said.contains(&format!("refused: {file} names")), "{said}");
+        let output = ground.run(&["stores"], None, file);
+        assert!(
+            output.contains(&format!("refused: {file} names")),
+            "{output}"
+        );
     }
 }
 
@@ -527,17 +530,17 @@ fn what_is_refused_is_told_and_can_be_trusted() {
         "refused: .memory leads to {0}, outside the project; tome trust {0} allows it",
         documents.display()
     );
-    let said = home.run(&["stores"]);
-    assert!(said.err.contains(&line), "{said:?}");
-    let refused = said.err.lines().filter(|line| line.contains("refused:"));
-    assert_eq!(refused.count(), 2, "{said:?}");
-    let said = home.run(&["doctor"]);
-    assert_eq!(said.code, 1);
+    let output = home.run(&["stores"]);
+    assert!(output.err.contains(&line), "{output:?}");
+    let refused = output.err.lines().filter(|line| line.contains("refused:"));
+    assert_eq!(refused.count(), 2, "{output:?}");
+    let output = home.run(&["doctor"]);
+    assert_eq!(output.code, 1);
     let told = format!("leads to {}, outside the project", documents.display());
-    assert!(said.out.contains(&told), "{said:?}");
-    let said = home.run(&["write", "x.md", "--type", "user", "--content", "x"]);
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("tome trust"), "{said:?}");
+    assert!(output.out.contains(&told), "{output:?}");
+    let output = home.run(&["write", "x.md", "--type", "user", "--content", "x"]);
+    assert_eq!(output.code, 2, "{output:?}");
+    assert!(output.err.contains("tome trust"), "{output:?}");
 
     let settings = home.file(".config/tome/config.toml", "# mine\nauthor = \"kim\"\n");
     let dry = home.ok(&["trust", "~/Documents", "--dry-run"]);
@@ -574,9 +577,9 @@ fn links_that_stay_inside_the_project_are_followed() {
     symlink("notes", home.project().join(".memory")).expect("a link");
     symlink("AGENTS.md", home.project().join("CLAUDE.md")).expect("a link");
     symlink("../AGENTS.md", home.project().join("sub/CLAUDE.md")).expect("a link");
-    let said = home.run(&["stores"]);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(!said.err.contains("refused"), "{said:?}");
+    let output = home.run(&["stores"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    assert!(!output.err.contains("refused"), "{output:?}");
     let list = home.ok(&["list"]);
     assert!(
         list.contains("AGENTS.md") && list.contains("CLAUDE.md"),
@@ -591,13 +594,13 @@ fn set_up_in_a_project_refuses_a_link_that_leaves_it_by_name() {
     let home = Home::new();
     let login = home.file(".claude.json", "{\"token\": \"secret\"}\n");
     symlink(&login, home.project().join(".mcp.json")).expect("a link");
-    let said = home.run(&["setup", "claude-code", "--project", "--yes"]);
-    assert_eq!(said.code, 2, "{said:?}");
+    let output = home.run(&["setup", "claude-code", "--project", "--yes"]);
+    assert_eq!(output.code, 2, "{output:?}");
     assert!(
-        said.err.contains(".mcp.json") && said.err.contains("outside the project"),
-        "{said:?}"
+        output.err.contains(".mcp.json") && output.err.contains("outside the project"),
+        "{output:?}"
     );
-    assert!(!format!("{said:?}").contains("secret"), "{said:?}");
+    assert!(!format!("{output:?}").contains("secret"), "{output:?}");
     assert_eq!(home.read(".claude.json"), "{\"token\": \"secret\"}\n");
     assert!(
         !home.project().join(".claude").exists(),

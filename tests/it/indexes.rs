@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 
-use tome::core::change::{Asking, Author, Moment, Wish, commit, plan};
+use tome::core::change::{Author, ChangeContext, ChangeRequest, Moment, commit, plan};
 use tome::core::history::History;
 use tome::core::layout::{Fields, Layout, Matching, Patch, index};
 use tome::core::store::Store;
@@ -14,12 +14,12 @@ use tome::core::store::Store;
 use crate::support::{Home, today};
 
 /// A store of its own, changed through the core.
-struct Bench {
+struct TestStore {
     dir: tempfile::TempDir,
     layout: Layout,
 }
 
-impl Bench {
+impl TestStore {
     fn new(layout: Layout) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         fs::create_dir(dir.path().join("store")).expect("a folder");
@@ -31,27 +31,27 @@ impl Bench {
         Store::open("s", &root, Some(self.layout)).expect("opens")
     }
 
-    fn make(&self, wish: &Wish) {
-        let asking = Asking {
+    fn make(&self, request: &ChangeRequest) {
+        let context = ChangeContext {
             moment: Moment {
                 time: jiff::Timestamp::now(),
                 today: jiff::civil::date(2026, 11, 15),
             },
             expected: None,
         };
-        let change = plan(&self.store(), wish, &asking).expect("plans");
+        let change = plan(&self.store(), request, &context).expect("plans");
         if !change.is_empty() {
             let author = Author {
                 who: "test".to_owned(),
                 door: "test".to_owned(),
             };
             let history = History::open(&self.dir.path().join("history"));
-            commit(&history, &change, &author, &asking.moment).expect("commits");
+            commit(&history, &change, &author, &context.moment).expect("commits");
         }
     }
 
     fn write(&self, name: &str, category: &str, description: &str) {
-        self.make(&Wish::Write {
+        self.make(&ChangeRequest::Write {
             path: name.to_owned(),
             content: "body".to_owned(),
             fields: Fields {
@@ -125,12 +125,12 @@ proptest! {
         outside in prop::collection::vec(any_outside(), 0..6),
         last in 0..3_u8,
     ) {
-        let bench = Bench::new(Layout::Index);
+        let bench = TestStore::new(Layout::Index);
         for (name, text) in &files {
             bench.file(name, text);
         }
         bench.write("first.md", "user", "the first");
-        prop_assert_eq!(bench.read("MEMORY.md"), index::generated(&bench.store().list().expect("lists")));
+        prop_assert_eq!(bench.read("MEMORY.md"), index::generate_index(&bench.store().list().expect("lists")));
         for act in &outside {
             match act {
                 Outside::Write(name, text) => {
@@ -142,10 +142,10 @@ proptest! {
         }
         match last {
             0 => bench.write("last.md", "project", "the last"),
-            1 => bench.make(&Wish::Delete { paths: vec!["first.md".to_owned()] }),
-            _ => bench.make(&Wish::Rename { from: "first.md".to_owned(), to: "renamed one.md".to_owned() }),
+            1 => bench.make(&ChangeRequest::Delete { paths: vec!["first.md".to_owned()] }),
+            _ => bench.make(&ChangeRequest::Rename { from: "first.md".to_owned(), to: "renamed one.md".to_owned() }),
         }
-        prop_assert_eq!(bench.read("MEMORY.md"), index::generated(&bench.store().list().expect("lists")));
+        prop_assert_eq!(bench.read("MEMORY.md"), index::generate_index(&bench.store().list().expect("lists")));
     }
 
     #[test]
@@ -155,7 +155,7 @@ proptest! {
         bullet in prop::sample::select(vec!["- [A](a.md) — mine\n", "* [[a]]: mine\n", "- **[A](./a.md)** – mine\n"]),
     ) {
         let hand = format!("Mine\n{before}{bullet}{after}");
-        let bench = Bench::new(Layout::Index);
+        let bench = TestStore::new(Layout::Index);
         bench.file("a.md", &memory("A", "d", "user"));
         bench.file("MEMORY.md", &hand);
         bench.write("new.md", "user", "added");
@@ -163,9 +163,9 @@ proptest! {
         let added: Vec<&str> = text.lines().filter(|line| line.contains("added")).collect();
         prop_assert_eq!(added.len(), 1, "{}", text);
         prop_assert_eq!(text.replace(&format!("{}\n", added[0]), ""), hand.as_str());
-        bench.make(&Wish::Delete { paths: vec!["new.md".to_owned()] });
+        bench.make(&ChangeRequest::Delete { paths: vec!["new.md".to_owned()] });
         prop_assert_eq!(bench.read("MEMORY.md"), hand.as_str());
-        bench.make(&Wish::Delete { paths: vec!["a.md".to_owned()] });
+        bench.make(&ChangeRequest::Delete { paths: vec!["a.md".to_owned()] });
         prop_assert_eq!(bench.read("MEMORY.md"), hand.replace(bullet, ""));
     }
 }
@@ -196,7 +196,7 @@ fn a_generated_index_lists_what_came_and_went_by_other_hands() {
 
 #[test]
 fn words_that_a_person_gave_a_line_of_a_generated_index_stay() {
-    let bench = Bench::new(Layout::Index);
+    let bench = TestStore::new(Layout::Index);
     bench.write("a.md", "user", "as the file says");
     bench.write("b.md", "user", "b");
     let reworded = bench
@@ -206,9 +206,11 @@ fn words_that_a_person_gave_a_line_of_a_generated_index_stay() {
     bench.write("c.md", "project", "c");
     let with_c = format!("{reworded}\n## Project\n- [The c.md](c.md) - c\n");
     assert_eq!(bench.read("MEMORY.md"), with_c);
-    bench.make(&Wish::Index(tome::core::layout::Upkeep::Mend));
+    bench.make(&ChangeRequest::Index(
+        tome::core::layout::IndexUpdate::Repair,
+    ));
     assert_eq!(bench.read("MEMORY.md"), with_c);
-    bench.make(&Wish::Rename {
+    bench.make(&ChangeRequest::Rename {
         from: "a.md".to_owned(),
         to: "z.md".to_owned(),
     });
@@ -230,7 +232,7 @@ fn words_that_a_person_gave_a_line_of_a_generated_index_stay() {
 
 #[test]
 fn an_index_of_crlf_lines_stays_one() {
-    let bench = Bench::new(Layout::Index);
+    let bench = TestStore::new(Layout::Index);
     bench.write("a.md", "user", "a");
     let crlf = bench.read("MEMORY.md").replace('\n', "\r\n");
     bench.file("MEMORY.md", &crlf);
@@ -243,7 +245,7 @@ fn an_index_of_crlf_lines_stays_one() {
 
 #[test]
 fn links_to_a_file_with_a_blank_in_its_name_can_be_read() {
-    let bench = Bench::new(Layout::Index);
+    let bench = TestStore::new(Layout::Index);
     bench.write("old.md", "user", "d");
     bench.file(
         "b.md",
@@ -252,7 +254,7 @@ fn links_to_a_file_with_a_blank_in_its_name_can_be_read() {
             memory("B", "b", "user")
         ),
     );
-    bench.make(&Wish::Rename {
+    bench.make(&ChangeRequest::Rename {
         from: "old.md".to_owned(),
         to: "new name.md".to_owned(),
     });
@@ -331,19 +333,19 @@ fn lines_past_what_an_agent_reads_are_told_of() {
         );
     }
     home.file("project/.memory/MEMORY.md", "# Memory\n");
-    let said = home.run(&["index"]);
-    assert_eq!(said.code, 0);
+    let output = home.run(&["index"]);
+    assert_eq!(output.code, 0);
     let told = "agents read 200 lines and 25 KB of MEMORY.md; past that, and not seen: m297.md";
-    assert_eq!(said.err, format!("tome: warning: {told}\n"));
+    assert_eq!(output.err, format!("tome: warning: {told}\n"));
     let json = home.ok(&["index", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["indexes"][0]["unseen"], serde_json::json!(["m297.md"]));
     let write =
         |name: &str| home.run(&["write", name, "--type", "user", "--content", "x", "--json"]);
-    let said = write("a.md");
-    let json: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+    let output = write("a.md");
+    let json: serde_json::Value = serde_json::from_str(&output.out).expect("JSON");
     assert_eq!(json["unseen"], serde_json::json!(["m296.md"]));
-    assert!(said.err.contains("not seen: m296.md\n"), "{}", said.err);
+    assert!(output.err.contains("not seen: m296.md\n"), "{}", output.err);
     home.ok(&["delete", "m100.md"]);
     let quiet = home.run(&["patch", "m101.md", "--old", "body", "--new", "text"]);
     assert_eq!((quiet.code, quiet.err.as_str()), (0, ""));
@@ -361,13 +363,14 @@ fn an_index_without_a_list_says_how_many_files_it_does_not_link_to() {
             memory(name, "d", "user"),
         );
     }
-    let said = home.run(&["index", "--check"]);
-    assert_eq!(said.code, 1);
+    let output = home.run(&["index", "--check"]);
+    assert_eq!(output.code, 1);
     assert!(
-        said.err
+        output
+            .err
             .contains("3 files are not linked: MEMORY.md has no list\n"),
         "{}",
-        said.err
+        output.err
     );
     let json = home.run(&["index", "--check", "--json"]).out;
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
@@ -383,8 +386,8 @@ fn an_index_without_a_list_says_how_many_files_it_does_not_link_to() {
 }
 
 fn doctor(home: &Home, args: &[&str]) -> (i32, String) {
-    let said = home.run(&[args, &["doctor"]].concat());
-    (said.code, said.out)
+    let output = home.run(&[args, &["doctor"]].concat());
+    (output.code, output.out)
 }
 
 #[test]
@@ -454,9 +457,9 @@ fn lines_of_a_crlf_file_keep_their_endings() {
 
 #[test]
 fn a_first_occurrence_is_replaced_where_that_is_asked_for() {
-    let bench = Bench::new(Layout::Index);
+    let bench = TestStore::new(Layout::Index);
     bench.write("a.md", "user", "d");
-    let wish = |old: &str, matching| Wish::Patch {
+    let request = |old: &str, matching| ChangeRequest::Patch {
         path: "a.md".to_owned(),
         patches: vec![Patch {
             old: old.to_owned(),
@@ -464,17 +467,17 @@ fn a_first_occurrence_is_replaced_where_that_is_asked_for() {
         }],
         matching,
     };
-    bench.make(&wish("a", Matching::First));
+    bench.make(&request("a", Matching::First));
     assert!(bench.read("a.md").starts_with("---\nnxme: The a.md\n"));
     let store = bench.store();
-    let asking = Asking {
+    let context = ChangeContext {
         moment: Moment {
             time: jiff::Timestamp::now(),
             today: jiff::civil::date(2026, 11, 15),
         },
         expected: None,
     };
-    let refused = plan(&store, &wish("d", Matching::Unique), &asking);
+    let refused = plan(&store, &request("d", Matching::Unique), &context);
     assert!(refused.is_err(), "{refused:?}");
 }
 
@@ -523,12 +526,12 @@ fn a_summary_that_somebody_gave_is_kept_by_every_way_of_writing() {
 
 #[test]
 fn a_summary_edited_as_a_whole_text_is_kept() {
-    let bench = Bench::new(Layout::Facts);
+    let bench = TestStore::new(Layout::Facts);
     fs::create_dir(bench.dir.path().join("store/episodes")).expect("a folder");
     let made = EPISODES.replace("the month in one line", "first");
     bench.file("episodes/2026-02.md", &made);
     let edit = |text: &str| {
-        bench.make(&Wish::Edit {
+        bench.make(&ChangeRequest::Edit {
             path: "episodes/2026-02.md".to_owned(),
             text: text.to_owned(),
         });

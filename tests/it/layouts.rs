@@ -122,7 +122,7 @@ fn an_index_store() {
 fn an_index_store_says_what_it_cannot_do() {
     let home = Home::new();
     home.file("project/.memory/MEMORY.md", "# Memory\n\n(empty)\n");
-    for (args, told) in [
+    for (args, expected) in [
         (
             vec!["read", "x.md"],
             "Error: Memory file 'x.md' not found.\n",
@@ -144,13 +144,17 @@ fn an_index_store_says_what_it_cannot_do() {
             "Error: Memory file 'x.md' not found.\n",
         ),
     ] {
-        let said = home.run(&args);
-        assert_eq!((said.code, said.err.as_str()), (2, told), "{args:?}");
+        let output = home.run(&args);
+        assert_eq!(
+            (output.code, output.err.as_str()),
+            (2, expected),
+            "{args:?}"
+        );
     }
     home.ok(&["write", "x.md", "--type", "user", "--content", "z"]);
-    let said = home.run(&["patch", "x.md", "--old", "absent", "--new", "b"]);
+    let output = home.run(&["patch", "x.md", "--old", "absent", "--new", "b"]);
     assert_eq!(
-        (said.code, said.err.as_str()),
+        (output.code, output.err.as_str()),
         (2, "Error: Text not found in x.md\n")
     );
     expect(
@@ -366,14 +370,14 @@ fn a_facts_store() {
         "patches.json",
         "[{\"oldText\":\"aXa aXa\",\"newText\":\"b\"},{\"oldText\":\"b\",\"newText\":\"c\"}]",
     );
-    let said = tome(&[
+    let output = tome(&[
         "patch",
         "facts/user.md",
         "--json",
         "--patches",
         patches.to_str().expect("UTF-8"),
     ]);
-    let answer: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+    let answer: serde_json::Value = serde_json::from_str(&output.out).expect("JSON");
     assert_eq!(
         (answer["success"].as_bool(), answer["appliedCount"].as_u64()),
         (Some(true), Some(2))
@@ -615,9 +619,9 @@ fn an_events_store() {
         vec!["patch", "events.jsonl", "--old", "a", "--new", "b"],
         vec!["delete", "events.jsonl"],
     ] {
-        let said = tome(&args);
+        let output = tome(&args);
         assert_eq!(
-            (said.code, said.err.as_str()),
+            (output.code, output.err.as_str()),
             (
                 2,
                 "tome: events.jsonl: events are append-only: they are never updated, renamed or deleted\n"

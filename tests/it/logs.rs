@@ -84,8 +84,8 @@ fn logs_are_listed_with_what_they_say_of_themselves() {
     let all = json(&home.ok(&["logs", "--all", "--json"]));
     assert_eq!(all["logs"].as_array().map(Vec::len), Some(2));
     let count = |args: &[&str]| {
-        let said = home.run(args);
-        json(&said.out)["logs"].as_array().map(Vec::len)
+        let output = home.run(args);
+        json(&output.out)["logs"].as_array().map(Vec::len)
     };
     assert_eq!(
         count(&["logs", "--json", "--all", "--agent", "codex"]),
@@ -154,9 +154,9 @@ fn a_conversation_is_shown_without_secrets_escapes_and_injected_text() {
         .filter_map(|m| m["kind"].as_str())
         .collect();
     assert_eq!(kinds, ["text", "text", "tool-call", "tool-result"]);
-    let said = home.run(&["log", "nothing"]);
+    let output = home.run(&["log", "nothing"]);
     assert_eq!(
-        (said.code, said.err.as_str()),
+        (output.code, output.err.as_str()),
         (2, "tome: log nothing not found\n")
     );
 }

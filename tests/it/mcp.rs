@@ -417,7 +417,7 @@ fn recall_ranks_finds_what_is_new_and_goes_on() {
         "---\nname: Keys\n---\n\nUnrelated.\nPelican keys are rotated on Mondays.\n",
     );
     let id = "11111111-1111-1111-1111-111111111111";
-    let said = |text: &str| {
+    let output = |text: &str| {
         let line = json!({
             "type": "user", "uuid": text, "sessionId": id, "cwd": home.project(),
             "message": { "role": "user", "content": text },
@@ -430,7 +430,7 @@ fn recall_ranks_finds_what_is_new_and_goes_on() {
         "the pelican rotation key is {secret} {}",
         "and so on ".repeat(60)
     );
-    home.file(&log, said(&long));
+    home.file(&log, output(&long));
     let found = ask(&mut client, question.clone());
     assert!(
         found[0].contains("Citation: keys.md#L6")
@@ -455,7 +455,7 @@ fn recall_ranks_finds_what_is_new_and_goes_on() {
     let other = "22222222-2222-2222-2222-222222222222";
     home.file(
         &format!(".claude/projects/-q/{other}.jsonl"),
-        said("a pelican elsewhere").replace(&home.project().display().to_string(), "/elsewhere"),
+        output("a pelican elsewhere").replace(&home.project().display().to_string(), "/elsewhere"),
     );
     let missing = client.fails(
         "memory_read",
@@ -464,7 +464,7 @@ fn recall_ranks_finds_what_is_new_and_goes_on() {
     assert!(missing.contains("not found"), "{missing}");
     // Edited files, and logs that grow.
     home.file("project/.memory/keys.md", "Nothing of it.\n");
-    home.file(&log, said(&long) + &said("a pelican flew by"));
+    home.file(&log, output(&long) + &output("a pelican flew by"));
     let found = ask(&mut client, json!({ "query": "pelican" }));
     assert!(
         found[0].starts_with("Found 2 result(s)") && found[0].contains(&format!("{id}#L2")),
@@ -473,7 +473,7 @@ fn recall_ranks_finds_what_is_new_and_goes_on() {
     // Page by page, everything once.
     let body: String = (0..12).map(|n| format!("heron {n}\n")).collect();
     home.file("project/.memory/herons.md", &body);
-    home.file(&log, said("a heron flew by"));
+    home.file(&log, output("a heron flew by"));
     let mut seen = Vec::new();
     let mut offset = 0;
     loop {
@@ -605,8 +605,8 @@ fn a_lesson_is_merged_updated_or_generalized_and_nothing_is_lost() {
             "create, merge, update, generalize",
         ),
     ] {
-        let said = client.fails("coder_memory_store", lesson(wrong));
-        assert!(said.contains(words), "{said}");
+        let output = client.fails("coder_memory_store", lesson(wrong));
+        assert!(output.contains(words), "{output}");
     }
     client.end();
     // One decision is one change.
@@ -759,8 +759,8 @@ fn a_write_on_what_was_not_seen_is_refused() {
     );
     let update = |old: &str, new: &str| json!({ "filename": "a.md", "old_text": old, "new_text": new, "expected_revision": revision });
     client.ok("memory_update", update("old", "new"));
-    let said = client.fails("memory_update", update("new", "newer"));
-    assert!(said.contains("has changed since it was read"), "{said}");
+    let output = client.fails("memory_update", update("new", "newer"));
+    assert!(output.contains("has changed since it was read"), "{output}");
     assert!(client.fails("memory_update", json!({ "filename": "a.md", "old_text": "a", "new_text": "b", "expected_revision": "1" })).contains("64 hexadecimal"));
     client.end();
 }

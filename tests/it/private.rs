@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, Said};
+use crate::support::{Home, RunOutput};
 
 /// Everything below a directory that others can look into, with its mode.
 fn open_below(top: &Path) -> Vec<(PathBuf, u32)> {
@@ -32,7 +32,7 @@ fn open_below(top: &Path) -> Vec<(PathBuf, u32)> {
 }
 
 /// Runs the program where new files are readable by everybody.
-fn run_open(home: &Home, args: &[&str], input: &str) -> Said {
+fn run_open(home: &Home, args: &[&str], input: &str) -> RunOutput {
     use std::io::Write as _;
     let plain = home.command(args);
     let mut command = home.command(&[]);
@@ -55,7 +55,7 @@ fn run_open(home: &Home, args: &[&str], input: &str) -> Said {
     let mut stdin = child.stdin.take().expect("piped");
     stdin.write_all(input.as_bytes()).expect("input is read");
     drop(stdin);
-    Said::of(&child.wait_with_output().expect("the program ends"))
+    RunOutput::of(&child.wait_with_output().expect("the program ends"))
 }
 
 const ID: &str = "11111111-2222-4333-8444-555555555555";
@@ -107,8 +107,8 @@ fn what_tome_keeps_is_private_whichever_verb_comes_first() {
             _ => vec![String::new()],
         };
         for input in inputs {
-            let said = run_open(&home, verb, &input);
-            assert_eq!(said.code, 0, "{verb:?}: {said:?}");
+            let output = run_open(&home, verb, &input);
+            assert_eq!(output.code, 0, "{verb:?}: {output:?}");
         }
         if let Some(made) = made {
             let made = home.path().join(made);
@@ -140,9 +140,9 @@ fn what_is_wider_is_told_by_the_doctor_and_tightened_when_it_is_written() {
         };
         fs::set_permissions(data.join(name), fs::Permissions::from_mode(mode)).expect("a mode");
     }
-    let said = home.run(&["doctor", "--json"]);
-    assert_eq!(said.code, 1, "{said:?}");
-    let report: Value = serde_json::from_str(&said.out).expect("JSON");
+    let output = home.run(&["doctor", "--json"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    let report: Value = serde_json::from_str(&output.out).expect("JSON");
     assert_eq!(report["open"].as_array().map(Vec::len), Some(4));
     let problem = &report["problems"][0];
     let told = problem["problem"].as_str().expect("words");

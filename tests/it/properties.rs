@@ -8,19 +8,21 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use tome::core::Error;
-use tome::core::change::{Asking, Author, Direction, Moment, Wish, commit, plan, replay};
+use tome::core::change::{
+    Author, ChangeContext, ChangeRequest, Direction, Moment, commit, plan, replay,
+};
 use tome::core::history::History;
 use tome::core::layout::{Fields, Layout, Matching, Patch};
 use tome::core::store::Store;
 
 use crate::support::tree;
 
-struct Bench {
+struct TestStore {
     dir: tempfile::TempDir,
     layout: Layout,
 }
 
-impl Bench {
+impl TestStore {
     fn new(layout: Layout) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         fs::create_dir(dir.path().join("store")).expect("a folder");
@@ -39,8 +41,8 @@ impl Bench {
         History::open(&self.dir.path().join("history"))
     }
 
-    fn asking(&self) -> Asking {
-        Asking {
+    fn change_context(&self) -> ChangeContext {
+        ChangeContext {
             moment: Moment {
                 time: jiff::Timestamp::now(),
                 today: jiff::civil::date(2026, 11, 15),
@@ -50,29 +52,29 @@ impl Bench {
     }
 
     /// Carries a wish out; `false` when it was refused or changed nothing.
-    fn make(&self, wish: &Wish) -> Result<bool, Error> {
-        let asking = self.asking();
-        let change = plan(&self.store(), wish, &asking)?;
+    fn make(&self, request: &ChangeRequest) -> Result<bool, Error> {
+        let context = self.change_context();
+        let change = plan(&self.store(), request, &context)?;
         if change.is_empty() {
             return Ok(false);
         }
-        commit(&self.history(), &change, &author(), &asking.moment)?;
+        commit(&self.history(), &change, &author(), &context.moment)?;
         Ok(true)
     }
 
-    fn replay_last(&self, way: Direction) -> bool {
+    fn replay_last(&self, direction: Direction) -> bool {
         let history = self.history();
         let root = self.store().root().path().to_owned();
         let roots: [&Path; 1] = [&root];
-        let record = match way {
+        let record = match direction {
             Direction::Back => history.undoable(&roots),
             Direction::Forward => history.redoable(&roots),
         };
         let Some(record) = record.expect("readable") else {
             return false;
         };
-        let moment = self.asking().moment;
-        let change = replay(&history, &record, way, &moment).expect("fits");
+        let moment = self.change_context().moment;
+        let change = replay(&history, &record, direction, &moment).expect("fits");
         commit(&history, &change, &author(), &moment).expect("made");
         true
     }
@@ -141,10 +143,10 @@ proptest! {
 
     #[test]
     fn opened_and_saved_unchanged_is_byte_identical(text in any_text(), layout in prop::sample::select(&LAYOUTS[..])) {
-        let bench = Bench::new(layout);
+        let bench = TestStore::new(layout);
         let store = bench.store();
         let path = place(layout);
-        let file = bench.root().join(store.rules().place(path));
+        let file = bench.root().join(store.rules().file_of(path));
         fs::create_dir_all(file.parent().expect("a parent")).expect("folders");
         fs::write(&file, &text).expect("a file");
         let before = tree(&bench.root());
@@ -152,7 +154,7 @@ proptest! {
         let seen = store.read(path).expect("reads");
         prop_assert_eq!(&seen.bytes, text.as_bytes());
         let text = String::from_utf8(seen.bytes).expect("text");
-        let made = bench.make(&Wish::Edit { path: path.to_owned(), text }).expect("saves");
+        let made = bench.make(&ChangeRequest::Edit { path: path.to_owned(), text }).expect("saves");
         prop_assert!(!made);
         prop_assert_eq!(tree(&bench.root()), before);
     }
@@ -161,13 +163,13 @@ proptest! {
     fn bytes_that_are_not_text_are_refused_and_left(bytes in prop::collection::vec(any::<u8>(), 1..200), layout in prop::sample::select(&LAYOUTS[..])) {
         let mut bytes = bytes;
         bytes.push(0xff);
-        let bench = Bench::new(layout);
+        let bench = TestStore::new(layout);
         let path = place(layout);
-        let file = bench.root().join(bench.store().rules().place(path));
+        let file = bench.root().join(bench.store().rules().file_of(path));
         fs::create_dir_all(file.parent().expect("a parent")).expect("folders");
         fs::write(&file, &bytes).expect("a file");
         bench.store().list().expect("lists");
-        let patch = Wish::Patch { path: path.to_owned(), patches: vec![Patch { old: "a".to_owned(), new: "b".to_owned() }], matching: Matching::Unique };
+        let patch = ChangeRequest::Patch { path: path.to_owned(), patches: vec![Patch { old: "a".to_owned(), new: "b".to_owned() }], matching: Matching::Unique };
         let refused = matches!(bench.make(&patch), Err(Error::NotText { .. }));
         prop_assert!(refused);
         prop_assert_eq!(fs::read(&file).expect("there"), bytes);
@@ -183,15 +185,15 @@ proptest! {
         // A span that starts inside a line ending is no text that anybody would give.
         prop_assume!(!(text[start..].starts_with('\n') && text[..start].ends_with('\r')));
         let end = chars.iter().map(|(i, _)| *i).filter(|i| *i > start).nth(3).unwrap_or(text.len());
-        let bench = Bench::new(layout);
+        let bench = TestStore::new(layout);
         let path = place(layout);
-        let file = bench.root().join(bench.store().rules().place(path));
+        let file = bench.root().join(bench.store().rules().file_of(path));
         fs::create_dir_all(file.parent().expect("a parent")).expect("folders");
         fs::write(&file, &text).expect("a file");
         let before = tree(&bench.root());
         let old = text[start..end].to_owned();
-        let wish = Wish::Patch { path: path.to_owned(), patches: vec![Patch { old: old.clone(), new: new.clone() }], matching: Matching::First };
-        match bench.make(&wish) {
+        let request = ChangeRequest::Patch { path: path.to_owned(), patches: vec![Patch { old: old.clone(), new: new.clone() }], matching: Matching::First };
+        match bench.make(&request) {
             Ok(true) => {
                 let found = text.find(&old).expect("there");
                 // New lines end as those of a file do that has only one ending.
@@ -218,7 +220,7 @@ proptest! {
 }
 
 /// A random wish about one of a few files.
-fn any_wish(layout: Layout) -> impl Strategy<Value = Wish> {
+fn any_request(layout: Layout) -> impl Strategy<Value = ChangeRequest> {
     let names: Vec<String> = ["a", "b", "c"]
         .iter()
         .map(|name| place(layout).replace("a.md", &format!("{name}.md")))
@@ -233,26 +235,27 @@ fn any_wish(layout: Layout) -> impl Strategy<Value = Wish> {
     });
     prop_oneof![
         (path.clone(), "[a-z \n#-]{0,30}", fields.clone()).prop_map(|(path, content, fields)| {
-            Wish::Write {
+            ChangeRequest::Write {
                 path,
                 content,
                 fields,
             }
         }),
         (path.clone(), "## [a-z]{3}\n- Summary: [a-z]{3}\n", fields).prop_map(
-            |(path, entry, fields)| Wish::Append {
+            |(path, entry, fields)| ChangeRequest::Append {
                 path,
                 entry,
                 fields
             }
         ),
-        (path.clone(), "[a-e]", "[a-z]{0,4}").prop_map(|(path, old, new)| Wish::Patch {
+        (path.clone(), "[a-e]", "[a-z]{0,4}").prop_map(|(path, old, new)| ChangeRequest::Patch {
             path,
             patches: vec![Patch { old, new }],
             matching: Matching::First,
         }),
-        prop::collection::vec(path.clone(), 1..3).prop_map(|paths| Wish::Delete { paths }),
-        (path, prop::sample::select(names)).prop_map(|(from, to)| Wish::Rename { from, to }),
+        prop::collection::vec(path.clone(), 1..3).prop_map(|paths| ChangeRequest::Delete { paths }),
+        (path, prop::sample::select(names))
+            .prop_map(|(from, to)| ChangeRequest::Rename { from, to }),
     ]
 }
 
@@ -262,16 +265,16 @@ proptest! {
     #[test]
     fn any_changes_and_as_many_undos_restore_the_store(
         (layout, wishes) in prop::sample::select(&LAYOUTS[..4])
-            .prop_flat_map(|layout| (Just(layout), prop::collection::vec(any_wish(layout), 1..12))),
+            .prop_flat_map(|layout| (Just(layout), prop::collection::vec(any_request(layout), 1..12))),
         hand_written in any::<bool>(),
     ) {
-        let bench = Bench::new(layout);
+        let bench = TestStore::new(layout);
         if hand_written && layout == Layout::Index {
             fs::write(bench.root().join("MEMORY.md"), "# Mine\r\n\r\n* [[a]] : x\r\nend").expect("a file");
         }
         let mut states: Vec<BTreeMap<String, Vec<u8>>> = vec![tree(&bench.root())];
-        for wish in &wishes {
-            if bench.make(wish).unwrap_or(false) {
+        for request in &wishes {
+            if bench.make(request).unwrap_or(false) {
                 states.push(tree(&bench.root()));
             } else {
                 prop_assert_eq!(Some(&tree(&bench.root())), states.last(), "refused, so unchanged");

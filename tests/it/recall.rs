@@ -61,16 +61,16 @@ fn tool_text_is_searched_when_the_words_do_not_give_enough() {
 fn wrong_arguments_are_named_with_what_is_allowed() {
     let home = Home::new();
     let store = session(&home);
-    let said = |args: &[&str]| {
+    let output = |args: &[&str]| {
         let mut all = vec!["recall", "--store", &store];
         all.extend(args);
-        let said = home.run(&all);
-        assert_eq!(said.code, 2, "{said:?}");
-        said.err
+        let output = home.run(&all);
+        assert_eq!(output.code, 2, "{output:?}");
+        output.err
     };
-    assert_eq!(said(&[" "]), "tome: query parameter is required\n");
-    assert!(said(&["x", "--scope", "some"]).contains("all, detail, messages"));
-    assert!(said(&["x", "--limit", "-1"]).contains("-1 is not in 0..=100000"));
+    assert_eq!(output(&[" "]), "tome: query parameter is required\n");
+    assert!(output(&["x", "--scope", "some"]).contains("all, detail, messages"));
+    assert!(output(&["x", "--limit", "-1"]).contains("-1 is not in 0..=100000"));
     let odd = home.run(&["find", "--store", &store, "x role:boss"]);
     assert_eq!(
         (odd.code, odd.err.as_str()),

@@ -47,13 +47,13 @@ fn paths_that_leave_are_refused_by_every_verb_in_every_layout() {
             ] {
                 let mut all = vec!["--store", store];
                 all.extend(&args);
-                let said = home.run(&all);
+                let output = home.run(&all);
                 assert_eq!(
-                    (said.code, said.err),
+                    (output.code, output.err),
                     (2, format!("{ESCAPES}{path}\n")),
                     "{store} {args:?}"
                 );
-                assert_eq!(said.out, "");
+                assert_eq!(output.out, "");
             }
         }
     }
@@ -74,7 +74,7 @@ fn odd_names_are_refused_with_a_reason() {
     home.file("project/.memory/MEMORY.md", "# Memory\n");
     let before = tree(&home.project());
     let long = format!("{}.md", "x".repeat(300));
-    for (path, told) in [
+    for (path, expected) in [
         (
             "MEMORY.md/../x.md",
             "Path escapes memory directory: MEMORY.md/../x.md",
@@ -84,9 +84,9 @@ fn odd_names_are_refused_with_a_reason() {
         ("x.txt", "end the name in .md"),
         ("sub/x.md", "write sub_x.md instead"),
     ] {
-        let said = home.run(&["write", path, "--type", "user", "--content", "x"]);
-        assert_eq!(said.code, 2, "{path}");
-        assert!(said.err.contains(told), "{path}: {}", said.err);
+        let output = home.run(&["write", path, "--type", "user", "--content", "x"]);
+        assert_eq!(output.code, 2, "{path}");
+        assert!(output.err.contains(expected), "{path}: {}", output.err);
     }
     assert_eq!(tree(&home.project()), before);
 }
@@ -121,7 +121,7 @@ fn a_link_swapped_in_while_a_change_is_under_way_leads_nowhere() {
         let (replaced, line) = (paused.is_late(), paused.at.clone());
         fs::rename(&folder, home.project().join("data/memory/aside")).expect("moved aside");
         symlink(home.path().join("outside"), &folder).expect("a link");
-        let (code, told) = paused.go_on();
+        let (code, stderr) = paused.go_on();
         assert_eq!(
             fs::read_dir(home.path().join("outside"))
                 .expect("readable")
@@ -131,10 +131,10 @@ fn a_link_swapped_in_while_a_change_is_under_way_leads_nowhere() {
         );
         if !replaced {
             swaps += 1;
-            assert_eq!(code, Some(2), "step {step} ({line}): {told}");
+            assert_eq!(code, Some(2), "step {step} ({line}): {stderr}");
             assert!(
-                told.contains("Path escapes memory directory"),
-                "step {step} ({line}): {told}"
+                stderr.contains("Path escapes memory directory"),
+                "step {step} ({line}): {stderr}"
             );
         }
         // The store is usable again once the folder is back.

@@ -104,11 +104,11 @@ fn what_is_registered_is_what_the_agent_reads() {
     let dry = home.ok(&["setup", "claude-code", "--dry-run"]);
     assert!(dry.contains("+  \"hooks\": {"), "{dry}");
     assert_eq!(home.read(".claude/settings.json"), "{}");
-    let said = home.run(&["setup", "claude-code"]);
+    let output = home.run(&["setup", "claude-code"]);
     assert!(
-        said.out.contains("+  \"hooks\": {")
-            && said.err.contains("claude mcp add --scope user tome -- "),
-        "{said:?}"
+        output.out.contains("+  \"hooks\": {")
+            && output.err.contains("claude mcp add --scope user tome -- "),
+        "{output:?}"
     );
     let settings: Value = serde_json::from_str(&home.read(".claude/settings.json")).expect("JSON");
     let hooks = settings["hooks"].as_object().expect("hooks");
@@ -152,12 +152,13 @@ fn what_is_registered_is_what_the_agent_reads() {
 fn a_file_that_is_no_json_is_left_as_it_is() {
     let home = Home::new();
     home.file(".claude/settings.json", "{\n  \"a\": 1\n  \"b\": 2\n}\n");
-    let said = home.run(&["setup", "claude-code"]);
-    assert_eq!(said.code, 2);
+    let output = home.run(&["setup", "claude-code"]);
+    assert_eq!(output.code, 2);
     assert!(
-        said.err
+        output
+            .err
             .contains("settings.json:2: Expected comma; the file is left as it is"),
-        "{said:?}"
+        "{output:?}"
     );
     assert_eq!(home.run(&["setup", "emacs"]).code, 2);
 }

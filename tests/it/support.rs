@@ -27,7 +27,7 @@ pub(crate) struct Home {
 
 /// What the program said.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct RunOutput {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
@@ -36,7 +36,7 @@ pub(crate) struct Said {
 /// The program, stopped in the middle of a change.
 pub(crate) struct Paused {
     child: Child,
-    told: BufReader<ChildStderr>,
+    stderr: BufReader<ChildStderr>,
     /// The step at which it was stopped, in its own words.
     pub(crate) at: String,
 }
@@ -55,10 +55,10 @@ impl Paused {
     pub(crate) fn go_on(mut self) -> (Option<i32>, String) {
         let mut stdin = self.child.stdin.take().expect("piped");
         stdin.write_all(b"\n").expect("goes on");
-        let mut told = String::new();
-        self.told.read_to_string(&mut told).expect("reads");
+        let mut stderr = String::new();
+        self.stderr.read_to_string(&mut stderr).expect("reads");
         let status = self.child.wait().expect("ends");
-        (status.code(), told)
+        (status.code(), stderr)
     }
 
     /// Ends it where it stands.
@@ -108,11 +108,11 @@ impl Home {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program runs");
-        let mut told = BufReader::new(child.stderr.take().expect("piped"));
+        let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
         let mut at = String::new();
-        while told.read_line(&mut at).expect("reads") > 0 {
+        while stderr.read_line(&mut at).expect("reads") > 0 {
             if at.starts_with("tome: paused: ") {
-                return Some(Paused { child, told, at });
+                return Some(Paused { child, stderr, at });
             }
             at.clear();
         }
@@ -120,13 +120,13 @@ impl Home {
         None
     }
 
-    pub(crate) fn run(&self, args: &[&str]) -> Said {
-        Said::of(&self.command(args).output().expect("the program runs"))
+    pub(crate) fn run(&self, args: &[&str]) -> RunOutput {
+        RunOutput::of(&self.command(args).output().expect("the program runs"))
     }
 
     /// Runs the program as somebody whom modes bind, which they do not bind root. The home is theirs
     /// from then on.
-    pub(crate) fn run_without_rights(&self, args: &[&str]) -> Said {
+    pub(crate) fn run_without_rights(&self, args: &[&str]) -> RunOutput {
         let owner = fs::metadata(self.path()).expect("there").uid();
         let copy = self.path().join("tome");
         if owner == 0 {
@@ -141,17 +141,17 @@ impl Home {
             other.uid(NOBODY).gid(NOBODY);
             command = other;
         }
-        Said::of(&command.output().expect("the program runs"))
+        RunOutput::of(&command.output().expect("the program runs"))
     }
 
     /// Runs the program and expects it to succeed; answers what it printed.
     pub(crate) fn ok(&self, args: &[&str]) -> String {
-        let said = self.run(args);
-        assert_eq!(said.code, 0, "{args:?}: {said:?}");
-        said.out
+        let output = self.run(args);
+        assert_eq!(output.code, 0, "{args:?}: {output:?}");
+        output.out
     }
 
-    pub(crate) fn run_with_input(&self, args: &[&str], input: &[u8]) -> Said {
+    pub(crate) fn run_with_input(&self, args: &[&str], input: &[u8]) -> RunOutput {
         let mut child = self
             .command(args)
             .stdin(Stdio::piped())
@@ -162,7 +162,7 @@ impl Home {
         let mut stdin = child.stdin.take().expect("piped");
         stdin.write_all(input).expect("input is read");
         drop(stdin);
-        Said::of(&child.wait_with_output().expect("the program ends"))
+        RunOutput::of(&child.wait_with_output().expect("the program ends"))
     }
 
     pub(crate) fn file(&self, path: &str, text: impl AsRef<[u8]>) -> PathBuf {
@@ -177,7 +177,7 @@ impl Home {
     }
 }
 
-impl Said {
+impl RunOutput {
     pub(crate) fn of(output: &Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),

@@ -24,11 +24,11 @@ struct Tty {
     master: Box<dyn MasterPty + Send>,
     child: Box<dyn Child + Send + Sync>,
     keys: Arc<Mutex<Box<dyn Write + Send>>>,
-    seen: Arc<(Mutex<Seen>, Condvar)>,
+    seen: Arc<(Mutex<Output>, Condvar)>,
 }
 
 /// What came out of the terminal.
-struct Seen {
+struct Output {
     parser: vt100::Parser,
     raw: Vec<u8>,
     ended: bool,
@@ -89,29 +89,29 @@ impl Tty {
         let mut output = pty.master.try_clone_reader().expect("a reader");
         let keys = Arc::new(Mutex::new(pty.master.take_writer().expect("a writer")));
         let seen = Arc::new((
-            Mutex::new(Seen {
+            Mutex::new(Output {
                 parser: vt100::Parser::new(cells(height), cells(width), 0),
                 raw: Vec::new(),
                 ended: false,
             }),
             Condvar::new(),
         ));
-        let (told, answers) = (Arc::clone(&seen), Arc::clone(&keys));
+        let (shared, answers) = (Arc::clone(&seen), Arc::clone(&keys));
         std::thread::spawn(move || {
             let mut bytes = [0; 8192];
             while let Ok(read @ 1..) = output.read(&mut bytes) {
                 let chunk = &bytes[..read];
-                let mut seen = told.0.lock().expect("not poisoned");
+                let mut seen = shared.0.lock().expect("not poisoned");
                 seen.parser.process(chunk);
                 seen.raw.extend_from_slice(chunk);
                 if chunk.windows(4).any(|window| window == b"\x1b[6n") {
                     let mut keys = answers.lock().expect("not poisoned");
                     keys.write_all(b"\x1b[1;1R").expect("answered");
                 }
-                told.1.notify_all();
+                shared.1.notify_all();
             }
-            told.0.lock().expect("not poisoned").ended = true;
-            told.1.notify_all();
+            shared.0.lock().expect("not poisoned").ended = true;
+            shared.1.notify_all();
         });
         Self {
             master: pty.master,
@@ -592,9 +592,9 @@ fn the_terminal_is_given_back_whatever_ends_the_program() {
 #[test]
 fn without_a_terminal_it_says_so() {
     let home = shop();
-    let said = home.run(&[]);
-    assert_eq!(said.code, 2);
-    assert!(said.err.contains("needs a terminal"), "{said:?}");
+    let output = home.run(&[]);
+    assert_eq!(output.code, 2);
+    assert!(output.err.contains("needs a terminal"), "{output:?}");
     assert!(Path::new(&home.project()).exists());
 }
 

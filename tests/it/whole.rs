@@ -8,7 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-use tome::core::change::{Asking, Author, Change, Moment, Wish, make, plan, settle};
+use tome::core::change::{
+    Author, Change, ChangeContext, ChangeRequest, Moment, plan, plan_and_commit,
+    recover_interrupted,
+};
 use tome::core::history::{History, Observer};
 use tome::core::layout::{Layout, Matching, Patch};
 use tome::core::store::Store;
@@ -17,11 +20,11 @@ use tome::core::{Error, Result};
 use crate::support::{Home, tree};
 
 /// A facts store and a history.
-struct Bench {
+struct TestStore {
     dir: tempfile::TempDir,
 }
 
-impl Bench {
+impl TestStore {
     fn new(files: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         for (path, text) in files {
@@ -53,17 +56,17 @@ impl Bench {
         observer: impl Fn(&str) -> std::io::Result<()> + Send + Sync + 'static,
     ) -> History {
         let observer: Observer = Arc::new(observer);
-        History::observed(&self.dir.path().join("data"), observer)
+        History::with_observer(&self.dir.path().join("data"), observer)
     }
 
-    fn plan(&self, wish: &Wish) -> Result<Change> {
+    fn plan(&self, request: &ChangeRequest) -> Result<Change> {
         let store = Store::open("s", &self.root(), Some(Layout::Facts))?;
-        plan(&store, wish, &asking())
+        plan(&store, request, &change_context())
     }
 
-    fn make(&self, history: &History, wish: &Wish) -> Result<()> {
-        let by = (&author(), &asking().moment);
-        make::<Error>(history, &[&self.root()], by, || self.plan(wish)).map(drop)
+    fn make(&self, history: &History, request: &ChangeRequest) -> Result<()> {
+        let by = (&author(), &change_context().moment);
+        plan_and_commit::<Error>(history, &[&self.root()], by, || self.plan(request)).map(drop)
     }
 
     /// The texts of every version that the history has.
@@ -86,8 +89,8 @@ fn author() -> Author {
     }
 }
 
-fn asking() -> Asking {
-    Asking {
+fn change_context() -> ChangeContext {
+    ChangeContext {
         moment: Moment {
             time: jiff::Timestamp::now(),
             today: jiff::civil::date(2026, 11, 15),
@@ -96,8 +99,8 @@ fn asking() -> Asking {
     }
 }
 
-fn patch(path: &str, old: &str, new: &str) -> Wish {
-    Wish::Patch {
+fn patch(path: &str, old: &str, new: &str) -> ChangeRequest {
+    ChangeRequest::Patch {
         matching: Matching::Unique,
         path: path.to_owned(),
         patches: vec![Patch {
@@ -107,8 +110,8 @@ fn patch(path: &str, old: &str, new: &str) -> Wish {
     }
 }
 
-fn delete(paths: &[&str]) -> Wish {
-    Wish::Delete {
+fn delete(paths: &[&str]) -> ChangeRequest {
+    ChangeRequest::Delete {
         paths: paths.iter().map(|path| (*path).to_owned()).collect(),
     }
 }
@@ -133,17 +136,20 @@ fn a_folder_without_rights_stops_the_whole_change_and_not_the_store() {
     let before = tree(&home.project());
     let closed = home.project().join("data/memory/zz");
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).expect("a mode");
-    let said = home.run_without_rights(&["delete", "facts/a.md", "zz/b.md"]);
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("zz/b.md: permission denied"), "{said:?}");
+    let output = home.run_without_rights(&["delete", "facts/a.md", "zz/b.md"]);
+    assert_eq!(output.code, 2, "{output:?}");
+    assert!(
+        output.err.contains("zz/b.md: permission denied"),
+        "{output:?}"
+    );
     assert_eq!(tree(&home.project()), before);
     let history = home.run_without_rights(&["history", "--json"]);
     assert!(
         history.out.contains("\"changes\": []") || history.out.contains("\"changes\":[]"),
         "{history:?}"
     );
-    let said = home.run_without_rights(&["append", "facts/a.md", "--content", "more\n"]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let output = home.run_without_rights(&["append", "facts/a.md", "--content", "more\n"]);
+    assert_eq!(output.code, 0, "{output:?}");
     assert_eq!(home.run_without_rights(&["undo"]).code, 0);
     assert_eq!(tree(&home.project()), before);
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).expect("a mode");
@@ -151,11 +157,11 @@ fn a_folder_without_rights_stops_the_whole_change_and_not_the_store() {
 
 #[test]
 fn an_edit_of_a_file_that_was_replaced_before_a_crash_stays() {
-    let bench = Bench::new(&[
+    let bench = TestStore::new(&[
         ("facts/a.md", "# A\n\none\n"),
         ("facts/b.md", "# B\n\ntwo\n"),
     ]);
-    let rename = Wish::Rename {
+    let rename = ChangeRequest::Rename {
         from: "facts/b.md".to_owned(),
         to: "facts/c.md".to_owned(),
     };
@@ -165,7 +171,7 @@ fn an_edit_of_a_file_that_was_replaced_before_a_crash_stays() {
     assert_eq!(bench.text("facts/a.md"), "# A\n\nsee [b](c.md)\n");
     let edited = "# A\n\nsee [b](c.md)\nan agent's line\n";
     fs::write(bench.file("facts/a.md"), edited).expect("written");
-    settle(&bench.history(), &[&bench.root()]).expect("settles");
+    recover_interrupted(&bench.history(), &[&bench.root()]).expect("settles");
     assert_eq!(bench.text("facts/a.md"), edited);
     assert_eq!(bench.text("facts/b.md"), "# B\n\ntwo\n");
     assert!(!bench.file("facts/c.md").exists());
@@ -176,7 +182,7 @@ fn an_edit_of_a_file_that_was_replaced_before_a_crash_stays() {
 
 #[test]
 fn a_file_that_cannot_be_taken_back_is_named_and_the_store_goes_on() {
-    let bench = Bench::new(&[
+    let bench = TestStore::new(&[
         ("facts/a.md", "# A\n\none\n"),
         ("facts/b.md", "# B\n\ntwo\n"),
     ]);
@@ -189,7 +195,8 @@ fn a_file_that_cannot_be_taken_back_is_named_and_the_store_goes_on() {
         true => Err(std::io::ErrorKind::PermissionDenied.into()),
         false => Ok(()),
     };
-    let error = settle(&bench.observed(stuck), &[&bench.root()]).expect_err("one file is left");
+    let error = recover_interrupted(&bench.observed(stuck), &[&bench.root()])
+        .expect_err("one file is left");
     assert!(error.to_string().contains("facts/a.md"), "{error}");
     let intents = bench.history().intents();
     assert_eq!(intents.len(), 1);
@@ -198,18 +205,18 @@ fn a_file_that_cannot_be_taken_back_is_named_and_the_store_goes_on() {
     bench
         .make(&bench.observed(stuck), &patch("facts/b.md", "two", "2"))
         .expect("the store goes on");
-    settle(&bench.history(), &[&bench.root()]).expect("settles");
+    recover_interrupted(&bench.history(), &[&bench.root()]).expect("settles");
     assert_eq!(bench.text("facts/a.md"), "# A\n\none\n");
     assert!(bench.history().intents().is_empty());
 }
 
 #[test]
 fn a_change_of_a_file_that_could_not_be_taken_back_makes_the_old_one_history() {
-    let bench = Bench::new(&[
+    let bench = TestStore::new(&[
         ("facts/a.md", "# A\n\none\n"),
         ("facts/b.md", "# B\n\ntwo\n"),
     ]);
-    let rename = Wish::Rename {
+    let rename = ChangeRequest::Rename {
         from: "facts/b.md".to_owned(),
         to: "facts/c.md".to_owned(),
     };
@@ -228,7 +235,7 @@ fn a_change_of_a_file_that_could_not_be_taken_back_makes_the_old_one_history() {
     let records = history.records().expect("readable");
     assert_eq!(records.len(), 2, "{records:?}");
     assert!(records[0].message.contains("in part"), "{records:?}");
-    settle(&bench.history(), &[&bench.root()]).expect("settles");
+    recover_interrupted(&bench.history(), &[&bench.root()]).expect("settles");
     assert_eq!(bench.text("facts/a.md"), "# A\n\nlook at [b](c.md)\n");
 }
 
@@ -271,7 +278,7 @@ fn undo_gives_the_time_of_a_file_back() {
 
 #[test]
 fn what_is_written_between_the_last_check_and_the_exchange_is_a_conflict_that_is_planned_again() {
-    let bench = Bench::new(&[("facts/a.md", "# A\n\none\n")]);
+    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
     let file = bench.file("facts/a.md");
     let written = AtomicBool::new(false);
     let history = bench.observed(move |step| {
@@ -288,7 +295,7 @@ fn what_is_written_between_the_last_check_and_the_exchange_is_a_conflict_that_is
 
 #[test]
 fn what_is_written_into_the_displaced_file_is_a_version_and_merged() {
-    let bench = Bench::new(&[("facts/a.md", "# A\n\none\n\nmiddle\n\nend\n")]);
+    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n\nmiddle\n\nend\n")]);
     let path = bench.file("facts/a.md");
     let opened = std::sync::Mutex::new(None);
     let begun = AtomicBool::new(false);
@@ -324,14 +331,14 @@ fn append(path: &Path, line: &str) {
 
 #[test]
 fn a_change_that_is_overtaken_every_time_is_given_up_as_a_conflict() {
-    let bench = Bench::new(&[("facts/a.md", "# A\n\none\n")]);
-    let wish = patch("facts/a.md", "one", "1");
-    let by = (&author(), &asking().moment);
+    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let request = patch("facts/a.md", "one", "1");
+    let by = (&author(), &change_context().moment);
     let mut plans = 0;
-    let made = make::<Error>(&bench.history(), &[&bench.root()], by, || {
+    let made = plan_and_commit::<Error>(&bench.history(), &[&bench.root()], by, || {
         plans += 1;
         assert!(plans < 1_000, "it is never given up");
-        let change = bench.plan(&wish);
+        let change = bench.plan(&request);
         append(&bench.file("facts/a.md"), "an agent's line\n");
         change
     });
@@ -346,22 +353,22 @@ fn a_change_that_is_overtaken_every_time_is_given_up_as_a_conflict() {
 
 #[test]
 fn a_change_of_a_store_that_it_was_not_about_is_refused() {
-    let bench = Bench::new(&[("facts/a.md", "# A\n\none\n")]);
-    let by = (&author(), &asking().moment);
+    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let by = (&author(), &change_context().moment);
     let other = bench.dir.path().join("other");
-    let wish = patch("facts/a.md", "one", "1");
-    let made = make::<Error>(&bench.history(), &[&other], by, || bench.plan(&wish));
+    let request = patch("facts/a.md", "one", "1");
+    let made = plan_and_commit::<Error>(&bench.history(), &[&other], by, || bench.plan(&request));
     let error = made.expect_err("refused").to_string();
     assert!(error.contains("was not about"), "{error}");
     assert_eq!(bench.text("facts/a.md"), "# A\n\none\n");
 }
 
 /// A store with an index, and the change that adds a memory to it.
-fn indexed() -> (Bench, impl Fn() -> Result<Change>) {
+fn indexed() -> (TestStore, impl Fn() -> Result<Change>) {
     let memory = "---\nname: a\ndescription: d\ntype: user\n---\n\nbody\n";
     let page = "# Mine\n\n- [a](a.md) — d\n";
-    let bench = Bench::new(&[("a.md", memory), ("MEMORY.md", page)]);
-    let wish = Wish::Write {
+    let bench = TestStore::new(&[("a.md", memory), ("MEMORY.md", page)]);
+    let request = ChangeRequest::Write {
         path: "b.md".to_owned(),
         content: "text of b\n".to_owned(),
         fields: tome::core::layout::Fields {
@@ -371,23 +378,23 @@ fn indexed() -> (Bench, impl Fn() -> Result<Change>) {
         },
     };
     let root = bench.root();
-    let asking = asking();
+    let context = change_context();
     let plan = move || {
         let store = Store::open("s", &root, Some(Layout::Index))?;
-        plan(&store, &wish, &asking)
+        plan(&store, &request, &context)
     };
     (bench, plan)
 }
 
 #[test]
 fn a_reviewed_change_is_made_on_an_index_that_has_moved_on() {
-    use tome::core::change::{Reviewed, make_reviewed};
+    use tome::core::change::{Reviewed, commit_reviewed};
     let (bench, plan) = indexed();
-    let by = (&author(), &asking().moment);
+    let by = (&author(), &change_context().moment);
     let seen = plan().expect("planned");
     append(&bench.file("MEMORY.md"), "\nA line of mine.\n");
     let mut plans = 0;
-    let outcome = make_reviewed(&bench.history(), &seen, by, || {
+    let outcome = commit_reviewed(&bench.history(), &seen, by, || {
         plans += 1;
         let change = plan();
         if plans == 1 {
@@ -406,12 +413,12 @@ fn a_reviewed_change_is_made_on_an_index_that_has_moved_on() {
 
 #[test]
 fn a_reviewed_change_that_is_overtaken_every_time_is_given_up_as_a_conflict() {
-    use tome::core::change::make_reviewed;
+    use tome::core::change::commit_reviewed;
     let (bench, plan) = indexed();
-    let by = (&author(), &asking().moment);
+    let by = (&author(), &change_context().moment);
     let seen = plan().expect("planned");
     let mut plans = 0;
-    let outcome = make_reviewed(&bench.history(), &seen, by, || {
+    let outcome = commit_reviewed(&bench.history(), &seen, by, || {
         plans += 1;
         assert!(plans < 1_000, "it is never given up");
         let change = plan();
@@ -424,7 +431,7 @@ fn a_reviewed_change_that_is_overtaken_every_time_is_given_up_as_a_conflict() {
 
 #[test]
 fn what_is_written_into_a_displaced_file_after_the_record_is_a_version() {
-    let bench = Bench::new(&[("facts/a.md", "# A\n\none\n")]);
+    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
     let mut opened = fs::File::options()
         .append(true)
         .open(bench.file("facts/a.md"))
@@ -435,7 +442,7 @@ fn what_is_written_into_a_displaced_file_after_the_record_is_a_version() {
         .make(&history, &patch("facts/a.md", "one", "1"))
         .expect("recorded, so it is made");
     opened.write_all(b"an agent's line\n").expect("written");
-    settle(&bench.history(), &[&bench.root()]).expect("settles");
+    recover_interrupted(&bench.history(), &[&bench.root()]).expect("settles");
     let versions = bench.versions();
     assert!(
         versions.contains(&"# A\n\none\nan agent's line\n".to_owned()),
@@ -451,7 +458,7 @@ fn what_is_written_into_a_displaced_file_after_the_record_is_a_version() {
 
 #[test]
 fn a_file_that_was_edited_before_it_could_be_replaced_leaves_no_record() {
-    let bench = Bench::new(&[("facts/a.md", "# A\n\none\n")]);
+    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
     let file = bench.file("facts/a.md");
     let history = bench.observed(move |step| {
         if step == "stage facts/a.md: done" {
@@ -460,8 +467,8 @@ fn a_file_that_was_edited_before_it_could_be_replaced_leaves_no_record() {
         }
         Ok(())
     });
-    let wish = patch("facts/a.md", "one", "1");
-    bench.make(&history, &wish).expect_err("fails");
+    let request = patch("facts/a.md", "one", "1");
+    bench.make(&history, &request).expect_err("fails");
     assert_eq!(bench.text("facts/a.md"), "# A\n\none\nan agent's line\n");
     let records = bench.history().records().expect("readable");
     assert!(records.is_empty(), "{records:?}");
@@ -481,19 +488,19 @@ fn four_thousand_appends_by_a_program_without_locks_are_all_in_some_version() {
 }
 
 fn appends_against_writes(count: usize) {
-    let bench = Bench::new(&[("facts/a.md", "# A\n\ncount: 0.\n\nlines:\n\n")]);
+    let bench = TestStore::new(&[("facts/a.md", "# A\n\ncount: 0.\n\nlines:\n\n")]);
     let done = AtomicBool::new(false);
     let made = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::SeqCst) {
                 let now = made.load(Ordering::SeqCst);
-                let wish = patch(
+                let request = patch(
                     "facts/a.md",
                     &format!("count: {now}."),
                     &format!("count: {}.", now + 1),
                 );
-                match bench.make(&bench.history(), &wish) {
+                match bench.make(&bench.history(), &request) {
                     Ok(()) => made.store(now + 1, Ordering::SeqCst),
                     Err(Error::Conflict(_)) => {}
                     Err(error) => panic!("{error}"),
@@ -520,7 +527,7 @@ fn appends_against_writes(count: usize) {
 
 #[test]
 fn a_staged_file_is_never_open_to_more_people_than_its_target() {
-    let bench = Bench::new(&[("facts/a.md", "# A\n\none\n")]);
+    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
     let private = fs::Permissions::from_mode(0o600);
     fs::set_permissions(bench.file("facts/a.md"), private).expect("a mode");
     let folder = bench.file("facts");
@@ -547,18 +554,18 @@ fn a_staged_file_is_never_open_to_more_people_than_its_target() {
 
 #[test]
 fn a_reviewed_change_is_made_as_it_was_seen_or_shown_again() {
-    use tome::core::change::{Reviewed, make_reviewed};
-    let bench = Bench::new(&[("facts/a.md", "# A\n\none\n")]);
-    let wish = patch("facts/a.md", "one", "1");
+    use tome::core::change::{Reviewed, commit_reviewed};
+    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let request = patch("facts/a.md", "one", "1");
     let history = bench.history();
-    let by = (&author(), &asking().moment);
-    let seen = bench.plan(&wish).expect("planned");
+    let by = (&author(), &change_context().moment);
+    let seen = bench.plan(&request).expect("planned");
     append(&bench.file("facts/a.md"), "an agent's line\n");
-    let outcome = make_reviewed(&history, &seen, by, || bench.plan(&wish)).expect("planned");
+    let outcome = commit_reviewed(&history, &seen, by, || bench.plan(&request)).expect("planned");
     let Reviewed::Outdated(now) = outcome else {
         panic!("{outcome:?}");
     };
-    let outcome = make_reviewed(&history, &now, by, || bench.plan(&wish)).expect("made");
+    let outcome = commit_reviewed(&history, &now, by, || bench.plan(&request)).expect("made");
     assert!(matches!(outcome, Reviewed::Made(_)), "{outcome:?}");
     assert_eq!(bench.text("facts/a.md"), "# A\n\n1\nan agent's line\n");
 }

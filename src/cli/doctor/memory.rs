@@ -3,10 +3,10 @@
 use super::super::index::{named, unseen_in_words};
 use super::super::world::World;
 use super::Report;
-use crate::core::change::{Asking, Wish, dead_links, plan};
+use crate::core::change::{ChangeContext, ChangeRequest, dead_links, plan};
 use crate::core::config::expand;
-use crate::core::discover::{Discovered, Found, Problem};
-use crate::core::layout::{Layout, Upkeep, index};
+use crate::core::discover::{Discovered, FoundStore, Problem};
+use crate::core::layout::{IndexUpdate, Layout, index};
 use crate::core::store::Store;
 
 /// The stores that are meant: with `--store` those alone, by name or path.
@@ -16,9 +16,9 @@ pub(super) fn chosen(world: &World, mut found: Discovered) -> Discovered {
     }
     let mut meant = Discovered::default();
     for asked in &world.common.store {
-        let path = expand(asked, &world.around.home, &world.around.cwd);
+        let path = expand(asked, &world.environment.home, &world.environment.cwd);
         let root = path.canonicalize().unwrap_or_else(|_| path.clone());
-        let is_meant = |found: &Found| {
+        let is_meant = |found: &FoundStore| {
             found.store.name() == asked || found.store.root().path() == root.as_path()
         };
         if let Some(at) = found.stores.iter().position(is_meant) {
@@ -28,7 +28,7 @@ pub(super) fn chosen(world: &World, mut found: Discovered) -> Discovered {
         let name = path.file_name().map(|name| name.to_string_lossy());
         let name = name.unwrap_or_else(|| asked.into());
         match Store::open(&name, &path, world.common.layout) {
-            Ok(store) => meant.stores.push(Found {
+            Ok(store) => meant.stores.push(FoundStore {
                 store,
                 why: "asked for".to_owned(),
             }),
@@ -51,7 +51,7 @@ impl Report {
         self.look_at_index(world, store);
         let root = store.root();
         for memory in dead_links(store).unwrap_or_default() {
-            let place = root.absolute(&store.rules().place(&memory.path));
+            let place = root.absolute(&store.rules().file_of(&memory.path));
             let what = format!("links to what is not there: {}", named(&memory.targets));
             let remedy = "point the link elsewhere, or take it out: `e` on it in `tome` edits it";
             self.trouble(world.short_path(&place), &what, remedy);
@@ -59,13 +59,13 @@ impl Report {
     }
 
     fn look_at_index(&mut self, world: &World, store: &Store) {
-        let asking = Asking {
+        let context = ChangeContext {
             moment: world.moment.clone(),
             expected: None,
         };
         let root = store.root();
         let here = world.short_path(root.path());
-        let change = match plan(store, &Wish::Index(Upkeep::Mend), &asking) {
+        let change = match plan(store, &ChangeRequest::Index(IndexUpdate::Repair), &context) {
             Ok(change) => change,
             Err(error) => {
                 self.trouble(here, &error.to_string(), "correct it");

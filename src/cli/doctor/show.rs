@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::super::Failure;
-use super::super::print::{Cell, Printer, Role, age};
+use super::super::print::{Cell, Printer, TextStyle, format_age};
 use super::super::world::World;
 use super::{AgentRow, Registered, Report};
-use crate::core::checkup::{Cache, Folder, State};
-use crate::core::layout::size;
+use crate::core::checkup::{CacheState, Folder, FolderState};
+use crate::core::layout::format_size;
 
 /// The version, as `tome --version` tells it.
 const VERSION: &str = env!("TOME_VERSION");
@@ -15,8 +15,8 @@ const VERSION: &str = env!("TOME_VERSION");
 pub(super) fn print(report: &Report, world: &World, printer: &mut Printer) -> Result<(), Failure> {
     let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
     printer.table(&[vec![
-        Cell::new(Role::Strong, format!("tome {VERSION}")),
-        Cell::new(Role::Quiet, system),
+        Cell::new(TextStyle::Strong, format!("tome {VERSION}")),
+        Cell::new(TextStyle::Quiet, system),
     ]])?;
     section(printer, "directories", folders(report, world))?;
     let known = report.agents.iter().filter(|row| row.is_known());
@@ -30,16 +30,18 @@ pub(super) fn print(report: &Report, world: &World, printer: &mut Printer) -> Re
         .collect();
     if !silent.is_empty() {
         let line = format!("  no logs of {}", silent.join(", "));
-        let line = printer.paint(Role::Quiet, &line);
-        printer.painted(&line)?;
+        let line = printer.paint(TextStyle::Quiet, &line);
+        printer.styled_line(&line)?;
     }
     if !report.stores.is_empty() {
         section(printer, "stores", stores(report, world))?;
     }
-    let terminal = report
-        .terminal
-        .iter()
-        .map(|(name, value)| vec![Cell::plain(*name), Cell::new(Role::Quiet, value.clone())]);
+    let terminal = report.terminal.iter().map(|(name, value)| {
+        vec![
+            Cell::plain(*name),
+            Cell::new(TextStyle::Quiet, value.clone()),
+        ]
+    });
     section(printer, "terminal", terminal.collect())?;
     if !report.notes.is_empty() {
         let notes = report.notes.iter();
@@ -49,22 +51,22 @@ pub(super) fn print(report: &Report, world: &World, printer: &mut Printer) -> Re
     printer.line("")?;
     match report.troubles.len() {
         0 => {
-            let line = printer.paint(Role::Strong, "All is well.");
-            printer.painted(&line)?;
+            let line = printer.paint(TextStyle::Strong, "All is well.");
+            printer.styled_line(&line)?;
         }
         number => {
             let heading = match number {
                 1 => "1 thing needs attention".to_owned(),
                 number => format!("{number} things need attention"),
             };
-            let heading = printer.paint(Role::Amber, &heading);
-            printer.painted(&heading)?;
+            let heading = printer.paint(TextStyle::Attention, &heading);
+            printer.styled_line(&heading)?;
             for trouble in &report.troubles {
-                let place = printer.paint(Role::Strong, &trouble.place);
-                let what = printer.paint(Role::Plain, &trouble.what);
-                printer.painted(&format!("  {place}: {what}"))?;
-                let remedy = printer.paint(Role::Quiet, &format!("    → {}", trouble.remedy));
-                printer.painted(&remedy)?;
+                let place = printer.paint(TextStyle::Strong, &trouble.place);
+                let what = printer.paint(TextStyle::Plain, &trouble.what);
+                printer.styled_line(&format!("  {place}: {what}"))?;
+                let remedy = printer.paint(TextStyle::Quiet, &format!("    → {}", trouble.remedy));
+                printer.styled_line(&remedy)?;
             }
         }
     }
@@ -78,8 +80,8 @@ fn section(printer: &mut Printer, name: &str, cells: Vec<Vec<Cell>>) -> Result<(
 
 fn title(printer: &mut Printer, name: &str) -> Result<(), Failure> {
     printer.line("")?;
-    let name = printer.paint(Role::Strong, name);
-    Ok(printer.painted(&name)?)
+    let name = printer.paint(TextStyle::Strong, name);
+    Ok(printer.styled_line(&name)?)
 }
 
 fn rows(printer: &mut Printer, rows: Vec<Vec<Cell>>) -> Result<(), Failure> {
@@ -97,21 +99,24 @@ fn folders(report: &Report, world: &World) -> Vec<Vec<Cell>> {
     let rows = report.folders.iter();
     rows.map(|(name, folder)| {
         let (role, state) = match folder.state {
-            State::Usable => (Role::Quiet, held(folder)),
-            State::Missing => (Role::Quiet, "not there yet".to_owned()),
-            state => (Role::Amber, state.trouble().unwrap_or_default().to_owned()),
+            FolderState::Usable => (TextStyle::Quiet, folder_size(folder)),
+            FolderState::Missing => (TextStyle::Quiet, "not there yet".to_owned()),
+            state => (
+                TextStyle::Attention,
+                state.trouble().unwrap_or_default().to_owned(),
+            ),
         };
         let more = match (*name, report.cache) {
             ("history", _) if report.history.changes > 0 => held_changes(report, world),
-            ("cache", Cache::Usable { logs }) => format!("the text of {logs} logs"),
-            ("cache", Cache::Useless) => "of another version or damaged".to_owned(),
+            ("cache", CacheState::Usable { logs }) => format!("the text of {logs} logs"),
+            ("cache", CacheState::Useless) => "of another version or damaged".to_owned(),
             _ => String::new(),
         };
         vec![
             Cell::plain(*name),
             Cell::plain(world.short_path(&folder.path)),
             Cell::new(role, state),
-            Cell::new(Role::Quiet, more),
+            Cell::new(TextStyle::Quiet, more),
         ]
     })
     .collect()
@@ -124,17 +129,17 @@ fn held_changes(report: &Report, world: &World) -> String {
         number => format!("{number} changes"),
     };
     match report.history.oldest {
-        Some(oldest) => format!("{changes}, the oldest {}", age(oldest, now)),
+        Some(oldest) => format!("{changes}, the oldest {}", format_age(oldest, now)),
         None => changes,
     }
 }
 
-fn held(folder: &Folder) -> String {
+fn folder_size(folder: &Folder) -> String {
     let files = match folder.files {
         1 => "1 file".to_owned(),
         number => format!("{number} files"),
     };
-    format!("{files}, {}", size(folder.bytes))
+    format!("{files}, {}", format_size(folder.bytes))
 }
 
 impl AgentRow {
@@ -147,7 +152,10 @@ impl AgentRow {
 
 fn agent(row: &AgentRow, world: &World) -> Vec<Cell> {
     let now = world.moment.time.as_millisecond();
-    let newest = row.newest.map(|time| age(time, now)).unwrap_or_default();
+    let newest = row
+        .newest
+        .map(|time| format_age(time, now))
+        .unwrap_or_default();
     let logs = match row.logs {
         1 => "1 log".to_owned(),
         number => format!("{number} logs"),
@@ -159,10 +167,10 @@ fn agent(row: &AgentRow, world: &World) -> Vec<Cell> {
     };
     vec![
         Cell::plain(row.agent.name()),
-        Cell::number(Role::Plain, logs),
-        Cell::number(Role::Quiet, size(row.bytes)),
-        Cell::number(Role::Quiet, newest),
-        Cell::new(Role::Quiet, registered),
+        Cell::number(TextStyle::Plain, logs),
+        Cell::number(TextStyle::Quiet, format_size(row.bytes)),
+        Cell::number(TextStyle::Quiet, newest),
+        Cell::new(TextStyle::Quiet, registered),
     ]
 }
 
@@ -171,9 +179,9 @@ fn stores(report: &Report, world: &World) -> Vec<Vec<Cell>> {
     rows.map(|row| {
         vec![
             Cell::plain(row.name.clone()),
-            Cell::new(Role::Quiet, row.layout.name()),
-            Cell::number(Role::Plain, row.memories.to_string()),
-            Cell::new(Role::Quiet, world.short_path(&row.root)),
+            Cell::new(TextStyle::Quiet, row.layout.name()),
+            Cell::number(TextStyle::Plain, row.memories.to_string()),
+            Cell::new(TextStyle::Quiet, world.short_path(&row.root)),
         ]
     })
     .collect()
@@ -216,9 +224,9 @@ pub(super) fn as_json(report: &Report) -> Value {
     });
     let folders: serde_json::Map<String, Value> = folders.collect();
     let cache = match report.cache {
-        Cache::Empty => json!({ "state": "empty" }),
-        Cache::Usable { logs } => json!({ "state": "usable", "logs": logs }),
-        Cache::Useless => json!({ "state": "useless" }),
+        CacheState::Empty => json!({ "state": "empty" }),
+        CacheState::Usable { logs } => json!({ "state": "usable", "logs": logs }),
+        CacheState::Useless => json!({ "state": "useless" }),
     };
     let agents: Vec<Value> = report
         .agents

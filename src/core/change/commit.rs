@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::recover::{abandon, settle_locked, supersede};
-use super::{Author, Change, Edit, Moment, Verb};
+use super::recover::{abandon, recover_interrupted_locked, supersede};
+use super::{Author, Change, ChangeVerb, Edit, Moment};
 use crate::core::diff;
 use crate::core::error::Conflict;
-use crate::core::history::{History, Record, Tombstone, Touch};
+use crate::core::history::{FileChange, History, Record, Tombstone};
 use crate::core::memory::Revision;
 use crate::core::sandbox::{Attributes, Displaced, Root};
 use crate::core::{Error, Result};
@@ -28,7 +28,7 @@ pub fn commit(
     let _lock = history.lock(&roots)?;
     history.step("locked").map_err(|e| at(history.dir(), e))?;
     // What cannot be settled is reported by `doctor` and when the store is listed.
-    drop(settle_locked(history, &roots));
+    drop(recover_interrupted_locked(history, &roots));
     commit_locked(history, change, author, moment)
 }
 
@@ -50,11 +50,11 @@ pub(super) fn commit_locked(
         record,
         roots: &roots,
     };
-    commit.in_history("intend", || history.intend(&commit.record))?;
-    let made = commit
+    commit.in_history("intend", || history.record_intent(&commit.record))?;
+    let committed = commit
         .replace_files(change)
         .and_then(|()| commit.write_journal());
-    let late = match made {
+    let late = match committed {
         Ok(late) => late,
         Err(error) => {
             abandon(&commit);
@@ -136,7 +136,7 @@ fn describe(
             edit.after.as_deref().unwrap_or_default(),
         );
         let present = root.attributes(&edit.path);
-        files.push(Touch {
+        files.push(FileChange {
             root: edit.root.clone(),
             layout: edit.layout,
             path: edit.path.clone(),
@@ -167,7 +167,7 @@ fn describe(
 }
 
 fn tombstones(change: &Change) -> Vec<Tombstone> {
-    if change.verb != Verb::Delete {
+    if change.verb != ChangeVerb::Delete {
         return Vec::new();
     }
     let gone = change.edits.iter().filter(|edit| !edit.derived);
@@ -205,7 +205,7 @@ pub(super) fn at(path: &Path, error: std::io::Error) -> Error {
 }
 
 /// What another program wrote into a file while the change replaced it.
-struct Late {
+struct LateWrite {
     /// Which file of the change.
     number: usize,
     /// The version that both sides began with.
@@ -225,18 +225,18 @@ impl CommitInProgress<'_> {
     /// Does something to a file of the change; the observer hears of it before and after.
     pub(super) fn to_file<T>(
         &self,
-        touch: &Touch,
+        file_change: &FileChange,
         what: &str,
         act: impl FnOnce(&Root) -> Result<T>,
     ) -> Result<T> {
-        let root = &self.roots[&touch.root];
+        let root = &self.roots[&file_change.root];
         let step = |what: &str| {
             let done = self.history.step(what);
-            done.map_err(|e| at(&root.absolute(&touch.path), e))
+            done.map_err(|e| at(&root.absolute(&file_change.path), e))
         };
-        step(&format!("{what} {}", touch.path))?;
+        step(&format!("{what} {}", file_change.path))?;
         let done = act(root)?;
-        step(&format!("{what} {}: done", touch.path))?;
+        step(&format!("{what} {}: done", file_change.path))?;
         Ok(done)
     }
 
@@ -286,21 +286,23 @@ impl CommitInProgress<'_> {
             self.replace(number, edit)?;
         }
         for (number, _) in changed() {
-            let touch = &self.record.files[number];
-            self.to_file(touch, "flush", |root| root.flush_folder(&touch.path))?;
+            let file_change = &self.record.files[number];
+            self.to_file(file_change, "flush", |root| {
+                root.flush_folder(&file_change.path)
+            })?;
         }
         Ok(())
     }
 
     pub(super) fn stage(&self, number: usize, bytes: &[u8], attributes: &Attributes) -> Result<()> {
-        let touch = &self.record.files[number];
+        let file_change = &self.record.files[number];
         let temp = self.temp(number);
-        self.to_file(touch, "stage", |root| {
-            root.make_folders(&touch.path)?;
+        self.to_file(file_change, "stage", |root| {
+            root.make_folders(&file_change.path)?;
             root.stage(&temp, bytes, attributes)
                 .map_err(|error| match error {
                     // The user knows the file by its own name.
-                    Error::Io { source, .. } => Error::io(root.absolute(&touch.path), source),
+                    Error::Io { source, .. } => Error::io(root.absolute(&file_change.path), source),
                     other => other,
                 })
         })
@@ -309,35 +311,40 @@ impl CommitInProgress<'_> {
     /// Gives file `number` its new state. What it displaces is looked at: where somebody was
     /// quicker, theirs is put back by the caller's taking back and the change is a conflict.
     fn replace(&self, number: usize, edit: &Edit) -> Result<()> {
-        let touch = &self.record.files[number];
+        let file_change = &self.record.files[number];
         let temp = self.temp(number);
         let displaced = match (&edit.before, &edit.after) {
-            (Some(_), Some(_)) => {
-                self.to_file(touch, "exchange", |root| root.exchange(&temp, &touch.path))?
-            }
+            (Some(_), Some(_)) => self.to_file(file_change, "exchange", |root| {
+                root.exchange(&temp, &file_change.path)
+            })?,
             (None, _) => {
-                let placed = self.to_file(touch, "place", |root| root.place(&temp, &touch.path));
+                let placed = self.to_file(file_change, "place", |root| {
+                    root.place(&temp, &file_change.path)
+                });
                 return placed.map_err(|error| match error {
                     Error::Io { source, .. }
                         if source.kind() == std::io::ErrorKind::AlreadyExists =>
                     {
                         conflict(
                             edit,
-                            self.roots[&touch.root].read(&touch.path).ok().flatten(),
+                            self.roots[&file_change.root]
+                                .read(&file_change.path)
+                                .ok()
+                                .flatten(),
                         )
                     }
                     other => other,
                 });
             }
             (Some(_), None) => {
-                self.to_file(touch, "set aside", |root| {
-                    root.set_aside(&touch.path, &temp)
+                self.to_file(file_change, "set aside", |root| {
+                    root.set_aside(&file_change.path, &temp)
                 })?;
                 Displaced::Kept
             }
         };
         if displaced == Displaced::Kept {
-            let theirs = self.roots[&touch.root].read(&temp)?;
+            let theirs = self.roots[&file_change.root].read(&temp)?;
             if theirs != edit.before {
                 return Err(conflict(edit, theirs));
             }
@@ -347,9 +354,9 @@ impl CommitInProgress<'_> {
 
     /// Writes the journal's line; answers what other programs wrote into the displaced files since
     /// they were displaced, each of which has become a version of its own.
-    fn write_journal(&mut self) -> Result<Vec<Late>> {
+    fn write_journal(&mut self) -> Result<Vec<LateWrite>> {
         let late = self.late_writes();
-        for Late { number, theirs, .. } in &late {
+        for LateWrite { number, theirs, .. } in &late {
             let revision = self.history.keep(theirs)?;
             let outside = self.outside_record(*number, revision);
             self.in_history("record outside", || self.history.record(&outside))?;
@@ -366,17 +373,23 @@ impl CommitInProgress<'_> {
     /// Whether the journal has the change.
     pub(super) fn is_recorded(&self) -> bool {
         let records = self.history.records();
-        records.is_ok_and(|records| records.iter().any(|made| made.id == self.record.id))
+        records.is_ok_and(|records| {
+            records
+                .iter()
+                .any(|committed| committed.id == self.record.id)
+        })
     }
 
     /// What is under the temporary names, where all files are replaced, and is not the old text.
-    fn late_writes(&self) -> Vec<Late> {
+    fn late_writes(&self) -> Vec<LateWrite> {
         let files = self.record.files.iter().enumerate();
         files
-            .filter_map(|(number, touch)| {
-                let base = touch.before?;
-                let theirs = self.roots[&touch.root].read(&self.temp(number)).ok()??;
-                (Revision::of(&theirs) != base).then_some(Late {
+            .filter_map(|(number, file_change)| {
+                let base = file_change.before?;
+                let theirs = self.roots[&file_change.root]
+                    .read(&self.temp(number))
+                    .ok()??;
+                (Revision::of(&theirs) != base).then_some(LateWrite {
                     number,
                     base,
                     theirs,
@@ -386,13 +399,13 @@ impl CommitInProgress<'_> {
     }
 
     /// Whether bytes found under a file's temporary name are somebody else's.
-    pub(super) fn is_foreign(&self, touch: &Touch, bytes: &[u8]) -> bool {
+    pub(super) fn is_foreign(&self, file_change: &FileChange, bytes: &[u8]) -> bool {
         let revision = Some(Revision::of(bytes));
-        if revision == touch.before || revision == touch.after {
+        if revision == file_change.before || revision == file_change.after {
             return false;
         }
         // A process that died while it staged left a part of the new text.
-        let staged = touch
+        let staged = file_change
             .after
             .and_then(|after| self.history.version(&after).ok());
         !staged.is_some_and(|staged| staged.starts_with(bytes))
@@ -407,22 +420,22 @@ impl CommitInProgress<'_> {
 
     /// The record of what another program did to a file between the plan and the change.
     pub(super) fn outside_record(&self, number: usize, theirs: Revision) -> Record {
-        let touch = &self.record.files[number];
+        let file_change = &self.record.files[number];
         Record {
             id: self.new_id(),
             time: self.record.time,
             author: Author::outside(),
-            verb: Verb::Edit,
+            verb: ChangeVerb::Edit,
             message: format!(
                 "Written meanwhile by another program: {}",
-                touch.reference()
+                file_change.reference()
             ),
             of: None,
-            files: vec![Touch {
+            files: vec![FileChange {
                 after: Some(theirs),
                 folders: Vec::new(),
                 emptied: Vec::new(),
-                ..touch.clone()
+                ..file_change.clone()
             }],
             tombstones: Vec::new(),
         }
@@ -432,15 +445,15 @@ impl CommitInProgress<'_> {
     /// the next one that opens the store tries again.
     pub(super) fn clean_up(&self) {
         for number in 0..self.record.files.len() {
-            let touch = &self.record.files[number];
-            let root = &self.roots[&touch.root];
+            let file_change = &self.record.files[number];
+            let root = &self.roots[&file_change.root];
             let temp = self.temp(number);
-            let removed = self.to_file(touch, "remove displaced", |root| root.remove(&temp));
+            let removed = self.to_file(file_change, "remove displaced", |root| root.remove(&temp));
             if removed.is_err() {
                 return;
             }
-            if touch.after.is_none() {
-                for folder in touch.emptied.iter().rev() {
+            if file_change.after.is_none() {
+                for folder in file_change.emptied.iter().rev() {
                     root.remove_folder(folder);
                 }
             }
@@ -450,7 +463,7 @@ impl CommitInProgress<'_> {
 
     /// Merges what other programs wrote meanwhile into the files, where that fits. Where it does
     /// not, their version stays in the history as the one before this change.
-    fn merge_late(&self, late: &[Late], moment: &Moment) {
+    fn merge_late(&self, late: &[LateWrite], moment: &Moment) {
         for change in late.iter().filter_map(|late| self.merged_late(late)) {
             let merged = commit_locked(self.history, &change, &Author::outside(), moment);
             // Their version is in the history whether or not it could be merged.
@@ -458,21 +471,24 @@ impl CommitInProgress<'_> {
         }
     }
 
-    fn merged_late(&self, late: &Late) -> Option<Change> {
-        let touch = &self.record.files[late.number];
+    fn merged_late(&self, late: &LateWrite) -> Option<Change> {
+        let file_change = &self.record.files[late.number];
         let base = self.history.version(&late.base).ok()?;
-        let mine = self.history.version(&touch.after?).ok()?;
+        let mine = self.history.version(&file_change.after?).ok()?;
         let merged = diff::merge(&base, &mine, &late.theirs)?;
         Some(Change {
-            verb: Verb::Edit,
-            message: format!("Merged what another program wrote: {}", touch.reference()),
+            verb: ChangeVerb::Edit,
+            message: format!(
+                "Merged what another program wrote: {}",
+                file_change.reference()
+            ),
             edits: vec![Edit {
-                root: touch.root.clone(),
-                layout: touch.layout,
-                path: touch.path.clone(),
+                root: file_change.root.clone(),
+                layout: file_change.layout,
+                path: file_change.path.clone(),
                 before: Some(mine),
                 after: Some(merged),
-                derived: touch.derived,
+                derived: file_change.derived,
                 emptied: Vec::new(),
                 attributes: Attributes::default(),
             }],

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::core::link::{self, Form};
+use crate::core::link::{self, LinkSyntax};
 use crate::core::memory::{Memory, stem};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
@@ -10,7 +10,7 @@ use crate::core::{Error, Result};
 /// The memories of the store, beside those at `paths`, that link to one of these; each once.
 ///
 /// The index is not among them: it is regenerated with the change.
-pub fn linking(store: &Store, paths: &[String]) -> Result<Vec<String>> {
+pub fn memories_linking_to(store: &Store, paths: &[String]) -> Result<Vec<String>> {
     let rules = store.rules();
     let memories = store.list()?;
     let going: Vec<&Memory> = memories
@@ -22,7 +22,7 @@ pub fn linking(store: &Store, paths: &[String]) -> Result<Vec<String>> {
         .iter()
         .filter(|memory| !paths.contains(&memory.path))
     {
-        let file = rules.place(&memory.path);
+        let file = rules.file_of(&memory.path);
         let text = match store.text(&file) {
             Ok(Some(text)) => text,
             // What cannot be read as text has no links that could be followed.
@@ -33,10 +33,10 @@ pub fn linking(store: &Store, paths: &[String]) -> Result<Vec<String>> {
         let leads = |link: &link::Link<'_>| {
             let target = &*link.target;
             going.iter().any(|memory| match link.form {
-                Form::Wiki => target == memory.title || target == stem(&memory.path),
-                Form::Inline => {
+                LinkSyntax::Wiki => target == memory.title || target == stem(&memory.path),
+                LinkSyntax::Inline => {
                     target == memory.path
-                        || link::resolved(&file, target) == Some(rules.place(&memory.path))
+                        || link::resolve_target(&file, target) == Some(rules.file_of(&memory.path))
                 }
             })
         };
@@ -62,7 +62,7 @@ pub fn dead_links(store: &Store) -> Result<Vec<DeadLinks>> {
     let rules = store.rules();
     let mut found = Vec::new();
     for memory in store.list()? {
-        let file = rules.place(&memory.path);
+        let file = rules.file_of(&memory.path);
         // What cannot be read is told of by the listing.
         let Ok(Some(text)) = store.text(&file) else {
             continue;
@@ -71,7 +71,8 @@ pub fn dead_links(store: &Store) -> Result<Vec<DeadLinks>> {
         let mut seen: HashSet<String> = HashSet::new();
         for found in link::links(&text) {
             let target = &*found.target;
-            let Some(meant) = link::resolved(&file, target).filter(|meant| meant.ends_with(".md"))
+            let Some(meant) =
+                link::resolve_target(&file, target).filter(|meant| meant.ends_with(".md"))
             else {
                 continue;
             };
@@ -80,7 +81,7 @@ pub fn dead_links(store: &Store) -> Result<Vec<DeadLinks>> {
                     .locate(target)
                     .is_ok_and(|file| store.root().has(&file))
             };
-            let is_new = found.form == Form::Inline && seen.insert(target.to_owned());
+            let is_new = found.form == LinkSyntax::Inline && seen.insert(target.to_owned());
             if is_new && !store.root().has(&meant) && !is_reference() {
                 targets.push(target.to_owned());
             }
@@ -116,7 +117,7 @@ mod tests {
         memory("other", "see [that](other.md) and http://old.md");
         let store = Store::open("s", temp.path(), Some(Layout::Index)).expect("opens");
         let paths = ["old.md".to_owned(), "older.md".to_owned()];
-        let found = linking(&store, &paths).expect("reads");
+        let found = memories_linking_to(&store, &paths).expect("reads");
         assert_eq!(found, ["inline.md", "wiki.md"]);
     }
 

@@ -1,19 +1,19 @@
-//! From a wish to a change: what each file would hold.
+//! From a request to a change: what each file would hold.
 
-use super::teach::Principle;
-use super::{Change, Draft, Moment, Verb};
+use super::lesson::Principle;
+use super::{Change, ChangeVerb, Moment, PlannedFiles};
 use crate::core::citation::Citation;
 use crate::core::error::Conflict;
 use crate::core::header::replaced;
-use crate::core::layout::{Act, Fields, Layout, Matching, Patch, Upkeep, Writing};
-use crate::core::link::{self, Form, Link};
+use crate::core::layout::{Fields, IndexUpdate, Layout, Matching, Operation, Patch, WriteInput};
+use crate::core::link::{self, Link, LinkSyntax};
 use crate::core::memory::{Revision, stem};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
 /// What somebody wants done to a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wish {
+pub enum ChangeRequest {
     /// Make a memory, or replace all of it.
     Write {
         /// Which file.
@@ -81,72 +81,89 @@ pub enum Wish {
         from: Vec<Citation>,
     },
     /// Bring the index up to date.
-    Index(Upkeep),
+    Index(IndexUpdate),
 }
 
-/// The circumstances of a wish.
+/// When a change is asked for, and on which revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asking {
+pub struct ChangeContext {
     /// When it is asked.
     pub moment: Moment,
     /// The revision of the file that the caller has seen, where it must still be that.
     pub expected: Option<Revision>,
 }
 
-/// Plans what `wish` does to `store`; writes nothing.
-pub fn plan(store: &Store, wish: &Wish, asking: &Asking) -> Result<Change> {
-    let mut draft = Draft::new(store, &asking.moment);
-    let planner = Planner { store, asking };
-    let (verb, message) = planner.apply(&mut draft, wish)?;
-    if verb == Verb::Index {
+/// Plans what `request` does to `store`; writes nothing.
+pub fn plan(store: &Store, request: &ChangeRequest, context: &ChangeContext) -> Result<Change> {
+    let mut planned = PlannedFiles::new(store, &context.moment);
+    let planner = Planner { store, context };
+    let (verb, message) = planner.apply(&mut planned, request)?;
+    if verb == ChangeVerb::Index {
         // Here the index is what was asked for: taking it back must give back its very bytes.
-        let mut change = draft.into_change(verb, message);
+        let mut change = planned.into_change(verb, message);
         change
             .edits
             .iter_mut()
             .for_each(|edit| edit.derived = false);
         return Ok(change);
     }
-    draft.follow()?;
-    Ok(draft.into_change(verb, message))
+    planned.update_index()?;
+    Ok(planned.into_change(verb, message))
 }
 
 pub(super) struct Planner<'a> {
     pub(super) store: &'a Store,
-    pub(super) asking: &'a Asking,
+    pub(super) context: &'a ChangeContext,
 }
 
 impl Planner<'_> {
     /// Does to the draft what somebody wants; answers what it is, and what to tell of it.
-    fn apply(&self, draft: &mut Draft<'_>, wish: &Wish) -> Result<(Verb, String)> {
-        Ok(match wish {
-            Wish::Write {
+    fn apply(
+        &self,
+        planned: &mut PlannedFiles<'_>,
+        request: &ChangeRequest,
+    ) -> Result<(ChangeVerb, String)> {
+        Ok(match request {
+            ChangeRequest::Write {
                 path,
                 content,
                 fields,
-            } => (Verb::Write, self.write(draft, path, (content, fields))?),
-            Wish::Append {
+            } => (
+                ChangeVerb::Write,
+                self.write(planned, path, (content, fields))?,
+            ),
+            ChangeRequest::Append {
                 path,
                 entry,
                 fields,
-            } => (Verb::Append, self.append(draft, path, (entry, fields))?),
-            Wish::Patch {
+            } => (
+                ChangeVerb::Append,
+                self.append(planned, path, (entry, fields))?,
+            ),
+            ChangeRequest::Patch {
                 path,
                 patches,
                 matching,
-            } => (Verb::Patch, self.patch(draft, path, (patches, *matching))?),
-            Wish::Edit { path, text } => (Verb::Edit, self.edit(draft, path, text)?),
-            Wish::Delete { paths } => (Verb::Delete, self.delete(draft, paths)?),
-            Wish::Rename { from, to } => (Verb::Rename, self.rename(draft, from, to)?),
-            Wish::Extend {
+            } => (
+                ChangeVerb::Patch,
+                self.patch(planned, path, (patches, *matching))?,
+            ),
+            ChangeRequest::Edit { path, text } => {
+                (ChangeVerb::Edit, self.edit(planned, path, text)?)
+            }
+            ChangeRequest::Delete { paths } => (ChangeVerb::Delete, self.delete(planned, paths)?),
+            ChangeRequest::Rename { from, to } => {
+                (ChangeVerb::Rename, self.rename(planned, from, to)?)
+            }
+            ChangeRequest::Extend {
                 lesson,
                 content,
                 fields,
             } => {
-                let message = self.extend(draft, lesson, (content, fields))?;
-                (Verb::Patch, message)
+                let message = self.extend(planned, lesson, (content, fields))?;
+                (ChangeVerb::Patch, message)
             }
-            Wish::Generalize {
+            ChangeRequest::Generalize {
                 path,
                 content,
                 fields,
@@ -157,89 +174,94 @@ impl Planner<'_> {
                     content,
                     fields,
                 };
-                (Verb::Append, self.generalize(draft, &principle, from)?)
+                (
+                    ChangeVerb::Append,
+                    self.generalize(planned, &principle, from)?,
+                )
             }
-            Wish::Index(how) => {
-                self.store.rules().keep_index(draft, *how)?;
-                (Verb::Index, "Index up to date".to_owned())
+            ChangeRequest::Index(how) => {
+                self.store.rules().rebuild_index(planned, *how)?;
+                (ChangeVerb::Index, "Index up to date".to_owned())
             }
         })
     }
 
     fn write(
         &self,
-        draft: &mut Draft<'_>,
+        planned: &mut PlannedFiles<'_>,
         path: &str,
         (content, fields): (&str, &Fields),
     ) -> Result<String> {
-        let file = self.target(Act::Write, path)?;
-        let old = self.seen(draft, &file)?;
-        let writing = Writing {
+        let file = self.target(Operation::Write, path)?;
+        let old = self.read_expected(planned, &file)?;
+        let input = WriteInput {
             file: &file,
             content,
             fields,
             old: old.as_deref(),
         };
-        let text = self.store.rules().compose(draft, &writing)?;
-        draft.set(&file, Some(text.into_bytes()))?;
-        Ok(format!("Memory saved: {}", self.refer(&file)))
+        let text = self.store.rules().compose(planned, &input)?;
+        planned.set(&file, Some(text.into_bytes()))?;
+        Ok(format!("Memory saved: {}", self.reference_of(&file)))
     }
 
     fn append(
         &self,
-        draft: &mut Draft<'_>,
+        planned: &mut PlannedFiles<'_>,
         path: &str,
         (entry, fields): (&str, &Fields),
     ) -> Result<String> {
-        let file = self.target(Act::Append, path)?;
-        let old = self.seen(draft, &file)?;
-        let writing = Writing {
+        let file = self.target(Operation::Append, path)?;
+        let old = self.read_expected(planned, &file)?;
+        let input = WriteInput {
             file: &file,
             content: entry,
             fields,
             old: old.as_deref(),
         };
-        let text = self.store.rules().append(draft, &writing)?;
-        draft.set(&file, Some(text.into_bytes()))?;
-        Ok(format!("Memory updated: {}", self.refer(&file)))
+        let text = self.store.rules().append(planned, &input)?;
+        planned.set(&file, Some(text.into_bytes()))?;
+        Ok(format!("Memory updated: {}", self.reference_of(&file)))
     }
 
     fn patch(
         &self,
-        draft: &mut Draft<'_>,
+        planned: &mut PlannedFiles<'_>,
         path: &str,
         (patches, matching): (&[Patch], Matching),
     ) -> Result<String> {
-        let file = self.target(Act::Patch, path)?;
-        let old = self.seen(draft, &file)?;
-        let old = old.ok_or_else(|| Error::not_found(self.refer(&file)))?;
+        let file = self.target(Operation::Patch, path)?;
+        let old = self.read_expected(planned, &file)?;
+        let old = old.ok_or_else(|| Error::not_found(self.reference_of(&file)))?;
         let rules = self.store.rules();
-        let text = rules.patch(draft, (&file, &old), patches, matching)?;
-        draft.set(&file, Some(text.into_bytes()))?;
-        Ok(format!("Memory updated: {}", self.refer(&file)))
+        let text = rules.patch(planned, (&file, &old), patches, matching)?;
+        planned.set(&file, Some(text.into_bytes()))?;
+        Ok(format!("Memory updated: {}", self.reference_of(&file)))
     }
 
-    fn edit(&self, draft: &mut Draft<'_>, path: &str, text: &str) -> Result<String> {
-        let file = self.target(Act::Patch, path)?;
-        let old = self.seen(draft, &file)?;
+    fn edit(&self, planned: &mut PlannedFiles<'_>, path: &str, text: &str) -> Result<String> {
+        let file = self.target(Operation::Patch, path)?;
+        let old = self.read_expected(planned, &file)?;
         // What was saved as it was opened stays as it is, derived parts included.
         let text = match old.as_deref() == Some(text) {
             true => text.to_owned(),
             false => {
                 let rules = self.store.rules();
-                rules.settle(old.as_deref(), text.to_owned())
+                rules.normalize(old.as_deref(), text.to_owned())
             }
         };
-        draft.set(&file, Some(text.into_bytes()))?;
-        Ok(format!("Memory saved: {}", self.refer(&file)))
+        planned.set(&file, Some(text.into_bytes()))?;
+        Ok(format!("Memory saved: {}", self.reference_of(&file)))
     }
 
-    /// The file that a caller's path means, if `act` is allowed on it.
-    pub(super) fn target(&self, act: Act, path: &str) -> Result<String> {
+    /// The file that a caller's path means, if `operation` is allowed on it.
+    pub(super) fn target(&self, operation: Operation, path: &str) -> Result<String> {
         let file = self.store.locate(path)?;
-        let placed = self.store.rules().place(path);
-        if matches!(act, Act::Delete | Act::Rename) && self.store.root().is_link(&placed) {
-            let target = self.refer(&file);
+        let placed = self.store.rules().file_of(path);
+        if matches!(operation, Operation::Delete | Operation::Rename)
+            && self.store.root().is_link(&placed)
+        {
+            let target = self.reference_of(&file);
             return Err(Error::refused(
                 path,
                 format!("this is a link to {target}; name that file, or remove the link by hand"),
@@ -258,81 +280,87 @@ impl Planner<'_> {
                 "a line break or control character in a name breaks the lists that name the file; choose another name",
             ));
         }
-        self.store.rules().allow(act, &file, self.store.root())?;
+        self.store
+            .rules()
+            .allow(operation, &file, self.store.root())?;
         self.store.root().writable(&file)?;
         Ok(file)
     }
 
-    pub(super) fn refer(&self, file: &str) -> String {
-        self.store.rules().refer(file)
+    pub(super) fn reference_of(&self, file: &str) -> String {
+        self.store.rules().reference_of(file)
     }
 
     /// The text of the file, which must be the one that the caller has seen.
-    pub(super) fn seen(&self, draft: &Draft<'_>, file: &str) -> Result<Option<String>> {
-        self.check(draft, file)?;
-        draft.text(file)
+    pub(super) fn read_expected(
+        &self,
+        planned: &PlannedFiles<'_>,
+        file: &str,
+    ) -> Result<Option<String>> {
+        self.check(planned, file)?;
+        planned.text(file)
     }
 
-    pub(super) fn check(&self, draft: &Draft<'_>, file: &str) -> Result<()> {
-        let Some(expected) = self.asking.expected else {
+    pub(super) fn check(&self, planned: &PlannedFiles<'_>, file: &str) -> Result<()> {
+        let Some(expected) = self.context.expected else {
             return Ok(());
         };
-        let theirs = draft.bytes(file)?;
+        let theirs = planned.bytes(file)?;
         if theirs.as_deref().map(Revision::of) == Some(expected) {
             return Ok(());
         }
         Err(Error::Conflict(Box::new(Conflict {
-            path: self.refer(file),
+            path: self.reference_of(file),
             base: None,
             mine: None,
             theirs,
         })))
     }
 
-    fn delete(&self, draft: &mut Draft<'_>, paths: &[String]) -> Result<String> {
+    fn delete(&self, planned: &mut PlannedFiles<'_>, paths: &[String]) -> Result<String> {
         let mut gone = Vec::new();
         for path in paths {
-            let file = self.target(Act::Delete, path)?;
-            self.check(draft, &file)?;
-            if draft.bytes(&file)?.is_none() {
+            let file = self.target(Operation::Delete, path)?;
+            self.check(planned, &file)?;
+            if planned.bytes(&file)?.is_none() {
                 return Err(Error::not_found(path.as_str()));
             }
-            draft.set(&file, None)?;
-            gone.push(self.refer(&file));
+            planned.set(&file, None)?;
+            gone.push(self.reference_of(&file));
         }
         Ok(format!("Memory deleted: {}", gone.join(", ")))
     }
 
-    fn rename(&self, draft: &mut Draft<'_>, from: &str, to: &str) -> Result<String> {
-        let old = self.target(Act::Rename, from)?;
-        let new = self.target(Act::Rename, to)?;
-        self.check(draft, &old)?;
-        if draft.bytes(&old)?.is_none() {
+    fn rename(&self, planned: &mut PlannedFiles<'_>, from: &str, to: &str) -> Result<String> {
+        let old = self.target(Operation::Rename, from)?;
+        let new = self.target(Operation::Rename, to)?;
+        self.check(planned, &old)?;
+        if planned.bytes(&old)?.is_none() {
             return Err(Error::not_found(from));
         }
         if self.store.root().has(&new) {
             return Err(Error::refused(to, "there is a memory of that name already"));
         }
-        let title = draft.memory_before(&old)?.title;
-        draft.rename(&old, &new)?;
+        let title = planned.memory_before(&old)?.title;
+        planned.rename(&old, &new)?;
         self.relink(
-            draft,
+            planned,
             &Renaming {
                 old: &old,
                 new: &new,
                 title: &title,
             },
         )?;
-        let (old, new) = (self.refer(&old), self.refer(&new));
+        let (old, new) = (self.reference_of(&old), self.reference_of(&new));
         Ok(format!("Memory renamed: {old} → {new}"))
     }
 
     /// Points the links of every memory to the new name.
-    fn relink(&self, draft: &mut Draft<'_>, renaming: &Renaming<'_>) -> Result<()> {
-        let files: Vec<String> = draft
+    fn relink(&self, planned: &mut PlannedFiles<'_>, renaming: &Renaming<'_>) -> Result<()> {
+        let files: Vec<String> = planned
             .memories_before()?
             .iter()
-            .map(|memory| self.store.rules().place(&memory.path))
+            .map(|memory| self.store.rules().file_of(&memory.path))
             .collect();
         for file in files {
             let file = if file == renaming.old {
@@ -341,19 +369,19 @@ impl Planner<'_> {
                 file
             };
             // A file that cannot be read as text has no links that could be followed.
-            let Ok(Some(text)) = draft.text(&file) else {
+            let Ok(Some(text)) = planned.text(&file) else {
                 continue;
             };
-            let linked = self.relinked(&file, &text, renaming);
+            let linked = self.relink_text(&file, &text, renaming);
             if linked != text {
                 self.store.root().writable(&file)?;
-                draft.set(&file, Some(linked.into_bytes()))?;
+                planned.set(&file, Some(linked.into_bytes()))?;
             }
         }
         Ok(())
     }
 
-    fn relinked(&self, file: &str, text: &str, renaming: &Renaming<'_>) -> String {
+    fn relink_text(&self, file: &str, text: &str, renaming: &Renaming<'_>) -> String {
         let edits: Vec<_> = link::links(text)
             .iter()
             .filter_map(|found| {
@@ -366,7 +394,7 @@ impl Planner<'_> {
 
     /// Where a link of `file` must lead after the renaming, if that is elsewhere.
     fn new_target(&self, file: &str, found: &Link<'_>, renaming: &Renaming<'_>) -> Option<String> {
-        if found.form == Form::Wiki {
+        if found.form == LinkSyntax::Wiki {
             // Wiki links mean the name, which stays; only one by the file's stem must follow.
             let is_stem = found.target == stem(renaming.old) && renaming.title != found.target;
             return is_stem.then(|| stem(renaming.new).to_owned());
@@ -374,15 +402,15 @@ impl Planner<'_> {
         // A file that moved itself wrote its links from where it was.
         let itself = file == renaming.new;
         let stood = if itself { renaming.old } else { file };
-        let meant = link::resolved(stood, &found.target);
-        if meant.as_deref() == Some(renaming.old) {
-            return Some(link::relative(file, renaming.new));
+        let target_path = link::resolve_target(stood, &found.target);
+        if target_path.as_deref() == Some(renaming.old) {
+            return Some(link::relative_target(file, renaming.new));
         }
-        if found.target == self.refer(renaming.old) {
-            return Some(self.refer(renaming.new));
+        if found.target == self.reference_of(renaming.old) {
+            return Some(self.reference_of(renaming.new));
         }
-        let meant = meant.filter(|path| itself && self.store.root().has(path));
-        let moved = meant.map(|path| link::relative(file, &path));
+        let target_path = target_path.filter(|path| itself && self.store.root().has(path));
+        let moved = target_path.map(|path| link::relative_target(file, &path));
         moved.filter(|target| *target != found.target)
     }
 }

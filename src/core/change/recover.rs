@@ -10,14 +10,14 @@ use std::path::Path;
 use super::Change;
 use super::commit::{CommitInProgress, open_roots};
 use crate::core::Result;
-use crate::core::history::{History, Record, Touch, Unfinished};
+use crate::core::history::{FileChange, History, Record, Unfinished};
 use crate::core::memory::Revision;
 use crate::core::sandbox::Attributes;
 
 /// Takes back or cleans up what a process left behind that died while changing one of the stores
 /// at `roots`. Stores that somebody is changing right now are left to them. Each change is tried;
 /// the error is that of the first one that could not be settled.
-pub fn settle(history: &History, roots: &[&Path]) -> Result<()> {
+pub fn recover_interrupted(history: &History, roots: &[&Path]) -> Result<()> {
     let mut failed = None;
     for record in history.pending(roots) {
         match history.try_lock(&record.roots()) {
@@ -34,8 +34,8 @@ pub fn settle(history: &History, roots: &[&Path]) -> Result<()> {
     failed.map_or(Ok(()), Err)
 }
 
-/// As [`settle`], for a caller that holds the locks of `roots` already.
-pub(super) fn settle_locked(history: &History, roots: &[&Path]) -> Result<()> {
+/// As [`recover_interrupted`], for a caller that holds the locks of `roots` already.
+pub(super) fn recover_interrupted_locked(history: &History, roots: &[&Path]) -> Result<()> {
     let mut failed = None;
     for record in history.pending(roots) {
         let mut others = record.roots();
@@ -81,9 +81,9 @@ fn recover(history: &History, record: Record) -> Result<()> {
 /// Gives up taking back the files that `change` is about to change: as far as they are new, the
 /// unfinished change is recorded, so that it can be undone like any other.
 pub(super) fn supersede(history: &History, change: &Change) -> Result<()> {
-    let is_touched = |touch: &Touch| {
+    let is_touched = |file_change: &FileChange| {
         let mut edits = change.edits.iter();
-        edits.any(|edit| edit.root == touch.root && edit.path == touch.path)
+        edits.any(|edit| edit.root == file_change.root && edit.path == file_change.path)
     };
     for Unfinished { record, problems } in history.intents() {
         if problems.is_empty() || !record.files.iter().any(is_touched) {
@@ -95,9 +95,11 @@ pub(super) fn supersede(history: &History, change: &Change) -> Result<()> {
             record,
             roots: &roots,
         };
-        let (touched, rest): (Vec<Touch>, Vec<Touch>) =
+        let (touched, rest): (Vec<FileChange>, Vec<FileChange>) =
             commit.record.files.iter().cloned().partition(is_touched);
-        let standing = touched.iter().filter(|touch| commit.is_new(touch));
+        let standing = touched
+            .iter()
+            .filter(|file_change| commit.is_new(file_change));
         commit.record_part(standing.cloned().collect())?;
         commit.keep_intent(rest, problems)?;
     }
@@ -129,13 +131,13 @@ impl CommitInProgress<'_> {
         let mut problems = Vec::new();
         let mut failed = None;
         for number in (0..self.record.files.len()).rev() {
-            let touch = &self.record.files[number];
+            let file_change = &self.record.files[number];
             match self.take_back_file(number) {
                 Ok(Outcome::Old) => {}
-                Ok(Outcome::Edited) => edited.insert(0, touch.clone()),
+                Ok(Outcome::Edited) => edited.insert(0, file_change.clone()),
                 Err(error) => {
-                    problems.push(format!("{}: {error}", touch.reference()));
-                    unsettled.insert(0, touch.clone());
+                    problems.push(format!("{}: {error}", file_change.reference()));
+                    unsettled.insert(0, file_change.clone());
                     failed = failed.or(Some(error));
                 }
             }
@@ -146,7 +148,7 @@ impl CommitInProgress<'_> {
     }
 
     /// Records files of a change that was otherwise taken back.
-    fn record_part(&self, files: Vec<Touch>) -> Result<()> {
+    fn record_part(&self, files: Vec<FileChange>) -> Result<()> {
         if files.is_empty() {
             return Ok(());
         }
@@ -160,7 +162,7 @@ impl CommitInProgress<'_> {
     }
 
     /// Keeps the intent for the files that are not settled; without any it is forgotten.
-    fn keep_intent(&self, unsettled: Vec<Touch>, problems: Vec<String>) -> Result<()> {
+    fn keep_intent(&self, unsettled: Vec<FileChange>, problems: Vec<String>) -> Result<()> {
         if unsettled.is_empty() {
             return self.in_history("forget", || self.history.forget(&self.record.id));
         }
@@ -175,20 +177,20 @@ impl CommitInProgress<'_> {
     }
 
     /// Whether the file is what the change made of it.
-    fn is_new(&self, touch: &Touch) -> bool {
-        let now = self.roots[&touch.root].read(&touch.path);
-        now.is_ok_and(|now| now.as_deref().map(Revision::of) == touch.after)
+    fn is_new(&self, file_change: &FileChange) -> bool {
+        let now = self.roots[&file_change.root].read(&file_change.path);
+        now.is_ok_and(|now| now.as_deref().map(Revision::of) == file_change.after)
     }
 
     fn take_back_file(&self, number: usize) -> Result<Outcome> {
-        let touch = &self.record.files[number];
-        let root = &self.roots[&touch.root];
+        let file_change = &self.record.files[number];
+        let root = &self.roots[&file_change.root];
         if !root.exists() {
             return Ok(Outcome::Old);
         }
-        let now = root.read(&touch.path)?;
+        let now = root.read(&file_change.path)?;
         let temp = root.read(&self.temp(number))?;
-        let outcome = match (touch.before, touch.after) {
+        let outcome = match (file_change.before, file_change.after) {
             (Some(before), Some(after)) if before == after => Outcome::Old,
             (Some(_), Some(_)) => self.take_back_replacement(number, now, temp)?,
             (None, _) => self.take_back_creation(number, now, temp.is_some())?,
@@ -204,23 +206,23 @@ impl CommitInProgress<'_> {
         now: Option<Vec<u8>>,
         temp: Option<Vec<u8>>,
     ) -> Result<Outcome> {
-        let touch = &self.record.files[number];
+        let file_change = &self.record.files[number];
         let now = now.as_deref().map(Revision::of);
         let temp_revision = temp.as_deref().map(Revision::of);
-        if now == touch.after {
+        if now == file_change.after {
             // A file system without exchange and links keeps nothing under the temporary name.
-            if temp.is_none() || temp_revision == touch.after {
+            if temp.is_none() || temp_revision == file_change.after {
                 self.stage_old(number)?;
             }
             let temp = self.temp(number);
-            self.to_file(touch, "exchange back", |root| {
-                root.exchange(&temp, &touch.path)
+            self.to_file(file_change, "exchange back", |root| {
+                root.exchange(&temp, &file_change.path)
             })?;
             return Ok(Outcome::Old);
         }
-        let was_displaced = temp_revision == touch.before
-            || temp.is_some_and(|bytes| self.is_foreign(touch, &bytes));
-        if now != touch.before && was_displaced {
+        let was_displaced = temp_revision == file_change.before
+            || temp.is_some_and(|bytes| self.is_foreign(file_change, &bytes));
+        if now != file_change.before && was_displaced {
             return Ok(Outcome::Edited);
         }
         Ok(Outcome::Old)
@@ -232,22 +234,22 @@ impl CommitInProgress<'_> {
         now: Option<Vec<u8>>,
         is_staged: bool,
     ) -> Result<Outcome> {
-        let touch = &self.record.files[number];
+        let file_change = &self.record.files[number];
         if is_staged || now.is_none() {
             return Ok(Outcome::Old);
         }
-        if now.as_deref().map(Revision::of) != touch.after {
+        if now.as_deref().map(Revision::of) != file_change.after {
             return Ok(Outcome::Edited);
         }
         let temp = self.temp(number);
-        self.to_file(touch, "take the new file away", |root| {
-            root.set_aside(&touch.path, &temp)
+        self.to_file(file_change, "take the new file away", |root| {
+            root.set_aside(&file_change.path, &temp)
         })?;
         Ok(Outcome::Old)
     }
 
     fn take_back_removal(&self, number: usize, is_there: bool, is_aside: bool) -> Result<Outcome> {
-        let touch = &self.record.files[number];
+        let file_change = &self.record.files[number];
         match (is_there, is_aside) {
             (true, false) => return Ok(Outcome::Old),
             // Somebody made a file of that name after the change had removed it.
@@ -256,36 +258,38 @@ impl CommitInProgress<'_> {
             (false, false) => self.stage_old(number)?,
         }
         let temp = self.temp(number);
-        self.to_file(touch, "put back", |root| root.place(&temp, &touch.path))?;
+        self.to_file(file_change, "put back", |root| {
+            root.place(&temp, &file_change.path)
+        })?;
         Ok(Outcome::Old)
     }
 
     /// Writes the version before the change to the temporary file.
     fn stage_old(&self, number: usize) -> Result<()> {
-        let touch = &self.record.files[number];
-        let Some(before) = &touch.before else {
+        let file_change = &self.record.files[number];
+        let Some(before) = &file_change.before else {
             return Ok(());
         };
         let bytes = self.history.version(before)?;
         let temp = self.temp(number);
-        self.roots[&touch.root].remove(&temp)?;
-        self.stage(number, &bytes, &touch.attributes())
+        self.roots[&file_change.root].remove(&temp)?;
+        self.stage(number, &bytes, &file_change.attributes())
     }
 
     /// Removes the temporary file, after what somebody else may have written into it has become a
     /// version, and the folders that were made for the file.
     fn clear(&self, number: usize) -> Result<()> {
-        let touch = &self.record.files[number];
+        let file_change = &self.record.files[number];
         let temp = self.temp(number);
         self.keep_foreign_file(number);
-        self.to_file(touch, "clear", |root| {
+        self.to_file(file_change, "clear", |root| {
             root.remove(&temp)?;
-            if !root.has(&touch.path) {
-                for folder in touch.folders.iter().rev() {
+            if !root.has(&file_change.path) {
+                for folder in file_change.folders.iter().rev() {
                     root.remove_folder(folder);
                 }
             }
-            root.flush_folder(&touch.path)
+            root.flush_folder(&file_change.path)
         })
     }
 
@@ -297,10 +301,10 @@ impl CommitInProgress<'_> {
     }
 
     fn keep_foreign_file(&self, number: usize) {
-        let touch = &self.record.files[number];
-        let found = self.roots[&touch.root].read(&self.temp(number));
+        let file_change = &self.record.files[number];
+        let found = self.roots[&file_change.root].read(&self.temp(number));
         let Ok(Some(bytes)) = found else { return };
-        if !self.is_foreign(touch, &bytes) {
+        if !self.is_foreign(file_change, &bytes) {
             return;
         }
         if let Ok(revision) = self.history.keep(&bytes) {
@@ -310,7 +314,7 @@ impl CommitInProgress<'_> {
     }
 }
 
-impl Touch {
+impl FileChange {
     /// What the file had beside its bytes before the change.
     pub(super) fn attributes(&self) -> Attributes {
         Attributes {

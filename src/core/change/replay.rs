@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use super::{Change, Direction, Draft, Edit, Moment, Verb};
+use super::{Change, ChangeVerb, Direction, Edit, Moment, PlannedFiles};
 use crate::core::diff;
 use crate::core::error::Conflict;
-use crate::core::history::{History, Record, Touch};
+use crate::core::history::{FileChange, History, Record};
 use crate::core::memory::Revision;
 use crate::core::sandbox::Root;
 use crate::core::store::Store;
@@ -17,27 +17,34 @@ use crate::core::{Error, Result};
 pub fn replay(
     history: &History,
     record: &Record,
-    way: Direction,
+    direction: Direction,
     moment: &Moment,
 ) -> Result<Change> {
     let mut edits = Vec::new();
-    let mut outdated: Vec<&Touch> = Vec::new();
-    for touch in &record.files {
-        match replayed(history, touch, way)? {
+    let mut outdated: Vec<&FileChange> = Vec::new();
+    for file_change in &record.files {
+        match replay_file(history, file_change, direction)? {
             Some(edit) => edits.push(edit),
-            None => outdated.push(touch),
+            None => outdated.push(file_change),
         }
     }
     for root in distinct_roots(&outdated) {
-        let here = outdated.iter().filter(|touch| touch.root == root);
-        follow(history, here.copied().collect(), (way, moment), &mut edits)?;
+        let here = outdated
+            .iter()
+            .filter(|file_change| file_change.root == root);
+        update_indexes(
+            history,
+            here.copied().collect(),
+            (direction, moment),
+            &mut edits,
+        )?;
     }
     // A file that is so already stays in the change: it is taken back all the same.
     edits.retain(|edit| !edit.derived || edit.before != edit.after);
     edits.sort_by_key(|edit| edit.derived);
-    let (verb, word) = match way {
-        Direction::Back => (Verb::Undo, "Undone"),
-        Direction::Forward => (Verb::Redo, "Redone"),
+    let (verb, word) = match direction {
+        Direction::Back => (ChangeVerb::Undo, "Undone"),
+        Direction::Forward => (ChangeVerb::Redo, "Redone"),
     };
     let idle = edits.iter().all(|edit| edit.before == edit.after);
     let idle = if idle { " (nothing was different)" } else { "" };
@@ -50,26 +57,30 @@ pub fn replay(
 }
 
 /// One file, replayed; `None` for an index that has moved on.
-fn replayed(history: &History, touch: &Touch, way: Direction) -> Result<Option<Edit>> {
-    let now = Root::open(&touch.root)?.read(&touch.path)?;
-    let (from, to) = sides(touch, way);
+fn replay_file(
+    history: &History,
+    file_change: &FileChange,
+    direction: Direction,
+) -> Result<Option<Edit>> {
+    let now = Root::open(&file_change.root)?.read(&file_change.path)?;
+    let (from, to) = sides(file_change, direction);
     let target = version(history, to)?;
     let as_left = now.as_deref().map(Revision::of) == from;
     let after = if as_left || now == target {
         target
-    } else if touch.derived {
+    } else if file_change.derived {
         return Ok(None);
     } else {
-        merged(history, touch, way, &now)?
+        merge_since(history, file_change, direction, &now)?
     };
-    Ok(Some(edit(touch, now, after)))
+    Ok(Some(edit(file_change, now, after)))
 }
 
 /// The versions that a replay goes from and to.
-fn sides(touch: &Touch, way: Direction) -> (Option<Revision>, Option<Revision>) {
-    match way {
-        Direction::Back => (touch.after, touch.before),
-        Direction::Forward => (touch.before, touch.after),
+fn sides(file_change: &FileChange, direction: Direction) -> (Option<Revision>, Option<Revision>) {
+    match direction {
+        Direction::Back => (file_change.after, file_change.before),
+        Direction::Forward => (file_change.before, file_change.after),
     }
 }
 
@@ -79,32 +90,32 @@ fn version(history: &History, revision: Option<Revision>) -> Result<Option<Vec<u
         .transpose()
 }
 
-fn edit(touch: &Touch, before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> Edit {
-    let mut attributes = touch.attributes();
-    if after.as_deref().map(Revision::of) != touch.before {
+fn edit(file_change: &FileChange, before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> Edit {
+    let mut attributes = file_change.attributes();
+    if after.as_deref().map(Revision::of) != file_change.before {
         // The recorded time is that of the version before.
         attributes.modified = None;
     }
     Edit {
-        root: touch.root.clone(),
-        layout: touch.layout,
-        path: touch.path.clone(),
+        root: file_change.root.clone(),
+        layout: file_change.layout,
+        path: file_change.path.clone(),
         before,
         after,
-        derived: touch.derived,
-        emptied: touch.folders.clone(),
+        derived: file_change.derived,
+        emptied: file_change.folders.clone(),
         attributes,
     }
 }
 
 /// What replaying makes of a file that was changed since; a conflict where it does not fit.
-fn merged(
+fn merge_since(
     history: &History,
-    touch: &Touch,
-    way: Direction,
+    file_change: &FileChange,
+    direction: Direction,
     now: &Option<Vec<u8>>,
 ) -> Result<Option<Vec<u8>>> {
-    let (from, to) = sides(touch, way);
+    let (from, to) = sides(file_change, direction);
     let (base, mine) = (version(history, from)?, version(history, to)?);
     if let (Some(base), Some(mine), Some(theirs)) = (&base, &mine, now)
         && let Some(merged) = diff::merge(base, mine, theirs)
@@ -112,15 +123,18 @@ fn merged(
         return Ok(Some(merged));
     }
     Err(Error::Conflict(Box::new(Conflict {
-        path: touch.reference(),
+        path: file_change.reference(),
         base,
         mine,
         theirs: now.clone(),
     })))
 }
 
-fn distinct_roots<'a>(touches: &[&'a Touch]) -> Vec<&'a Path> {
-    let mut roots: Vec<&Path> = touches.iter().map(|touch| touch.root.as_path()).collect();
+fn distinct_roots<'a>(touches: &[&'a FileChange]) -> Vec<&'a Path> {
+    let mut roots: Vec<&Path> = touches
+        .iter()
+        .map(|file_change| file_change.root.as_path())
+        .collect();
     roots.sort();
     roots.dedup();
     roots
@@ -128,25 +142,25 @@ fn distinct_roots<'a>(touches: &[&'a Touch]) -> Vec<&'a Path> {
 
 /// Lets indexes of one store that have moved on follow the edits: a generated one is generated
 /// anew; into one with somebody's words the difference is merged, or failing that its lines follow.
-fn follow(
+fn update_indexes(
     history: &History,
-    outdated: Vec<&Touch>,
-    (way, moment): (Direction, &Moment),
+    outdated: Vec<&FileChange>,
+    (direction, moment): (Direction, &Moment),
     edits: &mut Vec<Edit>,
 ) -> Result<()> {
     let Some(first) = outdated.first() else {
         return Ok(());
     };
     let store = Store::open("", &first.root, Some(first.layout))?;
-    let mut draft = Draft::new(&store, moment);
-    if !store.rules().made_index(&draft)? {
+    let mut planned = PlannedFiles::new(&store, moment);
+    if !store.rules().is_index_generated(&planned)? {
         let mut fitting = Vec::new();
-        for touch in &outdated {
-            let now = store.root().read(&touch.path)?;
-            let Ok(after) = merged(history, touch, way, &now) else {
+        for file_change in &outdated {
+            let now = store.root().read(&file_change.path)?;
+            let Ok(after) = merge_since(history, file_change, direction, &now) else {
                 break;
             };
-            fitting.push(edit(touch, now, after));
+            fitting.push(edit(file_change, now, after));
         }
         if fitting.len() == outdated.len() {
             edits.extend(fitting);
@@ -154,10 +168,10 @@ fn follow(
         }
     }
     for edit in edits.iter().filter(|edit| edit.root == first.root) {
-        draft.set(&edit.path, edit.after.clone())?;
+        planned.set(&edit.path, edit.after.clone())?;
     }
-    draft.follow()?;
-    edits.extend(draft.into_edits().into_iter().filter(|edit| edit.derived));
+    planned.update_index()?;
+    edits.extend(planned.into_edits().into_iter().filter(|edit| edit.derived));
     Ok(())
 }
 
@@ -169,15 +183,15 @@ pub fn restore(
     only: Option<&str>,
     moment: &Moment,
 ) -> Result<Change> {
-    let wanted: Vec<&Touch> = record
+    let wanted: Vec<&FileChange> = record
         .files
         .iter()
-        .filter(|touch| match only {
-            Some(path) => touch.reference() == path || touch.path == path,
-            None => !touch.derived,
+        .filter(|file_change| match only {
+            Some(path) => file_change.reference() == path || file_change.path == path,
+            None => !file_change.derived,
         })
         // The name that a renamed or moved file had before is no file that was deleted.
-        .filter(|touch| touch.after.is_some() || record.verb == Verb::Delete)
+        .filter(|file_change| file_change.after.is_some() || record.verb == ChangeVerb::Delete)
         .collect();
     if wanted.is_empty() {
         let what = only.unwrap_or("a file");
@@ -185,25 +199,31 @@ pub fn restore(
     }
     let mut edits = Vec::new();
     for root in distinct_roots(&wanted) {
-        let here: Vec<&&Touch> = wanted.iter().filter(|touch| touch.root == root).collect();
-        let store = Store::open("", root, here.first().map(|touch| touch.layout))?;
-        let mut draft = Draft::new(&store, moment);
-        for touch in here {
-            if let Some(revision) = touch.after.or(touch.before) {
-                draft.set(&touch.path, Some(history.version(&revision)?))?;
-                let mut attributes = touch.attributes();
-                if touch.after.is_some() {
+        let here: Vec<&&FileChange> = wanted
+            .iter()
+            .filter(|file_change| file_change.root == root)
+            .collect();
+        let store = Store::open("", root, here.first().map(|file_change| file_change.layout))?;
+        let mut planned = PlannedFiles::new(&store, moment);
+        for file_change in here {
+            if let Some(revision) = file_change.after.or(file_change.before) {
+                planned.set(&file_change.path, Some(history.version(&revision)?))?;
+                let mut attributes = file_change.attributes();
+                if file_change.after.is_some() {
                     attributes.modified = None;
                 }
-                draft.keep_attributes(&touch.path, attributes);
+                planned.keep_attributes(&file_change.path, attributes);
             }
         }
-        draft.follow()?;
-        edits.extend(draft.into_edits());
+        planned.update_index()?;
+        edits.extend(planned.into_edits());
     }
-    let names: Vec<String> = wanted.iter().map(|touch| touch.reference()).collect();
+    let names: Vec<String> = wanted
+        .iter()
+        .map(|file_change| file_change.reference())
+        .collect();
     Ok(Change {
-        verb: Verb::Restore,
+        verb: ChangeVerb::Restore,
         message: format!("Restored: {}", names.join(", ")),
         edits,
         of: Some(record.id.clone()),

@@ -1,34 +1,38 @@
 //! Taking a memory from one store to another.
 
-use super::plan::{Asking, Planner};
-use super::{Change, Draft, Verb};
-use crate::core::layout::{Act, Fields, Layout, Writing, index};
+use super::plan::{ChangeContext, Planner};
+use super::{Change, ChangeVerb, PlannedFiles};
+use crate::core::layout::{Fields, Layout, Operation, WriteInput, index};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
 /// Plans taking a memory from one store to another. Between stores of one layout the bytes go
 /// as they are; otherwise the body and what the header says are written anew.
-pub fn plan_move(from: (&Store, &str), to: (&Store, &str), asking: &Asking) -> Result<Change> {
+pub fn plan_move(
+    from: (&Store, &str),
+    to: (&Store, &str),
+    context: &ChangeContext,
+) -> Result<Change> {
     let (source, old) = from;
     let (target, new) = to;
     let leaving = Planner {
         store: source,
-        asking,
+        context,
     };
     let arriving = Planner {
         store: target,
-        asking,
+        context,
     };
-    let old_file = leaving.target(Act::Delete, old)?;
-    let new_file = arriving.target(Act::Write, new)?;
+    let old_file = leaving.target(Operation::Delete, old)?;
+    let new_file = arriving.target(Operation::Write, new)?;
     if target.root().has(&new_file) {
         return Err(Error::refused(
             new,
             "there is a memory of that name already",
         ));
     }
-    let mut gone = Draft::new(source, &asking.moment);
-    let mut come = Draft::new(target, &asking.moment);
+    let mut gone = PlannedFiles::new(source, &context.moment);
+    let mut come = PlannedFiles::new(target, &context.moment);
     leaving.check(&gone, &old_file)?;
     let bytes = gone.bytes(&old_file)?;
     let bytes = bytes.ok_or_else(|| Error::not_found(old))?;
@@ -42,15 +46,15 @@ pub fn plan_move(from: (&Store, &str), to: (&Store, &str), asking: &Asking) -> R
     gone.set(&old_file, None)?;
     come.set(&new_file, Some(bytes))?;
     come.keep_attributes(&new_file, source.root().attributes(&old_file));
-    gone.follow()?;
-    come.follow()?;
+    gone.update_index()?;
+    come.update_index()?;
     let message = format!(
         "Memory moved: {} → {}:{}",
-        leaving.refer(&old_file),
+        leaving.reference_of(&old_file),
         target.name(),
-        arriving.refer(&new_file)
+        arriving.reference_of(&new_file)
     );
-    let mut change = come.into_change(Verb::Move, message);
+    let mut change = come.into_change(ChangeVerb::Move, message);
     change.edits.extend(gone.into_edits());
     change.edits.sort_by_key(|edit| edit.derived);
     Ok(change)
@@ -60,7 +64,7 @@ pub fn plan_move(from: (&Store, &str), to: (&Store, &str), asking: &Asking) -> R
 fn rewritten(
     (source, old_file, text): (&Store, &str, &str),
     (target, new_file): (&Store, &str),
-    come: &Draft<'_>,
+    come: &PlannedFiles<'_>,
 ) -> Result<String> {
     let memory = source.rules().read(old_file, text);
     let fields = Fields {
@@ -70,13 +74,13 @@ fn rewritten(
         tags: memory.tags.clone(),
         ..Fields::default()
     };
-    let writing = Writing {
+    let input = WriteInput {
         file: new_file,
         content: &source.rules().body(text, &memory),
         fields: &fields,
         old: None,
     };
-    target.rules().compose(come, &writing)
+    target.rules().compose(come, &input)
 }
 
 /// The type that a memory has in its new store: its own where that is known there.

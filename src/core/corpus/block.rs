@@ -5,18 +5,18 @@
 //! a row of fixed length for each message, then the names that rows refer to. Each row has
 //! the checksum of its text, so that one message can be read without the others.
 
-use super::bytes::{In, Out, checksum, clip};
+use super::bytes::{ByteReader, ByteWriter, checksum, clip};
 use super::concordance::Concordance;
-use super::filter::Filter;
-use super::{Message, Part};
-use crate::core::log::{self, Kind, Origin, Role};
+use super::filter::BloomFilter;
+use super::{CorpusMessage, Part};
+use crate::core::log::{self, MessageKind, Origin, Role};
 use crate::core::text::{self, Stems};
 
 /// How much text a block takes before it is closed.
 pub(super) const BLOCK: usize = 64 * 1024;
 /// How many messages a block takes before it is closed.
 const MESSAGES: usize = 4096;
-/// The most that is kept of one message's text; see [`Message::length`].
+/// The most that is kept of one message's text; see [`CorpusMessage::length`].
 pub const LONGEST: usize = 1024 * 1024;
 /// The most that is kept of a tool's or a session's name.
 const NAME: usize = 200;
@@ -25,10 +25,10 @@ pub(super) const ROW: usize = 50;
 
 /// A block that is being filled.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct BlockBuilder {
     part: Part,
     text: String,
-    rows: Out,
+    rows: ByteWriter,
     names: Vec<String>,
     owners: Vec<u32>,
     concordance: Concordance,
@@ -36,20 +36,20 @@ pub(super) struct Draft {
 
 /// A block ready to be written.
 #[derive(Debug)]
-pub(super) struct Sealed {
+pub(super) struct SealedBlock {
     pub(super) part: Part,
     /// Text, rows and names.
     pub(super) bytes: Vec<u8>,
     /// A concordance for words, a filter for tool text.
     pub(super) filter: Vec<u8>,
-    pub(super) shape: Shape,
+    pub(super) shape: BlockShape,
     /// Whose messages are in it, each once.
     pub(super) owners: Vec<u32>,
 }
 
 /// How a block's bytes divide, and how they are known to be whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct BlockShape {
     pub(super) text: u32,
     pub(super) rows: u32,
     pub(super) names: u32,
@@ -60,7 +60,7 @@ pub(super) struct Shape {
 
 /// A message as its row has it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
+pub(super) struct MessageRow {
     pub(super) end: u32,
     pub(super) owner: u32,
     line: u32,
@@ -76,20 +76,20 @@ pub(super) struct Row {
 
 impl Part {
     /// Returns where a message of this kind is kept.
-    pub fn of(kind: Kind) -> Self {
+    pub fn of(kind: MessageKind) -> Self {
         match kind {
-            Kind::ToolCall | Kind::ToolResult => Self::Tools,
-            Kind::Text | Kind::Thinking | Kind::Notice => Self::Words,
+            MessageKind::ToolCall | MessageKind::ToolResult => Self::Tools,
+            MessageKind::Text | MessageKind::Thinking | MessageKind::Notice => Self::Words,
         }
     }
 }
 
-impl Draft {
+impl BlockBuilder {
     pub(super) fn new(part: Part) -> Self {
         Self {
             part,
             text: String::with_capacity(BLOCK + BLOCK / 2),
-            rows: Out::default(),
+            rows: ByteWriter::default(),
             names: Vec::new(),
             owners: Vec::new(),
             concordance: Concordance::default(),
@@ -105,7 +105,7 @@ impl Draft {
     }
 
     /// Takes in a message of the log that `owner` stands for; returns the bytes of text.
-    pub(super) fn push(&mut self, owner: u32, message: &Message<'_>) -> u64 {
+    pub(super) fn push(&mut self, owner: u32, message: &CorpusMessage<'_>) -> u64 {
         let before = self.text.len();
         let text = clip(message.text, LONGEST);
         self.text.push_str(text);
@@ -121,7 +121,7 @@ impl Draft {
         rows.u32(owner);
         rows.u32(u32::try_from(message.line).unwrap_or(u32::MAX));
         rows.u32(u32::try_from(message.length).unwrap_or(u32::MAX));
-        let mut flags = flags(message.role, message.kind, message.origin);
+        let mut flags = encode_flags(message.role, message.kind, message.origin);
         flags |= u16::from(text::is_question(text)) << QUESTION;
         rows.u16(flags);
         rows.u16(tool);
@@ -147,18 +147,18 @@ impl Draft {
         at as u16 + 1
     }
 
-    /// Closes the block and makes its filter; the draft is empty again.
-    pub(super) fn seal(&mut self, stems: &mut Stems) -> Sealed {
+    /// Closes the block and makes its filter; the builder is empty again.
+    pub(super) fn seal(&mut self, stems: &mut Stems) -> SealedBlock {
         let filter = self.filter(stems);
         let text = self.text.len();
-        let mut out = Out(std::mem::take(&mut self.text).into_bytes());
+        let mut out = ByteWriter(std::mem::take(&mut self.text).into_bytes());
         out.0.extend_from_slice(&self.rows.0);
         let before_names = out.0.len();
         for name in self.names.drain(..) {
             out.u16(name.len() as u16);
             out.0.extend_from_slice(name.as_bytes());
         }
-        let shape = Shape {
+        let shape = BlockShape {
             text: text as u32,
             rows: (self.rows.0.len() / ROW) as u32,
             names: (out.0.len() - before_names) as u32,
@@ -166,7 +166,7 @@ impl Draft {
             checksum: checksum(&out.0[text..]),
         };
         self.rows.0.clear();
-        Sealed {
+        SealedBlock {
             part: self.part,
             bytes: out.0,
             filter,
@@ -176,7 +176,7 @@ impl Draft {
     }
 
     /// Takes the memory of a block that has been written for the next one.
-    pub(super) fn reuse(&mut self, mut sealed: Sealed) {
+    pub(super) fn reuse(&mut self, mut sealed: SealedBlock) {
         if self.text.is_empty() && sealed.bytes.capacity() <= 4 * BLOCK {
             sealed.bytes.clear();
             self.text = String::from_utf8(sealed.bytes).unwrap_or_default();
@@ -187,7 +187,7 @@ impl Draft {
     fn filter(&mut self, stems: &mut Stems) -> Vec<u8> {
         let words = text::words(&self.text);
         if self.part == Part::Tools {
-            let mut filter = Filter::for_text(self.text.len());
+            let mut filter = BloomFilter::for_text(self.text.len());
             words.for_each(|word| filter.insert(word.term()));
             return filter.into_bytes();
         }
@@ -204,7 +204,7 @@ impl Draft {
     }
 }
 
-impl Shape {
+impl BlockShape {
     /// Returns how many bytes text, rows and names take.
     pub(super) fn bytes(&self) -> u64 {
         u64::from(self.text) + u64::from(self.rows) * ROW as u64 + u64::from(self.names)
@@ -218,10 +218,10 @@ impl Shape {
     }
 }
 
-impl Row {
+impl MessageRow {
     /// Reads one row.
     pub(super) fn read(row: &[u8]) -> Option<Self> {
-        let mut row = In(row);
+        let mut row = ByteReader(row);
         let (end, owner, line, length) = (row.u32()?, row.u32()?, row.u32()?, row.u32()?);
         let (flags, tool, session, sum) = (row.u16()?, row.u16()?, row.u16()?, row.u32()?);
         Some(Self {
@@ -240,13 +240,13 @@ impl Row {
     }
 
     /// Tells whether this is the message's text as it was written.
-    pub(super) fn is_of(&self, text: &[u8]) -> bool {
+    pub(super) fn matches_text(&self, text: &[u8]) -> bool {
         self.sum == sum_of(text)
     }
 
     /// Returns who speaks, what it is made of and where it is from.
-    pub(super) fn nature(&self) -> Option<(Role, Kind, Origin)> {
-        unflag(self.flags)
+    pub(super) fn attributes(&self) -> Option<(Role, MessageKind, Origin)> {
+        decode_flags(self.flags)
     }
 
     /// Tells whether it ends as a question does.
@@ -255,9 +255,9 @@ impl Row {
     }
 
     /// Returns the message whose text this is.
-    pub(super) fn message<'a>(&self, text: &'a str, names: &'a [u8]) -> Option<Message<'a>> {
-        let (role, kind, origin) = unflag(self.flags)?;
-        Some(Message {
+    pub(super) fn message<'a>(&self, text: &'a str, names: &'a [u8]) -> Option<CorpusMessage<'a>> {
+        let (role, kind, origin) = decode_flags(self.flags)?;
+        Some(CorpusMessage {
             log: 0,
             line: u64::from(self.line),
             role,
@@ -276,7 +276,7 @@ impl Row {
 
 /// Returns where the text of a row's message ends.
 pub(super) fn end_of(row: &[u8]) -> usize {
-    In(row).u32().map_or(usize::MAX, |end| end as usize)
+    ByteReader(row).u32().map_or(usize::MAX, |end| end as usize)
 }
 
 fn sum_of(text: &[u8]) -> u32 {
@@ -284,7 +284,7 @@ fn sum_of(text: &[u8]) -> u32 {
 }
 
 fn name(names: &[u8], number: u16) -> Option<&str> {
-    let mut names = In(names);
+    let mut names = ByteReader(names);
     let mut name = None;
     for _ in 0..number {
         let length = names.u16()?;
@@ -293,7 +293,7 @@ fn name(names: &[u8], number: u16) -> Option<&str> {
     std::str::from_utf8(name?).ok()
 }
 
-impl<'a> Message<'a> {
+impl<'a> CorpusMessage<'a> {
     /// Returns the message as a block keeps it.
     pub(super) fn of(message: &'a log::Message) -> Self {
         Self {
@@ -319,25 +319,25 @@ pub fn key(id: &str) -> u64 {
 }
 
 const ROLES: [Role; 4] = [Role::User, Role::Assistant, Role::System, Role::Tool];
-const KINDS: [Kind; 5] = [
-    Kind::Text,
-    Kind::Thinking,
-    Kind::ToolCall,
-    Kind::ToolResult,
-    Kind::Notice,
+const KINDS: [MessageKind; 5] = [
+    MessageKind::Text,
+    MessageKind::Thinking,
+    MessageKind::ToolCall,
+    MessageKind::ToolResult,
+    MessageKind::Notice,
 ];
 const ORIGINS: [Origin; 2] = [Origin::Written, Origin::Injected];
 /// The bit that marks a question.
 const QUESTION: u16 = 12;
 
-fn flags(role: Role, kind: Kind, origin: Origin) -> u16 {
+fn encode_flags(role: Role, kind: MessageKind, origin: Origin) -> u16 {
     fn of<T: PartialEq>(all: &[T], one: &T) -> u16 {
         all.iter().position(|other| other == one).unwrap_or(0) as u16
     }
     of(&ROLES, &role) | of(&KINDS, &kind) << 4 | of(&ORIGINS, &origin) << 8
 }
 
-fn unflag(flags: u16) -> Option<(Role, Kind, Origin)> {
+fn decode_flags(flags: u16) -> Option<(Role, MessageKind, Origin)> {
     Some((
         *ROLES.get(usize::from(flags & 15))?,
         *KINDS.get(usize::from(flags >> 4 & 15))?,
@@ -355,13 +355,13 @@ mod tests {
             for kind in KINDS {
                 for origin in ORIGINS {
                     assert_eq!(
-                        unflag(flags(role, kind, origin)),
+                        decode_flags(encode_flags(role, kind, origin)),
                         Some((role, kind, origin))
                     );
                 }
             }
         }
-        assert_eq!(unflag(u16::MAX), None);
+        assert_eq!(decode_flags(u16::MAX), None);
     }
 
     #[test]
@@ -369,7 +369,7 @@ mod tests {
         let message = log::Message {
             line: 3,
             role: Role::Tool,
-            kind: Kind::ToolResult,
+            kind: MessageKind::ToolResult,
             origin: Origin::Written,
             time: None,
             text: "é".repeat(LONGEST),
@@ -378,13 +378,13 @@ mod tests {
             tool: Some("Bash".to_owned()),
             session: None,
         };
-        let mut draft = Draft::new(Part::Tools);
-        draft.push(7, &Message::of(&message));
-        assert!(draft.is_full());
-        let sealed = draft.seal(&mut Stems::default());
+        let mut builder = BlockBuilder::new(Part::Tools);
+        builder.push(7, &CorpusMessage::of(&message));
+        assert!(builder.is_full());
+        let sealed = builder.seal(&mut Stems::default());
         let [text, rows, names] = sealed.shape.divide(&sealed.bytes).expect("it is whole");
         let text = std::str::from_utf8(text).expect("it is text");
-        let row = Row::read(rows).expect("there is one row");
+        let row = MessageRow::read(rows).expect("there is one row");
         let message = row
             .message(&text[..row.end as usize], names)
             .expect("it is sound");
@@ -393,6 +393,6 @@ mod tests {
         assert!(message.is_cut());
         assert_eq!(message.tool, Some("Bash"));
         assert_eq!(sealed.owners, [7]);
-        assert!(draft.is_empty());
+        assert!(builder.is_empty());
     }
 }

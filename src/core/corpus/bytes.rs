@@ -4,13 +4,13 @@ use crate::core::text::mix;
 
 /// Writes values one after another.
 #[derive(Debug, Default)]
-pub(super) struct Out(pub(super) Vec<u8>);
+pub(super) struct ByteWriter(pub(super) Vec<u8>);
 
-/// Reads back what [`Out`] wrote; `None` as soon as something is not there.
+/// Reads back what [`ByteWriter`] wrote; `None` as soon as something is not there.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct In<'a>(pub(super) &'a [u8]);
+pub(super) struct ByteReader<'a>(pub(super) &'a [u8]);
 
-impl Out {
+impl ByteWriter {
     pub(super) fn u16(&mut self, value: u16) {
         self.0.extend_from_slice(&value.to_le_bytes());
     }
@@ -29,7 +29,7 @@ impl Out {
     }
 }
 
-impl<'a> In<'a> {
+impl<'a> ByteReader<'a> {
     pub(super) fn bytes(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;

@@ -1,21 +1,21 @@
 //! Which messages of a block hold which words, and how often: made as the block is closed.
 //!
-//! The words lie sorted by the hash of their stem, in sixteen drawers by its first bits. A
-//! drawer has a checksum of its own, so that a question costs one drawer and not the whole
+//! The words lie sorted by the hash of their stem, in sixteen buckets by its first bits. A
+//! bucket has a checksum of its own, so that a question costs one bucket and not the whole
 //! block. Beside the stem stands what tells the forms of a word apart.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use super::bytes::{In, Out, checksum};
-use crate::core::text::{Same, Stems, Term, Word};
+use super::bytes::{ByteReader, ByteWriter, checksum};
+use crate::core::text::{IdentityHasher, Stems, Term, Word};
 
-/// How many drawers there are, as bits.
+/// How many buckets there are, as bits.
 const BITS: u32 = 4;
-const DRAWERS: usize = 1 << BITS;
-/// The bytes of a drawer in the head, of the head, of a word and of a posting.
-const DRAWER: usize = 16;
-const HEAD: usize = 8 + DRAWERS * DRAWER;
+const BUCKETS: usize = 1 << BITS;
+/// The bytes of a bucket in the head, of the head, of a word and of a posting.
+const BUCKET: usize = 16;
+const HEAD: usize = 8 + BUCKETS * BUCKET;
 const WORD: usize = 16;
 const POSTING: usize = 4;
 /// The bits of a posting that give the message; the others say how often.
@@ -27,7 +27,7 @@ const ONCE: u32 = 1 << 31;
 
 /// A word in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sighting {
+pub struct Occurrence {
     /// The message's number in its block.
     pub message: usize,
     /// How often the word is there in this form.
@@ -39,7 +39,7 @@ pub struct Sighting {
 /// A concordance that is being made.
 #[derive(Debug, Default)]
 pub(super) struct Concordance {
-    known: HashMap<Term, usize, BuildHasherDefault<Same>>,
+    known: HashMap<Term, usize, BuildHasherDefault<IdentityHasher>>,
     entries: Vec<Entry>,
     postings: Vec<Posting>,
 }
@@ -96,15 +96,15 @@ impl Concordance {
     pub(super) fn finish(&mut self) -> Vec<u8> {
         self.entries
             .sort_unstable_by_key(|entry| (entry.stem, entry.form));
-        let mut head = Out(Vec::with_capacity(HEAD));
-        let mut body = Out(Vec::with_capacity(
+        let mut head = ByteWriter(Vec::with_capacity(HEAD));
+        let mut body = ByteWriter(Vec::with_capacity(
             self.entries.len() * WORD + self.postings.len() * POSTING,
         ));
         let (mut words, mut postings) = (0, 0);
         let mut rest = self.entries.as_slice();
-        for number in 0..DRAWERS {
+        for number in 0..BUCKETS {
             let (mine, others) =
-                rest.split_at(rest.partition_point(|entry| drawer_of(entry.stem) == number));
+                rest.split_at(rest.partition_point(|entry| bucket_of(entry.stem) == number));
             rest = others;
             let from = body.0.len();
             let lists = self.write(mine, &mut body);
@@ -114,7 +114,7 @@ impl Concordance {
             head.u32(postings as u32);
             head.u64(checksum(&body.0[from..]));
         }
-        let mut out = Out(Vec::with_capacity(HEAD + body.0.len()));
+        let mut out = ByteWriter(Vec::with_capacity(HEAD + body.0.len()));
         out.u64(checksum(&head.0));
         out.0.extend_from_slice(&head.0);
         out.0.extend_from_slice(&body.0);
@@ -124,8 +124,8 @@ impl Concordance {
         out.0
     }
 
-    /// Writes the words of a drawer and what they point to; returns how long that is.
-    fn write(&self, words: &[Entry], out: &mut Out) -> usize {
+    /// Writes the words of a bucket and what they point to; returns how long that is.
+    fn write(&self, words: &[Entry], out: &mut ByteWriter) -> usize {
         let mut lists: Vec<u32> = Vec::new();
         for entry in words {
             out.u64(entry.stem.0);
@@ -152,17 +152,17 @@ impl Concordance {
 pub(super) fn look_up(
     bytes: &[u8],
     (stem, exact): (Term, Term),
-    take: &mut dyn FnMut(Sighting),
+    take: &mut dyn FnMut(Occurrence),
 ) -> Option<()> {
     let (head, body) = bytes.split_at_checked(HEAD)?;
     let (sum, head) = head.split_at(8);
-    if In(sum).u64()? != checksum(head) {
+    if ByteReader(sum).u64()? != checksum(head) {
         return None;
     }
-    let number = drawer_of(stem);
+    let number = bucket_of(stem);
     let ends = |number: usize| {
-        let mut drawer = In(&head[number * DRAWER..]);
-        Some((drawer.u32()? as usize, drawer.u32()? as usize))
+        let mut bucket = ByteReader(&head[number * BUCKET..]);
+        Some((bucket.u32()? as usize, bucket.u32()? as usize))
     };
     let before = match number {
         0 => (0, 0),
@@ -170,12 +170,12 @@ pub(super) fn look_up(
     };
     let end = ends(number)?;
     let place = |(words, lists): (usize, usize)| words * WORD + lists * POSTING;
-    let drawer = body.get(place(before)..place(end))?;
-    if In(&head[number * DRAWER + 8..]).u64()? != checksum(drawer) {
+    let bucket = body.get(place(before)..place(end))?;
+    if ByteReader(&head[number * BUCKET + 8..]).u64()? != checksum(bucket) {
         return None;
     }
-    let (words, lists) = drawer.split_at_checked((end.0 - before.0) * WORD)?;
-    let stem_at = |at: usize| In(&words[at * WORD..]).u64();
+    let (words, lists) = bucket.split_at_checked((end.0 - before.0) * WORD)?;
+    let stem_at = |at: usize| ByteReader(&words[at * WORD..]).u64();
     let (mut low, mut high) = (0, end.0 - before.0);
     while low < high {
         let middle = (low + high) / 2;
@@ -185,13 +185,13 @@ pub(super) fn look_up(
         }
     }
     for word in words[low * WORD..].chunks_exact(WORD) {
-        let mut word = In(word);
+        let mut word = ByteReader(word);
         if word.u64()? != stem.0 {
             break;
         }
         let is_exact = word.u32()? == form_of(exact);
         let mut take = |message: u32, times: u32| {
-            take(Sighting {
+            take(Occurrence {
                 message: message as usize,
                 times,
                 is_exact,
@@ -202,7 +202,7 @@ pub(super) fn look_up(
             take(place & !ONCE, 1);
             continue;
         }
-        let mut list = In(lists.get(place as usize * POSTING..)?);
+        let mut list = ByteReader(lists.get(place as usize * POSTING..)?);
         for _ in 0..list.u32()? {
             let posting = list.u32()?;
             take(posting & ((1 << MESSAGE) - 1), posting >> MESSAGE);
@@ -216,7 +216,7 @@ fn form_of(Term(hash): Term) -> u32 {
     hash as u32
 }
 
-fn drawer_of(Term(hash): Term) -> usize {
+fn bucket_of(Term(hash): Term) -> usize {
     (hash >> (u64::BITS - BITS)) as usize
 }
 

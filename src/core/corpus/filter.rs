@@ -16,11 +16,11 @@ const SHARE: usize = 16;
 
 /// A filter that is being filled.
 #[derive(Debug)]
-pub(super) struct Filter {
+pub(super) struct BloomFilter {
     lines: Vec<[u64; WORDS]>,
 }
 
-impl Filter {
+impl BloomFilter {
     /// Returns an empty filter for a text of this length.
     pub(super) fn for_text(length: usize) -> Self {
         let lines = length.div_ceil(SHARE * BITS).max(1);
@@ -88,7 +88,7 @@ mod tests {
             hashes in proptest::collection::vec(any::<u64>(), 0..3000),
             length in 0usize..100_000,
         ) {
-            let mut filter = Filter::for_text(length);
+            let mut filter = BloomFilter::for_text(length);
             hashes.iter().for_each(|hash| filter.insert(Term(*hash)));
             let bytes = filter.into_bytes();
             prop_assert!(hashes.iter().all(|hash| may_contain(&bytes, Term(*hash)) == Some(true)));
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn few_strangers_pass_a_filter_with_ten_bits_a_word() {
-        let mut filter = Filter::for_text(64 * 1024);
+        let mut filter = BloomFilter::for_text(64 * 1024);
         (0..3200).for_each(|n| filter.insert(Term::of(&format!("word{n}"))));
         let bytes = filter.into_bytes();
         let passed = (0..10_000)

@@ -2,8 +2,8 @@
 //! nothing can be written, the same in memory.
 //!
 //! The packs of one generation belong together; a new generation has new files. Each
-//! begins with a mark of its generation, so that a catalogue is never read with the
-//! packs of another. What lies behind the length that the catalogue gives was left by a
+//! begins with a mark of its generation, so that a manifest is never read with the
+//! packs of another. What lies behind the length that the manifest gives was left by a
 //! build that did not finish, and is written over.
 
 use std::fs::{self, File};
@@ -40,7 +40,7 @@ pub(super) const PACKS: [Pack; 5] = [
 pub(super) const HEADER: u64 = 16;
 const MAGIC: &[u8; 8] = b"tomepack";
 
-/// Which files belong to a catalogue.
+/// Which files belong to a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Generation {
     /// Part of the files' names.
@@ -79,14 +79,14 @@ impl Pack {
 /// The packs of a generation, open for appending.
 #[derive(Debug)]
 pub(super) struct Appender {
-    sinks: [Sink; 5],
+    sinks: [PackSink; 5],
     lengths: [u64; 5],
     cache: PathBuf,
 }
 
 /// Where a pack is written to.
 #[derive(Debug)]
-enum Sink {
+enum PackSink {
     File(File),
     Memory(Vec<u8>),
 }
@@ -126,7 +126,7 @@ impl Appender {
     /// Starts packs that are never written anywhere.
     pub(super) fn in_memory(cache: &Path) -> Self {
         Self {
-            sinks: PACKS.map(|_| Sink::Memory(vec![0; HEADER as usize])),
+            sinks: PACKS.map(|_| PackSink::Memory(vec![0; HEADER as usize])),
             lengths: [HEADER; 5],
             cache: cache.to_owned(),
         }
@@ -140,7 +140,7 @@ impl Appender {
         let mut sinks = Vec::with_capacity(PACKS.len());
         for pack in PACKS {
             let file = open(pack).map_err(|error| Error::io(cache, error))?;
-            sinks.push(Sink::File(file));
+            sinks.push(PackSink::File(file));
         }
         Ok(Self {
             sinks: sinks.try_into().expect("there is a file for each pack"),
@@ -154,10 +154,10 @@ impl Appender {
         let number = pack.number();
         let at = self.lengths[number];
         match &mut self.sinks[number] {
-            Sink::File(file) => file
+            PackSink::File(file) => file
                 .write_all(bytes)
                 .map_err(|error| Error::io(&self.cache, error))?,
-            Sink::Memory(held) => held.extend_from_slice(bytes),
+            PackSink::Memory(buffer) => buffer.extend_from_slice(bytes),
         }
         self.lengths[number] += bytes.len() as u64;
         Ok(at)
@@ -173,24 +173,24 @@ impl Appender {
         let mut maps = Vec::with_capacity(PACKS.len());
         for (sink, length) in self.sinks.into_iter().zip(self.lengths) {
             maps.push(match sink {
-                Sink::File(file) => {
+                PackSink::File(file) => {
                     let mapped = map(&file, length);
-                    Held::Mapped(mapped.map_err(|error| Error::io(&self.cache, error))?)
+                    PackBytes::Mapped(mapped.map_err(|error| Error::io(&self.cache, error))?)
                 }
-                Sink::Memory(held) => Held::Memory(held),
+                PackSink::Memory(buffer) => PackBytes::Memory(buffer),
             });
         }
         Ok(Maps(maps))
     }
 }
 
-/// The packs of a generation, mapped up to the lengths that a catalogue gives.
+/// The packs of a generation, mapped up to the lengths that a manifest gives.
 #[derive(Debug)]
-pub(super) struct Maps(Vec<Held>);
+pub(super) struct Maps(Vec<PackBytes>);
 
 /// The bytes of a pack.
 #[derive(Debug)]
-enum Held {
+enum PackBytes {
     Mapped(Mmap),
     Memory(Vec<u8>),
 }
@@ -207,7 +207,7 @@ impl Maps {
             if magic != MAGIC || mark != generation.mark.to_le_bytes() {
                 return None;
             }
-            maps.push(Held::Mapped(map(&file, length).ok()?));
+            maps.push(PackBytes::Mapped(map(&file, length).ok()?));
         }
         Some(Self(maps))
     }
@@ -217,16 +217,16 @@ impl Maps {
         let from = usize::try_from(at).ok()?;
         let to = usize::try_from(at.checked_add(length)?).ok()?;
         let bytes: &[u8] = match self.0.get(pack.number())? {
-            Held::Mapped(map) => map,
-            Held::Memory(bytes) => bytes,
+            PackBytes::Mapped(map) => map,
+            PackBytes::Memory(bytes) => bytes,
         };
         bytes.get(from..to)
     }
 
     /// Gives back the memory of a stretch that has been looked at; it can be looked at again.
-    pub(super) fn give_back(&self, pack: Pack, at: u64, length: u64) {
+    pub(super) fn release(&self, pack: Pack, at: u64, length: u64) {
         #[cfg(unix)]
-        if let Some(Held::Mapped(map)) = self.0.get(pack.number())
+        if let Some(PackBytes::Mapped(map)) = self.0.get(pack.number())
             && let (Ok(from), Ok(length)) = (usize::try_from(at), usize::try_from(length))
             && let Some(to) = from.checked_add(length).filter(|to| *to <= map.len())
         {
@@ -253,7 +253,7 @@ fn map(file: &File, length: u64) -> io::Result<Mmap> {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     // Sound as long as nobody changes or shortens these bytes. Packs are ours alone, in
-    // our own cache directory: bytes before a catalogue's length are never written
+    // our own cache directory: bytes before a manifest's length are never written
     // again, and a pack is unlinked when it is done with, never shortened below that.
     #[allow(unsafe_code)]
     unsafe {

@@ -1,4 +1,4 @@
-//! What has changed since the last catalogue.
+//! What has changed since the last manifest.
 //!
 //! A log is taken for unchanged if it was listed with the same size and time of change:
 //! no file is looked at here. Whether a changed one has only grown is found out when it
@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::catalogue::Catalogue;
+use super::manifest::Manifest;
 use super::view;
 use crate::core::log::LogFile;
 
@@ -27,20 +27,20 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Compares the catalogue with the logs that were found.
+    /// Compares the manifest with the logs that were found.
     ///
     /// A log that was not listed is kept unless it is gone, so that a caller with half
     /// of the logs does not undo the work of one with all.
-    pub(super) fn new(catalogue: Option<&Catalogue>, logs: &[LogFile]) -> Self {
+    pub(super) fn new(manifest: Option<&Manifest>, logs: &[LogFile]) -> Self {
         let mut plan = Self::default();
         let mut rows = HashMap::new();
-        if let Some(catalogue) = catalogue {
-            rows.reserve(catalogue.logs.len());
-            for (at, row) in catalogue.logs.iter().enumerate() {
+        if let Some(manifest) = manifest {
+            rows.reserve(manifest.logs.len());
+            for (at, row) in manifest.logs.iter().enumerate() {
                 let key = (
                     row.agent,
-                    catalogue.string(row.path),
-                    catalogue.string(row.id),
+                    manifest.string(row.path),
+                    manifest.string(row.id),
                 );
                 rows.insert(key, (at, row));
             }
@@ -80,7 +80,7 @@ impl Plan {
     }
 
     /// Returns the rows that can be shown as they are, changed logs in their old state.
-    pub(super) fn shown(&self) -> Vec<usize> {
+    pub(super) fn shown_rows(&self) -> Vec<usize> {
         let old = self.read.iter().filter_map(|(_, row)| *row);
         self.keep[..self.listed]
             .iter()

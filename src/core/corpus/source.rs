@@ -8,8 +8,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use memchr::memchr;
 
-use super::catalogue::{LogRow, Progress};
-use crate::core::log::{self, Carry, Decoder, Head, LogFile, Message, Reading, Skipped};
+use super::manifest::{LogRow, ReadPosition};
+use crate::core::log::{self, Carry, Decoder, Head, LogFile, Message, ReadMode, Skipped};
 use crate::core::{Error, Result};
 
 /// How many bytes at the head and before the last offset prove that a log is the same.
@@ -19,7 +19,7 @@ const CHUNK: usize = 256 * 1024;
 
 /// Whether a message's line has its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum LineEnd {
     /// It has; what follows comes after it.
     Whole,
     /// It has not; the line will be read again.
@@ -27,20 +27,20 @@ pub(super) enum Line {
 }
 
 /// Takes messages as they are read.
-pub(super) trait Listener {
+pub(super) trait MessageListener {
     /// Takes a message of the log.
-    fn hear(&mut self, line: Line, message: &Message);
+    fn on_message(&mut self, line: LineEnd, message: &Message);
 }
 
 /// Where a log was left.
-pub(super) struct Left<'a> {
+pub(super) struct ResumePoint<'a> {
     pub(super) row: &'a LogRow,
     pub(super) carry: Carry,
 }
 
 /// What is known of a log that has been read to its end.
-pub(super) struct Outcome {
-    pub(super) progress: Progress,
+pub(super) struct ReadOutcome {
+    pub(super) progress: ReadPosition,
     pub(super) inode: u64,
     pub(super) head: Head,
     pub(super) skipped: Skipped,
@@ -50,26 +50,26 @@ pub(super) struct Outcome {
 
 /// Reads logs one after another with the same buffer.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct LogReader {
     buffer: Vec<u8>,
     messages: Vec<Message>,
     /// How many bytes of logs were read, for the progress.
     pub(super) bytes: u64,
 }
 
-impl Reader {
+impl LogReader {
     /// Goes on where the log was left; `None` where it is not the log that was left.
     pub(super) fn resume(
         &mut self,
         log: &LogFile,
-        left: Left<'_>,
-        listener: &mut dyn Listener,
-    ) -> Result<Option<Outcome>> {
+        left: ResumePoint<'_>,
+        listener: &mut dyn MessageListener,
+    ) -> Result<Option<ReadOutcome>> {
         let done = left.row.progress;
         let Ok(mut file) = File::open(&log.path) else {
             return Ok(None);
         };
-        if done.bytes == 0 || inode(&file) != left.row.inode || !proves(&mut file, &done) {
+        if done.bytes == 0 || inode(&file) != left.row.inode || !is_unchanged(&mut file, &done) {
             return Ok(None);
         }
         let decoder = Decoder::resume(log, left.carry);
@@ -77,27 +77,31 @@ impl Reader {
     }
 
     /// Reads the log from its beginning.
-    pub(super) fn read(&mut self, log: &LogFile, listener: &mut dyn Listener) -> Result<Outcome> {
-        match (log.reading(), File::open(&log.path)) {
-            (Reading::Lines(decoder), Ok(file)) => {
-                self.lines(log, (file, Progress::default()), *decoder, listener)
+    pub(super) fn read(
+        &mut self,
+        log: &LogFile,
+        listener: &mut dyn MessageListener,
+    ) -> Result<ReadOutcome> {
+        match (log.read_mode(), File::open(&log.path)) {
+            (ReadMode::Lines(decoder), Ok(file)) => {
+                self.lines(log, (file, ReadPosition::default()), *decoder, listener)
             }
             // A log that is not there may have been compressed since it was listed.
-            (Reading::Lines(_), Err(error)) if error.kind() != io::ErrorKind::NotFound => {
+            (ReadMode::Lines(_), Err(error)) if error.kind() != io::ErrorKind::NotFound => {
                 Err(Error::io(&log.path, error))
             }
             _ => self.whole(log, listener),
         }
     }
 
-    fn whole(&mut self, log: &LogFile, listener: &mut dyn Listener) -> Result<Outcome> {
+    fn whole(&mut self, log: &LogFile, listener: &mut dyn MessageListener) -> Result<ReadOutcome> {
         let transcript = log::read(log)?;
         self.bytes += log.size;
         for message in &transcript.messages {
-            listener.hear(Line::Whole, message);
+            listener.on_message(LineEnd::Whole, message);
         }
-        Ok(Outcome {
-            progress: Progress::default(),
+        Ok(ReadOutcome {
+            progress: ReadPosition::default(),
             inode: 0,
             head: transcript.head,
             skipped: transcript.skipped,
@@ -109,10 +113,10 @@ impl Reader {
     fn lines(
         &mut self,
         log: &LogFile,
-        (mut file, mut done): (File, Progress),
+        (mut file, mut done): (File, ReadPosition),
         mut decoder: Decoder,
-        listener: &mut dyn Listener,
-    ) -> Result<Outcome> {
+        listener: &mut dyn MessageListener,
+    ) -> Result<ReadOutcome> {
         let failed = |error| Error::io(&log.path, error);
         let inode = inode(&file);
         let mut filled = 0;
@@ -136,7 +140,7 @@ impl Reader {
                 let end = from + end + 1;
                 done.lines += 1;
                 decoder.line(done.lines, &self.buffer[start..end], &mut self.messages);
-                self.tell(Line::Whole, listener);
+                self.emit(LineEnd::Whole, listener);
                 (start, from) = (end, end);
             }
             done.bytes += start as u64;
@@ -146,12 +150,12 @@ impl Reader {
         let carry = decoder.carry().clone();
         if filled > 0 {
             decoder.tail(done.lines + 1, &self.buffer[..filled], &mut self.messages);
-            self.tell(Line::Open, listener);
+            self.emit(LineEnd::Open, listener);
         }
-        self.rest();
-        Ok(Outcome {
+        self.shrink_buffer();
+        Ok(ReadOutcome {
             // A file that was cut meanwhile proves nothing, and is read anew next time.
-            progress: prove(&mut file, done).unwrap_or_default(),
+            progress: fingerprint_of(&mut file, done).unwrap_or_default(),
             inode,
             head: decoder.carry().head.clone(),
             skipped: decoder.carry().skipped,
@@ -159,14 +163,14 @@ impl Reader {
         })
     }
 
-    fn tell(&mut self, line: Line, listener: &mut dyn Listener) {
+    fn emit(&mut self, line: LineEnd, listener: &mut dyn MessageListener) {
         for message in self.messages.drain(..) {
-            listener.hear(line, &message);
+            listener.on_message(line, &message);
         }
     }
 
     /// Gives back what one huge line took.
-    fn rest(&mut self) {
+    fn shrink_buffer(&mut self) {
         if self.buffer.len() > 4 * CHUNK {
             self.buffer = vec![0; CHUNK];
         }
@@ -174,7 +178,7 @@ impl Reader {
 }
 
 /// Notes what proves that the first `done.bytes` of the file are still the same.
-fn prove(file: &mut File, mut done: Progress) -> io::Result<Progress> {
+fn fingerprint_of(file: &mut File, mut done: ReadPosition) -> io::Result<ReadPosition> {
     if done.head_length == 0 {
         done.head_length = done.bytes.min(PROOF);
         done.head_hash = hash(file, 0, done.head_length)?;
@@ -184,12 +188,12 @@ fn prove(file: &mut File, mut done: Progress) -> io::Result<Progress> {
 }
 
 /// Tells whether they are, and leaves the file standing behind them.
-fn proves(file: &mut File, done: &Progress) -> bool {
+fn is_unchanged(file: &mut File, done: &ReadPosition) -> bool {
     hash(file, 0, done.head_length).is_ok_and(|hash| hash == done.head_hash)
         && tail_hash(file, done).is_ok_and(|hash| hash == done.tail_hash)
 }
 
-fn tail_hash(file: &mut File, done: &Progress) -> io::Result<u64> {
+fn tail_hash(file: &mut File, done: &ReadPosition) -> io::Result<u64> {
     let length = done.bytes.min(PROOF);
     hash(file, done.bytes - length, length)
 }

@@ -2,29 +2,29 @@
 //! where its decoder stopped, for the next build only.
 
 use super::Corpus;
-use super::bytes::{In, Out, checksum};
-use super::catalogue::LogRow;
+use super::bytes::{ByteReader, ByteWriter, checksum};
+use super::manifest::LogRow;
 use super::pack::Pack;
 use crate::core::log::{Carry, Head, Skipped};
 
 /// A log's state as it lies in its pack; parsed only as far as it is asked.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct State<'a> {
+pub(super) struct LogState<'a> {
     facts: &'a [u8],
     carry: &'a [u8],
 }
 
-impl<'a> State<'a> {
+impl<'a> LogState<'a> {
     /// Returns the state's bytes.
     pub(super) fn encode(head: &Head, skipped: Skipped, carry: Option<&Carry>) -> Vec<u8> {
         // Plain values without maps: there is nothing in them that JSON cannot say.
         let facts = serde_json::to_vec(&(head, skipped)).unwrap_or_default();
         let carry = carry.and_then(|carry| serde_json::to_vec(carry).ok());
-        let mut body = Out::default();
+        let mut body = ByteWriter::default();
         body.u32(facts.len() as u32);
         body.0.extend_from_slice(&facts);
         body.0.extend_from_slice(&carry.unwrap_or_default());
-        let mut out = Out::default();
+        let mut out = ByteWriter::default();
         out.u64(checksum(&body.0));
         out.0.extend_from_slice(&body.0);
         out.0
@@ -33,7 +33,7 @@ impl<'a> State<'a> {
     /// Finds the state of a log; `None` where it is damaged.
     pub(super) fn of(corpus: &'a Corpus, row: &LogRow) -> Option<Self> {
         let (at, length) = row.state;
-        let mut state = In(corpus.maps.get(Pack::States, at, length)?);
+        let mut state = ByteReader(corpus.maps.get(Pack::States, at, length)?);
         if state.u64()? != checksum(state.0) {
             return None;
         }

@@ -5,14 +5,14 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use super::block::{self, Row};
+use super::block::{self, MessageRow};
 use super::bytes::checksum;
-use super::catalogue::{self, BlockRow, LogRow};
-use super::concordance::{self, Sighting};
+use super::concordance::{self, Occurrence};
+use super::manifest::{self, BlockRow, LogRow};
 use super::pack::Pack;
-use super::state::State;
+use super::state::LogState;
 use super::{Corpus, Part, filter};
-use crate::core::log::{Agent, Head, Kind, Origin, Role, Skipped};
+use crate::core::log::{Agent, Head, MessageKind, Origin, Role, Skipped};
 use crate::core::text::Term;
 
 /// A log of the corpus.
@@ -33,7 +33,7 @@ pub struct Block<'a> {
 
 /// The messages of a block; their text is looked at only when one is asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Table<'a> {
+pub struct MessageTable<'a> {
     corpus: &'a Corpus,
     text: &'a [u8],
     rows: &'a [u8],
@@ -42,14 +42,14 @@ pub struct Table<'a> {
 
 /// All text of a block and its messages.
 #[derive(Debug, Clone, Copy)]
-pub struct Content<'a> {
-    table: Table<'a>,
+pub struct BlockContent<'a> {
+    table: MessageTable<'a>,
     text: &'a str,
 }
 
 /// What can be said of a message without its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sketch {
+pub struct MessageSummary {
     /// The log's place in [`Corpus::logs`].
     pub log: usize,
     /// Who speaks.
@@ -59,7 +59,7 @@ pub struct Sketch {
     /// The bytes of its text.
     pub length: usize,
     /// What it is made of.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// Written or injected.
     pub origin: Origin,
     /// Whether it ends as a question does.
@@ -68,7 +68,7 @@ pub struct Sketch {
 
 /// A message of the corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message<'a> {
+pub struct CorpusMessage<'a> {
     /// The log's place in [`Corpus::logs`].
     pub log: usize,
     /// The record's line in the log, from 1.
@@ -76,7 +76,7 @@ pub struct Message<'a> {
     /// Who speaks.
     pub role: Role,
     /// What it is made of.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// Written or injected.
     pub origin: Origin,
     /// When, in milliseconds since 1970 UTC.
@@ -107,7 +107,7 @@ impl<'a> Log<'a> {
 
     /// Returns the file, or the database that holds it.
     pub fn path(&self) -> PathBuf {
-        path_of(self.corpus.catalogue.string(self.row.path))
+        path_of(self.corpus.manifest.string(self.row.path))
     }
 
     /// Returns the session's id, from the file's name or the database's key.
@@ -147,15 +147,15 @@ impl<'a> Log<'a> {
 
     /// Returns all that the log says of itself, and what gave no message.
     pub fn facts(&self) -> Option<(Head, Skipped)> {
-        let facts = State::of(self.corpus, self.row).and_then(|state| state.facts());
+        let facts = LogState::of(self.corpus, self.row).and_then(|state| state.facts());
         if facts.is_none() {
             self.corpus.report_damage();
         }
         facts
     }
 
-    fn text(&self, span: catalogue::Span) -> Option<&'a str> {
-        let text = std::str::from_utf8(self.corpus.catalogue.string(span)).ok()?;
+    fn text(&self, span: manifest::StringSpan) -> Option<&'a str> {
+        let text = std::str::from_utf8(self.corpus.manifest.string(span)).ok()?;
         (!text.is_empty()).then_some(text)
     }
 }
@@ -174,7 +174,7 @@ impl<'a> Block<'a> {
     /// Returns the shown logs that have messages in it, without looking into it.
     pub fn logs(&self) -> impl Iterator<Item = usize> + use<'a> {
         let corpus = self.corpus;
-        let owners = corpus.catalogue.owners(self.row).iter();
+        let owners = corpus.manifest.owners(self.row).iter();
         owners.filter_map(|owner| corpus.owned_by(*owner))
     }
 
@@ -202,7 +202,7 @@ impl<'a> Block<'a> {
 
     /// Hands on the messages, shown or not, that hold a word with this stem, once for each
     /// form of it and in no order; `exact` is the form that is asked for. Of words only.
-    pub fn sightings(&self, (stem, exact): (Term, Term), take: &mut dyn FnMut(Sighting)) {
+    pub fn occurrences(&self, (stem, exact): (Term, Term), take: &mut dyn FnMut(Occurrence)) {
         debug_assert_eq!(self.part, Part::Words);
         let found = self
             .filter()
@@ -219,19 +219,20 @@ impl<'a> Block<'a> {
     }
 
     /// Opens the table of its messages; `None` where it is damaged.
-    pub fn table(&self) -> Option<Table<'a>> {
+    pub fn table(&self) -> Option<MessageTable<'a>> {
         let shape = &self.row.shape;
         let pack = Pack::Blocks(self.part);
         let bytes = self.corpus.maps.get(pack, self.row.at, shape.bytes());
         let table = bytes.and_then(|bytes| {
             let [text, rows, names] = shape.divide(bytes)?;
             let is_whole = || checksum(&bytes[text.len()..]) == shape.checksum;
-            self.is_known(ROWS_ARE_WHOLE, is_whole).then_some(Table {
-                corpus: self.corpus,
-                text,
-                rows,
-                names,
-            })
+            self.is_known(ROWS_ARE_WHOLE, is_whole)
+                .then_some(MessageTable {
+                    corpus: self.corpus,
+                    text,
+                    rows,
+                    names,
+                })
         });
         if table.is_none() {
             self.corpus.report_damage();
@@ -240,7 +241,7 @@ impl<'a> Block<'a> {
     }
 
     /// Opens the table after a look at all text; `None` where either is damaged.
-    pub fn scan(&self) -> Option<Table<'a>> {
+    pub fn scan(&self) -> Option<MessageTable<'a>> {
         let table = self.table()?;
         let is_whole = self.is_known(TEXT_IS_WHOLE, || table.has_all_texts());
         if !is_whole {
@@ -250,13 +251,13 @@ impl<'a> Block<'a> {
     }
 
     /// Looks at all of the block; `None` where it is damaged.
-    pub fn read(&self) -> Option<Content<'a>> {
+    pub fn read(&self) -> Option<BlockContent<'a>> {
         let table = self.scan()?;
         let text = std::str::from_utf8(table.text).ok();
         if text.is_none() {
             self.corpus.report_damage();
         }
-        Some(Content { table, text: text? })
+        Some(BlockContent { table, text: text? })
     }
 
     /// Tells whether something of the block is as it was written; found out once.
@@ -273,25 +274,25 @@ impl<'a> Block<'a> {
     }
 }
 
-impl<'a> Table<'a> {
+impl<'a> MessageTable<'a> {
     /// Returns how many messages there are, shown or not.
     pub fn count(&self) -> usize {
         self.rows.len() / block::ROW
     }
 
     /// Returns a message; `None` where its log is not shown or its text is damaged.
-    pub fn message(&self, number: usize) -> Option<Message<'a>> {
+    pub fn message(&self, number: usize) -> Option<CorpusMessage<'a>> {
         let row = self.row_at(number)?;
         let log = self.corpus.owned_by(row.owner)?;
         let text = self.text.get(self.range(number)?);
         let text = text
-            .filter(|text| row.is_of(text))
+            .filter(|text| row.matches_text(text))
             .and_then(|text| std::str::from_utf8(text).ok());
         if text.is_none() {
             self.corpus.report_damage();
         }
         let message = row.message(text?, self.names)?;
-        Some(Message { log, ..message })
+        Some(CorpusMessage { log, ..message })
     }
 
     /// Returns the log that a message is of, if it is shown.
@@ -301,10 +302,10 @@ impl<'a> Table<'a> {
 
     /// Returns what can be said of a message without its text; `None` where its log is not
     /// shown.
-    pub fn sketch(&self, number: usize) -> Option<Sketch> {
+    pub fn summary(&self, number: usize) -> Option<MessageSummary> {
         let row = self.row_at(number)?;
-        let (role, kind, origin) = row.nature()?;
-        Some(Sketch {
+        let (role, kind, origin) = row.attributes()?;
+        Some(MessageSummary {
             log: self.corpus.owned_by(row.owner)?,
             role,
             time: row.time,
@@ -347,8 +348,8 @@ impl<'a> Table<'a> {
         self.rows.get(from..from + block::ROW)
     }
 
-    fn row_at(&self, number: usize) -> Option<Row> {
-        Row::read(self.row(number)?)
+    fn row_at(&self, number: usize) -> Option<MessageRow> {
+        MessageRow::read(self.row(number)?)
     }
 
     fn has_all_texts(&self) -> bool {
@@ -359,7 +360,9 @@ impl<'a> Table<'a> {
             };
             let end = row.end as usize;
             let text = self.text.get(from..end);
-            if !text.is_some_and(|text| row.is_of(text)) || self.text.get(end) != Some(&b'\n') {
+            if !text.is_some_and(|text| row.matches_text(text))
+                || self.text.get(end) != Some(&b'\n')
+            {
                 return false;
             }
             from = end + 1;
@@ -368,7 +371,7 @@ impl<'a> Table<'a> {
     }
 }
 
-impl<'a> Content<'a> {
+impl<'a> BlockContent<'a> {
     /// Returns the text of all messages, each followed by a newline of ours; messages of
     /// logs that are not shown are in it, too.
     pub fn text(&self) -> &'a str {
@@ -385,33 +388,33 @@ impl<'a> Content<'a> {
         self.table.at(offset)
     }
 
-    /// Returns where the text of a message lies in [`Content::text`].
+    /// Returns where the text of a message lies in [`BlockContent::text`].
     pub fn range(&self, number: usize) -> Option<Range<usize>> {
         self.table.range(number)
     }
 
     /// Returns a message; `None` where its log is not shown.
-    pub fn message(&self, number: usize) -> Option<Message<'a>> {
+    pub fn message(&self, number: usize) -> Option<CorpusMessage<'a>> {
         let (row, message) = self.row(number)?;
         let log = self.table.corpus.owned_by(row.owner)?;
-        Some(Message { log, ..message })
+        Some(CorpusMessage { log, ..message })
     }
 
     /// Returns the messages of the shown logs, each with its number.
-    pub fn messages(&self) -> impl Iterator<Item = (usize, Message<'a>)> + use<'a> {
+    pub fn messages(&self) -> impl Iterator<Item = (usize, CorpusMessage<'a>)> + use<'a> {
         let content = *self;
         (0..self.count()).filter_map(move |number| Some((number, content.message(number)?)))
     }
 
     /// Returns a row and its message, shown or not.
-    pub(super) fn row(&self, number: usize) -> Option<(Row, Message<'a>)> {
+    pub(super) fn row(&self, number: usize) -> Option<(MessageRow, CorpusMessage<'a>)> {
         let row = self.table.row_at(number)?;
         let text = self.text.get(self.range(number)?)?;
         Some((row, row.message(text, self.table.names)?))
     }
 }
 
-impl Message<'_> {
+impl CorpusMessage<'_> {
     /// Tells whether the end of the text was too much to keep.
     pub fn is_cut(&self) -> bool {
         self.length > self.text.len() as u64

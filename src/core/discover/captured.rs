@@ -2,28 +2,32 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Candidate, Origin, Project, Reach, Surroundings, name_of, subfolders};
+use super::{Candidate, DiscoveryScope, Environment, Origin, Project, name_of, subfolders};
 use crate::core::memory::{Revision, slug};
 
 /// What hooks have captured of the project's sessions.
-pub(super) fn captured(around: &Surroundings, reach: Reach, found: &mut Vec<Candidate>) {
+pub(super) fn captured_events(
+    environment: &Environment,
+    scope: DiscoveryScope,
+    found: &mut Vec<Candidate>,
+) {
     let mut push = |name: String, root: PathBuf, why: &str| {
         found.push(Candidate {
             name,
             root,
             layout: None,
             why: why.to_owned(),
-            meant: false,
+            is_explicit: false,
             origin: Origin::Home,
         });
     };
     push(
         "events".to_owned(),
-        events_root(&around.data, &around.cwd),
+        events_root(&environment.data, &environment.cwd),
         "what hooks captured in this project",
     );
-    if reach == Reach::Everything {
-        for folder in subfolders(&around.data.join(EVENTS_FOLDER)) {
+    if scope == DiscoveryScope::Everything {
+        for folder in subfolders(&environment.data.join(EVENTS_FOLDER)) {
             let name = format!("events-{}", name_of(&folder));
             push(name, folder, "what hooks captured in another project");
         }

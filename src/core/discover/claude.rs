@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Candidate, Origin, Project, Surroundings, name_of, subfolders};
+use super::{Candidate, Environment, Origin, Project, name_of, subfolders};
 use crate::core::config::expand;
 use crate::core::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::layout::Layout;
-use crate::core::trust::{Border, Refusal};
+use crate::core::trust::{Refusal, TrustBoundary};
 
 /// Claude Code's own memory of the project.
 pub(super) fn claude_memory(
-    around: &Surroundings,
+    environment: &Environment,
     project: &Project,
-    border: &Border,
+    border: &TrustBoundary,
     (found, refused): (&mut Vec<Candidate>, &mut Vec<Refusal>),
 ) {
     let mut push = |root: PathBuf, why: &str| {
@@ -21,16 +21,16 @@ pub(super) fn claude_memory(
             root,
             layout: Some(Layout::Index),
             why: why.to_owned(),
-            meant: false,
+            is_explicit: false,
             origin: Origin::Home,
         });
     };
-    if let Some(elsewhere) = auto_memory_directory(around, project, (border, refused)) {
+    if let Some(elsewhere) = auto_memory_directory(environment, project, (border, refused)) {
         push(elsewhere, "autoMemoryDirectory of Claude Code");
     }
-    let projects = around.claude.join("projects");
+    let projects = environment.claude.join("projects");
     let why = "Claude Code's memory of this project";
-    if let Some(name) = &around.claude_project {
+    if let Some(name) = &environment.claude_project {
         push(projects.join(name).join("memory"), why);
     }
     let slug = claude_slug(&project.shared_root);
@@ -60,15 +60,15 @@ pub fn claude_slug(path: &Path) -> String {
 /// The `autoMemoryDirectory` of Claude Code's settings; the most particular file wins. What a
 /// project's own settings name counts only inside the border.
 fn auto_memory_directory(
-    around: &Surroundings,
+    environment: &Environment,
     project: &Project,
-    (border, refused): (&Border, &mut Vec<Refusal>),
+    (border, refused): (&TrustBoundary, &mut Vec<Refusal>),
 ) -> Option<PathBuf> {
     let root = project.root();
     for name in [".claude/settings.local.json", ".claude/settings.json"] {
         let file = root.join(name);
         let allowed = border.check_present(&file).and_then(|()| {
-            let named = directory_of(&file, around, root);
+            let named = directory_of(&file, environment, root);
             let checked = named.as_ref().map(|named| border.check_named(&file, named));
             checked.transpose().map(|_| named)
         });
@@ -78,25 +78,25 @@ fn auto_memory_directory(
             Err(refusal) => refused.push(refusal),
         }
     }
-    directory_of(&around.claude.join("settings.json"), around, root)
+    directory_of(&environment.claude.join("settings.json"), environment, root)
 }
 
 /// The directory that one settings file names.
-fn directory_of(file: &Path, around: &Surroundings, root: &Path) -> Option<PathBuf> {
+fn directory_of(file: &Path, environment: &Environment, root: &Path) -> Option<PathBuf> {
     let text = read_text(file, LARGEST_SETTINGS).ok()??;
     let settings: serde_json::Value = serde_json::from_str(&text).ok()?;
     let path = settings.get("autoMemoryDirectory")?.as_str()?;
-    Some(expand(path, &around.home, root))
+    Some(expand(path, &environment.home, root))
 }
 
-pub(super) fn all_claude_memories(around: &Surroundings, found: &mut Vec<Candidate>) {
-    for folder in subfolders(&around.claude.join("projects")) {
+pub(super) fn all_claude_memories(environment: &Environment, found: &mut Vec<Candidate>) {
+    for folder in subfolders(&environment.claude.join("projects")) {
         found.push(Candidate {
             name: format!("claude{}", name_of(&folder)),
             root: folder.join("memory"),
             layout: Some(Layout::Index),
             why: "Claude Code's memory of another project".to_owned(),
-            meant: false,
+            is_explicit: false,
             origin: Origin::Home,
         });
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Found, Project, Surroundings};
+use super::{Environment, FoundStore, Project};
 use crate::core::Result;
 use crate::core::config::{Settings, expand};
 use crate::core::layout::Layout;
@@ -13,23 +13,23 @@ use crate::core::store::Store;
 ///
 /// A place that leads out of the project is an error.
 pub fn first_store(
-    around: &Surroundings,
+    environment: &Environment,
     settings: &Settings,
     layout: Layout,
-) -> Result<Option<Found>> {
-    let project = Project::of(&around.cwd);
+) -> Result<Option<FoundStore>> {
+    let project = Project::of(&environment.cwd);
     let (name, root) = match layout {
         Layout::Index if settings.discover_project => (".memory", project.root().join(".memory")),
         Layout::Facts if settings.discover_project => {
             ("data-memory", project.root().join("data/memory"))
         }
         Layout::Coder if settings.discover_home => {
-            let root = expand(&settings.coder_path, &around.home, &around.cwd);
+            let root = expand(&settings.coder_path, &environment.home, &environment.cwd);
             ("lessons", root)
         }
         _ => return Ok(None),
     };
-    let border = project.border(around, settings);
+    let border = project.border(environment, settings);
     border.check(&root)?;
     let store = Store::open(name, &root, Some(layout))?;
     let is_other = |known: &Layout| *known != layout;
@@ -37,7 +37,7 @@ pub fn first_store(
         // Something else is there; which store it is, is for a person to settle.
         return Ok(None);
     }
-    Ok(Some(Found {
+    Ok(Some(FoundStore {
         store,
         why: "not there yet; the first memory makes it".to_owned(),
     }))
@@ -46,7 +46,7 @@ pub fn first_store(
 /// Whether a memory of this layout would be the first of its kind beside `stores`: lessons are
 /// one kind, what else is remembered of a project the other. The memories of subagents, and those
 /// that Codex makes of all projects, are nobody's place for a new one.
-pub fn is_first(around: &Surroundings, layout: Layout, stores: &[&Store]) -> bool {
+pub fn is_first(environment: &Environment, layout: Layout, stores: &[&Store]) -> bool {
     let is_like = |store: &&&Store| match layout {
         Layout::Coder => store.layout() == Layout::Coder,
         _ => matches!(store.layout(), Layout::Index | Layout::Facts),
@@ -56,7 +56,7 @@ pub fn is_first(around: &Surroundings, layout: Layout, stores: &[&Store]) -> boo
         let folder = root.parent().and_then(Path::file_name);
         let is_subagents =
             folder.is_some_and(|name| name == "agent-memory" || name == "agent-memory-local");
-        let codex = around.codex.join("memories");
+        let codex = environment.codex.join("memories");
         is_subagents || codex.canonicalize().is_ok_and(|codex| root == codex)
     };
     !stores.iter().filter(is_like).any(|store| !is_other(store))

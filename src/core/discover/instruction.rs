@@ -4,13 +4,13 @@ use std::path::Path;
 
 use super::{Candidate, Origin, name_of};
 use crate::core::layout::{Layout, instructions};
-use crate::core::trust::{Border, Refusal, real_path};
+use crate::core::trust::{Refusal, TrustBoundary, real_path};
 
 /// The instruction files of one folder of the project. One that is a link inside the border is
 /// found in the folder where it really is.
 pub(super) fn project_instructions(
     folder: &Path,
-    border: &Border,
+    border: &TrustBoundary,
     (found, refused): (&mut Vec<Candidate>, &mut Vec<Refusal>),
 ) {
     let why = "instructions of this project";
@@ -69,7 +69,7 @@ fn candidate(folder: &Path, name: &str, why: &str, origin: Origin) -> Candidate 
         root: folder.to_owned(),
         layout: Some(Layout::Instructions),
         why: why.to_owned(),
-        meant: false,
+        is_explicit: false,
         origin,
     }
 }

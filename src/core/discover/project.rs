@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Surroundings, claude_slug};
+use super::{Environment, claude_slug};
 use crate::core::config::{Settings, expand};
 use crate::core::foreign::read_text;
-use crate::core::trust::{Border, allowed_by};
+use crate::core::trust::{TrustBoundary, allowed_by};
 
 /// The project around a working directory.
 pub(super) struct Project {
@@ -40,22 +40,26 @@ impl Project {
 
     /// The border around what the project contains: beyond it, agents' own places for this
     /// project and what the person's settings name may be used.
-    pub(super) fn border(&self, around: &Surroundings, settings: &Settings) -> Border {
+    pub(super) fn border(&self, environment: &Environment, settings: &Settings) -> TrustBoundary {
         let slug = claude_slug(&self.shared_root);
         let well_known = [
-            around.claude.join("projects").join(slug).join("memory"),
-            around.claude.join("agent-memory"),
-            around.codex.join("memories"),
+            environment
+                .claude
+                .join("projects")
+                .join(slug)
+                .join("memory"),
+            environment.claude.join("agent-memory"),
+            environment.codex.join("memories"),
         ];
-        let coder = expand(&settings.coder_path, &around.home, Path::new(""));
+        let coder = expand(&settings.coder_path, &environment.home, Path::new(""));
         let allowed = well_known
             .into_iter()
             .chain(Some(coder).filter(|path| path.is_absolute()))
-            .chain(allowed_by(settings, &around.home));
-        Border::around(self.root(), allowed).besides([
-            around.claude.clone(),
-            around.codex.clone(),
-            around.gemini.clone(),
+            .chain(allowed_by(settings, &environment.home));
+        TrustBoundary::environment(self.root(), allowed).besides([
+            environment.claude.clone(),
+            environment.codex.clone(),
+            environment.gemini.clone(),
         ])
     }
 }

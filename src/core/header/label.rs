@@ -49,7 +49,7 @@ pub fn entries(text: &str) -> Vec<Entry> {
             gap = line.end;
         }
         if let Some(entry) = entries.last_mut() {
-            take(entry, label, found.map_or(line.text, |(_, value)| value));
+            add_field(entry, label, found.map_or(line.text, |(_, value)| value));
         }
         if found.is_none() && !is_rule && matches!(label, "Tags" | FREE) {
             // A note after the tags stays with its entry.
@@ -99,7 +99,7 @@ fn finish(entry: &mut Entry) {
 }
 
 /// Adds a line's text to the field of `entry` that its label names.
-fn take(entry: &mut Entry, label: &str, value: &str) {
+fn add_field(entry: &mut Entry, label: &str, value: &str) {
     match label {
         "Description" if entry.summary.is_empty() => value.trim().clone_into(&mut entry.summary),
         "Content" | FREE => {
@@ -137,7 +137,7 @@ pub fn is_labelled(text: &str) -> bool {
 }
 
 /// A new entry as it stands in a file.
-pub fn written(title: &str, description: &str, content: &str, tags: &[String]) -> String {
+pub fn format_entry(title: &str, description: &str, content: &str, tags: &[String]) -> String {
     let tags: Vec<String> = tags
         .iter()
         .map(|tag| format!("#{}", tag.trim_start_matches('#')))
@@ -157,7 +157,7 @@ pub fn written(title: &str, description: &str, content: &str, tags: &[String]) -
 
 /// What is added to an entry.
 #[derive(Debug, Clone, Copy)]
-pub struct More<'a> {
+pub struct EntryAddition<'a> {
     /// What the content is to say, too.
     pub content: &'a str,
     /// The new description; what the old one said goes into the content.
@@ -185,9 +185,9 @@ impl Parts {
         let mut label = "";
         let within =
             lines(text, entry.span.start).take_while(|line| line.span.start < entry.span.end);
-        let said =
+        let addition =
             within.filter(|line| !line.text.trim().is_empty() && line.text.trim_end() != "---");
-        for line in said {
+        for line in addition {
             label = labelled(line.text).map_or(label, |(label, _)| label);
             parts.end = line.span.end;
             match label {
@@ -203,7 +203,7 @@ impl Parts {
 
 /// `text` with more in one of its entries; what is said there already is not said twice, and
 /// nothing that is there goes.
-pub fn extended(text: &str, entry: &Entry, more: More<'_>) -> String {
+pub fn extend_entry(text: &str, entry: &Entry, more: EntryAddition<'_>) -> String {
     let nl = newline(text);
     let Parts {
         described,
@@ -211,8 +211,8 @@ pub fn extended(text: &str, entry: &Entry, more: More<'_>) -> String {
         content,
         end,
     } = Parts::of(text, entry);
-    let said = one_line(&entry.content);
-    let has = |more: &str| said.contains(&one_line(more));
+    let addition = one_line(&entry.content);
+    let has = |more: &str| addition.contains(&one_line(more));
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     let mut added: Vec<String> = Vec::new();
     if let Some(description) = more.description.map(one_line)
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_written_entry_reads_back() {
-        let text = written("T", "D", "C\n\nmore\n", &["a".into(), "#success".into()]);
+        let text = format_entry("T", "D", "C\n\nmore\n", &["a".into(), "#success".into()]);
         assert_eq!(
             text,
             "**Title:** T\n**Description:** D\n\n**Content:** C\n\nmore\n\n**Tags:** #a #success\n"
@@ -298,22 +298,22 @@ mod tests {
         let text = "# E\n\n**Title:** A\n**Description:** da\n\n**Content:** one\ntwo\n\n**Tags:** #x\n\n---\n\n**Title:** B\n";
         let more = |content, description, tags: &[&str]| {
             let tags: Vec<String> = tags.iter().map(|tag| (*tag).to_owned()).collect();
-            let more = More {
+            let more = EntryAddition {
                 content,
                 description,
                 tags: &tags,
             };
-            extended(text, &entries(text)[0], more)
+            extend_entry(text, &entries(text)[0], more)
         };
         assert_eq!(more("one two", None, &["x"]), text);
         assert_eq!(
             more("three", Some("new"), &["#y", "x"]),
             "# E\n\n**Title:** A\n**Description:** new\n\n**Content:** one\ntwo\n\nda\n\nthree\n\n**Tags:** #x #y\n\n---\n\n**Title:** B\n"
         );
-        let bare = extended(
+        let bare = extend_entry(
             text,
             &entries(text)[1],
-            More {
+            EntryAddition {
                 content: "c",
                 description: Some("d"),
                 tags: &["z".to_owned()],
@@ -363,20 +363,20 @@ mod tests {
         let found = entries(text);
         assert_eq!(found[0].summary, "first");
         assert_eq!(found[0].tags, ["x", "y", "z"]);
-        let more = More {
+        let more = EntryAddition {
             content: "",
             description: Some("third"),
             tags: &[String::new(), "y".to_owned(), "w".to_owned()],
         };
         assert_eq!(
-            extended(text, &found[0], more),
+            extend_entry(text, &found[0], more),
             "**Title:** A\n**Description:** third\n**Description:** second\n**Tags:** #x, # #x #y #w\n#z words\n\n**Content:** first\n"
         );
     }
 
     #[test]
     fn what_is_added_keeps_its_place_whatever_order_the_labels_have() {
-        let more = More {
+        let more = EntryAddition {
             content: "new",
             description: Some("said"),
             tags: &["y".to_owned()],
@@ -391,7 +391,7 @@ mod tests {
                 "**Title:** A\n**Tags:** #x #y\n**Content:** c\n\nd\n\nnew\n**Description:** said\n",
             ),
         ] {
-            let set = extended(before, &entries(before)[0], more);
+            let set = extend_entry(before, &entries(before)[0], more);
             assert_eq!(set, after);
             assert_eq!(entries(&set)[0].tags, ["x", "y"]);
         }

@@ -48,11 +48,14 @@ impl Meta {
             return;
         };
         let comment = &text[inside..inside + length];
-        let mut said = comment.lines().map(str::trim).filter(|l| !l.is_empty());
-        if !said.next().is_some_and(|first| first.starts_with("META:")) {
+        let mut meta_lines = comment.lines().map(str::trim).filter(|l| !l.is_empty());
+        if !meta_lines
+            .next()
+            .is_some_and(|first| first.starts_with("META:"))
+        {
             return;
         }
-        for line in said {
+        for line in meta_lines {
             let line = line.strip_prefix('-').unwrap_or(line).trim();
             match line.split_once(':') {
                 Some(("created", value)) => self.created = Some(value.trim().to_owned()),
@@ -95,7 +98,7 @@ pub fn with_keywords(comment: &str, keywords: &[String]) -> String {
 }
 
 /// The head of a new detail file, up to and including the blank line before its content.
-pub fn written(title: &str, created: &str, keywords: &[String]) -> String {
+pub fn format_head(title: &str, created: &str, keywords: &[String]) -> String {
     let keywords = serde_json::Value::from(keywords.to_vec());
     format!("# {title}\n\n<!-- META:\n- created: {created}\n- keywords: {keywords}\n-->\n\n")
 }
@@ -163,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_written_head_reads_back() {
-        let head = written(
+        let head = format_head(
             "T",
             "2026-01-02T03:04:05Z",
             &["x".to_owned(), "y \"q\"".to_owned()],

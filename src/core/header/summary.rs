@@ -85,9 +85,13 @@ pub fn entries(text: &str) -> Vec<Entry> {
                 ..Entry::default()
             });
         } else if let Some(entry) = entries.last_mut() {
-            if let Some(value) = keyed(line.text, "Summary").filter(|_| entry.summary.is_empty()) {
+            if let Some(value) =
+                key_value(line.text, "Summary").filter(|_| entry.summary.is_empty())
+            {
                 entry.summary = value.to_owned();
-            } else if let Some(value) = keyed(line.text, "Date").filter(|_| entry.date.is_none()) {
+            } else if let Some(value) =
+                key_value(line.text, "Date").filter(|_| entry.date.is_none())
+            {
                 entry.date = Some(value.to_owned());
             }
         }
@@ -102,7 +106,7 @@ fn close(entries: &mut [Entry], at: usize) {
 }
 
 /// The value of a `- Key: value` line.
-pub fn keyed<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+pub fn key_value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let rest = line.trim_start().strip_prefix('-')?.trim_start();
     Some(rest.strip_prefix(key)?.strip_prefix(':')?.trim())
 }
@@ -129,7 +133,7 @@ pub fn without_head(text: &str) -> String {
 const MOST_WORDS: usize = 10;
 
 /// `text` with the Summary line made of its entries' summaries; unchanged where none has one.
-pub fn regenerated(text: &str) -> String {
+pub fn regenerate(text: &str) -> String {
     let summaries = summaries(text);
     if summaries.is_empty() {
         return text.to_owned();
@@ -150,7 +154,7 @@ pub fn followed(old: Option<&str>, new: &str) -> String {
     let is_made = now.is_empty() || old.is_some_and(|old| is_made_of(old, &now));
     // A line that was changed, or taken out, is as somebody wants it.
     match now == before && is_made {
-        true => regenerated(new),
+        true => regenerate(new),
         false => new.to_owned(),
     }
 }
@@ -258,7 +262,7 @@ mod tests {
         let text = "## Install\n- Summary: setup\n\n```bash\n# deps\n> Summary: no\n```\n";
         assert_eq!(title(text), None);
         assert_eq!(find(text), None);
-        assert_eq!(regenerated(text), format!("> Summary: setup\n\n{text}"));
+        assert_eq!(regenerate(text), format!("> Summary: setup\n\n{text}"));
     }
 
     #[test]
@@ -289,9 +293,9 @@ mod tests {
         let found = entries(text);
         assert_eq!(found[0].summary, "s1");
         assert_eq!(found[0].date.as_deref(), Some("d1"));
-        assert_eq!(keyed("  -  Date: d ", "Date"), Some("d"));
+        assert_eq!(key_value("  -  Date: d ", "Date"), Some("d"));
         for line in ["Date: d", "- Dated: d", "- Date d", "- date: d"] {
-            assert_eq!(keyed(line, "Date"), None, "{line}");
+            assert_eq!(key_value(line, "Date"), None, "{line}");
         }
     }
 
@@ -307,14 +311,14 @@ mod tests {
     fn regeneration_joins_the_entries_summaries_or_leaves_the_line() {
         let text = "# T\n\n> Summary: old\n\n## A\n- Summary: s1\n\n## B\n- Summary: s2\n";
         assert_eq!(
-            regenerated(text),
+            regenerate(text),
             "# T\n\n> Summary: s1, s2\n\n## A\n- Summary: s1\n\n## B\n- Summary: s2\n"
         );
         for kept in [
             "# T\n\n> Summary: mine\n\n- Key: v\n",
             "# T\n## A\nno summary\n",
         ] {
-            assert_eq!(regenerated(kept), kept);
+            assert_eq!(regenerate(kept), kept);
         }
     }
 
@@ -375,7 +379,7 @@ mod tests {
             ),
             (vec!["1 2 3 4 5 6 7 8 9 10 11"], "1 2 3 4 5 6 7 8 9 10…"),
         ] {
-            let text = regenerated(&file("", &entries));
+            let text = regenerate(&file("", &entries));
             assert_eq!(summary_of(&text), made);
             assert!(is_made(&text));
         }

@@ -64,7 +64,7 @@ impl History {
         health.oldest = records.iter().map(|record| record.time).min();
         let mut packs = self.packs();
         packs.refresh(&self.dir)?;
-        let mut sound = Sound::new(&packs);
+        let mut sound = SoundEntries::new(&packs);
         let mut seen = HashSet::new();
         records.extend(self.intents().into_iter().map(|intent| intent.record));
         for record in records.iter().rev() {
@@ -102,12 +102,12 @@ impl History {
 }
 
 /// Which entries of the packs are sound: their bytes are, and what they build on is.
-pub(super) struct Sound<'a> {
+pub(super) struct SoundEntries<'a> {
     packs: &'a Packs,
     known: HashMap<usize, bool>,
 }
 
-impl<'a> Sound<'a> {
+impl<'a> SoundEntries<'a> {
     pub(super) fn new(packs: &'a Packs) -> Self {
         Self {
             packs,

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, Grave, History, Record, Verb};
+use super::{ChangeVerb, Direction, History, PrunedTombstone, Record};
 use crate::core::memory::Revision;
 use crate::core::sandbox::missing_newline;
 use crate::core::{Error, Result, private};
@@ -33,7 +33,7 @@ pub(super) struct Summary {
     pub(super) pruned: usize,
     /// What they deleted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) tombstones: Vec<Grave>,
+    pub(super) tombstones: Vec<PrunedTombstone>,
 }
 
 /// A line of a journal.
@@ -71,7 +71,7 @@ impl History {
         let path = self.journal_path();
         let _lock = self.lock_own("journal")?;
         self.check_schema()?;
-        let mut line = encoded(record, &path)?;
+        let mut line = encode(record, &path)?;
         line.push(b'\n');
         let written = private::open_append(&path).and_then(|mut file| {
             let is_new = file.metadata()?.len() == 0;
@@ -146,7 +146,7 @@ impl History {
     }
 
     /// What was deleted, oldest first, by changes that were pruned since as well.
-    pub fn graves(&self) -> Result<Vec<Grave>> {
+    pub fn graves(&self) -> Result<Vec<PrunedTombstone>> {
         let mut graves = Vec::new();
         self.each_line(|line, _| match line {
             Line::Change(record) => graves.extend(record.graves()),
@@ -197,15 +197,17 @@ impl History {
 
     /// What taking `record` back means: of an undo, making its change again.
     pub fn reversal(&self, record: Record) -> Result<(Record, Direction)> {
-        let (mut record, mut way) = (record, Direction::Back);
+        let (mut record, mut direction) = (record, Direction::Back);
         if record.of.is_none() {
-            return Ok((record, way));
+            return Ok((record, direction));
         }
         let all = self.records()?;
         let mut seen = HashSet::from([record.id.clone()]);
-        while let (Verb::Undo | Verb::Redo, Some(of)) = (record.verb, record.of.as_deref()) {
-            if record.verb == Verb::Undo {
-                way = way.opposite();
+        while let (ChangeVerb::Undo | ChangeVerb::Redo, Some(of)) =
+            (record.verb, record.of.as_deref())
+        {
+            if record.verb == ChangeVerb::Undo {
+                direction = direction.opposite();
             }
             if !seen.insert(of.to_owned()) {
                 return Err(Error::refused(
@@ -219,7 +221,7 @@ impl History {
             let original = original.cloned();
             record = original.ok_or_else(|| Error::not_found(format!("change {of}")))?;
         }
-        Ok((record, way))
+        Ok((record, direction))
     }
 
     /// The last change of `roots` that was not taken back.
@@ -245,8 +247,8 @@ impl History {
         for record in all.iter().filter(|record| record.touches(roots)) {
             let of = record.of.as_deref();
             match record.verb {
-                Verb::Undo => undone.extend(take(&mut done, of)),
-                Verb::Redo => {
+                ChangeVerb::Undo => undone.extend(take(&mut done, of)),
+                ChangeVerb::Redo => {
                     // It may have been taken back before other changes were made.
                     drop(take(&mut undone, of));
                     let original = all.iter().find(|record| Some(record.id.as_str()) == of);
@@ -269,7 +271,7 @@ pub(super) fn first_line() -> Vec<u8> {
     format!("{{\"schema\":{SCHEMA}}}\n").into_bytes()
 }
 
-pub(super) fn encoded(record: &Record, path: &Path) -> Result<Vec<u8>> {
+pub(super) fn encode(record: &Record, path: &Path) -> Result<Vec<u8>> {
     serde_json::to_vec(record).map_err(|e| Error::io(path, e.into()))
 }
 
@@ -278,10 +280,10 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::core::history::{Author, Touch};
+    use crate::core::history::{Author, FileChange};
     use crate::core::layout::Layout;
 
-    fn record(id: &str, verb: Verb, of: Option<&str>) -> Record {
+    fn record(id: &str, verb: ChangeVerb, of: Option<&str>) -> Record {
         Record {
             id: id.to_owned(),
             time: 0,
@@ -292,7 +294,7 @@ mod tests {
             verb,
             message: String::new(),
             of: of.map(str::to_owned),
-            files: vec![Touch {
+            files: vec![FileChange {
                 root: PathBuf::from("/r"),
                 layout: Layout::Index,
                 path: "a.md".to_owned(),
@@ -322,13 +324,13 @@ mod tests {
                 id(history.redoable(&roots).expect("reads")),
             )
         };
-        let steps: &[(&str, Verb, Option<&str>, &str, &str)] = &[
-            ("AAA1", Verb::Write, None, "AAA1", ""),
-            ("BBB1", Verb::Patch, None, "BBB1", ""),
-            ("CCC1", Verb::Undo, Some("BBB1"), "AAA1", "BBB1"),
-            ("DDD1", Verb::Undo, Some("AAA1"), "", "AAA1"),
-            ("EEE1", Verb::Redo, Some("AAA1"), "AAA1", "BBB1"),
-            ("FFF1", Verb::Write, None, "FFF1", ""),
+        let steps: &[(&str, ChangeVerb, Option<&str>, &str, &str)] = &[
+            ("AAA1", ChangeVerb::Write, None, "AAA1", ""),
+            ("BBB1", ChangeVerb::Patch, None, "BBB1", ""),
+            ("CCC1", ChangeVerb::Undo, Some("BBB1"), "AAA1", "BBB1"),
+            ("DDD1", ChangeVerb::Undo, Some("AAA1"), "", "AAA1"),
+            ("EEE1", ChangeVerb::Redo, Some("AAA1"), "AAA1", "BBB1"),
+            ("FFF1", ChangeVerb::Write, None, "FFF1", ""),
         ];
         for (id, verb, of, undo, redo) in steps {
             history.record(&record(id, *verb, *of)).expect("records");
@@ -350,11 +352,11 @@ mod tests {
         let history = History::open(temp.path());
         assert_eq!(history.last_version(Path::new("/r"), "a.md"), None);
         for number in 0..2000u32 {
-            let mut made = record(&format!("ID{number}"), Verb::Write, None);
+            let mut made = record(&format!("ID{number}"), ChangeVerb::Write, None);
             made.files[0].path = format!("{}.md", number % 2);
             made.files[0].after = Some(Revision::of(&number.to_le_bytes()));
             let path = history.journal_path();
-            let line = encoded(&made, &path).expect("encodes");
+            let line = encode(&made, &path).expect("encodes");
             let mut file = private::open_append(&path).expect("opens");
             file.write_all(&[&line[..], b"\n"].concat())
                 .expect("writes");
@@ -371,14 +373,14 @@ mod tests {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let history = History::open(temp.path());
         history
-            .record(&record("AAA1", Verb::Write, None))
+            .record(&record("AAA1", ChangeVerb::Write, None))
             .expect("records");
         let journal = temp.path().join("journal.jsonl");
         let mut bytes = fs::read(&journal).expect("reads");
         bytes.extend(b"{\"id\":\"torn");
         fs::write(&journal, bytes).expect("writes");
         history
-            .record(&record("BBB1", Verb::Write, None))
+            .record(&record("BBB1", ChangeVerb::Write, None))
             .expect("records");
         let ids: Vec<String> = history
             .records()
@@ -395,7 +397,7 @@ mod tests {
         let history = History::open(temp.path());
         for (id, of) in [("AAA1", "BBB1"), ("BBB1", "AAA1"), ("CCC1", "CCC1")] {
             history
-                .record(&record(id, Verb::Undo, Some(of)))
+                .record(&record(id, ChangeVerb::Undo, Some(of)))
                 .expect("records");
         }
         for id in ["AAA1", "BBB1", "CCC1"] {
@@ -412,7 +414,7 @@ mod tests {
     fn a_journal_of_a_later_schema_is_read_and_never_written() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let history = History::open(temp.path());
-        let old = record("AAA1", Verb::Write, None);
+        let old = record("AAA1", ChangeVerb::Write, None);
         history.record(&old).expect("records");
         let journal = temp.path().join("journal.jsonl");
         let text = fs::read_to_string(&journal).expect("reads");
@@ -425,7 +427,7 @@ mod tests {
         );
         for refused in [
             history.record(&old).map(drop),
-            history.intend(&old),
+            history.record_intent(&old),
             history.keep(b"x").map(drop),
         ] {
             let error = refused.expect_err("refused");
@@ -442,7 +444,7 @@ mod tests {
         fs::write(temp.path().join("journal.jsonl"), format!("{line}\n")).expect("writes");
         let history = History::open(temp.path());
         history
-            .record(&record("BBB1", Verb::Write, None))
+            .record(&record("BBB1", ChangeVerb::Write, None))
             .expect("records");
         let ids = history.records().expect("reads").into_iter().map(|r| r.id);
         assert_eq!(ids.collect::<Vec<_>>(), ["AAA1", "BBB1"]);
@@ -455,7 +457,7 @@ mod tests {
         let history = History::open(temp.path());
         for id in ["01AAAA", "01BBBB"] {
             history
-                .record(&record(id, Verb::Write, None))
+                .record(&record(id, ChangeVerb::Write, None))
                 .expect("records");
         }
         assert_eq!(history.find("aaaa").expect("found").id, "01AAAA");

@@ -65,13 +65,13 @@ pub type WaitObserver = Arc<dyn Fn(&Wait) -> ControlFlow<()> + Send + Sync>;
 
 /// How a history waits for locks, and what it says of itself when it has one.
 #[derive(Clone)]
-pub(super) struct Patience {
+pub(super) struct LockPolicy {
     pub(super) name: String,
     pub(super) limit: Duration,
     pub(super) observer: Option<WaitObserver>,
 }
 
-impl Default for Patience {
+impl Default for LockPolicy {
     fn default() -> Self {
         Self {
             name: "tome".to_owned(),
@@ -83,7 +83,7 @@ impl Default for Patience {
 
 /// How many may have a lock at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Share {
+enum LockMode {
     One,
     Many,
 }
@@ -120,10 +120,10 @@ impl History {
     pub fn lock(&self, roots: &[&Path]) -> Result<Lock> {
         let since = Instant::now();
         let dir = self.lock_dir()?;
-        let gate = self.acquire(&dir.join(GATE), &self.dir, (Share::Many, since))?;
+        let gate = self.acquire(&dir.join(GATE), &self.dir, (LockMode::Many, since))?;
         let mut files = vec![gate];
         for (path, root) in lock_paths(&dir, roots) {
-            files.push(self.acquire(&path, root, (Share::One, since))?);
+            files.push(self.acquire(&path, root, (LockMode::One, since))?);
         }
         Ok(Lock { _files: files })
     }
@@ -131,12 +131,12 @@ impl History {
     /// The locks of the stores at `roots`, or `None` when somebody holds one of them.
     pub fn try_lock(&self, roots: &[&Path]) -> Result<Option<Lock>> {
         let dir = self.lock_dir()?;
-        let Some(gate) = self.try_acquire(&dir.join(GATE), Share::Many)? else {
+        let Some(gate) = self.try_acquire(&dir.join(GATE), LockMode::Many)? else {
             return Ok(None);
         };
         let mut files = vec![gate];
         for (path, _) in lock_paths(&dir, roots) {
-            match self.try_acquire(&path, Share::One)? {
+            match self.try_acquire(&path, LockMode::One)? {
                 Some(file) => files.push(file),
                 None => return Ok(None),
             }
@@ -148,21 +148,26 @@ impl History {
     pub(super) fn lock_all(&self) -> Result<Lock> {
         let dir = self.lock_dir()?;
         let since = Instant::now();
-        let gate = self.acquire(&dir.join(GATE), &self.dir, (Share::One, since))?;
+        let gate = self.acquire(&dir.join(GATE), &self.dir, (LockMode::One, since))?;
         Ok(Lock { _files: vec![gate] })
     }
 
     /// Waits for the lock of a part of the history itself.
     pub(super) fn lock_own(&self, name: &str) -> Result<File> {
         let path = self.lock_dir()?.join(name);
-        self.acquire(&path, &self.dir, (Share::One, Instant::now()))
+        self.acquire(&path, &self.dir, (LockMode::One, Instant::now()))
     }
 
     fn lock_dir(&self) -> Result<PathBuf> {
         self.folder("locks")
     }
 
-    fn acquire(&self, path: &Path, store: &Path, (share, since): (Share, Instant)) -> Result<File> {
+    fn acquire(
+        &self,
+        path: &Path,
+        store: &Path,
+        (share, since): (LockMode, Instant),
+    ) -> Result<File> {
         let file = private::open_write(path).map_err(|e| Error::io(path, e))?;
         let mut pause = Duration::from_millis(1);
         let mut notice = FIRST_NOTICE;
@@ -192,20 +197,20 @@ impl History {
         }
     }
 
-    fn try_acquire(&self, path: &Path, share: Share) -> Result<Option<File>> {
+    fn try_acquire(&self, path: &Path, share: LockMode) -> Result<Option<File>> {
         let file = private::open_write(path).map_err(|e| Error::io(path, e))?;
         Ok(self.take(&file, path, share)?.then_some(file))
     }
 
     /// Takes a lock if it is free, and says who has it.
-    fn take(&self, file: &File, path: &Path, share: Share) -> Result<bool> {
+    fn take(&self, file: &File, path: &Path, share: LockMode) -> Result<bool> {
         let taken = match share {
-            Share::One => file.try_lock(),
-            Share::Many => file.try_lock_shared(),
+            LockMode::One => file.try_lock(),
+            LockMode::Many => file.try_lock_shared(),
         };
         match taken {
             Ok(()) => {
-                if share == Share::One {
+                if share == LockMode::One {
                     // Only messages need it; the lock is held either way.
                     drop(self.sign(file));
                 }
@@ -241,11 +246,12 @@ fn lock_paths<'a>(dir: &Path, roots: &[&'a Path]) -> Vec<(PathBuf, &'a Path)> {
 /// Who holds the lock at `path`, as they say; of the gate, whoever holds another one.
 fn holder_of(path: &Path) -> Option<Holder> {
     if path.ends_with(GATE) {
-        let own = read_holder(path).filter(|_| is_held(path, Share::Many));
+        let own = read_holder(path).filter(|_| is_held(path, LockMode::Many));
         return own.or_else(|| {
             let others = fs::read_dir(path.parent()?).ok()?.flatten();
             let mut others = others.map(|other| other.path());
-            let held = others.find(|other| !other.ends_with(GATE) && is_held(other, Share::One))?;
+            let held =
+                others.find(|other| !other.ends_with(GATE) && is_held(other, LockMode::One))?;
             read_holder(&held)
         });
     }
@@ -261,13 +267,13 @@ fn read_holder(path: &Path) -> Option<Holder> {
     })
 }
 
-fn is_held(path: &Path, share: Share) -> bool {
+fn is_held(path: &Path, share: LockMode) -> bool {
     let Ok(file) = File::open(path) else {
         return false;
     };
     let taken = match share {
-        Share::One => file.try_lock(),
-        Share::Many => file.try_lock_shared(),
+        LockMode::One => file.try_lock(),
+        LockMode::Many => file.try_lock_shared(),
     };
     matches!(taken, Err(fs::TryLockError::WouldBlock))
 }

@@ -36,10 +36,10 @@ impl History {
     }
 
     /// Writes down what is about to be done, flushed.
-    pub(in crate::core) fn intend(&self, record: &Record) -> Result<()> {
+    pub(in crate::core) fn record_intent(&self, record: &Record) -> Result<()> {
         self.check_schema()?;
         let dir = self.folder("pending")?;
-        let bytes = super::journal::encoded(record, &self.pending_path(&record.id))?;
+        let bytes = super::journal::encode(record, &self.pending_path(&record.id))?;
         write_whole(&dir, &format!("{}.json", record.id), &bytes)
     }
 

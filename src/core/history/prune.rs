@@ -10,16 +10,16 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::health::{Sound, size_of};
+use super::health::{SoundEntries, size_of};
 use super::journal::{Line, Summary, first_line};
 use super::versions::{Header, Key, MAGIC, Packs, encode, key, pack_path, place_after};
-use super::{History, Record, Verb};
+use super::{ChangeVerb, History, Record};
 use crate::core::memory::Revision;
 use crate::core::{Error, Result, private};
 
 /// What shall go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Pruning {
+pub struct PruneOptions {
     /// Changes that were made before this time, in milliseconds since 1970.
     pub before: Option<i64>,
     /// The oldest changes, until the history has no more bytes than this.
@@ -28,7 +28,7 @@ pub struct Pruning {
 
 /// Whether to do something, or only to tell what it would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Run {
+pub enum RunMode {
     /// Do it.
     Real,
     /// Only tell.
@@ -54,7 +54,7 @@ impl History {
     /// Removes changes from the history, and the versions that no other change needs. Changes
     /// that were taken back or made again by one that stays do stay, and so do tombstones and
     /// whatever an unfinished change needs. Versions that are plain files are put into a pack.
-    pub fn prune(&self, what: &Pruning, run: Run) -> Result<Pruned> {
+    pub fn prune(&self, what: &PruneOptions, run: RunMode) -> Result<Pruned> {
         if !self.dir.exists() {
             return Ok(Pruned::default());
         }
@@ -66,7 +66,7 @@ impl History {
         packs.refresh(&self.dir)?;
         packs.check_format()?;
         let journal = Journal::read(self)?;
-        let mut keeper = Keeper::new(self, &packs, &journal)?;
+        let mut keeper = RetentionPlan::new(self, &packs, &journal)?;
         let plan = keeper.plan(what)?;
         let mut pruned = Pruned {
             changes: journal.records.len() - plan.kept.len(),
@@ -81,7 +81,7 @@ impl History {
             true => (pruned.bytes_before + plan.bytes).saturating_sub(old),
             false => pruned.bytes_before,
         };
-        if run == Run::Dry || !is_changed {
+        if run == RunMode::Dry || !is_changed {
             return Ok(pruned);
         }
         self.step("pruning").map_err(|e| Error::io(&self.dir, e))?;
@@ -189,7 +189,7 @@ impl Journal {
         let mut kept = HashSet::new();
         while let Some(at) = open.pop() {
             let record = &self.records[at].0;
-            if kept.insert(at) && matches!(record.verb, Verb::Undo | Verb::Redo) {
+            if kept.insert(at) && matches!(record.verb, ChangeVerb::Undo | ChangeVerb::Redo) {
                 let of = record.of.as_deref();
                 open.extend(of.and_then(|of| place.get(of)));
             }
@@ -220,11 +220,11 @@ struct Plan {
 type Encoded = (Header, Vec<u8>);
 
 /// Finds out what to keep of the versions.
-struct Keeper<'a> {
+struct RetentionPlan<'a> {
     history: &'a History,
     packs: &'a Packs,
     journal: &'a Journal,
-    sound: Sound<'a>,
+    sound: SoundEntries<'a>,
     /// The versions that unfinished changes need.
     named: HashSet<Revision>,
     /// Every version that is a sound file of its own and in no pack, encoded, in order.
@@ -236,13 +236,13 @@ struct Keeper<'a> {
     spent: Vec<PathBuf>,
 }
 
-impl<'a> Keeper<'a> {
+impl<'a> RetentionPlan<'a> {
     fn new(history: &'a History, packs: &'a Packs, journal: &'a Journal) -> Result<Self> {
         let mut keeper = Self {
             history,
             packs,
             journal,
-            sound: Sound::new(packs),
+            sound: SoundEntries::new(packs),
             named: history.named_elsewhere(),
             blobs: Vec::new(),
             encoded: HashMap::new(),
@@ -316,7 +316,7 @@ impl<'a> Keeper<'a> {
     }
 
     /// Finds the most that can be kept.
-    fn plan(&mut self, what: &Pruning) -> Result<Plan> {
+    fn plan(&mut self, what: &PruneOptions) -> Result<Plan> {
         let plan = self.plan_from(0, what.before)?;
         let Some(most) = what.most_bytes.filter(|most| plan.bytes > *most) else {
             return Ok(plan);

@@ -29,7 +29,7 @@ impl Author {
 /// What kind of change it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verb {
+pub enum ChangeVerb {
     /// A file was made or replaced.
     Write,
     /// A part was replaced.
@@ -54,7 +54,7 @@ pub enum Verb {
     Restore,
 }
 
-impl Verb {
+impl ChangeVerb {
     /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
@@ -102,14 +102,14 @@ pub struct Record {
     #[serde(flatten)]
     pub author: Author,
     /// What kind of change.
-    pub verb: Verb,
+    pub verb: ChangeVerb,
     /// What was told when it was done.
     pub message: String,
     /// The change that this one took back or repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// The files.
-    pub files: Vec<Touch>,
+    pub files: Vec<FileChange>,
     /// What was deleted, so that it is known again if it comes back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tombstones: Vec<Tombstone>,
@@ -123,16 +123,16 @@ impl Record {
 
     /// Every version that the change went from or to.
     pub fn revisions(&self) -> impl Iterator<Item = Revision> {
-        let both = |file: &Touch| [file.before, file.after];
+        let both = |file: &FileChange| [file.before, file.after];
         self.files.iter().flat_map(both).flatten()
     }
 
     /// What the change deleted, with the store of each.
-    pub fn graves(&self) -> impl Iterator<Item = Grave> {
+    pub fn graves(&self) -> impl Iterator<Item = PrunedTombstone> {
         self.tombstones.iter().map(|tombstone| {
-            let own = |file: &&Touch| file.reference() == tombstone.path;
+            let own = |file: &&FileChange| file.reference() == tombstone.path;
             let file = self.files.iter().find(own).or(self.files.first());
-            Grave {
+            PrunedTombstone {
                 root: file.map(|file| file.root.clone()).unwrap_or_default(),
                 time: self.time,
                 tombstone: tombstone.clone(),
@@ -150,7 +150,7 @@ impl Record {
 
 /// What a change did to one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Touch {
+pub struct FileChange {
     /// The store's root.
     pub root: PathBuf,
     /// The store's layout.
@@ -191,10 +191,10 @@ fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
-impl Touch {
+impl FileChange {
     /// The reference of the file inside its store.
     pub fn reference(&self) -> String {
-        self.layout.rules().refer(&self.path)
+        self.layout.rules().reference_of(&self.path)
     }
 }
 
@@ -213,7 +213,7 @@ pub struct Tombstone {
 
 /// A tombstone with where and when: what is left of a deletion whose change was pruned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grave {
+pub struct PrunedTombstone {
     /// The store's root.
     pub root: PathBuf,
     /// When it was deleted, in milliseconds since 1970.

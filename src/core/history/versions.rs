@@ -20,7 +20,7 @@ pub(super) use packs::Packs;
 use super::History;
 use crate::core::memory::Revision;
 use crate::core::{Error, Result};
-use packs::Found;
+use packs::Lookup;
 
 impl History {
     /// Keeps a version of a file, flushed; one that is kept already costs nothing.
@@ -76,13 +76,13 @@ impl History {
             return Ok(());
         }
         let base = match packs.read(&revision) {
-            Found::Bytes(_) => return Ok(()),
-            Found::Absent if self.blob(&revision).is_ok_and(|blob| blob.is_some()) => {
+            Lookup::Bytes(_) => return Ok(()),
+            Lookup::Absent if self.blob(&revision).is_ok_and(|blob| blob.is_some()) => {
                 return Ok(());
             }
-            Found::Absent => base.copied().or_else(|| packs.resembling(bytes)),
+            Lookup::Absent => base.copied().or_else(|| packs.resembling(bytes)),
             // What it is made whole from must not build on it.
-            Found::Damaged(_) => None,
+            Lookup::Damaged(_) => None,
         };
         let prepared = packs.prepare(bytes, base.as_ref());
         prepared.map_err(|e| Error::io(self.dir.join(packs::FOLDER), e))
@@ -93,16 +93,16 @@ impl History {
         let mut packs = self.packs();
         packs.refresh(&self.dir)?;
         let mut found = packs.read(revision);
-        if matches!(found, Found::Damaged(_)) {
+        if matches!(found, Lookup::Damaged(_)) {
             // Another process may have replaced the packs since they were looked at.
             packs.forget();
             packs.refresh(&self.dir)?;
             found = packs.read(revision);
         }
         let damaged = match found {
-            Found::Bytes(bytes) => return Ok(bytes),
-            Found::Absent => None,
-            Found::Damaged(path) => Some(path),
+            Lookup::Bytes(bytes) => return Ok(bytes),
+            Lookup::Absent => None,
+            Lookup::Damaged(path) => Some(path),
         };
         match (self.blob(revision), damaged) {
             (Ok(Some(bytes)), _) => Ok(bytes),

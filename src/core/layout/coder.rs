@@ -8,16 +8,16 @@ mod lesson;
 
 use std::collections::HashSet;
 
-use super::{Act, Rules, Touched, Upkeep, View, Writing};
-use crate::core::change::Draft;
+use super::{IndexUpdate, Operation, Rules, TouchedFile, View, WriteInput};
+use crate::core::change::PlannedFiles;
 use crate::core::header::{fitted, label, newline, prose, summary};
-use crate::core::memory::{Kind, Memory, one_line, stem};
-use crate::core::sandbox::{Found, Root};
+use crate::core::memory::{FileKind, Memory, one_line, stem};
+use crate::core::sandbox::{FoundFile, Root};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
-use contents::keep_lists;
-pub use lesson::{Lesson, similar};
+use contents::update_readmes;
+pub use lesson::{SimilarLesson, similar_lessons};
 
 /// The folders that are types.
 pub const TYPES: [&str; 3] = ["episodic", "procedural", "semantic"];
@@ -45,11 +45,11 @@ const DEEPEST: usize = 4;
 pub struct Coder;
 
 impl Rules for Coder {
-    fn allow(&self, act: Act, file: &str, root: &Root) -> Result<()> {
-        if self.kind(file) != Kind::Memory {
-            return match act {
-                Act::Patch => Ok(()),
-                _ => Err(super::generated(file)),
+    fn allow(&self, operation: Operation, file: &str, root: &Root) -> Result<()> {
+        if self.kind(file) != FileKind::Memory {
+            return match operation {
+                Operation::Patch => Ok(()),
+                _ => Err(super::generated_file_error(file)),
             };
         }
         let parts: Vec<&str> = file.split('/').collect();
@@ -63,20 +63,20 @@ impl Rules for Coder {
         ))
     }
 
-    fn files(&self, root: &Root) -> Result<Vec<Found>> {
+    fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
         let mut found = root.markdown("", DEEPEST)?;
-        found.retain(|file| self.kind(&file.path) == Kind::Memory);
+        found.retain(|file| self.kind(&file.path) == FileKind::Memory);
         Ok(found)
     }
 
-    fn kind(&self, file: &str) -> Kind {
+    fn kind(&self, file: &str) -> FileKind {
         let name = file.rsplit('/').next().unwrap_or(file);
         if name.contains("README") {
-            Kind::Index
+            FileKind::Index
         } else if GUIDES.iter().any(|(guide, _)| *guide == file) {
-            Kind::Guide
+            FileKind::Guide
         } else {
-            Kind::Memory
+            FileKind::Memory
         }
     }
 
@@ -113,13 +113,13 @@ impl Rules for Coder {
         memory
     }
 
-    fn compose(&self, _draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
-        entry(writing)
+    fn compose(&self, _planned: &PlannedFiles<'_>, input: &WriteInput<'_>) -> Result<String> {
+        entry(input)
     }
 
-    fn append(&self, _draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
-        let entry = entry(writing)?;
-        let old = writing.old.unwrap_or_default();
+    fn append(&self, _planned: &PlannedFiles<'_>, input: &WriteInput<'_>) -> Result<String> {
+        let entry = entry(input)?;
+        let old = input.old.unwrap_or_default();
         if old.trim().is_empty() {
             return Ok(format!("{old}{entry}"));
         }
@@ -129,19 +129,19 @@ impl Rules for Coder {
         Ok(format!("{old}{end}{nl}---{nl}{nl}{entry}"))
     }
 
-    fn follow(&self, draft: &mut Draft<'_>, _touched: &[Touched]) -> Result<()> {
-        if draft.memories_before()?.is_empty() {
+    fn update_index(&self, planned: &mut PlannedFiles<'_>, _touched: &[TouchedFile]) -> Result<()> {
+        if planned.memories_before()?.is_empty() {
             for (guide, text) in GUIDES {
-                if !draft.has(guide) {
-                    draft.derive(guide, text.to_owned())?;
+                if !planned.contains(guide) {
+                    planned.set_derived(guide, text.to_owned())?;
                 }
             }
         }
-        keep_lists(draft, Upkeep::Mend)
+        update_readmes(planned, IndexUpdate::Repair)
     }
 
-    fn keep_index(&self, draft: &mut Draft<'_>, how: Upkeep) -> Result<()> {
-        keep_lists(draft, how)
+    fn rebuild_index(&self, planned: &mut PlannedFiles<'_>, how: IndexUpdate) -> Result<()> {
+        update_readmes(planned, how)
     }
 
     fn view(&self, store: &Store, view: View) -> Result<String> {
@@ -149,7 +149,9 @@ impl Rules for Coder {
         let row = |memory: &Memory, indent: &str| {
             let name = memory.path.rsplit('/').next().unwrap_or(&memory.path);
             match (view, titles(memory)) {
-                (View::Files, _) => format!("{indent}{name}  ({})", super::size(memory.size)),
+                (View::Files, _) => {
+                    format!("{indent}{name}  ({})", super::format_size(memory.size))
+                }
                 (View::Index, none) if none.is_empty() => format!("{indent}{name}"),
                 (View::Index, titles) => format!("{indent}{name} - {titles}"),
             }
@@ -196,27 +198,27 @@ impl Rules for Coder {
 }
 
 /// The text of one new entry; content that is made of entries already stays as it is.
-fn entry(writing: &Writing<'_>) -> Result<String> {
-    let fields = writing.fields;
+fn entry(input: &WriteInput<'_>) -> Result<String> {
+    let fields = input.fields;
     if let Some(kind) = &fields.category
-        && writing.file.split('/').next() != Some(kind)
+        && input.file.split('/').next() != Some(kind)
     {
         return Err(Error::refused(
-            writing.file,
+            input.file,
             format!("the folder says the type, and it is not {kind}; write under {kind}/ instead"),
         ));
     }
-    if label::is_labelled(writing.content) {
-        return Ok(writing.content.to_owned());
+    if label::is_labelled(input.content) {
+        return Ok(input.content.to_owned());
     }
-    let title = fields.name.as_deref().unwrap_or(stem(writing.file));
-    let first = writing.content.lines().find(|line| !line.trim().is_empty());
+    let title = fields.name.as_deref().unwrap_or(stem(input.file));
+    let first = input.content.lines().find(|line| !line.trim().is_empty());
     let first = first.map(one_line).unwrap_or_default();
     let description = fields.description.as_deref().unwrap_or(&first);
-    Ok(label::written(
+    Ok(label::format_entry(
         title,
         description,
-        writing.content,
+        input.content,
         &fields.tags,
     ))
 }
@@ -256,9 +258,9 @@ mod tests {
 
     #[test]
     fn readmes_and_guides_are_not_lessons() {
-        assert_eq!(Coder.kind("semantic/README.md"), Kind::Index);
-        assert_eq!(Coder.kind("semantic/OLD-README-2.md"), Kind::Index);
-        assert_eq!(Coder.kind("memory-recall-guide.md"), Kind::Guide);
-        assert_eq!(Coder.kind("semantic/errors/retry.md"), Kind::Memory);
+        assert_eq!(Coder.kind("semantic/README.md"), FileKind::Index);
+        assert_eq!(Coder.kind("semantic/OLD-README-2.md"), FileKind::Index);
+        assert_eq!(Coder.kind("memory-recall-guide.md"), FileKind::Guide);
+        assert_eq!(Coder.kind("semantic/errors/retry.md"), FileKind::Memory);
     }
 }

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Act, Rules, Upkeep, View, Writing};
-use crate::core::change::Draft;
+use super::{IndexUpdate, Operation, Rules, View, WriteInput};
+use crate::core::change::PlannedFiles;
 use crate::core::foreign::read_text;
 use crate::core::history::{History, Lock};
-use crate::core::memory::{Kind, Memory};
-use crate::core::sandbox::{Found, LARGEST_MEMORY, Root};
+use crate::core::memory::{FileKind, Memory};
+use crate::core::sandbox::{FoundFile, LARGEST_MEMORY, Root};
 use crate::core::store::Store;
 use crate::core::{Error, Result, private};
 
@@ -21,7 +21,7 @@ pub const EVENTS: &str = "events.jsonl";
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Event {
+pub struct CapturedEvent {
     /// A ULID; the same one again changes nothing.
     pub event_id: String,
     /// The agent's session.
@@ -50,7 +50,7 @@ pub struct Event {
 
 /// Whether an appended event was new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Appended {
+pub enum AppendOutcome {
     /// It was written and flushed.
     New,
     /// An event of that id is there already.
@@ -70,9 +70,9 @@ pub enum Identity {
 pub fn append(
     store: &Store,
     history: &History,
-    event: &Event,
+    event: &CapturedEvent,
     identity: Identity,
-) -> Result<Appended> {
+) -> Result<AppendOutcome> {
     let lock = history.lock(&[store.root().path()])?;
     append_locked(store, &lock, event, identity)
 }
@@ -81,17 +81,17 @@ pub fn append(
 pub fn append_locked(
     store: &Store,
     _lock: &Lock,
-    event: &Event,
+    event: &CapturedEvent,
     identity: Identity,
-) -> Result<Appended> {
+) -> Result<AppendOutcome> {
     let file = store.root().absolute(EVENTS);
     let line = serde_json::to_string(event).map_err(|e| Error::io(&file, e.into()))?;
     let is_it = |line: &str| id_of(line).is_some_and(|id| id == event.event_id);
     if identity == Identity::Given && store.root().any_line(EVENTS, is_it)? {
-        return Ok(Appended::Known);
+        return Ok(AppendOutcome::Known);
     }
     store.root().append_line(EVENTS, &line)?;
-    Ok(Appended::New)
+    Ok(AppendOutcome::New)
 }
 
 /// The id of the event on a line.
@@ -108,7 +108,7 @@ fn id_of(line: &str) -> Option<String> {
 const WAITING: &str = "waiting";
 
 /// Puts an event beside the store, without its lock, for [`collect`] to append.
-pub fn set_aside(store: &Store, event: &Event) -> Result<()> {
+pub fn set_aside(store: &Store, event: &CapturedEvent) -> Result<()> {
     let folder = store.root().absolute(WAITING);
     private::create_dir(&folder).map_err(|e| Error::io(&folder, e))?;
     let half = folder.join(format!("{}.part", event.event_id));
@@ -147,7 +147,7 @@ pub fn collect_locked(store: &Store, lock: &Lock, most: usize) -> Result<()> {
     });
     files.sort();
     files.truncate(most);
-    let mut waiting: Vec<(PathBuf, Event)> = Vec::new();
+    let mut waiting: Vec<(PathBuf, CapturedEvent)> = Vec::new();
     for file in files {
         let Ok(Some(text)) = read_text(&file, LARGEST_MEMORY) else {
             continue;
@@ -174,7 +174,7 @@ pub fn collect_locked(store: &Store, lock: &Lock, most: usize) -> Result<()> {
 
 /// Which events are wanted: both ends count, in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub struct TimeSpan {
     /// The earliest.
     pub from: i64,
     /// The latest.
@@ -184,11 +184,11 @@ pub struct Span {
 }
 
 /// The events of a span by time, and whether there are more.
-pub fn within(store: &Store, span: Span) -> Result<(Vec<Event>, bool)> {
-    let mut found: Vec<Event> = Vec::new();
+pub fn events_between(store: &Store, span: TimeSpan) -> Result<(Vec<CapturedEvent>, bool)> {
+    let mut found: Vec<CapturedEvent> = Vec::new();
     let mut seen = HashSet::new();
     store.root().each_line(EVENTS, &mut |line| {
-        let event = serde_json::from_str::<Event>(line).ok();
+        let event = serde_json::from_str::<CapturedEvent>(line).ok();
         let wanted = event.filter(|event| (span.from..=span.to).contains(&event.timestamp));
         // The same event again changes nothing.
         found.extend(wanted.filter(|event| seen.insert(event.event_id.clone())));
@@ -204,39 +204,36 @@ pub fn within(store: &Store, span: Span) -> Result<(Vec<Event>, bool)> {
 pub struct Events;
 
 impl Rules for Events {
-    fn allow(&self, act: Act, file: &str, _root: &Root) -> Result<()> {
-        let reason = match act {
-            Act::Append if file == EVENTS => return Ok(()),
-            Act::Append => "events are appended to events.jsonl",
+    fn allow(&self, operation: Operation, file: &str, _root: &Root) -> Result<()> {
+        let reason = match operation {
+            Operation::Append if file == EVENTS => return Ok(()),
+            Operation::Append => "events are appended to events.jsonl",
             _ => "events are append-only: they are never updated, renamed or deleted",
         };
         Err(Error::refused(file, reason))
     }
 
-    fn files(&self, root: &Root) -> Result<Vec<Found>> {
-        Ok(root.found(EVENTS).into_iter().collect())
+    fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
+        Ok(root.find_file(EVENTS).into_iter().collect())
     }
 
-    fn kind(&self, _file: &str) -> Kind {
-        Kind::Log
+    fn kind(&self, _file: &str) -> FileKind {
+        FileKind::Log
     }
 
     fn read(&self, file: &str, text: &str) -> Memory {
         let mut memory = Memory::bare(file, text.len() as u64);
-        memory.kind = Kind::Log;
+        memory.kind = FileKind::Log;
         let events = text.lines().filter(|line| !line.trim().is_empty()).count();
         memory.summary = format!("{events} event{}", if events == 1 { "" } else { "s" });
         memory
     }
 
-    fn compose(&self, _draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
-        Err(Error::refused(
-            writing.file,
-            "events are appended one by one",
-        ))
+    fn compose(&self, _planned: &PlannedFiles<'_>, input: &WriteInput<'_>) -> Result<String> {
+        Err(Error::refused(input.file, "events are appended one by one"))
     }
 
-    fn keep_index(&self, _draft: &mut Draft<'_>, _how: Upkeep) -> Result<()> {
+    fn rebuild_index(&self, _planned: &mut PlannedFiles<'_>, _how: IndexUpdate) -> Result<()> {
         Ok(())
     }
 
@@ -244,7 +241,14 @@ impl Rules for Events {
         let rows: Vec<String> = store
             .list()?
             .iter()
-            .map(|m| format!("{}  {}  ({})", m.path, m.summary, super::size(m.size)))
+            .map(|m| {
+                format!(
+                    "{}  {}  ({})",
+                    m.path,
+                    m.summary,
+                    super::format_size(m.size)
+                )
+            })
             .collect();
         Ok(rows.join("\n"))
     }
@@ -261,14 +265,14 @@ mod tests {
 
     #[test]
     fn an_event_reads_back_and_tolerates_missing_fields() {
-        let bare: Event = serde_json::from_str(
+        let bare: CapturedEvent = serde_json::from_str(
             "{\"event_id\":\"1\",\"timestamp\":5,\"event_type\":\"user_message\",\"extra\":1}",
         )
         .expect("reads");
         assert_eq!(bare.role, "");
         let written = serde_json::to_string(&bare).expect("writes");
         assert_eq!(
-            serde_json::from_str::<Event>(&written).expect("reads"),
+            serde_json::from_str::<CapturedEvent>(&written).expect("reads"),
             bare
         );
     }
@@ -291,12 +295,12 @@ mod tests {
         fs::write(home.path().join(EVENTS), text.concat()).expect("written");
         let store = Store::open("e", home.path(), None).expect("a store");
         let ids = |limit: usize| {
-            let span = Span {
+            let span = TimeSpan {
                 from: 2,
                 to: 5,
                 limit,
             };
-            let (found, has_more) = within(&store, span).expect("reads");
+            let (found, has_more) = events_between(&store, span).expect("reads");
             let ids: Vec<String> = found.into_iter().map(|event| event.event_id).collect();
             (ids.join(" "), has_more)
         };
@@ -312,13 +316,13 @@ mod tests {
         let store = Store::open("e", &root, Some(crate::core::layout::Layout::Events));
         let store = store.expect("a store");
         let history = History::open(&home.path().join("history"));
-        let event: Event =
+        let event: CapturedEvent =
             serde_json::from_str("{\"event_id\":\"A\",\"timestamp\":1,\"event_type\":\"t\"}")
                 .expect("reads");
         for (identity, appended, lines) in [
-            (Identity::Given, Appended::New, 1),
-            (Identity::Given, Appended::Known, 1),
-            (Identity::Fresh, Appended::New, 2),
+            (Identity::Given, AppendOutcome::New, 1),
+            (Identity::Given, AppendOutcome::Known, 1),
+            (Identity::Fresh, AppendOutcome::New, 2),
         ] {
             let done = append(&store, &history, &event, identity).expect("appended");
             assert_eq!(done, appended);
@@ -333,11 +337,19 @@ mod tests {
         assert_eq!(Events.read(EVENTS, "{}\n\n{}\n").summary, "2 events");
         let home = tempfile::tempdir().expect("a temporary directory");
         let root = Root::open(home.path()).expect("opens");
-        assert!(Events.allow(Act::Append, EVENTS, &root).is_ok());
-        let other = Events.allow(Act::Append, "other.jsonl", &root);
+        assert!(Events.allow(Operation::Append, EVENTS, &root).is_ok());
+        let other = Events.allow(Operation::Append, "other.jsonl", &root);
         assert!(other.expect_err("refused").to_string().contains(EVENTS));
-        for act in [Act::Write, Act::Patch, Act::Delete, Act::Rename] {
-            assert!(Events.allow(act, EVENTS, &root).is_err(), "{act:?}");
+        for operation in [
+            Operation::Write,
+            Operation::Patch,
+            Operation::Delete,
+            Operation::Rename,
+        ] {
+            assert!(
+                Events.allow(operation, EVENTS, &root).is_err(),
+                "{operation:?}"
+            );
         }
     }
 
@@ -348,7 +360,7 @@ mod tests {
         let store = Store::open("events", &root, Some(crate::core::layout::Layout::Events));
         let store = store.expect("a store");
         let history = History::open(&home.path().join("history"));
-        let event = |id: &str| Event {
+        let event = |id: &str| CapturedEvent {
             event_id: id.to_owned(),
             session_id: String::new(),
             timestamp: 1,
@@ -359,17 +371,17 @@ mod tests {
             agent: String::new(),
             more: serde_json::Map::new(),
         };
-        let all = Span {
+        let all = TimeSpan {
             from: 0,
             to: 9,
             limit: 9,
         };
-        let count = || within(&store, all).expect("readable").0.len();
-        let held = history.lock(&[store.root().path()]).expect("free");
+        let count = || events_between(&store, all).expect("readable").0.len();
+        let lock = history.lock(&[store.root().path()]).expect("free");
         set_aside(&store, &event("A")).expect("written");
         collect(&store, &history).expect("left to the holder");
         assert_eq!(count(), 0);
-        drop(held);
+        drop(lock);
         // One that was appended, and not taken away, before a crash.
         append(&store, &history, &event("B"), Identity::Fresh).expect("appended");
         set_aside(&store, &event("B")).expect("written");

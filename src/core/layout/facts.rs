@@ -1,10 +1,13 @@
 //! facts: what is known by topic, and episodes by month, one folder deep.
 
-use super::{Act, Layout, Matching, Patch, Rules, Upkeep, View, Writing, appended, patched, size};
-use crate::core::change::Draft;
+use super::{
+    IndexUpdate, Layout, Matching, Operation, Patch, Rules, View, WriteInput, append_entry,
+    format_size, patched,
+};
+use crate::core::change::PlannedFiles;
 use crate::core::header::{newline, summary};
 use crate::core::memory::{Memory, one_line, stem};
-use crate::core::sandbox::{Found, Root};
+use crate::core::sandbox::{FoundFile, Root};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
@@ -13,7 +16,7 @@ use crate::core::{Error, Result};
 pub struct Facts;
 
 impl Rules for Facts {
-    fn allow(&self, _act: Act, file: &str, _root: &Root) -> Result<()> {
+    fn allow(&self, _act: Operation, file: &str, _root: &Root) -> Result<()> {
         let one_deep = file.matches('/').count() == 1;
         if one_deep && file.ends_with(".md") && !file.contains("/.") && !file.starts_with('.') {
             return Ok(());
@@ -24,7 +27,7 @@ impl Rules for Facts {
         ))
     }
 
-    fn files(&self, root: &Root) -> Result<Vec<Found>> {
+    fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
         let mut found = root.markdown("", 1)?;
         found.retain(|file| file.path.contains('/'));
         Ok(found)
@@ -49,7 +52,7 @@ impl Rules for Facts {
         }
         let updated = text
             .lines()
-            .find_map(|line| summary::keyed(line, "Updated"));
+            .find_map(|line| summary::key_value(line, "Updated"));
         memory.entries = summary::entries(text);
         let last = memory
             .entries
@@ -61,43 +64,43 @@ impl Rules for Facts {
         memory
     }
 
-    fn compose(&self, _draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
-        no_type(writing)?;
-        let text = match &writing.fields.name {
-            Some(name) if summary::title(writing.content).is_none() => {
-                format!("# {name}\n\n{}", writing.content)
+    fn compose(&self, _planned: &PlannedFiles<'_>, input: &WriteInput<'_>) -> Result<String> {
+        no_type(input)?;
+        let text = match &input.fields.name {
+            Some(name) if summary::title(input.content).is_none() => {
+                format!("# {name}\n\n{}", input.content)
             }
-            _ => writing.content.to_owned(),
+            _ => input.content.to_owned(),
         };
-        let fields = writing.fields;
+        let fields = input.fields;
         let given = given(&fields.summary).or(given(&fields.description));
         // What is written is written as it is.
         Ok(given.map_or_else(|| text.clone(), |given| summary::set(&text, given)))
     }
 
-    fn append(&self, draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
-        no_type(writing)?;
-        let fields = writing.fields;
-        let old = writing.old.unwrap_or_default();
+    fn append(&self, planned: &PlannedFiles<'_>, input: &WriteInput<'_>) -> Result<String> {
+        no_type(input)?;
+        let fields = input.fields;
+        let old = input.old.unwrap_or_default();
         let (text, given) = match given(&fields.name) {
             Some(title) => {
-                let entry = entry(draft, writing, title);
-                (with_entry(writing, &entry), given(&fields.summary))
+                let entry = entry(planned, input, title);
+                (with_entry(input, &entry), given(&fields.summary))
             }
             None => (
-                appended(old, writing.content),
+                append_entry(old, input.content),
                 given(&fields.summary).or(given(&fields.description)),
             ),
         };
         Ok(match given {
             Some(given) => summary::set(&text, given),
-            None => summary::followed(writing.old, &text),
+            None => summary::followed(input.old, &text),
         })
     }
 
     fn patch(
         &self,
-        _draft: &Draft<'_>,
+        _planned: &PlannedFiles<'_>,
         (file, text): (&str, &str),
         patches: &[Patch],
         _matching: Matching,
@@ -110,22 +113,22 @@ impl Rules for Facts {
         summary::without_head(text)
     }
 
-    fn settle(&self, old: Option<&str>, text: String) -> String {
+    fn normalize(&self, old: Option<&str>, text: String) -> String {
         summary::followed(old, &text)
     }
 
-    fn keep_index(&self, draft: &mut Draft<'_>, how: Upkeep) -> Result<()> {
-        let paths: Vec<String> = draft
+    fn rebuild_index(&self, planned: &mut PlannedFiles<'_>, how: IndexUpdate) -> Result<()> {
+        let paths: Vec<String> = planned
             .memories_before()?
             .iter()
             .map(|memory| memory.path.clone())
             .collect();
         for file in paths {
-            let Ok(Some(text)) = draft.text(&file) else {
+            let Ok(Some(text)) = planned.text(&file) else {
                 continue;
             };
-            if how == Upkeep::Rewrite || summary::is_made(&text) {
-                draft.derive(&file, summary::regenerated(&text))?;
+            if how == IndexUpdate::Rewrite || summary::is_made(&text) {
+                planned.set_derived(&file, summary::regenerate(&text))?;
             }
         }
         Ok(())
@@ -153,7 +156,7 @@ impl Rules for Facts {
 fn rows(memories: &[Memory]) -> Vec<String> {
     memories
         .iter()
-        .map(|m| format!("- {} ({}): {}", m.path, size(m.size), m.summary))
+        .map(|m| format!("- {} ({}): {}", m.path, format_size(m.size), m.summary))
         .collect()
 }
 
@@ -163,24 +166,24 @@ fn given(field: &Option<String>) -> Option<&str> {
 }
 
 /// The `##` entry that the caller asks for.
-fn entry(draft: &Draft<'_>, writing: &Writing<'_>, title: &str) -> String {
-    let first = writing.content.lines().find(|line| !line.trim().is_empty());
-    let described = given(&writing.fields.description).or(first);
+fn entry(planned: &PlannedFiles<'_>, input: &WriteInput<'_>, title: &str) -> String {
+    let first = input.content.lines().find(|line| !line.trim().is_empty());
+    let described = given(&input.fields.description).or(first);
     summary::entry(
         title,
         &one_line(described.unwrap_or(title)),
-        &draft.moment().today.to_string(),
-        &writing.fields.tags,
-        writing.content,
+        &planned.moment().today.to_string(),
+        &input.fields.tags,
+        input.content,
     )
 }
 
 /// The file with an entry at its end, a blank line before it; a new file gets its title.
-fn with_entry(writing: &Writing<'_>, entry: &str) -> String {
-    let Some(old) = writing.old.filter(|old| !old.trim().is_empty()) else {
-        let title = match writing.file.strip_prefix("episodes/") {
-            Some(_) => format!("Episodes {}", stem(writing.file)),
-            None => stem(writing.file).to_owned(),
+fn with_entry(input: &WriteInput<'_>, entry: &str) -> String {
+    let Some(old) = input.old.filter(|old| !old.trim().is_empty()) else {
+        let title = match input.file.strip_prefix("episodes/") {
+            Some(_) => format!("Episodes {}", stem(input.file)),
+            None => stem(input.file).to_owned(),
         };
         return format!("# {title}\n\n{entry}");
     };
@@ -191,17 +194,17 @@ fn with_entry(writing: &Writing<'_>, entry: &str) -> String {
         (false, true) => nl.to_owned(),
         (false, false) => format!("{nl}{nl}"),
     };
-    appended(&format!("{old}{gap}"), entry)
+    append_entry(&format!("{old}{gap}"), entry)
 }
 
-fn no_type(writing: &Writing<'_>) -> Result<()> {
-    if writing.fields.category.is_some() {
+fn no_type(input: &WriteInput<'_>) -> Result<()> {
+    if input.fields.category.is_some() {
         return Err(Error::refused(
-            writing.file,
+            input.file,
             format!(
                 "a {} store has no types; the folder says what a file is ({} here)",
                 Layout::Facts,
-                writing.file.split('/').next().unwrap_or_default()
+                input.file.split('/').next().unwrap_or_default()
             ),
         ));
     }

@@ -7,19 +7,22 @@ mod limit;
 mod page;
 mod typed;
 
-use super::{Act, Matching, Patch, Rules, Touched, Upkeep, View, Writing, appended, patched};
-use crate::core::change::Draft;
+use super::{
+    IndexUpdate, Matching, Operation, Patch, Rules, TouchedFile, View, WriteInput, append_entry,
+    patched,
+};
+use crate::core::change::PlannedFiles;
 use crate::core::header::frontmatter::Frontmatter;
 use crate::core::header::{lines, newline};
-use crate::core::memory::{Kind, Memory, one_line, stem};
-use crate::core::sandbox::{Found, Root};
+use crate::core::memory::{FileKind, Memory, one_line, stem};
+use crate::core::sandbox::{FoundFile, Root};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
 use limit::cut;
 pub use limit::{newly_unseen, unseen};
-pub use page::generated;
-use page::{followed, hook_of, is_generated, is_list, mended, regenerated};
+pub use page::generate_index;
+use page::{index_hook, is_generated, is_list, regenerated, repair_index, update_index_line};
 pub(super) use typed::has_typed_file;
 
 /// The name of the index file.
@@ -52,12 +55,14 @@ const NOT_DELETABLE: &str = "the index cannot be deleted; delete the memories it
 pub struct Index;
 
 impl Rules for Index {
-    fn allow(&self, act: Act, file: &str, root: &Root) -> Result<()> {
+    fn allow(&self, operation: Operation, file: &str, root: &Root) -> Result<()> {
         if file.eq_ignore_ascii_case(INDEX) {
-            return match act {
-                Act::Patch => Ok(()),
-                Act::Delete => Err(Error::refused(file, NOT_DELETABLE)),
-                Act::Write | Act::Append | Act::Rename => Err(super::generated(file)),
+            return match operation {
+                Operation::Patch => Ok(()),
+                Operation::Delete => Err(Error::refused(file, NOT_DELETABLE)),
+                Operation::Write | Operation::Append | Operation::Rename => {
+                    Err(super::generated_file_error(file))
+                }
             };
         }
         if !file.ends_with(".md") {
@@ -66,7 +71,7 @@ impl Rules for Index {
                 "memories here are Markdown files; end the name in .md",
             ));
         }
-        if file.contains('/') && !root.has(file) && act != Act::Delete {
+        if file.contains('/') && !root.has(file) && operation != Operation::Delete {
             return Err(Error::refused(
                 file,
                 format!(
@@ -78,7 +83,7 @@ impl Rules for Index {
         Ok(())
     }
 
-    fn files(&self, root: &Root) -> Result<Vec<Found>> {
+    fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
         let mut found = root.markdown("", 4)?;
         found.retain(|file| file.path != INDEX);
         Ok(found)
@@ -88,10 +93,10 @@ impl Rules for Index {
         u8::from(file.contains('/'))
     }
 
-    fn kind(&self, file: &str) -> Kind {
+    fn kind(&self, file: &str) -> FileKind {
         match file {
-            INDEX => Kind::Index,
-            _ => Kind::Memory,
+            INDEX => FileKind::Index,
+            _ => FileKind::Memory,
         }
     }
 
@@ -102,7 +107,7 @@ impl Rules for Index {
             memory.problem = unclosed(text).then(|| UNCLOSED.to_owned());
             return memory;
         };
-        let said = |key: &str| {
+        let field = |key: &str| {
             let value = head.get(key).filter(|value| !value.is_empty());
             value.map(str::to_owned)
         };
@@ -110,10 +115,10 @@ impl Rules for Index {
             let value = head.get_anywhere(key).filter(|value| !value.is_empty());
             value.map(str::to_owned)
         };
-        if let Some(name) = said("name") {
+        if let Some(name) = field("name") {
             memory.title = name;
         }
-        memory.summary = said("description").unwrap_or_default();
+        memory.summary = field("description").unwrap_or_default();
         memory.category = said_anywhere("type");
         memory.created = said_anywhere("created");
         memory.updated = said_anywhere("updated").or_else(|| said_anywhere("modified"));
@@ -121,8 +126,8 @@ impl Rules for Index {
         memory
     }
 
-    fn compose(&self, draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
-        let fields = writing.fields;
+    fn compose(&self, planned: &PlannedFiles<'_>, input: &WriteInput<'_>) -> Result<String> {
+        let fields = input.fields;
         let category = fields.category.as_deref().map(str::trim);
         if let Some(given) = category
             && !TYPES.iter().any(|(name, _)| *name == given)
@@ -134,61 +139,61 @@ impl Rules for Index {
             ("description", fields.description.as_deref()),
             ("type", category),
         ];
-        for text in [Some(writing.content), writing.old].into_iter().flatten() {
+        for text in [Some(input.content), input.old].into_iter().flatten() {
             if unclosed(text) {
                 return Err(Error::Invalid {
-                    path: writing.file.into(),
+                    path: input.file.into(),
                     line: 1,
                     message: UNCLOSED.to_owned(),
                 });
             }
         }
-        let today = draft.moment().today.to_string();
-        if Frontmatter::parse(writing.content).is_some_and(|head| !head.is_empty()) {
-            return Ok(with_fields(writing.content, &given, None));
+        let today = planned.moment().today.to_string();
+        if Frontmatter::parse(input.content).is_some_and(|head| !head.is_empty()) {
+            return Ok(with_fields(input.content, &given, None));
         }
-        if let Some(old) = writing.old
+        if let Some(old) = input.old
             && let Some(head) = Frontmatter::parse(old)
         {
             let stamp = head.get_anywhere("modified").is_none() || head.get("updated").is_some();
             let whole = with_fields(old, &given, stamp.then_some(&today));
             let end = Frontmatter::parse(&whole).map_or(0, |head| head.body());
             let nl = newline(old);
-            let body = writing.content.trim_end_matches(['\r', '\n']);
+            let body = input.content.trim_end_matches(['\r', '\n']);
             let body = body.replace("\r\n", "\n").replace('\n', nl);
             return Ok(format!("{}{nl}{body}{nl}", &whole[..end]));
         }
         let Some(category) = category else {
             return Err(Error::refused(
-                writing.file,
+                input.file,
                 "a memory without a header needs a type: user, feedback, project or reference",
             ));
         };
-        let name = fields.name.as_deref().unwrap_or(stem(writing.file));
-        let first = lines(writing.content, 0).find(|line| !line.text.trim().is_empty());
+        let name = fields.name.as_deref().unwrap_or(stem(input.file));
+        let first = lines(input.content, 0).find(|line| !line.text.trim().is_empty());
         let first = first.map_or("", |line| line.text.trim_start_matches(['#', ' ']));
         let description = fields.description.as_deref().unwrap_or(first);
         Ok(format!(
             "---\nname: {}\ndescription: {}\ntype: {category}\nupdated: {today}\n---\n\n{}\n",
             one_line(name),
             one_line(description),
-            writing
-                .content
-                .strip_suffix('\n')
-                .unwrap_or(writing.content),
+            input.content.strip_suffix('\n').unwrap_or(input.content),
         ))
     }
 
-    fn append(&self, draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
-        match writing.old {
-            Some(old) => Ok(stamped(appended(old, writing.content), draft)),
-            None => self.compose(draft, writing),
+    fn append(&self, planned: &PlannedFiles<'_>, input: &WriteInput<'_>) -> Result<String> {
+        match input.old {
+            Some(old) => Ok(with_updated_today(
+                append_entry(old, input.content),
+                planned,
+            )),
+            None => self.compose(planned, input),
         }
     }
 
     fn patch(
         &self,
-        draft: &Draft<'_>,
+        planned: &PlannedFiles<'_>,
         (file, text): (&str, &str),
         patches: &[Patch],
         matching: Matching,
@@ -196,47 +201,47 @@ impl Rules for Index {
         let text = patched((file, text), patches, matching)?;
         Ok(match file {
             INDEX => text,
-            _ => stamped(text, draft),
+            _ => with_updated_today(text, planned),
         })
     }
 
-    fn made_index(&self, draft: &Draft<'_>) -> Result<bool> {
-        let text = draft.text(INDEX)?;
+    fn is_index_generated(&self, planned: &PlannedFiles<'_>) -> Result<bool> {
+        let text = planned.text(INDEX)?;
         Ok(text.is_none_or(|text| is_generated(&text)))
     }
 
-    fn follow(&self, draft: &mut Draft<'_>, touched: &[Touched]) -> Result<()> {
-        let itself = Touched::Edited(INDEX.to_owned());
+    fn update_index(&self, planned: &mut PlannedFiles<'_>, touched: &[TouchedFile]) -> Result<()> {
+        let itself = TouchedFile::Edited(INDEX.to_owned());
         if touched.contains(&itself) {
             // Whoever edits the index says what it shall be.
             return Ok(());
         }
-        let after = draft.memories_after()?;
-        let Some(mut text) = draft.text(INDEX)? else {
-            return draft.derive(INDEX, generated(&after));
+        let after = planned.memories_after()?;
+        let Some(mut text) = planned.text(INDEX)? else {
+            return planned.set_derived(INDEX, generate_index(&after));
         };
-        if let Some(made) = regenerated(draft, &text, &after)? {
-            return draft.derive(INDEX, made);
+        if let Some(made) = regenerated(planned, &text, &after)? {
+            return planned.set_derived(INDEX, made);
         }
         for touch in touched {
-            text = followed(draft, text, touch)?;
+            text = update_index_line(planned, text, touch)?;
         }
-        draft.derive(INDEX, text)
+        planned.set_derived(INDEX, text)
     }
 
-    fn keep_index(&self, draft: &mut Draft<'_>, how: Upkeep) -> Result<()> {
-        let memories = draft.memories_before()?.to_vec();
-        let text = draft.text(INDEX)?;
+    fn rebuild_index(&self, planned: &mut PlannedFiles<'_>, how: IndexUpdate) -> Result<()> {
+        let memories = planned.memories_before()?.to_vec();
+        let text = planned.text(INDEX)?;
         let kept = match (how, text) {
             (_, None) if memories.is_empty() => EMPTY_INDEX.to_owned(),
-            (Upkeep::Rewrite, _) | (_, None) => generated(&memories),
-            (Upkeep::Mend, Some(text)) if text == EMPTY_INDEX && memories.is_empty() => text,
-            (Upkeep::Mend, Some(text)) => match regenerated(draft, &text, &memories)? {
+            (IndexUpdate::Rewrite, _) | (_, None) => generate_index(&memories),
+            (IndexUpdate::Repair, Some(text)) if text == EMPTY_INDEX && memories.is_empty() => text,
+            (IndexUpdate::Repair, Some(text)) => match regenerated(planned, &text, &memories)? {
                 Some(made) => made,
-                None => mended(&text, &memories, draft)?,
+                None => repair_index(&text, &memories, planned)?,
             },
         };
-        draft.derive(INDEX, kept)
+        planned.set_derived(INDEX, kept)
     }
 
     fn view(&self, store: &Store, view: View) -> Result<String> {
@@ -265,7 +270,7 @@ impl Rules for Index {
         ))
     }
 
-    fn say(&self, error: &Error) -> String {
+    fn format_error(&self, error: &Error) -> String {
         match error {
             Error::NotFound { path } => format!("Error: Memory file '{path}' not found."),
             Error::TextMissing { path } => format!("Error: Text not found in {path}"),
@@ -317,10 +322,10 @@ fn with_fields(text: &str, fields: &[(&str, Option<&str>)], updated: Option<&Str
 }
 
 /// `text` with today in its header, where the header has a day of its last update.
-fn stamped(text: String, draft: &Draft<'_>) -> String {
+fn with_updated_today(text: String, planned: &PlannedFiles<'_>) -> String {
     match Frontmatter::parse(&text) {
         Some(head) if head.get("updated").is_some() => {
-            head.set(&text, "updated", &draft.moment().today.to_string())
+            head.set(&text, "updated", &planned.moment().today.to_string())
         }
         _ => text,
     }
@@ -334,7 +339,7 @@ fn row(memory: &Memory) -> String {
     format!(
         "  {}  [{category}]  {}  (updated: {day})",
         memory.path,
-        hook_of(memory)
+        index_hook(memory)
     )
 }
 
@@ -383,9 +388,9 @@ mod tests {
             memory("sub/e.md", "---\nname: E\ntype: user\n---\n"),
         ];
         assert_eq!(
-            generated(&memories),
+            generate_index(&memories),
             "# Memory\n\n## User\n- [C](c.md) - dc\n\n## Project\n- [A](a.md) - da\n\n## Other\n- [b](b.md) - b\n- [D](d.md) - d\n"
         );
-        assert_eq!(generated(&[]), "# Memory\n");
+        assert_eq!(generate_index(&[]), "# Memory\n");
     }
 }

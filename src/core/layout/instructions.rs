@@ -3,11 +3,11 @@
 //! Not a memory layout: a fixed list of names in a directory that otherwise is not tome's
 //! business.
 
-use super::{Act, Rules, Upkeep, View, Writing};
-use crate::core::change::Draft;
+use super::{IndexUpdate, Operation, Rules, View, WriteInput};
+use crate::core::change::PlannedFiles;
 use crate::core::header::summary;
-use crate::core::memory::{Kind, Memory};
-use crate::core::sandbox::{Found, Root};
+use crate::core::memory::{FileKind, Memory};
+use crate::core::sandbox::{FoundFile, Root};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
@@ -25,15 +25,15 @@ pub const NAMES: [&str; 5] = [
 pub struct Instructions;
 
 impl Rules for Instructions {
-    fn allow(&self, act: Act, file: &str, _root: &Root) -> Result<()> {
+    fn allow(&self, operation: Operation, file: &str, _root: &Root) -> Result<()> {
         if !NAMES.contains(&file) {
             return Err(Error::refused(
                 file,
                 format!("not an instruction file; those are {}", NAMES.join(", ")),
             ));
         }
-        match act {
-            Act::Rename => Err(Error::refused(
+        match operation {
+            Operation::Rename => Err(Error::refused(
                 file,
                 "agents look for this name; it cannot be another",
             )),
@@ -41,27 +41,30 @@ impl Rules for Instructions {
         }
     }
 
-    fn files(&self, root: &Root) -> Result<Vec<Found>> {
-        Ok(NAMES.iter().filter_map(|name| root.found(name)).collect())
+    fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
+        Ok(NAMES
+            .iter()
+            .filter_map(|name| root.find_file(name))
+            .collect())
     }
 
-    fn kind(&self, _file: &str) -> Kind {
-        Kind::Instructions
+    fn kind(&self, _file: &str) -> FileKind {
+        FileKind::Instructions
     }
 
     fn read(&self, file: &str, text: &str) -> Memory {
         let mut memory = Memory::bare(file, text.len() as u64);
-        memory.kind = Kind::Instructions;
+        memory.kind = FileKind::Instructions;
         file.clone_into(&mut memory.title);
         memory.summary = summary::title(text).unwrap_or_default().to_owned();
         memory
     }
 
-    fn compose(&self, _draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
-        Ok(writing.content.to_owned())
+    fn compose(&self, _planned: &PlannedFiles<'_>, input: &WriteInput<'_>) -> Result<String> {
+        Ok(input.content.to_owned())
     }
 
-    fn keep_index(&self, _draft: &mut Draft<'_>, _how: Upkeep) -> Result<()> {
+    fn rebuild_index(&self, _planned: &mut PlannedFiles<'_>, _how: IndexUpdate) -> Result<()> {
         Ok(())
     }
 
@@ -69,7 +72,14 @@ impl Rules for Instructions {
         let rows: Vec<String> = store
             .list()?
             .iter()
-            .map(|m| format!("{}  {}  ({})", m.path, m.summary, super::size(m.size)))
+            .map(|m| {
+                format!(
+                    "{}  {}  ({})",
+                    m.path,
+                    m.summary,
+                    super::format_size(m.size)
+                )
+            })
             .collect();
         Ok(rows.join("\n"))
     }
@@ -108,11 +118,18 @@ mod tests {
             Instructions.context(&store).expect("reads"),
             "Be kind.\n\n# Agents\n\nBe brief."
         );
-        let allowed = |act: Act, path: &str| Instructions.allow(act, path, store.root()).is_ok();
-        for act in [Act::Write, Act::Patch, Act::Append, Act::Delete] {
-            assert!(allowed(act, "CLAUDE.md"), "{act:?}");
-            assert!(!allowed(act, "README.md"), "{act:?}");
+        let allowed = |operation: Operation, path: &str| {
+            Instructions.allow(operation, path, store.root()).is_ok()
+        };
+        for operation in [
+            Operation::Write,
+            Operation::Patch,
+            Operation::Append,
+            Operation::Delete,
+        ] {
+            assert!(allowed(operation, "CLAUDE.md"), "{operation:?}");
+            assert!(!allowed(operation, "README.md"), "{operation:?}");
         }
-        assert!(!allowed(Act::Rename, "CLAUDE.md"));
+        assert!(!allowed(Operation::Rename, "CLAUDE.md"));
     }
 }

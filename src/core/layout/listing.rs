@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::core::header::{Line, lines, newline, prose, replaced, splice};
-use crate::core::link::{Form, Link, address, links};
+use crate::core::link::{Link, LinkSyntax, address, links};
 use crate::core::memory::{slug, stem};
 
 /// A line `- [title](target) — hook` of a list.
@@ -17,7 +17,7 @@ pub struct Bullet {
     /// The file that the line is about, as it is written.
     pub target: String,
     /// How the link is written.
-    pub form: Form,
+    pub form: LinkSyntax,
     /// The whole line, its ending included; lines that go on with it are not part of it.
     pub line: Range<usize>,
     /// The title between the brackets; of a wiki link, the target.
@@ -49,7 +49,7 @@ impl Bullet {
 
 /// What a list should say of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item<'a> {
+pub struct ListItem<'a> {
     /// The link's target.
     pub target: &'a str,
     /// The link's text.
@@ -86,8 +86,9 @@ pub fn line_of(label: &str, target: &str, hook: &str) -> String {
 /// end the link, with backslashes before them.
 pub fn label(title: &str) -> String {
     let written = format!("[{title}](x)");
-    let is_whole =
-        |link: &Link<'_>| link.form == Form::Inline && link.start == 0 && link.end == written.len();
+    let is_whole = |link: &Link<'_>| {
+        link.form == LinkSyntax::Inline && link.start == 0 && link.end == written.len()
+    };
     let found = links(&written);
     // What follows on the line could close a parenthesis that the title opens.
     let opens = title.contains("](");
@@ -130,8 +131,8 @@ fn bullet(inside: &str, content: usize, line: &Line<'_>, link: &Link<'_>) -> Opt
     let shift = |range: Range<usize>| content + range.start..content + range.end;
     let (separator, hook) = hook(inside, link.end);
     let title = match link.form {
-        Form::Inline => link.label.clone(),
-        Form::Wiki => link.span.clone(),
+        LinkSyntax::Inline => link.label.clone(),
+        LinkSyntax::Wiki => link.span.clone(),
     };
     Some(Bullet {
         target: link.target.clone().into_owned(),
@@ -176,27 +177,32 @@ pub fn is_about(bullet: &Bullet, file: &str, name: &str) -> bool {
 }
 
 /// Whether a link in a list leads to `file`, whose memory is called `name`.
-pub fn means(form: Form, target: &str, file: &str, name: &str) -> bool {
+pub fn means(form: LinkSyntax, target: &str, file: &str, name: &str) -> bool {
     match form {
-        Form::Inline => target.trim_start_matches("./") == file,
-        Form::Wiki => {
+        LinkSyntax::Inline => target.trim_start_matches("./") == file,
+        LinkSyntax::Wiki => {
             target == name || target == stem(file) || target == file || slug(target) == stem(file)
         }
     }
 }
 
 /// `text` without the given bullets, which are in order, and the lines that go on with them.
-pub fn without(text: &str, gone: &[Bullet]) -> String {
+pub fn without_bullets(text: &str, gone: &[Bullet]) -> String {
     let cuts: Vec<(Range<usize>, String)> = gone
         .iter()
-        .map(|bullet| (bullet.line.start..continued(text, bullet), String::new()))
+        .map(|bullet| {
+            (
+                bullet.line.start..end_of_continuation(text, bullet),
+                String::new(),
+            )
+        })
         .collect();
     replaced(text, &cuts)
 }
 
 /// What a link of a list leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leads {
+pub enum LinkDestination {
     /// To a memory that is there.
     Somewhere,
     /// To a memory that is gone.
@@ -208,7 +214,7 @@ pub enum Leads {
 /// `text` with no link of a list that leads nowhere. A line that is about such a file goes,
 /// unless it also links to a memory that is there: then it loses the dead links alone. A dead link
 /// by itself in the middle of a sentence stays for its author.
-pub fn without_dead(text: &str, leads: impl Fn(&Link<'_>) -> Leads) -> String {
+pub fn without_dead(text: &str, leads: impl Fn(&Link<'_>) -> LinkDestination) -> String {
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     for (_, line) in prose(text) {
         let Some(content) = content_of(&line) else {
@@ -216,18 +222,23 @@ pub fn without_dead(text: &str, leads: impl Fn(&Link<'_>) -> Leads) -> String {
         };
         let inside = &text[content..line.span.end];
         let all = links(inside);
-        let led: Vec<Leads> = all.iter().map(&leads).collect();
-        if !led.contains(&Leads::Nowhere) || edits.last().is_some_and(|e| e.0.end > line.span.start)
+        let led: Vec<LinkDestination> = all.iter().map(&leads).collect();
+        if !led.contains(&LinkDestination::Nowhere)
+            || edits.last().is_some_and(|e| e.0.end > line.span.start)
         {
             continue;
         }
-        let about = bullet(inside, content, &line, &all[0]).filter(|_| led[0] == Leads::Nowhere);
+        let about =
+            bullet(inside, content, &line, &all[0]).filter(|_| led[0] == LinkDestination::Nowhere);
         match about {
-            Some(bullet) if !led.contains(&Leads::Somewhere) => {
-                edits.push((bullet.line.start..continued(text, &bullet), String::new()));
+            Some(bullet) if !led.contains(&LinkDestination::Somewhere) => {
+                edits.push((
+                    bullet.line.start..end_of_continuation(text, &bullet),
+                    String::new(),
+                ));
             }
             _ if all.len() > 1 => {
-                let cut = unlinked(inside, &all, |at| led[at] == Leads::Nowhere);
+                let cut = unlinked(inside, &all, |at| led[at] == LinkDestination::Nowhere);
                 edits.push((content..line.span.end, cut));
             }
             _ => {}
@@ -282,7 +293,7 @@ fn unlinked(inside: &str, all: &[Link<'_>], is_dead: impl Fn(usize) -> bool) -> 
 }
 
 /// Where the lines end that go on with a bullet: indented deeper than it, and no bullets.
-fn continued(text: &str, bullet: &Bullet) -> usize {
+fn end_of_continuation(text: &str, bullet: &Bullet) -> usize {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let own = indent(&text[bullet.line.clone()]);
     lines(text, bullet.line.end)
@@ -296,7 +307,7 @@ fn continued(text: &str, bullet: &Bullet) -> usize {
 }
 
 /// `text` with a bullet pointed at another file.
-pub fn retargeted(text: &str, bullet: &Bullet, target: &str) -> String {
+pub fn retarget_bullet(text: &str, bullet: &Bullet, target: &str) -> String {
     let line = &text[bullet.line.clone()];
     let found = links(line);
     let own = found.iter().find(|link| link.target == *bullet.target);
@@ -304,8 +315,8 @@ pub fn retargeted(text: &str, bullet: &Bullet, target: &str) -> String {
         return text.to_owned();
     };
     let (span, with) = match bullet.form {
-        Form::Inline => link.pointed_at(target),
-        Form::Wiki => link.pointed_at(stem(target)),
+        LinkSyntax::Inline => link.pointed_at(target),
+        LinkSyntax::Wiki => link.pointed_at(stem(target)),
     };
     let at = bullet.line.start;
     splice(text, at + span.start..at + span.end, &with)
@@ -313,12 +324,17 @@ pub fn retargeted(text: &str, bullet: &Bullet, target: &str) -> String {
 
 /// `text` with title and hook of a bullet brought up to date, each only where it still says
 /// what the file said before: a line that somebody worded is theirs.
-pub fn refreshed(text: &str, bullet: &Bullet, old: &Item<'_>, new: &Item<'_>) -> String {
+pub fn refresh_bullet(
+    text: &str,
+    bullet: &Bullet,
+    old: &ListItem<'_>,
+    new: &ListItem<'_>,
+) -> String {
     let mut out = text.to_owned();
     if bullet.hook(text) == old.hook && !old.hook.is_empty() {
         out = splice(&out, bullet.hook.clone(), new.hook);
     }
-    if bullet.form == Form::Inline && bullet.title(text) == label(old.title) {
+    if bullet.form == LinkSyntax::Inline && bullet.title(text) == label(old.title) {
         out = splice(&out, bullet.title.clone(), &label(new.title));
     }
     out
@@ -326,24 +342,24 @@ pub fn refreshed(text: &str, bullet: &Bullet, old: &Item<'_>, new: &Item<'_>) ->
 
 /// `text` with a bullet for `item`, worded like its neighbours and put under its section, or
 /// after the last bullet, or at the end.
-pub fn with(text: &str, item: &Item<'_>) -> String {
+pub fn with_bullet(text: &str, item: &ListItem<'_>) -> String {
     with_all(text, std::slice::from_ref(item))
 }
 
-/// `text` with a bullet for each item, as [`with`] puts them.
-pub fn with_all(text: &str, items: &[Item<'_>]) -> String {
+/// `text` with a bullet for each item, as [`with_bullet`] puts them.
+pub fn with_all(text: &str, items: &[ListItem<'_>]) -> String {
     let all = bullets(text);
     let nl = newline(text);
-    let mut places: Vec<(Option<&str>, Place<'_>)> = Vec::new();
+    let mut places: Vec<(Option<&str>, InsertionPoint<'_>)> = Vec::new();
     let mut added: BTreeMap<usize, String> = BTreeMap::new();
     for item in items {
         let known = places.iter().find(|(name, _)| *name == item.section);
         let place = known.map(|(_, place)| *place).unwrap_or_else(|| {
-            let place = Place::of(text, item.section, &all);
+            let place = InsertionPoint::of(text, item.section, &all);
             places.push((item.section, place));
             place
         });
-        let line = worded(text, item, place.neighbour.or(all.last()), &all);
+        let line = format_bullet(text, item, place.neighbour.or(all.last()), &all);
         let lines = added.entry(place.at).or_insert_with(|| place.lead(text));
         lines.push_str(&format!("{line}{nl}"));
     }
@@ -356,20 +372,20 @@ pub fn with_all(text: &str, items: &[Item<'_>]) -> String {
 
 /// Where new lines of a section go.
 #[derive(Debug, Clone, Copy)]
-struct Place<'a> {
+struct InsertionPoint<'a> {
     at: usize,
     /// The bullet that they follow.
     neighbour: Option<&'a Bullet>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> InsertionPoint<'a> {
     fn of(text: &str, name: Option<&str>, all: &'a [Bullet]) -> Self {
         let section = name.and_then(|name| section(text, name));
         let inside = |b: &&Bullet| section.as_ref().is_none_or(|s| s.contains(&b.line.start));
         let neighbour = all.iter().rev().find(inside);
         let at = match (neighbour, &section) {
-            (Some(bullet), _) => continued(text, bullet),
-            (None, Some(section)) => end_of_words(text, section),
+            (Some(bullet), _) => end_of_continuation(text, bullet),
+            (None, Some(section)) => end_of_text(text, section),
             (None, None) => text.len(),
         };
         Self { at, neighbour }
@@ -389,7 +405,7 @@ impl<'a> Place<'a> {
 }
 
 /// A new line in the style of `like`; the marker is that of a bullet at the outermost level.
-fn worded(text: &str, item: &Item<'_>, like: Option<&Bullet>, all: &[Bullet]) -> String {
+fn format_bullet(text: &str, item: &ListItem<'_>, like: Option<&Bullet>, all: &[Bullet]) -> String {
     let outermost = |b: &&Bullet| {
         let before = like.is_none_or(|like| b.line.start <= like.line.start);
         before && !text[b.marker.clone()].starts_with([' ', '\t'])
@@ -405,7 +421,7 @@ fn worded(text: &str, item: &Item<'_>, like: Option<&Bullet>, all: &[Bullet]) ->
         hook => format!("{separator}{hook}"),
     };
     match like.map(|b| b.form) {
-        Some(Form::Wiki) => format!("{marker}[[{}]]{hook}", stem(item.target)),
+        Some(LinkSyntax::Wiki) => format!("{marker}[[{}]]{hook}", stem(item.target)),
         _ => format!(
             "{marker}[{}]({}){hook}",
             label(item.title),
@@ -415,7 +431,7 @@ fn worded(text: &str, item: &Item<'_>, like: Option<&Bullet>, all: &[Bullet]) ->
 }
 
 /// The end of the last line of a section that says something; its start where none does.
-fn end_of_words(text: &str, section: &Range<usize>) -> usize {
+fn end_of_text(text: &str, section: &Range<usize>) -> usize {
     lines(text, section.start)
         .take_while(|line| line.span.start < section.end)
         .filter(|line| !line.text.trim().is_empty())
@@ -447,8 +463,8 @@ mod tests {
 
     const HAND: &str = "# Index\n\nProse with [a link](x.md).\n\n## Feedback\n- [A](a.md) — hook a\n- **[B](b.md)** – b  \n\n## Project\n* [[c-note]] : c\n\nThe end.\n";
 
-    fn item(target: &'static str, section: Option<&'static str>) -> Item<'static> {
-        Item {
+    fn item(target: &'static str, section: Option<&'static str>) -> ListItem<'static> {
+        ListItem {
             target,
             title: "N",
             hook: "new",
@@ -474,12 +490,12 @@ mod tests {
 
     #[test]
     fn one_line_is_added_in_the_style_of_its_neighbours() {
-        let feedback = with(HAND, &item("n.md", Some("feedback")));
+        let feedback = with_bullet(HAND, &item("n.md", Some("feedback")));
         assert_eq!(
             feedback,
             HAND.replace("– b  \n", "– b  \n- [N](n.md) – new\n")
         );
-        let project = with(HAND, &item("n.md", Some("Project")));
+        let project = with_bullet(HAND, &item("n.md", Some("Project")));
         assert_eq!(project, HAND.replace(": c\n", ": c\n* [[n]] : new\n"));
     }
 
@@ -496,7 +512,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                with(before, &item("n.md", Some("User"))),
+                with_bullet(before, &item("n.md", Some("User"))),
                 after,
                 "{before:?}"
             );
@@ -532,7 +548,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                with(before, &item("n.md", Some("User"))),
+                with_bullet(before, &item("n.md", Some("User"))),
                 after,
                 "{before:?}"
             );
@@ -542,17 +558,17 @@ mod tests {
     #[test]
     fn any_name_finds_its_own_line_again() {
         for (target, title) in [("a b.md", "A"), ("a(1).md", "A"), ("a.md", "[WIP] parser")] {
-            let item = Item {
+            let item = ListItem {
                 target,
                 title,
                 hook: "h",
                 section: None,
             };
-            let page = with("- [X](x.md) — x\n", &item);
+            let page = with_bullet("- [X](x.md) — x\n", &item);
             let found = bullets(&page);
             assert_eq!(found.len(), 2, "{page}");
             assert!(is_about(&found[1], target, title), "{page}");
-            assert_eq!(without(&page, &found[1..]), "- [X](x.md) — x\n");
+            assert_eq!(without_bullets(&page, &found[1..]), "- [X](x.md) — x\n");
         }
         assert_eq!(bullets("**[A](a.md)** — x\n"), []);
     }
@@ -561,15 +577,15 @@ mod tests {
     fn a_line_goes_or_moves_alone() {
         let all = bullets(HAND);
         assert_eq!(
-            without(HAND, &all[..1]),
+            without_bullets(HAND, &all[..1]),
             HAND.replace("- [A](a.md) — hook a\n", "")
         );
         assert_eq!(
-            retargeted(HAND, &all[1], "z.md"),
+            retarget_bullet(HAND, &all[1], "z.md"),
             HAND.replace("(b.md)", "(z.md)")
         );
         assert_eq!(
-            retargeted(HAND, &all[2], "z.md"),
+            retarget_bullet(HAND, &all[2], "z.md"),
             HAND.replace("[[c-note]]", "[[z]]")
         );
     }
@@ -577,9 +593,9 @@ mod tests {
     #[test]
     fn a_line_with_several_links_loses_the_dead_one_alone() {
         let leads = |link: &Link<'_>| match &*link.target {
-            target if target.starts_with("http") => Leads::Elsewhere,
-            target if target.starts_with("dead") => Leads::Nowhere,
-            _ => Leads::Somewhere,
+            target if target.starts_with("http") => LinkDestination::Elsewhere,
+            target if target.starts_with("dead") => LinkDestination::Nowhere,
+            _ => LinkDestination::Somewhere,
         };
         for (before, after) in [
             ("- [A](a.md), [D](dead.md) — both\n", "- [A](a.md) — both\n"),
@@ -643,10 +659,10 @@ mod tests {
     fn many_lines_go_where_each_would_go_alone() {
         let page = "# I\n\n## User\n- [A](a.md) — a\n\n## Project\n\nEnd.\n";
         let items = [item("m.md", Some("User")), item("n.md", Some("Project"))];
-        let one_by_one = with(&with(page, &items[0]), &items[1]);
+        let one_by_one = with_bullet(&with_bullet(page, &items[0]), &items[1]);
         assert_eq!(with_all(page, &items), one_by_one);
         let again = [item("m.md", Some("User")), item("n.md", Some("User"))];
-        let one_by_one = with(&with(page, &again[0]), &again[1]);
+        let one_by_one = with_bullet(&with_bullet(page, &again[0]), &again[1]);
         assert_eq!(with_all(page, &again), one_by_one);
     }
 
@@ -655,11 +671,11 @@ mod tests {
         let page = "- [A](a.md) — a\n- [B](<b c.md>) — b\n";
         let all = bullets(page);
         assert_eq!(
-            retargeted(page, &all[0], "x y.md"),
+            retarget_bullet(page, &all[0], "x y.md"),
             page.replace("(a.md)", "(<x y.md>)")
         );
         assert_eq!(
-            retargeted(page, &all[1], "x y.md"),
+            retarget_bullet(page, &all[1], "x y.md"),
             page.replace("b c.md", "x y.md")
         );
     }
@@ -669,7 +685,7 @@ mod tests {
         let page =
             "## User\n- [A](a.md) — a\n\n#tag of mine\n- [B](b.md) — b\n\n## Z\n- [Z](z.md) — z\n";
         assert_eq!(
-            with(page, &item("n.md", Some("User"))),
+            with_bullet(page, &item("n.md", Some("User"))),
             page.replace("— b\n", "— b\n- [N](n.md) — new\n")
         );
     }
@@ -680,18 +696,18 @@ mod tests {
         let all = bullets(page);
         assert_eq!(&page[all[0].hook.clone()], "what the file said");
         assert_eq!(&page[all[1].hook.clone()], "");
-        let old = Item {
+        let old = ListItem {
             target: "a.md",
             title: "a",
             hook: "what the file said",
             section: None,
         };
-        let new = Item {
+        let new = ListItem {
             hook: "what it says now",
             ..old.clone()
         };
         assert_eq!(
-            refreshed(page, &all[0], &old, &new),
+            refresh_bullet(page, &all[0], &old, &new),
             page.replace("the file said", "it says now")
         );
     }
@@ -699,19 +715,19 @@ mod tests {
     #[test]
     fn wording_of_ones_own_is_kept() {
         let all = bullets(HAND);
-        let old = Item {
+        let old = ListItem {
             target: "a.md",
             title: "A",
             hook: "what the file said",
             section: None,
         };
-        let new = Item {
+        let new = ListItem {
             title: "A2",
             hook: "what it says now",
             ..old.clone()
         };
         assert_eq!(
-            refreshed(HAND, &all[0], &old, &new),
+            refresh_bullet(HAND, &all[0], &old, &new),
             HAND.replace("[A](a.md)", "[A2](a.md)")
         );
     }

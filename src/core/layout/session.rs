@@ -3,11 +3,11 @@
 //! Callers name files below `working-memory/` (`detail/x.md`, `overview.md`); the conversation
 //! is `messages.jsonl` in the root and is never edited.
 
-use super::{Act, Rules, Touched, Upkeep, View, Writing};
-use crate::core::change::Draft;
+use super::{IndexUpdate, Operation, Rules, TouchedFile, View, WriteInput};
+use crate::core::change::PlannedFiles;
 use crate::core::header::{meta, summary};
-use crate::core::memory::{Kind, Memory, one_line, stem};
-use crate::core::sandbox::{Found, Root};
+use crate::core::memory::{FileKind, Memory, one_line, stem};
+use crate::core::sandbox::{FoundFile, Root};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
@@ -47,7 +47,7 @@ pub const NEW_OVERVIEW: &str = "\
 pub struct Session;
 
 impl Rules for Session {
-    fn place(&self, path: &str) -> String {
+    fn file_of(&self, path: &str) -> String {
         let path = path.trim_start_matches("./");
         if path == MESSAGES || path.starts_with("working-memory/") {
             path.to_owned()
@@ -56,25 +56,25 @@ impl Rules for Session {
         }
     }
 
-    fn refer(&self, file: &str) -> String {
+    fn reference_of(&self, file: &str) -> String {
         file.strip_prefix("working-memory/")
             .unwrap_or(file)
             .to_owned()
     }
 
-    fn allow(&self, act: Act, file: &str, _root: &Root) -> Result<()> {
-        let refused = |reason: &str| Err(Error::refused(self.refer(file), reason));
+    fn allow(&self, operation: Operation, file: &str, _root: &Root) -> Result<()> {
+        let refused = |reason: &str| Err(Error::refused(self.reference_of(file), reason));
         if file == MESSAGES {
             return refused(
                 "the raw conversation is never edited; store what matters under detail/",
             );
         }
         if file == OVERVIEW_FILE {
-            return match act {
-                Act::Delete | Act::Rename => {
+            return match operation {
+                Operation::Delete | Operation::Rename => {
                     refused("the overview is always in the agent's context; empty it instead")
                 }
-                Act::Write | Act::Patch | Act::Append => Ok(()),
+                Operation::Write | Operation::Patch | Operation::Append => Ok(()),
             };
         }
         if file.starts_with("working-memory/detail/") && file.ends_with(".md") {
@@ -83,7 +83,7 @@ impl Rules for Session {
         refused("files here are overview.md and detail/**/*.md")
     }
 
-    fn files(&self, root: &Root) -> Result<Vec<Found>> {
+    fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
         let mut found = root.markdown(WORKING, 8)?;
         found.retain(|file| {
             file.path == OVERVIEW_FILE || file.path.starts_with("working-memory/detail/")
@@ -95,16 +95,16 @@ impl Rules for Session {
         u8::from(file != OVERVIEW_FILE)
     }
 
-    fn kind(&self, file: &str) -> Kind {
+    fn kind(&self, file: &str) -> FileKind {
         match file {
-            OVERVIEW_FILE => Kind::Overview,
-            MESSAGES => Kind::Log,
-            _ => Kind::Memory,
+            OVERVIEW_FILE => FileKind::Overview,
+            MESSAGES => FileKind::Log,
+            _ => FileKind::Memory,
         }
     }
 
     fn read(&self, file: &str, text: &str) -> Memory {
-        let mut memory = Memory::bare(&self.refer(file), text.len() as u64);
+        let mut memory = Memory::bare(&self.reference_of(file), text.len() as u64);
         memory.kind = self.kind(file);
         let head = meta::Meta::parse(text);
         let first = text[head.body..]
@@ -124,25 +124,25 @@ impl Rules for Session {
         memory
     }
 
-    fn compose(&self, draft: &Draft<'_>, writing: &Writing<'_>) -> Result<String> {
-        let fields = writing.fields;
+    fn compose(&self, planned: &PlannedFiles<'_>, input: &WriteInput<'_>) -> Result<String> {
+        let fields = input.fields;
         if fields.category.is_some() {
             return Err(Error::refused(
-                self.refer(writing.file),
+                self.reference_of(input.file),
                 "a session store has no types; leave it out",
             ));
         }
-        let given = meta::Meta::parse(writing.content);
-        if writing.file == OVERVIEW_FILE || given.comment.is_some() {
-            return Ok(writing.content.to_owned());
+        let given = meta::Meta::parse(input.content);
+        if input.file == OVERVIEW_FILE || given.comment.is_some() {
+            return Ok(input.content.to_owned());
         }
-        let old = writing.old.map(meta::Meta::parse).unwrap_or_default();
+        let old = input.old.map(meta::Meta::parse).unwrap_or_default();
         let title = fields.name.as_deref().map(one_line);
         let title = title
             .or(given.title)
             .or(old.title)
-            .unwrap_or_else(|| stem(writing.file).to_owned());
-        let head = match (writing.old, old.comment) {
+            .unwrap_or_else(|| stem(input.file).to_owned());
+        let head = match (input.old, old.comment) {
             (Some(text), Some(comment)) => {
                 let comment = &text[comment];
                 let comment = match fields.tags.as_slice() {
@@ -152,15 +152,15 @@ impl Rules for Session {
                 format!("# {title}\n\n{comment}\n\n")
             }
             _ => {
-                let now = draft.moment().time.strftime("%Y-%m-%dT%H:%M:%SZ");
-                meta::written(&title, &now.to_string(), &fields.tags)
+                let now = planned.moment().time.strftime("%Y-%m-%dT%H:%M:%SZ");
+                meta::format_head(&title, &now.to_string(), &fields.tags)
             }
         };
-        let content = match summary::title(writing.content) {
+        let content = match summary::title(input.content) {
             Some(_) if given.body > 0 => {
-                writing.content[given.body..].trim_start_matches(['\r', '\n'])
+                input.content[given.body..].trim_start_matches(['\r', '\n'])
             }
-            _ => writing.content,
+            _ => input.content,
         };
         let end = if content.is_empty() || content.ends_with('\n') {
             ""
@@ -170,17 +170,17 @@ impl Rules for Session {
         Ok(format!("{head}{content}{end}"))
     }
 
-    fn follow(&self, draft: &mut Draft<'_>, touched: &[Touched]) -> Result<()> {
+    fn update_index(&self, planned: &mut PlannedFiles<'_>, touched: &[TouchedFile]) -> Result<()> {
         let adds = touched
             .iter()
-            .any(|touch| matches!(touch, Touched::Added(_)));
-        if adds && !draft.has(OVERVIEW_FILE) {
-            draft.derive(OVERVIEW_FILE, NEW_OVERVIEW.to_owned())?;
+            .any(|touch| matches!(touch, TouchedFile::Added(_)));
+        if adds && !planned.contains(OVERVIEW_FILE) {
+            planned.set_derived(OVERVIEW_FILE, NEW_OVERVIEW.to_owned())?;
         }
         Ok(())
     }
 
-    fn keep_index(&self, _draft: &mut Draft<'_>, _how: Upkeep) -> Result<()> {
+    fn rebuild_index(&self, _planned: &mut PlannedFiles<'_>, _how: IndexUpdate) -> Result<()> {
         // The overview is the agent's own prose: nothing in it is derived.
         Ok(())
     }
@@ -192,7 +192,7 @@ impl Rules for Session {
         let rows: Vec<String> = store
             .list()?
             .iter()
-            .map(|m| format!("{}  {}  ({})", m.path, m.title, super::size(m.size)))
+            .map(|m| format!("{}  {}  ({})", m.path, m.title, super::format_size(m.size)))
             .collect();
         Ok(rows.join("\n"))
     }
@@ -218,9 +218,12 @@ mod tests {
             ("working-memory/detail/a.md", "working-memory/detail/a.md"),
             ("messages.jsonl", "messages.jsonl"),
         ] {
-            assert_eq!(Session.place(path), file);
+            assert_eq!(Session.file_of(path), file);
         }
-        assert_eq!(Session.refer("working-memory/detail/a.md"), "detail/a.md");
+        assert_eq!(
+            Session.reference_of("working-memory/detail/a.md"),
+            "detail/a.md"
+        );
     }
 
     #[test]
@@ -246,20 +249,30 @@ mod tests {
             "overview.md  W  (4B)\ndetail/b/c.md  C  (4B)"
         );
         assert_eq!(Session.view(&store, View::Index).expect("lists"), "# W");
-        let allowed = |act: Act, path: &str| Session.allow(act, path, store.root()).is_ok();
-        for act in [
-            Act::Write,
-            Act::Patch,
-            Act::Append,
-            Act::Delete,
-            Act::Rename,
+        let allowed =
+            |operation: Operation, path: &str| Session.allow(operation, path, store.root()).is_ok();
+        for operation in [
+            Operation::Write,
+            Operation::Patch,
+            Operation::Append,
+            Operation::Delete,
+            Operation::Rename,
         ] {
-            let keeps = !matches!(act, Act::Delete | Act::Rename);
-            assert_eq!(allowed(act, OVERVIEW_FILE), keeps, "{act:?}");
-            assert!(allowed(act, "working-memory/detail/b/c.md"), "{act:?}");
-            assert!(!allowed(act, "working-memory/detail/c.txt"), "{act:?}");
-            assert!(!allowed(act, "working-memory/other.md"), "{act:?}");
-            assert!(!allowed(act, MESSAGES), "{act:?}");
+            let keeps = !matches!(operation, Operation::Delete | Operation::Rename);
+            assert_eq!(allowed(operation, OVERVIEW_FILE), keeps, "{operation:?}");
+            assert!(
+                allowed(operation, "working-memory/detail/b/c.md"),
+                "{operation:?}"
+            );
+            assert!(
+                !allowed(operation, "working-memory/detail/c.txt"),
+                "{operation:?}"
+            );
+            assert!(
+                !allowed(operation, "working-memory/other.md"),
+                "{operation:?}"
+            );
+            assert!(!allowed(operation, MESSAGES), "{operation:?}");
         }
     }
 
@@ -272,7 +285,7 @@ mod tests {
             time: jiff::Timestamp::UNIX_EPOCH,
             today: jiff::civil::date(1970, 1, 1),
         };
-        let draft = Draft::new(&store, &moment);
+        let planned = PlannedFiles::new(&store, &moment);
         let head = "# Old\n\n<!-- META:\n- created: then\n- keywords: [\"a\"]\n-->\n\n";
         let old = format!("{head}old text\n");
         let compose = |content: &str, old: Option<&str>, tags: &[&str]| {
@@ -280,13 +293,13 @@ mod tests {
                 tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
                 ..Default::default()
             };
-            let writing = Writing {
+            let input = WriteInput {
                 file: "working-memory/detail/note.md",
                 content,
                 fields: &fields,
                 old,
             };
-            Session.compose(&draft, &writing).expect("composes")
+            Session.compose(&planned, &input).expect("composes")
         };
         assert_eq!(compose("new", Some(&old), &[]), format!("{head}new\n"));
         assert_eq!(

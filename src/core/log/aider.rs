@@ -10,8 +10,10 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use super::decode::Decode;
-use super::sink::{Carry, Sink, Stamp};
-use super::{Agent, Format, Head, LogFile, Origin, Places, Resume, Role, Transcript, place};
+use super::sink::{Carry, RecordStamp, Sink};
+use super::{
+    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, Transcript, location,
+};
 use crate::core::{Error, Result};
 
 pub(super) const FORMAT: Format = Format {
@@ -25,13 +27,13 @@ pub(super) const FORMAT: Format = Format {
 const FILE: &str = ".aider.chat.history.md";
 const START: &str = "# aider chat started at ";
 
-fn locate(places: &Places) -> Vec<LogFile> {
-    places
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
+    locations
         .projects
         .iter()
         .filter_map(|project| {
-            let id = place::name(project);
-            place::found(Agent::Aider, project.join(FILE), id)
+            let id = location::name(project);
+            location::found(Agent::Aider, project.join(FILE), id)
         })
         .collect()
 }
@@ -46,20 +48,20 @@ fn resume(log: &LogFile, _: &Head) -> Option<Resume> {
 
 /// Lines of one speaker that are not yet a message.
 #[derive(Default)]
-struct Turn {
+struct PendingMessage {
     role: Option<Role>,
     line: u64,
     text: String,
 }
 
 fn whole(log: &LogFile) -> Result<Transcript> {
-    let mut reader = place::open(&log.path)?;
+    let mut reader = location::open(&log.path)?;
     let mut carry = Carry::new(log);
     carry.head.cwd = log.path.parent().map(|path| path.display().to_string());
     let mut messages = Vec::new();
     let mut sink = Sink::new(&mut carry, &mut messages, 0);
-    let mut turn = Turn::default();
-    let mut chat = Stamp::default();
+    let mut turn = PendingMessage::default();
+    let mut chat = RecordStamp::default();
     let mut bytes = Vec::new();
     for number in 1.. {
         bytes.clear();
@@ -76,7 +78,7 @@ fn whole(log: &LogFile) -> Result<Transcript> {
             turn.finish(&chat, &mut sink);
             chat.time = time(started.trim());
             chat.session = Some(started.trim().to_owned());
-            sink.head().reach(chat.time);
+            sink.head().extend_span(chat.time);
         } else {
             turn.add(number, line, |turn| turn.finish(&chat, &mut sink));
         }
@@ -85,7 +87,7 @@ fn whole(log: &LogFile) -> Result<Transcript> {
     Ok(carry.into_transcript(messages))
 }
 
-impl Turn {
+impl PendingMessage {
     /// Adds a line; `finish` is called first if another speaker begins.
     fn add(&mut self, number: u64, line: &str, finish: impl FnOnce(&mut Self)) {
         let (role, text) = speaker(line);
@@ -110,7 +112,7 @@ impl Turn {
     }
 
     /// Makes the lines so far a message, and begins anew.
-    fn finish(&mut self, chat: &Stamp, sink: &mut Sink<'_>) {
+    fn finish(&mut self, chat: &RecordStamp, sink: &mut Sink<'_>) {
         let Self { role, line, text } = std::mem::take(self);
         sink.turn_to(line);
         sink.stamp = chat.clone();
@@ -146,7 +148,7 @@ fn time(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Home, told};
+    use super::super::fixture::{Home, describe_messages};
     use super::super::{locate, read};
     use super::*;
 
@@ -162,13 +164,13 @@ mod tests {
         let secret = home.path().join("secret");
         let project = home.path().join("shop");
         std::os::unix::fs::symlink(&secret, project.join(FILE)).expect("a link");
-        let mut places = Places {
+        let mut locations = LogLocations {
             projects: vec![project],
-            ..Places::default()
+            ..LogLocations::default()
         };
-        assert_eq!(locate(&places), []);
-        places.trusted = vec![secret];
-        assert_eq!(locate(&places).len(), 1);
+        assert_eq!(locate(&locations), []);
+        locations.trusted = vec![secret];
+        assert_eq!(locate(&locations).len(), 1);
     }
 
     #[test]
@@ -180,14 +182,14 @@ mod tests {
              #### add a test  \n#### for the parser  \n\nSure.\n\n# Plan\n\n```rust\nlet a = 1;\n```\n\n\
              > Applied edit  \n\n# aider chat started at 2026-08-02 11:00:00\n\n#### again\n",
         );
-        let places = Places {
+        let locations = LogLocations {
             projects: vec![home.path().join("repo")],
-            ..Places::default()
+            ..LogLocations::default()
         };
-        let logs = locate(&places);
+        let logs = locate(&locations);
         let transcript = read(&logs[0]).expect("it is there");
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             [
                 "4 system notice*: Aider v0.80\nModel: opus",
                 "7 user text: add a test\nfor the parser",
@@ -210,12 +212,15 @@ mod tests {
     fn bytes_that_are_not_utf8_are_replaced_and_counted() {
         let home = Home::new();
         home.write(&format!("repo/{FILE}"), b"#### caf\xe9\n");
-        let places = Places {
+        let locations = LogLocations {
             projects: vec![home.path().join("repo")],
-            ..Places::default()
+            ..LogLocations::default()
         };
-        let transcript = read(&locate(&places)[0]).expect("it is there");
-        assert_eq!(told(&transcript.messages), ["1 user text: caf\u{fffd}"]);
+        let transcript = read(&locate(&locations)[0]).expect("it is there");
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            ["1 user text: caf\u{fffd}"]
+        );
         assert_eq!(transcript.skipped.not_utf8, 1);
     }
 }

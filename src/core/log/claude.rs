@@ -6,10 +6,12 @@
 use std::path::{Path, PathBuf};
 
 use super::content::{self, Speaker};
-use super::decode::{Decode, Seen};
+use super::decode::{Decode, Recognized};
 use super::json::{Object, Raw};
-use super::sink::{Sink, Source, Stamp};
-use super::{Agent, Format, Head, LogFile, Naming, Origin, Places, Resume, Role, place};
+use super::sink::{RecordStamp, Sink, TextSource};
+use super::{
+    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, location,
+};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::ClaudeCode,
@@ -43,13 +45,13 @@ const WORDLESS: &[&str] = &[
 /// How many queued prompts, and how many summaries, are carried at most.
 const KEPT: usize = 64;
 
-fn locate(places: &Places) -> Vec<LogFile> {
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let mut logs = Vec::new();
-    for root in &places.claude {
-        for project in place::entries(&root.join("projects")) {
-            for path in place::entries(&project) {
-                if let Some(id) = place::stem(&path, ".jsonl") {
-                    logs.extend(place::found(Agent::ClaudeCode, path, id));
+    for root in &locations.claude {
+        for project in location::entries(&root.join("projects")) {
+            for path in location::entries(&project) {
+                if let Some(id) = location::stem(&path, ".jsonl") {
+                    logs.extend(location::found(Agent::ClaudeCode, path, id));
                 } else {
                     logs.extend(subagents(&path));
                 }
@@ -61,12 +63,12 @@ fn locate(places: &Places) -> Vec<LogFile> {
 
 /// Returns the logs of the agents that the session in this directory started.
 fn subagents(session: &Path) -> Vec<LogFile> {
-    let parent = place::name(session);
-    place::files_under(&session.join("subagents"))
+    let parent = location::name(session);
+    location::files_under(&session.join("subagents"))
         .into_iter()
         .filter_map(|path| {
-            let id = place::stem(&path, ".jsonl").filter(|id| id.starts_with("agent-"))?;
-            let mut log = place::found(Agent::ClaudeCode, path, id)?;
+            let id = location::stem(&path, ".jsonl").filter(|id| id.starts_with("agent-"))?;
+            let mut log = location::found(Agent::ClaudeCode, path, id)?;
             log.parent = Some(parent.clone());
             log.title = description(&log.path.with_extension("meta.json"));
             Some(log)
@@ -76,7 +78,7 @@ fn subagents(session: &Path) -> Vec<LogFile> {
 
 /// Returns what a subagent was started for, from the file beside its log.
 fn description(meta: &Path) -> Option<String> {
-    let bytes = place::bytes(meta).ok()?;
+    let bytes = location::bytes(meta).ok()?;
     let (meta, _) = super::json::object(bytes.trim_ascii_start()).ok()?;
     meta.text("description").or_else(|| meta.text("agentType"))
 }
@@ -92,7 +94,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     })
 }
 
-fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
+fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     match record.word("type") {
         Some("user") => user(record, sink),
         Some("assistant") => assistant(record, sink),
@@ -100,12 +102,12 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
         Some("attachment") => attachment(record, sink),
         Some("queue-operation") => queue(record, sink),
         Some("summary") => summary(record, sink),
-        Some("ai-title") => entitle(Naming::Ai, record.text("aiTitle"), sink),
-        Some("custom-title") => entitle(Naming::Custom, record.text("customTitle"), sink),
+        Some("ai-title") => entitle(TitleSource::Ai, record.text("aiTitle"), sink),
+        Some("custom-title") => entitle(TitleSource::Custom, record.text("customTitle"), sink),
         Some(other) if WORDLESS.contains(&other) => {}
-        _ => return Seen::Unknown,
+        _ => return Recognized::Unknown,
     }
-    Seen::Known
+    Recognized::Known
 }
 
 fn user(record: &Object<'_>, sink: &mut Sink<'_>) {
@@ -186,7 +188,7 @@ fn attachment(record: &Object<'_>, sink: &mut Sink<'_>) {
             let text = attachment
                 .get("prompt")
                 .map_or_else(String::new, content::flat);
-            if sink.is_double(Source::Conversation, Role::User, &text) {
+            if sink.is_duplicate(TextSource::Conversation, Role::User, &text) {
                 return;
             }
             let is_person = attachment
@@ -240,7 +242,7 @@ fn queue(record: &Object<'_>, sink: &mut Sink<'_>) {
         Some("dequeue") => drop(sink.carry.queue.pop_front()),
         Some("remove") => {
             let text = sink.carry.queue.pop_front().unwrap_or_default();
-            if !text.is_empty() && !sink.is_double(Source::Account, Role::User, &text) {
+            if !text.is_empty() && !sink.is_duplicate(TextSource::Account, Role::User, &text) {
                 sink.prompt(text);
             }
         }
@@ -259,20 +261,20 @@ fn summary(record: &Object<'_>, sink: &mut Sink<'_>) {
             sink.carry.summaries.truncate(KEPT - 1);
             sink.carry.summaries.push((leaf, text));
         }
-        _ => sink.head().entitle(Naming::Summary, text),
+        _ => sink.head().set_title(TitleSource::Summary, text),
     }
 }
 
-fn entitle(naming: Naming, title: Option<String>, sink: &mut Sink<'_>) {
-    sink.head().entitle(naming, title.unwrap_or_default());
+fn entitle(naming: TitleSource, title: Option<String>, sink: &mut Sink<'_>) {
+    sink.head().set_title(naming, title.unwrap_or_default());
 }
 
 /// Stamps what follows, and learns what the record says of its session.
 fn envelope(record: &Object<'_>, sink: &mut Sink<'_>) {
-    sink.stamp = Stamp {
+    sink.stamp = RecordStamp {
         time: record.time("timestamp"),
         id: record.text("uuid"),
-        ..Stamp::default()
+        ..RecordStamp::default()
     };
     let carry = &mut *sink.carry;
     if !carry.summaries.is_empty()
@@ -281,7 +283,7 @@ fn envelope(record: &Object<'_>, sink: &mut Sink<'_>) {
             .iter()
             .find(|(leaf, _)| Some(leaf) == sink.stamp.id.as_ref())
     {
-        carry.head.entitle(Naming::Summary, text.clone());
+        carry.head.set_title(TitleSource::Summary, text.clone());
     }
     let head = &mut carry.head;
     if head.cwd.is_none() {
@@ -323,8 +325,8 @@ fn is_uuid(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Home, log, read_bytes, told};
-    use super::super::{Kind, Transcript, read};
+    use super::super::fixture::{Home, describe_messages, log, read_bytes};
+    use super::super::{MessageKind, Transcript, read};
     use super::*;
 
     const SESSION: &str = "11111111-2222-4333-8444-555555555555";
@@ -349,7 +351,7 @@ mod tests {
             r#"{"type":"system","subtype":"turn_duration","durationMs":5}"#,
         ]);
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             [
                 "1 user text: fix the parser",
                 "2 assistant thinking: hm",
@@ -407,7 +409,7 @@ mod tests {
             r#"{"type":"attachment","attachment":{"type":"nested_memory","path":"p","content":{"content":"rules"}}}"#,
         ]);
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             [
                 "1 user text*: meta",
                 "2 user text*: skill",
@@ -442,7 +444,7 @@ mod tests {
             r#"{"type":"queue-operation","operation":"popAll"}"#,
         ]);
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             [
                 "3 user text: comes as a record",
                 "5 user text: comes nowhere else",
@@ -466,7 +468,7 @@ mod tests {
             r#"{"type":"assistant","message":{"content":"a string"}}"#,
         ]);
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             [
                 "3 user text: an object",
                 "4 user text: bare",
@@ -486,7 +488,7 @@ mod tests {
             r#"{"type":"user","uuid":"c","parentUuid":"b","message":{"content":"second"}}"#,
         ]);
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             [
                 "1 user text: self",
                 "2 user text: first",
@@ -586,7 +588,7 @@ mod tests {
         let transcript = read(&logs[0]).expect("it is there");
         assert_eq!(transcript.head.fork_of.as_deref(), Some(SESSION));
         assert_eq!(transcript.messages[0].id.as_deref(), Some("u"));
-        assert_eq!(transcript.messages[0].kind, Kind::Text);
+        assert_eq!(transcript.messages[0].kind, MessageKind::Text);
         let resume = logs[0]
             .resume(&transcript.head)
             .expect("it can be continued");
@@ -600,10 +602,10 @@ mod tests {
 
     #[test]
     fn a_log_is_read_line_by_line_unless_it_is_compressed() {
-        use super::super::Reading;
+        use super::super::ReadMode;
         let plain = log(Agent::ClaudeCode, Path::new("a.jsonl"));
-        assert!(matches!(plain.reading(), Reading::Lines(_)));
+        assert!(matches!(plain.read_mode(), ReadMode::Lines(_)));
         let packed = log(Agent::ClaudeCode, Path::new("a.jsonl.zst"));
-        assert!(matches!(packed.reading(), Reading::Whole));
+        assert!(matches!(packed.read_mode(), ReadMode::Whole));
     }
 }

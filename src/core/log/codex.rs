@@ -7,10 +7,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::content;
-use super::decode::{Decode, Seen};
+use super::decode::{Decode, Recognized};
 use super::json::{self, Object, Raw};
-use super::sink::{Sink, Source, Stamp};
-use super::{Agent, Format, Head, LogFile, Naming, Origin, Places, Resume, Role, place};
+use super::sink::{RecordStamp, Sink, TextSource};
+use super::{
+    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, location,
+};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Codex,
@@ -28,16 +30,16 @@ const WORDLESS: &[&str] = &[
     "world_state",
 ];
 
-fn locate(places: &Places) -> Vec<LogFile> {
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let mut logs = Vec::new();
-    for home in &places.codex {
+    for home in &locations.codex {
         let titles = titles(&home.join("session_index.jsonl"));
         // By name, so that a log and its compressed or archived copy are one.
         let mut rollouts = BTreeMap::new();
         for directory in ["archived_sessions", "sessions"] {
-            for path in place::files_under(&home.join(directory)) {
-                let plain = place::stem(&path, ".jsonl");
-                let packed = place::stem(&path, ".jsonl.zst");
+            for path in location::files_under(&home.join(directory)) {
+                let plain = location::stem(&path, ".jsonl");
+                let packed = location::stem(&path, ".jsonl.zst");
                 if let Some(stem) = plain {
                     rollouts.insert(stem, path);
                 } else if let Some(stem) = packed {
@@ -46,7 +48,7 @@ fn locate(places: &Places) -> Vec<LogFile> {
             }
         }
         for (stem, path) in rollouts {
-            let Some(mut log) = place::found(Agent::Codex, path, id_of(&stem)) else {
+            let Some(mut log) = location::found(Agent::Codex, path, id_of(&stem)) else {
                 continue;
             };
             log.title = titles.get(&log.id).cloned();
@@ -68,7 +70,7 @@ fn id_of(stem: &str) -> String {
 
 /// Returns the names that people gave to sessions; the last line of each counts.
 fn titles(index: &Path) -> HashMap<String, String> {
-    let bytes = place::bytes(index).unwrap_or_default();
+    let bytes = location::bytes(index).unwrap_or_default();
     bytes
         .split(|byte| *byte == b'\n')
         .filter_map(|line| {
@@ -87,7 +89,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     })
 }
 
-fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
+fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     sink.stamp.time = record.time("timestamp");
     let Some(payload) = record.object("payload") else {
         return bare(record, sink);
@@ -99,26 +101,26 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
         Some("event_msg") => event(&payload, sink),
         Some("compacted") => sink.notice(payload.text("message").unwrap_or_default()),
         Some(other) if WORDLESS.contains(&other) => {}
-        _ => return Seen::Unknown,
+        _ => return Recognized::Unknown,
     }
-    Seen::Known
+    Recognized::Known
 }
 
 /// Takes a record of the old form, which has no payload.
-fn bare(record: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
+fn bare(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     if record.get("type").is_some() {
         return item(record, sink);
     }
     if record.get("record_type").is_some() {
-        return Seen::Known;
+        return Recognized::Known;
     }
     if record.get("id").is_none() {
-        return Seen::Unknown;
+        return Recognized::Unknown;
     }
     meta(record, sink);
     let instructions = record.text("instructions").unwrap_or_default();
     sink.say(Role::System, Origin::Injected, instructions);
-    Seen::Known
+    Recognized::Known
 }
 
 /// Learns what the first header says; later ones are those of the sessions it copies.
@@ -145,11 +147,11 @@ fn context(payload: &Object<'_>, sink: &mut Sink<'_>) {
     head.cwd = head.cwd.take().or_else(|| payload.text("cwd"));
 }
 
-fn item(item: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
-    sink.stamp = Stamp {
+fn item(item: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
+    sink.stamp = RecordStamp {
         time: sink.stamp.time,
         id: item.text("id"),
-        ..Stamp::default()
+        ..RecordStamp::default()
     };
     match item.word("type") {
         Some("message") => message(item, sink),
@@ -160,7 +162,7 @@ fn item(item: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
         Some("reasoning") => {
             for part in item.items("summary").chain(item.items("content")) {
                 let text = part.object().and_then(|part| part.text("text"));
-                think(Source::Conversation, text.unwrap_or_default(), sink);
+                think(TextSource::Conversation, text.unwrap_or_default(), sink);
             }
         }
         Some(kind @ ("function_call" | "custom_tool_call" | "tool_search_call")) => {
@@ -177,9 +179,9 @@ fn item(item: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
             sink.result(None, unpack(output));
         }
         Some("compaction" | "context_compaction" | "compaction_summary" | "ghost_snapshot") => {}
-        _ => return Seen::Unknown,
+        _ => return Recognized::Unknown,
     }
-    Seen::Known
+    Recognized::Known
 }
 
 fn message(item: &Object<'_>, sink: &mut Sink<'_>) {
@@ -195,14 +197,14 @@ fn message(item: &Object<'_>, sink: &mut Sink<'_>) {
         } else if role == Role::System {
             sink.say(role, Origin::Injected, text);
         } else {
-            say(Source::Conversation, role, text, sink);
+            say(TextSource::Conversation, role, text, sink);
         }
     }
 }
 
 /// Takes words, unless the other source has given them already.
-fn say(source: Source, role: Role, text: String, sink: &mut Sink<'_>) {
-    if text.trim().is_empty() || sink.is_double(source, role, &text) {
+fn say(source: TextSource, role: Role, text: String, sink: &mut Sink<'_>) {
+    if text.trim().is_empty() || sink.is_duplicate(source, role, &text) {
         return;
     }
     match role {
@@ -211,8 +213,8 @@ fn say(source: Source, role: Role, text: String, sink: &mut Sink<'_>) {
     }
 }
 
-fn think(source: Source, text: String, sink: &mut Sink<'_>) {
-    if !text.trim().is_empty() && !sink.is_double(source, Role::System, &text) {
+fn think(source: TextSource, text: String, sink: &mut Sink<'_>) {
+    if !text.trim().is_empty() && !sink.is_duplicate(source, Role::System, &text) {
         sink.think(text);
     }
 }
@@ -220,9 +222,9 @@ fn think(source: Source, text: String, sink: &mut Sink<'_>) {
 fn event(payload: &Object<'_>, sink: &mut Sink<'_>) {
     let text = |key| payload.text(key).unwrap_or_default();
     match payload.word("type") {
-        Some("user_message") => say(Source::Account, Role::User, text("message"), sink),
-        Some("agent_message") => say(Source::Account, Role::Assistant, text("message"), sink),
-        Some("agent_reasoning") => think(Source::Account, text("text"), sink),
+        Some("user_message") => say(TextSource::Account, Role::User, text("message"), sink),
+        Some("agent_message") => say(TextSource::Account, Role::Assistant, text("message"), sink),
+        Some("agent_reasoning") => think(TextSource::Account, text("text"), sink),
         Some("item_completed") => {
             if let Some(item) = payload.object("item") {
                 completed(&item, sink);
@@ -231,7 +233,7 @@ fn event(payload: &Object<'_>, sink: &mut Sink<'_>) {
         Some("thread_name_updated") => {
             let name = payload.text("thread_name").or_else(|| payload.text("name"));
             sink.head()
-                .entitle(Naming::Custom, name.unwrap_or_default());
+                .set_title(TitleSource::Custom, name.unwrap_or_default());
         }
         Some("turn_aborted") => sink.notice(format!("Turn aborted: {}", text("reason"))),
         Some("error" | "stream_error" | "warning") => sink.notice(text("message")),
@@ -249,7 +251,7 @@ fn completed(item: &Object<'_>, sink: &mut Sink<'_>) {
     };
     let parts = item.items("content").map(content::flat);
     for text in item.text("text").into_iter().chain(parts) {
-        say(Source::Account, role, text, sink);
+        say(TextSource::Account, role, text, sink);
     }
 }
 
@@ -266,7 +268,7 @@ fn unpack(output: String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Home, read_bytes, told};
+    use super::super::fixture::{Home, describe_messages, read_bytes};
     use super::super::{Transcript, read};
     use super::*;
 
@@ -293,7 +295,7 @@ mod tests {
             r#"{"type":"from_the_future","payload":{}}"#,
         ]);
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             [
                 "3 assistant thinking: thinking",
                 "4 assistant tool-call shell: command:\n  - ls\n  - -l",
@@ -346,7 +348,7 @@ mod tests {
         ];
         let transcript = read_bytes(Agent::Codex, lines.join("\n"));
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             [
                 "1 user text: yes",
                 "3 assistant text: done",
@@ -366,7 +368,7 @@ mod tests {
             r##"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"# AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>"},{"type":"input_text","text":"<environment_context>\n</environment_context>"},{"type":"input_text","text":"and a question"}]}}"##,
         ]);
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             [
                 "1 system text*: permissions",
                 "2 user text*: # AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>",
@@ -391,7 +393,7 @@ mod tests {
             r#"{"other":1}"#,
         ]);
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             [
                 "1 system text*: be brief",
                 "3 user text: hello",
@@ -443,7 +445,11 @@ mod tests {
         );
         for log in &logs {
             let transcript = read(log).expect("it is there");
-            assert_eq!(told(&transcript.messages), ["1 user text: a"], "{log:?}");
+            assert_eq!(
+                describe_messages(&transcript.messages),
+                ["1 user text: a"],
+                "{log:?}"
+            );
         }
         let resume = logs[0]
             .resume(&Head::default())

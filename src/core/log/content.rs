@@ -1,6 +1,6 @@
 //! The content of a message as most agents write it: a string, or an array of blocks.
 
-use super::json::{self, Item, Object, Raw};
+use super::json::{self, JsonItem, Object, Raw};
 use super::sink::Sink;
 use super::{Origin, Role};
 
@@ -24,8 +24,8 @@ pub(super) fn take(content: Raw<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
     }
     for item in content.items().opened() {
         match item {
-            Item::Object(block) => take_block(&block, speaker, sink),
-            Item::Other(value) => say(value.text().unwrap_or_default(), speaker, sink),
+            JsonItem::Object(block) => take_block(&block, speaker, sink),
+            JsonItem::Other(value) => say(value.text().unwrap_or_default(), speaker, sink),
         }
     }
 }
@@ -73,8 +73,8 @@ pub(super) fn flat(value: Raw<'_>) -> String {
     let mut out = String::new();
     for item in value.items().opened() {
         let text = match item {
-            Item::Object(object) => part(&object).unwrap_or_default(),
-            Item::Other(value) => value.text().unwrap_or_default(),
+            JsonItem::Object(object) => part(&object).unwrap_or_default(),
+            JsonItem::Other(value) => value.text().unwrap_or_default(),
         };
         if !out.is_empty() && !text.is_empty() {
             out.push('\n');

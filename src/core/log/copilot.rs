@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::content;
-use super::decode::{Decode, Seen};
+use super::decode::{Decode, Recognized};
 use super::json::{Object, Raw};
-use super::sink::{Sink, Stamp};
-use super::{Agent, Format, Head, LogFile, Naming, Origin, Places, Resume, Role, place};
+use super::sink::{RecordStamp, Sink};
+use super::{
+    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, location,
+};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Copilot,
@@ -16,16 +18,19 @@ pub(super) const FORMAT: Format = Format {
     resume,
 };
 
-fn locate(places: &Places) -> Vec<LogFile> {
-    let roots = places.copilot.iter().map(|root| root.join("session-state"));
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
+    let roots = locations
+        .copilot
+        .iter()
+        .map(|root| root.join("session-state"));
     roots
-        .flat_map(|root| place::entries(&root))
+        .flat_map(|root| location::entries(&root))
         .filter_map(|path| {
-            if let Some(id) = place::stem(&path, ".jsonl") {
-                return place::found(Agent::Copilot, path, id);
+            if let Some(id) = location::stem(&path, ".jsonl") {
+                return location::found(Agent::Copilot, path, id);
             }
-            let id = place::name(&path);
-            let mut log = place::found(Agent::Copilot, path.join("events.jsonl"), id)?;
+            let id = location::name(&path);
+            let mut log = location::found(Agent::Copilot, path.join("events.jsonl"), id)?;
             log.title = title(&path.join("workspace.yaml"));
             Some(log)
         })
@@ -34,7 +39,7 @@ fn locate(places: &Places) -> Vec<LogFile> {
 
 /// Returns the session's name, or else its summary, where either is on one line.
 fn title(workspace: &Path) -> Option<String> {
-    let bytes = place::bytes(workspace).ok()?;
+    let bytes = location::bytes(workspace).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     ["name:", "summary:"].iter().find_map(|key| {
         let value = text.lines().find_map(|line| line.strip_prefix(key))?;
@@ -52,18 +57,18 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     })
 }
 
-fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
-    sink.stamp = Stamp {
+fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
+    sink.stamp = RecordStamp {
         time: record.time("timestamp"),
         id: record.text("id"),
-        ..Stamp::default()
+        ..RecordStamp::default()
     };
     let data = record.object("data").unwrap_or_default();
     let text = |key| data.text(key).unwrap_or_default();
     match record.word("type") {
         Some("session.start" | "session.resume") => start(&data, sink),
         Some("session.model_change") => sink.head().model = data.text("newModel"),
-        Some("session.title_changed") => sink.head().entitle(Naming::Ai, text("title")),
+        Some("session.title_changed") => sink.head().set_title(TitleSource::Ai, text("title")),
         Some("session.info" | "session.error" | "session.warning") => sink.notice(text("message")),
         Some("session.compaction_complete") => sink.notice(text("summaryContent")),
         Some("system.message") => sink.say(Role::System, Origin::Injected, text("content")),
@@ -73,9 +78,9 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
         Some("tool.execution_complete") => result(&data, sink),
         Some("abort") => sink.notice(format!("Aborted: {}", text("reason"))),
         Some(other) if is_wordless(other) => {}
-        _ => return Seen::Unknown,
+        _ => return Recognized::Unknown,
     }
-    Seen::Known
+    Recognized::Known
 }
 
 /// Tells whether events of this kind hold no words, or those of another event.
@@ -123,7 +128,7 @@ fn result(data: &Object<'_>, sink: &mut Sink<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Home, told};
+    use super::super::fixture::{Home, describe_messages};
 
     #[test]
     fn every_kind_of_event_gives_what_it_holds() {
@@ -152,7 +157,7 @@ mod tests {
         );
         let transcript = home.read();
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             [
                 "2 system text*: You are",
                 "4 user text: check it",

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::content::{self, Speaker};
-use super::decode::{Decode, Seen};
+use super::decode::{Decode, Recognized};
 use super::json::Object;
 use super::sink::Sink;
-use super::{Agent, Format, LogFile, Origin, Places, Role, no_resume, origin, place};
+use super::{Agent, Format, LogFile, LogLocations, Origin, Role, location, no_resume, origin};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Cursor,
@@ -19,17 +19,17 @@ pub(super) const FORMAT: Format = Format {
 /// The tag around what the person wrote.
 const QUERY: &str = "user_query";
 
-fn locate(places: &Places) -> Vec<LogFile> {
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let mut logs = Vec::new();
-    for root in &places.cursor {
-        for project in place::entries(&root.join("projects")) {
+    for root in &locations.cursor {
+        for project in location::entries(&root.join("projects")) {
             let transcripts = project.join("agent-transcripts");
-            for path in place::files_under(&transcripts) {
-                let Some(id) = place::stem(&path, ".jsonl") else {
+            for path in location::files_under(&transcripts) {
+                let Some(id) = location::stem(&path, ".jsonl") else {
                     continue;
                 };
                 let parent = parent(&path);
-                let log = place::found(Agent::Cursor, path, id);
+                let log = location::found(Agent::Cursor, path, id);
                 logs.extend(log.map(|log| LogFile { parent, ..log }));
             }
         }
@@ -40,17 +40,17 @@ fn locate(places: &Places) -> Vec<LogFile> {
 /// Returns the session above `…/<session>/subagents/<log>`.
 fn parent(path: &Path) -> Option<String> {
     let directory = path.parent()?;
-    if place::name(directory) != "subagents" {
+    if location::name(directory) != "subagents" {
         return None;
     }
-    directory.parent().map(place::name)
+    directory.parent().map(location::name)
 }
 
-fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
+fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     let message = record.object("message");
     let content = message.as_ref().unwrap_or(record).get("content");
     let Some(content) = content else {
-        return Seen::Unknown;
+        return Recognized::Unknown;
     };
     match record.word("role") {
         Some("assistant") => content::take(content, Speaker::Model, sink),
@@ -63,9 +63,9 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
         }
         Some("tool") => sink.result(None, content::flat(content)),
         Some("system") => sink.notice(content::flat(content)),
-        _ => return Seen::Unknown,
+        _ => return Recognized::Unknown,
     }
-    Seen::Known
+    Recognized::Known
 }
 
 /// Takes a prompt apart into what surrounds the query and the query.
@@ -81,7 +81,7 @@ fn ask(text: &str, written: String, sink: &mut Sink<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Home, told};
+    use super::super::fixture::{Home, describe_messages};
     use super::super::read;
 
     const TRANSCRIPTS: &str = ".cursor/projects/repo/agent-transcripts";
@@ -101,7 +101,7 @@ mod tests {
         );
         let transcript = home.read();
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             [
                 "1 user text*: <timestamp>now</timestamp>",
                 "1 user text: fix it",

@@ -10,7 +10,7 @@ use memchr::memmem;
 
 use super::json::{self, Object};
 use super::sink::{Carry, Sink};
-use super::{Agent, LogFile, Message, Transcript, Whole, place};
+use super::{Agent, LogFile, Message, ReadWhole, Transcript, location};
 use crate::core::{Error, Result};
 
 /// How an agent's logs become messages.
@@ -19,15 +19,15 @@ pub(super) enum Decode {
     /// Each record stands for itself.
     Records(Records),
     /// Only the whole log makes sense.
-    Whole(Whole),
+    Whole(ReadWhole),
 }
 
 /// Turns one record into messages.
-pub(super) type Records = fn(&Object<'_>, &mut Sink<'_>) -> Seen;
+pub(super) type Records = fn(&Object<'_>, &mut Sink<'_>) -> Recognized;
 
 /// Whether a record is of a type that the agent's file knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum Recognized {
     /// It was used, or is known to hold no words.
     Known,
     /// It is of a type that came later.
@@ -120,7 +120,7 @@ impl Decoder {
                     let mut sink = Sink::new(&mut self.carry, out, number);
                     let seen = decode(&record, &mut sink);
                     // Behind a stub it may be a part of the record that was cut.
-                    if seen == Seen::Unknown && stubs == 0 {
+                    if seen == Recognized::Unknown && stubs == 0 {
                         self.carry.skipped.unknown += 1;
                     }
                     rest = after.trim_ascii_start();
@@ -159,7 +159,7 @@ pub fn read(log: &LogFile) -> Result<Transcript> {
 }
 
 fn read_lines(log: &LogFile) -> Result<Transcript> {
-    let mut reader = place::open(&log.path)?;
+    let mut reader = location::open(&log.path)?;
     let mut decoder = Decoder::new(log);
     let mut messages = Vec::new();
     let mut line = Vec::new();
@@ -170,7 +170,7 @@ fn read_lines(log: &LogFile) -> Result<Transcript> {
             Ok(_) if line.last() == Some(&b'\n') => decoder.line(number, &line, &mut messages),
             Ok(_) => decoder.tail(number, &line, &mut messages),
             // What is left of a compressed file that was cut short is still worth having.
-            Err(_) if place::is_compressed(&log.path) && !messages.is_empty() => {
+            Err(_) if location::is_compressed(&log.path) && !messages.is_empty() => {
                 decoder.carry.skipped.partial += 1;
                 break;
             }
@@ -212,7 +212,7 @@ mod tests {
     use std::fs;
 
     use super::super::Skipped;
-    use super::super::fixture::{Home, log, read_bytes, told};
+    use super::super::fixture::{Home, describe_messages, log, read_bytes};
     use super::*;
 
     /// A record of Claude Code with these words of the person.
@@ -414,7 +414,11 @@ mod tests {
         for name in ["one.jsonl", "two.jsonl.zst", "one.jsonl.zst"] {
             let listed = log(Agent::ClaudeCode, &home.path().join(name));
             let transcript = read(&listed).expect("its other form is there");
-            assert_eq!(told(&transcript.messages), ["1 user text: a"], "{name}");
+            assert_eq!(
+                describe_messages(&transcript.messages),
+                ["1 user text: a"],
+                "{name}"
+            );
         }
     }
 
@@ -483,7 +487,7 @@ mod tests {
                 if agent == Agent::ClaudeCode {
                     let mut next = Vec::new();
                     decoder.line(3, user("next").as_bytes(), &mut next);
-                    assert_eq!(told(&next), ["3 user text: next"]);
+                    assert_eq!(describe_messages(&next), ["3 user text: next"]);
                 }
             }
         }

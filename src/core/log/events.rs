@@ -1,9 +1,9 @@
 //! `events.jsonl` of the events layout: many sessions in one log.
 
-use super::decode::{Decode, Seen};
+use super::decode::{Decode, Recognized};
 use super::json::Object;
-use super::sink::{Sink, Stamp};
-use super::{Agent, Format, LogFile, Origin, Places, Role, no_resume, place};
+use super::sink::{RecordStamp, Sink};
+use super::{Agent, Format, LogFile, LogLocations, Origin, Role, location, no_resume};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Events,
@@ -13,31 +13,31 @@ pub(super) const FORMAT: Format = Format {
     resume: no_resume,
 };
 
-fn locate(places: &Places) -> Vec<LogFile> {
-    places
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
+    locations
         .stores
         .iter()
         .filter_map(|root| {
-            let id = place::name(root);
-            place::found(Agent::Events, root.join("events.jsonl"), id)
+            let id = location::name(root);
+            location::found(Agent::Events, root.join("events.jsonl"), id)
         })
         .collect()
 }
 
-fn record(event: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
+fn record(event: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     let Some(kind) = event.word("event_type") else {
-        return Seen::Unknown;
+        return Recognized::Unknown;
     };
     let id = event.text("event_id");
     // The same event again changes nothing.
     if id.as_ref().is_some_and(|id| sink.is_repeated(id)) {
-        return Seen::Known;
+        return Recognized::Known;
     }
-    sink.stamp = Stamp {
+    sink.stamp = RecordStamp {
         time: event.time("timestamp"),
         id,
         session: event.text("session_id"),
-        ..Stamp::default()
+        ..RecordStamp::default()
     };
     let text = event.text("text").unwrap_or_default();
     match (kind, event.word("role")) {
@@ -52,12 +52,12 @@ fn record(event: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
         }
         _ => sink.notice(text),
     }
-    Seen::Known
+    Recognized::Known
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Home, told};
+    use super::super::fixture::{Home, describe_messages};
     use super::super::{locate, read};
     use super::*;
 
@@ -79,15 +79,15 @@ mod tests {
             r#"{"text":"no type"}"#.to_owned(),
         ];
         home.write("store/events.jsonl", lines.join("\n"));
-        let places = Places {
+        let locations = LogLocations {
             stores: vec![home.path().join("store"), home.path().join("missing")],
-            ..Places::default()
+            ..LogLocations::default()
         };
-        let logs = locate(&places);
+        let logs = locate(&locations);
         assert_eq!(logs.len(), 1);
         let transcript = read(&logs[0]).expect("it is there");
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             [
                 "2 user text: hello",
                 "3 assistant text: hi",

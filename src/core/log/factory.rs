@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use super::content::{self, Speaker};
-use super::decode::{Decode, Seen};
+use super::decode::{Decode, Recognized};
 use super::json::Object;
-use super::sink::{Sink, Stamp};
-use super::{Agent, Format, Head, LogFile, Naming, Places, Resume, place};
+use super::sink::{RecordStamp, Sink};
+use super::{Agent, Format, Head, LogFile, LogLocations, Resume, TitleSource, location};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Factory,
@@ -16,13 +16,13 @@ pub(super) const FORMAT: Format = Format {
     resume,
 };
 
-fn locate(places: &Places) -> Vec<LogFile> {
-    let roots = places.factory.iter().map(|root| root.join("sessions"));
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
+    let roots = locations.factory.iter().map(|root| root.join("sessions"));
     roots
-        .flat_map(|root| place::files_under(&root))
+        .flat_map(|root| location::files_under(&root))
         .filter_map(|path| {
-            let id = place::stem(&path, ".jsonl")?;
-            place::found(Agent::Factory, path, id)
+            let id = location::stem(&path, ".jsonl")?;
+            location::found(Agent::Factory, path, id)
         })
         .collect()
 }
@@ -35,27 +35,30 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     })
 }
 
-fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
-    sink.stamp = Stamp {
+fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
+    sink.stamp = RecordStamp {
         time: record.time("timestamp"),
         id: record.text("id"),
-        ..Stamp::default()
+        ..RecordStamp::default()
     };
     match record.word("type") {
         Some("session_start") => {
             let head = sink.head();
             head.session = record.text("id");
             head.cwd = record.text("cwd");
-            head.entitle(Naming::Summary, record.text("title").unwrap_or_default());
+            head.set_title(
+                TitleSource::Summary,
+                record.text("title").unwrap_or_default(),
+            );
             let title = record.text("sessionTitle").unwrap_or_default();
-            head.entitle(Naming::Ai, title);
+            head.set_title(TitleSource::Ai, title);
         }
         Some("message") => message(record, sink),
         Some("compaction_state") => sink.notice(record.text("summaryText").unwrap_or_default()),
         Some("todo_state" | "session_end") => {}
-        _ => return Seen::Unknown,
+        _ => return Recognized::Unknown,
     }
-    Seen::Known
+    Recognized::Known
 }
 
 fn message(record: &Object<'_>, sink: &mut Sink<'_>) {
@@ -73,7 +76,7 @@ fn message(record: &Object<'_>, sink: &mut Sink<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Home, told};
+    use super::super::fixture::{Home, describe_messages};
 
     #[test]
     fn every_kind_of_record_gives_what_it_holds() {
@@ -92,7 +95,7 @@ mod tests {
         );
         let transcript = home.read();
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             [
                 "2 user text*: <system-reminder>r</system-reminder>",
                 "2 user text: hello",

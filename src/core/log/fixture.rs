@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::{Agent, LogFile, Message, Places, Transcript, locate, read};
+use super::{Agent, LogFile, LogLocations, Message, Transcript, locate, read};
 
 /// A home directory that is gone when the test ends.
 pub(super) struct Home(TempDir);
@@ -29,7 +29,7 @@ impl Home {
 
     /// Finds the logs of the home.
     pub(super) fn locate(&self) -> Vec<LogFile> {
-        locate(&Places::of_home(self.path()))
+        locate(&LogLocations::of_home(self.path()))
     }
 
     /// Finds and reads the only log of the home.
@@ -61,7 +61,7 @@ pub(super) fn log(agent: Agent, path: &Path) -> LogFile {
 }
 
 /// Returns a line a message: line, role, kind, `*` where injected, tool, text.
-pub(super) fn told(messages: &[Message]) -> Vec<String> {
+pub(super) fn describe_messages(messages: &[Message]) -> Vec<String> {
     let word = |value: serde_json::Result<String>| value.expect("plain words").replace('"', "");
     messages
         .iter()

@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use super::content;
 use super::decode::Decode;
 use super::json::{self, Object, Raw};
-use super::sink::{Carry, Sink, Stamp};
+use super::sink::{Carry, RecordStamp, Sink};
 use super::{
-    Agent, Format, Head, LogFile, Naming, Origin, Places, Resume, Role, Skipped, Transcript, place,
+    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, Skipped, TitleSource,
+    Transcript, location,
 };
 use crate::core::{Error, Result};
 
@@ -25,12 +26,12 @@ pub(super) const FORMAT: Format = Format {
     resume,
 };
 
-fn locate(places: &Places) -> Vec<LogFile> {
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let mut logs = Vec::new();
-    for root in &places.gemini {
-        for project in place::entries(&root.join("tmp")) {
+    for root in &locations.gemini {
+        for project in location::entries(&root.join("tmp")) {
             let chats = project.join("chats");
-            let files = place::files_under(&chats);
+            let files = location::files_under(&chats);
             let lines: HashSet<PathBuf> = files
                 .iter()
                 .filter(|path| is_lines(path))
@@ -49,10 +50,10 @@ fn locate(places: &Places) -> Vec<LogFile> {
 }
 
 fn found(chats: &Path, path: PathBuf) -> Option<LogFile> {
-    let id = place::stem(&path, ".jsonl").or_else(|| place::stem(&path, ".json"))?;
+    let id = location::stem(&path, ".jsonl").or_else(|| location::stem(&path, ".json"))?;
     let directory = path.parent().filter(|directory| *directory != chats);
-    let parent = directory.map(place::name);
-    let log = place::found(Agent::Gemini, path, id)?;
+    let parent = directory.map(location::name);
+    let log = location::found(Agent::Gemini, path, id)?;
     Some(LogFile { parent, ..log })
 }
 
@@ -74,7 +75,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
 
 /// The messages of a log at one moment, each as its record's bytes.
 #[derive(Default)]
-struct Session {
+struct GeminiSession {
     records: Vec<(u64, Vec<u8>)>,
     at: HashMap<String, usize>,
 }
@@ -105,7 +106,7 @@ fn project_of(path: &Path) -> Option<String> {
         .ancestors()
         .skip(1)
         .take(3)
-        .find_map(|directory| place::bytes(&directory.join(".project_root")).ok());
+        .find_map(|directory| location::bytes(&directory.join(".project_root")).ok());
     let text = mark.and_then(|mark| String::from_utf8(mark).ok());
     let marked = text.map(|text| text.trim().to_owned());
     marked
@@ -118,10 +119,10 @@ fn listed_project(path: &Path) -> Option<String> {
     let directories: Vec<&Path> = path.ancestors().collect();
     let temporary = directories
         .iter()
-        .position(|directory| place::name(directory) == "tmp")?;
-    let slug = place::name(directories.get(temporary.checked_sub(1)?)?);
+        .position(|directory| location::name(directory) == "tmp")?;
+    let slug = location::name(directories.get(temporary.checked_sub(1)?)?);
     let home = directories.get(temporary + 1)?;
-    let list = place::bytes(&home.join("projects.json")).ok()?;
+    let list = location::bytes(&home.join("projects.json")).ok()?;
     let list: serde_json::Value = serde_json::from_slice(&list).ok()?;
     let projects = list.get("projects")?.as_object()?;
     let found = projects
@@ -130,9 +131,9 @@ fn listed_project(path: &Path) -> Option<String> {
     found.map(|(path, _)| path.clone())
 }
 
-fn read_object(log: &LogFile, carry: &mut Carry) -> Result<Session> {
-    let mut session = Session::default();
-    let bytes = place::bytes(&log.path)?;
+fn read_object(log: &LogFile, carry: &mut Carry) -> Result<GeminiSession> {
+    let mut session = GeminiSession::default();
+    let bytes = location::bytes(&log.path)?;
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
     match json::object(bytes.trim_ascii()) {
         Ok((record, _)) => {
@@ -145,9 +146,9 @@ fn read_object(log: &LogFile, carry: &mut Carry) -> Result<Session> {
     Ok(session)
 }
 
-fn read_lines(log: &LogFile, carry: &mut Carry) -> Result<Session> {
-    let mut session = Session::default();
-    let mut reader = place::open(&log.path)?;
+fn read_lines(log: &LogFile, carry: &mut Carry) -> Result<GeminiSession> {
+    let mut session = GeminiSession::default();
+    let mut reader = location::open(&log.path)?;
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
@@ -174,7 +175,7 @@ fn count(line: &[u8], skipped: &mut Skipped) {
     }
 }
 
-impl Session {
+impl GeminiSession {
     fn apply(&mut self, line: u64, record: &Object<'_>, bytes: &[u8], carry: &mut Carry) {
         if let Some(patch) = record.object("$set") {
             header(&patch, &mut carry.head);
@@ -218,19 +219,22 @@ impl Session {
 
 fn header(record: &Object<'_>, head: &mut Head) {
     head.session = record.text("sessionId").or(head.session.take());
-    head.entitle(Naming::Summary, record.text("summary").unwrap_or_default());
-    head.reach(record.time("startTime"));
+    head.set_title(
+        TitleSource::Summary,
+        record.text("summary").unwrap_or_default(),
+    );
+    head.extend_span(record.time("startTime"));
     let directory = record.items("directories").find_map(Raw::text);
     head.cwd = head.cwd.take().or(directory);
 }
 
 fn message(record: &Object<'_>, sink: &mut Sink<'_>) {
     let id = record.text("id");
-    sink.stamp = Stamp {
+    sink.stamp = RecordStamp {
         time: record.time("timestamp"),
         reply: id.clone(),
         id,
-        ..Stamp::default()
+        ..RecordStamp::default()
     };
     match record.word("type") {
         Some("user") => prompt(record, sink),
@@ -304,7 +308,7 @@ fn text(record: &Object<'_>, key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Home, told};
+    use super::super::fixture::{Home, describe_messages};
     use super::super::read;
     use super::*;
 
@@ -339,7 +343,7 @@ mod tests {
         );
         let transcript = home.read();
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             [
                 "1 user text: hello",
                 "2 assistant thinking: Greeting\nbe kind",
@@ -386,7 +390,7 @@ mod tests {
             r#"{"$set":{"summary":"all of it"}}"#,
         ]);
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             ["2 user text: a", "5 assistant text: done", "4 user text: b"]
         );
         assert_eq!(transcript.head.session.as_deref(), Some("s"));
@@ -404,7 +408,10 @@ mod tests {
                 &rewind,
                 r#"{"id":"3","type":"user","content":"d"}"#,
             ]);
-            (told(&transcript.messages), transcript.head.turns)
+            (
+                describe_messages(&transcript.messages),
+                transcript.head.turns,
+            )
         };
         let expected = vec!["1 user text: a".to_owned(), "5 user text: d".to_owned()];
         assert_eq!(rewind("2"), (expected, 2));
@@ -419,7 +426,7 @@ mod tests {
             r#"{"id":"9","type":"user","content":"z"}"#,
         ]);
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             ["2 user text: x", "3 user text: z"]
         );
     }
@@ -432,7 +439,7 @@ mod tests {
             r#"{"id":"1","type":"user","content":"a"}"#,
             r#"{"id":"#,
         ]);
-        assert_eq!(told(&transcript.messages), ["3 user text: a"]);
+        assert_eq!(describe_messages(&transcript.messages), ["3 user text: a"]);
         let skipped = transcript.skipped;
         assert_eq!((skipped.blank, skipped.broken, skipped.partial), (1, 1, 1));
     }
@@ -448,7 +455,7 @@ mod tests {
         let logs = home.locate();
         let found: Vec<_> = logs
             .iter()
-            .map(|log| (place::name(&log.path), log.parent.clone()))
+            .map(|log| (location::name(&log.path), log.parent.clone()))
             .collect();
         assert_eq!(
             found,

@@ -28,7 +28,7 @@ type Fields<'a> = Vec<(&'a [u8], Raw<'a>)>;
 
 /// A value of an array, taken apart if it is an object.
 #[derive(Debug, Clone)]
-pub enum Item<'a> {
+pub enum JsonItem<'a> {
     /// An object.
     Object(Object<'a>),
     /// Anything else.
@@ -283,14 +283,14 @@ impl Items<'_> {
 
 impl<'a> Items<'a> {
     /// Returns the values, objects taken apart: they are gone through once.
-    pub fn opened(mut self) -> impl Iterator<Item = Item<'a>> {
+    pub fn opened(mut self) -> impl Iterator<Item = JsonItem<'a>> {
         std::iter::from_fn(move || {
             let rest = self.rest()?;
             if let Ok((object, after)) = object(rest) {
                 self.at = self.bytes.len() - after.len();
-                return Some(Item::Object(object));
+                return Some(JsonItem::Object(object));
             }
-            self.next().map(Item::Other)
+            self.next().map(JsonItem::Other)
         })
     }
 
@@ -382,7 +382,7 @@ mod tests {
         let kinds: Vec<bool> = list
             .items("a")
             .opened()
-            .map(|item| matches!(item, Item::Object(_)))
+            .map(|item| matches!(item, JsonItem::Object(_)))
             .collect();
         assert_eq!(kinds, [true, false, false, false, true]);
         assert_eq!(parse(r#"{"a":[]}"#).items("a").opened().count(), 0);

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use super::content;
 use super::decode::Decode;
 use super::json::{Object, Raw};
-use super::sink::{Sink, Stamp};
-use super::{Agent, Format, Head, LogFile, Origin, Places, Resume, Role, Transcript};
+use super::sink::{RecordStamp, Sink};
+use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, Transcript};
 use crate::core::Result;
 
 pub(super) const FORMAT: Format = Format {
@@ -24,15 +24,15 @@ pub(super) const FORMAT: Format = Format {
     resume,
 };
 
-fn locate(places: &Places) -> Vec<LogFile> {
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let mut sessions = BTreeMap::new();
     // A session that was moved into the database stays in the tree: the database wins.
-    for root in &places.opencode {
+    for root in &locations.opencode {
         for log in tree::locate(root) {
             sessions.insert(log.id.clone(), log);
         }
     }
-    for path in database::paths(places) {
+    for path in database::paths(locations) {
         for log in database::locate(&path) {
             sessions.insert(log.id.clone(), log);
         }
@@ -61,11 +61,11 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
 /// Takes a message's own record; its words are in its parts.
 fn message(id: String, info: &Object<'_>, sink: &mut Sink<'_>) -> Role {
     let times = info.object("time").unwrap_or_default();
-    sink.stamp = Stamp {
+    sink.stamp = RecordStamp {
         time: times.time("created"),
         id: Some(id.clone()),
         reply: Some(id),
-        ..Stamp::default()
+        ..RecordStamp::default()
     };
     let model = info.object("model").and_then(|model| model.text("modelID"));
     let head = sink.head();
@@ -120,7 +120,7 @@ mod tests {
 
     use rusqlite::Connection;
 
-    use super::super::fixture::{Home, told};
+    use super::super::fixture::{Home, describe_messages};
     use super::super::read;
     use super::*;
 
@@ -154,7 +154,7 @@ mod tests {
         ),
     ];
 
-    const TOLD: [&str; 9] = [
+    const EXPECTED: [&str; 9] = [
         "1 user text: hello",
         "1 user text*: file content",
         "2 system notice*: busy",
@@ -229,7 +229,7 @@ mod tests {
         let home = Home::new();
         write_tree(&home, "ses_1");
         let transcript = home.read();
-        assert_eq!(told(&transcript.messages), TOLD);
+        assert_eq!(describe_messages(&transcript.messages), EXPECTED);
         assert_eq!(
             (transcript.skipped.unknown, transcript.skipped.broken),
             (1, 1)
@@ -255,7 +255,7 @@ mod tests {
         drop(connection);
         let before = names(&home);
         let transcript = home.read();
-        assert_eq!(told(&transcript.messages), TOLD);
+        assert_eq!(describe_messages(&transcript.messages), EXPECTED);
         assert_eq!(
             (transcript.skipped.unknown, transcript.skipped.broken),
             (1, 1)
@@ -282,7 +282,7 @@ mod tests {
             .expect("it can have a write-ahead log");
         write_database(&connection, "ses_1");
         // The agent still has it open, so nothing has been moved into the database.
-        assert_eq!(told(&home.read().messages), TOLD);
+        assert_eq!(describe_messages(&home.read().messages), EXPECTED);
         drop(connection);
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::decode::Decode;
-use super::{Agent, Format, Head, LogFile, Places, Resume, place, session};
+use super::{Agent, Format, Head, LogFile, LogLocations, Resume, location, session};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Pi,
@@ -13,15 +13,15 @@ pub(super) const FORMAT: Format = Format {
     resume,
 };
 
-fn locate(places: &Places) -> Vec<LogFile> {
-    let roots = places.pi.iter().map(|root| root.join("sessions"));
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
+    let roots = locations.pi.iter().map(|root| root.join("sessions"));
     roots
-        .flat_map(|root| place::files_under(&root))
+        .flat_map(|root| location::files_under(&root))
         .filter_map(|path| {
-            let stem = place::stem(&path, ".jsonl")?;
+            let stem = location::stem(&path, ".jsonl")?;
             // `<time>_<id>`
             let id = stem.rsplit('_').next().unwrap_or(&stem).to_owned();
-            place::found(Agent::Pi, path, id)
+            location::found(Agent::Pi, path, id)
         })
         .collect()
 }
@@ -36,7 +36,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Home, told};
+    use super::super::fixture::{Home, describe_messages};
 
     #[test]
     fn a_session_is_found_by_its_id_and_continued_by_its_file() {
@@ -53,7 +53,7 @@ mod tests {
         );
         let transcript = home.read();
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             ["2 user text: hello", "4 assistant text: hi"]
         );
         assert_eq!(transcript.skipped.total(), 0);

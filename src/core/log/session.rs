@@ -3,10 +3,10 @@
 //! A log without a header line holds bare `{"role","content"}` messages.
 
 use super::content::{self, Speaker};
-use super::decode::{Decode, Seen};
+use super::decode::{Decode, Recognized};
 use super::json::Object;
-use super::sink::{Sink, Stamp};
-use super::{Agent, Format, LogFile, Naming, Origin, Places, Role, no_resume, place};
+use super::sink::{RecordStamp, Sink};
+use super::{Agent, Format, LogFile, LogLocations, Origin, Role, TitleSource, location, no_resume};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Session,
@@ -19,24 +19,27 @@ pub(super) const FORMAT: Format = Format {
 /// The log's name in a session's directory.
 const FILE: &str = "messages.jsonl";
 
-fn locate(places: &Places) -> Vec<LogFile> {
-    let projects = places.sessions.iter().flat_map(|root| place::entries(root));
-    let sessions = projects.flat_map(|project| place::entries(&project));
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
+    let projects = locations
+        .sessions
+        .iter()
+        .flat_map(|root| location::entries(root));
+    let sessions = projects.flat_map(|project| location::entries(&project));
     sessions
-        .chain(places.stores.iter().cloned())
+        .chain(locations.stores.iter().cloned())
         .filter_map(|session| {
-            let id = place::name(&session);
-            place::found(Agent::Session, session.join(FILE), id)
+            let id = location::name(&session);
+            location::found(Agent::Session, session.join(FILE), id)
         })
         .collect()
 }
 
 /// Takes a record of the session layout or of pi.
-pub(super) fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
-    sink.stamp = Stamp {
+pub(super) fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
+    sink.stamp = RecordStamp {
         time: record.time("timestamp"),
         id: record.text("id"),
-        ..Stamp::default()
+        ..RecordStamp::default()
     };
     match record.word("type") {
         Some("session") => header(record, sink),
@@ -56,16 +59,16 @@ pub(super) fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
         }
         Some("session_info") => {
             let name = record.text("name").unwrap_or_default();
-            sink.head().entitle(Naming::Custom, name);
+            sink.head().set_title(TitleSource::Custom, name);
         }
         Some("model_change") => {
             sink.head().model = record.text("modelId").or_else(|| record.text("model"));
         }
         Some("thinking_level_change" | "custom" | "label") => {}
         _ if record.get("role").is_some() => return message(record, sink),
-        _ => return Seen::Unknown,
+        _ => return Recognized::Unknown,
     }
-    Seen::Known
+    Recognized::Known
 }
 
 fn header(record: &Object<'_>, sink: &mut Sink<'_>) {
@@ -73,12 +76,12 @@ fn header(record: &Object<'_>, sink: &mut Sink<'_>) {
     head.session = record.text("id");
     head.cwd = record.text("cwd");
     head.fork_of = record.text("parentSession");
-    head.reach(record.time("timestamp"));
+    head.extend_span(record.time("timestamp"));
     let title = record.text("title").or_else(|| record.text("name"));
-    head.entitle(Naming::Custom, title.unwrap_or_default());
+    head.set_title(TitleSource::Custom, title.unwrap_or_default());
 }
 
-fn message(body: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
+fn message(body: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     sink.stamp.time = sink.stamp.time.or_else(|| body.time("timestamp"));
     let text = || body.get("content").map_or_else(String::new, content::flat);
     match body.word("role") {
@@ -114,14 +117,14 @@ fn message(body: &Object<'_>, sink: &mut Sink<'_>) -> Seen {
         Some("compactionSummary" | "branchSummary") => {
             sink.notice(body.text("summary").unwrap_or_default());
         }
-        _ => return Seen::Unknown,
+        _ => return Recognized::Unknown,
     }
-    Seen::Known
+    Recognized::Known
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Home, read_bytes, told};
+    use super::super::fixture::{Home, describe_messages, read_bytes};
     use super::*;
 
     #[test]
@@ -147,7 +150,7 @@ mod tests {
         );
         let transcript = home.read();
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             [
                 "2 user text: one",
                 "2 user notice: [image]",
@@ -188,7 +191,7 @@ mod tests {
         ];
         let transcript = read_bytes(Agent::Session, lines.join("\n"));
         assert_eq!(
-            told(&transcript.messages),
+            describe_messages(&transcript.messages),
             [
                 "1 user text: a",
                 "2 assistant text: b",

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Head, Kind, LogFile, Message, Origin, Role, Skipped, Transcript, origin};
+use super::{Head, LogFile, Message, MessageKind, Origin, Role, Skipped, Transcript, origin};
 
 /// What a decoder knows after the lines so far; enough to go on from there.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -19,20 +19,20 @@ pub struct Carry {
     pub(super) queue: VecDeque<String>,
     /// Summaries that may be of this log, by the record that they end with.
     pub(super) summaries: Vec<(String, String)>,
-    doubles: Doubles,
+    doubles: Duplicates,
     recent: VecDeque<u64>,
     turn: u64,
 }
 
 /// Texts that are to come a second time from the other of two sources.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-struct Doubles {
+struct Duplicates {
     waiting: VecDeque<(u64, i32)>,
 }
 
 /// One of two sources that tell the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum TextSource {
     /// The conversation as the model gets it.
     Conversation,
     /// The program's own account of it.
@@ -44,14 +44,14 @@ pub(super) struct Sink<'a> {
     /// What is carried from record to record.
     pub(super) carry: &'a mut Carry,
     /// What the record's messages have in common.
-    pub(super) stamp: Stamp,
+    pub(super) stamp: RecordStamp,
     out: &'a mut Vec<Message>,
     line: u64,
 }
 
 /// What the messages of one record have in common.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Stamp {
+pub(super) struct RecordStamp {
     pub(super) time: Option<i64>,
     pub(super) id: Option<String>,
     pub(super) reply: Option<String>,
@@ -94,7 +94,7 @@ impl<'a> Sink<'a> {
     pub(super) fn new(carry: &'a mut Carry, out: &'a mut Vec<Message>, line: u64) -> Self {
         Self {
             carry,
-            stamp: Stamp::default(),
+            stamp: RecordStamp::default(),
             out,
             line,
         }
@@ -103,7 +103,7 @@ impl<'a> Sink<'a> {
     /// Goes on to the record on `line`.
     pub(super) fn turn_to(&mut self, line: u64) {
         self.line = line;
-        self.stamp = Stamp::default();
+        self.stamp = RecordStamp::default();
     }
 
     /// Returns what the log says of itself.
@@ -135,46 +135,47 @@ impl<'a> Sink<'a> {
         if (role, origin) == (Role::User, Origin::Written) {
             self.count_turn(&text);
         }
-        self.push(role, Kind::Text, text).origin = origin;
+        self.push(role, MessageKind::Text, text).origin = origin;
     }
 
     /// Takes reasoning; a signature without words is no message.
     pub(super) fn think(&mut self, text: String) {
         if !text.trim().is_empty() {
-            self.push(Role::Assistant, Kind::Thinking, text);
+            self.push(Role::Assistant, MessageKind::Thinking, text);
         }
     }
 
     /// Takes a tool's name and input.
     pub(super) fn call(&mut self, tool: Option<String>, input: String) {
         if tool.is_some() || !input.trim().is_empty() {
-            self.push(Role::Assistant, Kind::ToolCall, input).tool = tool;
+            self.push(Role::Assistant, MessageKind::ToolCall, input)
+                .tool = tool;
         }
     }
 
     /// Takes what a tool gave back.
     pub(super) fn result(&mut self, tool: Option<String>, output: String) {
         if !output.trim().is_empty() {
-            self.push(Role::Tool, Kind::ToolResult, output).tool = tool;
+            self.push(Role::Tool, MessageKind::ToolResult, output).tool = tool;
         }
     }
 
     /// Takes a note of the program.
     pub(super) fn notice(&mut self, text: String) {
         if !text.trim().is_empty() {
-            self.push(Role::System, Kind::Notice, text).origin = Origin::Injected;
+            self.push(Role::System, MessageKind::Notice, text).origin = Origin::Injected;
         }
     }
 
     /// Takes what stands for something that is no text, such as a picture.
     pub(super) fn show(&mut self, role: Role, what: &str) {
-        self.push(role, Kind::Notice, what.to_owned());
+        self.push(role, MessageKind::Notice, what.to_owned());
     }
 
     /// Tells whether `text` has already come from the other source.
-    pub(super) fn is_double(&mut self, source: Source, role: Role, text: &str) -> bool {
+    pub(super) fn is_duplicate(&mut self, source: TextSource, role: Role, text: &str) -> bool {
         let key = key(role as u8, text.trim());
-        self.carry.doubles.is_double(key, source)
+        self.carry.doubles.is_duplicate(key, source)
     }
 
     /// Tells whether a record with this id came not long ago.
@@ -191,9 +192,9 @@ impl<'a> Sink<'a> {
         false
     }
 
-    fn push(&mut self, role: Role, kind: Kind, text: String) -> &mut Message {
+    fn push(&mut self, role: Role, kind: MessageKind, text: String) -> &mut Message {
         let stamp = self.stamp.clone();
-        self.carry.head.reach(stamp.time);
+        self.carry.head.extend_span(stamp.time);
         self.out.push(Message {
             line: self.line,
             role,
@@ -225,12 +226,12 @@ impl<'a> Sink<'a> {
     }
 }
 
-impl Doubles {
+impl Duplicates {
     /// Tells whether `key` waits for `source`; if not, it waits for the other one.
-    fn is_double(&mut self, key: u64, source: Source) -> bool {
+    fn is_duplicate(&mut self, key: u64, source: TextSource) -> bool {
         let step = match source {
-            Source::Conversation => 1,
-            Source::Account => -1,
+            TextSource::Conversation => 1,
+            TextSource::Account => -1,
         };
         let Some(at) = self.waiting.iter().position(|(known, _)| *known == key) else {
             if self.waiting.len() == WAITING {
@@ -287,8 +288,8 @@ mod tests {
 
     #[test]
     fn a_text_from_two_sources_is_a_double_each_time_it_comes_again() {
-        use Source::{Account, Conversation};
-        let mut doubles = Doubles::default();
+        use TextSource::{Account, Conversation};
+        let mut doubles = Duplicates::default();
         let steps = [
             (Conversation, false),
             (Conversation, false),
@@ -298,7 +299,7 @@ mod tests {
             (Conversation, true),
         ];
         for (number, (source, expected)) in steps.into_iter().enumerate() {
-            assert_eq!(doubles.is_double(7, source), expected, "step {number}");
+            assert_eq!(doubles.is_duplicate(7, source), expected, "step {number}");
         }
         assert!(doubles.waiting.is_empty());
     }

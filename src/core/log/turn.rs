@@ -4,7 +4,7 @@
 //! reply, its tool calls and their results are items of the agent's turn; each
 //! result is paired with its call.
 
-use super::{Kind, Message, Origin, Role};
+use super::{Message, MessageKind, Origin, Role};
 
 /// What one side said before the other spoke again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Turn {
     /// The line of its first message.
     pub line: u64,
     /// What it is made of, in order.
-    pub items: Vec<Item>,
+    pub items: Vec<TurnItem>,
 }
 
 /// Whose turn it is.
@@ -32,7 +32,7 @@ pub enum Speaker {
 
 /// A part of a turn; messages are given by their place in the transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Item {
+pub enum TurnItem {
     /// Words.
     Text(usize),
     /// The model's reasoning.
@@ -50,7 +50,7 @@ pub enum Item {
     },
 }
 
-impl Item {
+impl TurnItem {
     /// The message that the item starts with.
     pub fn message(self) -> usize {
         match self {
@@ -66,7 +66,7 @@ pub fn turns(messages: &[Message]) -> Vec<Turn> {
     for (at, message) in messages.iter().enumerate() {
         let speaker = speaker(message, turns.last());
         let is_new = turns.last().is_none_or(|turn| {
-            turn.speaker != speaker || (speaker == Speaker::Person && said(message))
+            turn.speaker != speaker || (speaker == Speaker::Person && is_said_by_person(message))
         });
         if is_new {
             turns.push(Turn {
@@ -85,8 +85,10 @@ pub fn turns(messages: &[Message]) -> Vec<Turn> {
 }
 
 /// Whether a person said it; a picture goes with the words beside it.
-fn said(message: &Message) -> bool {
-    message.role == Role::User && message.origin == Origin::Written && message.kind != Kind::Notice
+fn is_said_by_person(message: &Message) -> bool {
+    message.role == Role::User
+        && message.origin == Origin::Written
+        && message.kind != MessageKind::Notice
 }
 
 /// Whose turn a message belongs to: what is not said by either side goes with the turn it is in.
@@ -100,14 +102,14 @@ fn speaker(message: &Message, turn: Option<&Turn>) -> Speaker {
 
 fn take(turn: &mut Turn, at: usize, message: &Message) {
     let item = match (message.kind, message.origin) {
-        (Kind::ToolCall, _) => Item::Tool {
+        (MessageKind::ToolCall, _) => TurnItem::Tool {
             call: Some(at),
             result: None,
         },
-        (Kind::ToolResult, _) => {
+        (MessageKind::ToolResult, _) => {
             // Results carry no name of their call; they come back in the order of the calls.
             let waiting = turn.items.iter_mut().find_map(|item| match item {
-                Item::Tool {
+                TurnItem::Tool {
                     call: Some(_),
                     result: result @ None,
                 } => Some(result),
@@ -118,16 +120,16 @@ fn take(turn: &mut Turn, at: usize, message: &Message) {
                     *result = Some(at);
                     return;
                 }
-                None => Item::Tool {
+                None => TurnItem::Tool {
                     call: None,
                     result: Some(at),
                 },
             }
         }
-        (_, Origin::Injected) => Item::Injected(at),
-        (Kind::Thinking, _) => Item::Thinking(at),
-        (Kind::Notice, _) => Item::Notice(at),
-        (Kind::Text, _) => Item::Text(at),
+        (_, Origin::Injected) => TurnItem::Injected(at),
+        (MessageKind::Thinking, _) => TurnItem::Thinking(at),
+        (MessageKind::Notice, _) => TurnItem::Notice(at),
+        (MessageKind::Text, _) => TurnItem::Text(at),
     };
     turn.items.push(item);
 }
@@ -136,7 +138,7 @@ fn take(turn: &mut Turn, at: usize, message: &Message) {
 mod tests {
     use super::*;
 
-    fn message(role: Role, kind: Kind, origin: Origin) -> Message {
+    fn message(role: Role, kind: MessageKind, origin: Origin) -> Message {
         Message {
             line: 1,
             role,
@@ -153,7 +155,7 @@ mod tests {
 
     #[test]
     fn each_prompt_starts_a_turn_and_the_agents_lines_share_one() {
-        use Kind::{Notice, Text, Thinking, ToolCall, ToolResult};
+        use MessageKind::{Notice, Text, Thinking, ToolCall, ToolResult};
         use Origin::{Injected, Written};
         let messages = [
             message(Role::System, Notice, Written),
@@ -179,16 +181,16 @@ mod tests {
                 Speaker::Agent
             ]
         );
-        assert_eq!(found[1].items, [Item::Text(1), Item::Injected(2)]);
-        let tool = |call, result| Item::Tool { call, result };
+        assert_eq!(found[1].items, [TurnItem::Text(1), TurnItem::Injected(2)]);
+        let tool = |call, result| TurnItem::Tool { call, result };
         assert_eq!(
             found[3].items,
             [
-                Item::Thinking(4),
+                TurnItem::Thinking(4),
                 tool(Some(5), Some(7)),
                 tool(Some(6), Some(8)),
                 tool(None, Some(9)),
-                Item::Text(10),
+                TurnItem::Text(10),
             ]
         );
         assert_eq!(found[3].items[3].message(), 9);

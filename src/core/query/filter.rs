@@ -28,7 +28,7 @@ pub enum Filter {
 
 /// What `in:` can mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum SearchArea {
     /// Curated memories.
     Memories,
     /// What was said in logs.
@@ -43,7 +43,7 @@ pub struct Filters {
     /// Types of memories.
     pub types: Vec<String>,
     /// Memories, logs, tool text.
-    pub places: Vec<Place>,
+    pub areas: Vec<SearchArea>,
     /// Stores, by name.
     pub stores: Vec<String>,
     /// Agents.
@@ -115,7 +115,7 @@ impl Filter {
     /// Returns the values that it can have; none where any text is one.
     pub fn values(self) -> Vec<&'static str> {
         match self {
-            Self::In => Place::ALL.map(Place::name).to_vec(),
+            Self::In => SearchArea::ALL.map(SearchArea::name).to_vec(),
             Self::Agent => Agent::all().map(Agent::name).collect(),
             Self::Role => ROLES.map(|(_, name)| name).to_vec(),
             Self::Since | Self::Before => vec!["today", "yesterday", "7d", "30d", "1y"],
@@ -124,7 +124,7 @@ impl Filter {
     }
 }
 
-impl Place {
+impl SearchArea {
     /// Every place.
     pub const ALL: [Self; 3] = [Self::Memories, Self::Logs, Self::Tools];
 
@@ -162,8 +162,10 @@ impl Filters {
             Filter::Store => self.stores.push(text()?),
             Filter::Project => self.projects.push(text()?),
             Filter::In => {
-                let place = Place::ALL.into_iter().find(|place| place.name() == value);
-                self.places.push(place.ok_or_else(known)?);
+                let place = SearchArea::ALL
+                    .into_iter()
+                    .find(|place| place.name() == value);
+                self.areas.push(place.ok_or_else(known)?);
             }
             Filter::Agent => self.agents.push(Agent::named(value).ok_or_else(known)?),
             Filter::Role => {
@@ -177,9 +179,9 @@ impl Filters {
     }
 
     /// Tells whether this place is to be looked in when nothing else says so.
-    pub fn wants(&self, place: Place) -> bool {
-        match self.places.as_slice() {
-            [] => place != Place::Tools,
+    pub fn wants(&self, place: SearchArea) -> bool {
+        match self.areas.as_slice() {
+            [] => place != SearchArea::Tools,
             places => places.contains(&place),
         }
     }
@@ -225,8 +227,8 @@ mod tests {
     #[test]
     fn tool_text_is_looked_at_only_when_it_is_named() {
         let mut filters = Filters::default();
-        assert!(filters.wants(Place::Memories) && !filters.wants(Place::Tools));
-        filters.places.push(Place::Tools);
-        assert!(!filters.wants(Place::Memories) && filters.wants(Place::Tools));
+        assert!(filters.wants(SearchArea::Memories) && !filters.wants(SearchArea::Tools));
+        filters.areas.push(SearchArea::Tools);
+        assert!(!filters.wants(SearchArea::Memories) && filters.wants(SearchArea::Tools));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Atom, Case, Filter, Form, Misunderstood, Sense};
+use super::{Atom, Case, Filter, MatchMode, Polarity, QueryError};
 
 /// A piece of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(super) struct Token<'a> {
     /// The text without quotation marks and without `!`.
     text: &'a str,
     quoting: Quoting,
-    pub(super) sense: Sense,
+    pub(super) sense: Polarity,
     /// All of it, in the query.
     pub(super) span: Range<usize>,
 }
@@ -22,14 +22,14 @@ enum Quoting {
 }
 
 /// Cuts a query into pieces.
-pub(super) fn tokens(text: &str) -> impl Iterator<Item = Result<Token<'_>, Misunderstood>> {
+pub(super) fn tokens(text: &str) -> impl Iterator<Item = Result<Token<'_>, QueryError>> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let start = at + text[at..].find(|c: char| !c.is_whitespace())?;
         let rest = &text[start..];
         let (sense, skipped) = match rest.strip_prefix('!') {
-            Some(more) if more.starts_with(|c: char| !c.is_whitespace()) => (Sense::Unwanted, 1),
-            _ => (Sense::Wanted, 0),
+            Some(more) if more.starts_with(|c: char| !c.is_whitespace()) => (Polarity::Unwanted, 1),
+            _ => (Polarity::Wanted, 0),
         };
         let Some(quoted) = rest[skipped..].strip_prefix('"') else {
             let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
@@ -43,7 +43,7 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = Result<Token<'_>, Misun
         };
         let Some(length) = quoted.find('"') else {
             at = text.len();
-            return Some(Err(Misunderstood {
+            return Some(Err(QueryError {
                 span: start..at,
                 reason: "the quotation has no end; close it with \"".to_owned(),
             }));
@@ -72,7 +72,7 @@ pub(super) fn prose(text: &str) -> impl Iterator<Item = Token<'_>> {
             return Some(Token {
                 text: &quoted[..length],
                 quoting: Quoting::Quoted,
-                sense: Sense::Wanted,
+                sense: Polarity::Wanted,
                 span: start..at,
             });
         }
@@ -83,7 +83,7 @@ pub(super) fn prose(text: &str) -> impl Iterator<Item = Token<'_>> {
         Some(Token {
             text: &rest[..length],
             quoting: Quoting::Bare,
-            sense: Sense::Wanted,
+            sense: Polarity::Wanted,
             span: start..at,
         })
     })
@@ -100,13 +100,13 @@ impl<'a> Token<'a> {
     /// Returns what is to be looked for; `None` for an empty quotation.
     pub(super) fn atom(&self) -> Option<Atom> {
         let (form, text) = match self.quoting {
-            Quoting::Quoted => (Form::Exact, self.text),
+            Quoting::Quoted => (MatchMode::Exact, self.text),
             Quoting::Bare => marked(self.text),
         };
         // What shall not be there is meant as it stands: nearly every line has the letters
         // of a short word somewhere.
         let form = match (form, self.sense) {
-            (Form::Fuzzy, Sense::Unwanted) => Form::Exact,
+            (MatchMode::Fuzzy, Polarity::Unwanted) => MatchMode::Exact,
             (form, _) => form,
         };
         self.with(form, text)
@@ -115,12 +115,12 @@ impl<'a> Token<'a> {
     /// Returns what is to be looked for in a sentence.
     pub(super) fn prose_atom(&self) -> Option<Atom> {
         match self.quoting {
-            Quoting::Quoted => self.with(Form::Exact, self.text),
-            Quoting::Bare => self.with(Form::Fuzzy, self.text),
+            Quoting::Quoted => self.with(MatchMode::Exact, self.text),
+            Quoting::Bare => self.with(MatchMode::Fuzzy, self.text),
         }
     }
 
-    fn with(&self, form: Form, text: &str) -> Option<Atom> {
+    fn with(&self, form: MatchMode, text: &str) -> Option<Atom> {
         (!text.is_empty()).then(|| Atom {
             text: text.to_owned(),
             form,
@@ -132,20 +132,20 @@ impl<'a> Token<'a> {
 }
 
 /// Takes the marks off a word; a word of nothing but marks keeps them.
-fn marked(word: &str) -> (Form, &str) {
+fn marked(word: &str) -> (MatchMode, &str) {
     let start = word.strip_prefix('^');
     let end = word.strip_suffix('$');
     let both = start.and_then(|word| word.strip_suffix('$'));
     let full = |word: &&str| !word.is_empty();
     if let Some(word) = both.filter(full) {
-        (Form::Line, word)
+        (MatchMode::Line, word)
     } else if let Some(word) = start.filter(full) {
-        (Form::Start, word)
+        (MatchMode::Start, word)
     } else if let Some(word) = word.strip_prefix('\'').filter(full) {
-        (Form::Word, word)
+        (MatchMode::Word, word)
     } else if let Some(word) = end.filter(full) {
-        (Form::End, word)
+        (MatchMode::End, word)
     } else {
-        (Form::Fuzzy, word)
+        (MatchMode::Fuzzy, word)
     }
 }

@@ -72,7 +72,7 @@ impl Root {
         let mut line = Vec::new();
         loop {
             let read = next_line(&mut reader, &mut line, LONGEST_LINE);
-            match read.map_err(|e| self.told(path, e))? {
+            match read.map_err(|e| self.path_error(path, e))? {
                 Line::None => return Ok(false),
                 Line::TooLong => {}
                 Line::Whole if std::str::from_utf8(&line).is_ok_and(&mut *is_last) => {
@@ -96,7 +96,7 @@ impl Root {
         let (mut found, mut line) = (Vec::new(), Vec::new());
         for number in 1..=*wanted.end() {
             let read = next_line(&mut reader, &mut line, LONGEST_LINE);
-            match read.map_err(|e| self.told(path, e))? {
+            match read.map_err(|e| self.path_error(path, e))? {
                 Line::None => break,
                 _ if !wanted.contains(&number) => {}
                 Line::Whole if found.len() + line.len() <= LONGEST_LINE => found.append(&mut line),
@@ -125,7 +125,7 @@ impl Root {
                 file.write_all(text.as_bytes())?;
                 file.sync_all()
             });
-        appended.map_err(|e| self.told(path, e))
+        appended.map_err(|e| self.path_error(path, e))
     }
 }
 

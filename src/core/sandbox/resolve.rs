@@ -73,10 +73,10 @@ impl Root {
             Ok(meta) if meta.is_symlink() => dir
                 .read_link_contents(path)
                 .map(Some)
-                .map_err(|e| self.told(path, e)),
+                .map_err(|e| self.path_error(path, e)),
             Ok(_) => Ok(None),
             Err(e) if is_absent(&e) => Ok(None),
-            Err(e) => Err(self.told(path, e)),
+            Err(e) => Err(self.path_error(path, e)),
         }
     }
 }

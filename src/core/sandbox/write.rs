@@ -49,7 +49,7 @@ impl Root {
         for folder in self.missing_folders(path) {
             match self.handle()?.create_dir(&folder) {
                 Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(self.told(&folder, e));
+                    return Err(self.path_error(&folder, e));
                 }
                 _ => self.flush_folder(&folder)?,
             }
@@ -76,7 +76,7 @@ impl Root {
             return Ok(());
         }
         let dir = self.handle()?;
-        takes_changes(&dir, folder).map_err(|e| self.told(path, e))
+        takes_changes(&dir, folder).map_err(|e| self.path_error(path, e))
     }
 
     /// Writes `bytes` to a new file `temp` and flushes it to the disk. At no moment is the file
@@ -102,20 +102,21 @@ impl Root {
         written.map_err(|e| {
             // Half a temporary file is of no use to anybody; the error that matters is `e`.
             drop(dir.remove_file(temp));
-            self.told(temp, e)
+            self.path_error(temp, e)
         })
     }
 
     /// Gives the staged file the name `path`, under which nothing may be yet.
     pub fn place(&self, temp: &str, path: &str) -> Result<()> {
         let (dir, temp_name) = self.folder_of(temp)?;
-        rename_without_replacing(&dir, temp_name, name_of(path)).map_err(|e| self.told(path, e))
+        rename_without_replacing(&dir, temp_name, name_of(path))
+            .map_err(|e| self.path_error(path, e))
     }
 
     /// Takes the file away from its name and puts it under `temp`, where nothing may be yet.
     pub fn set_aside(&self, path: &str, temp: &str) -> Result<()> {
         let (dir, name) = self.folder_of(path)?;
-        rename_without_replacing(&dir, name, name_of(temp)).map_err(|e| self.told(path, e))
+        rename_without_replacing(&dir, name, name_of(temp)).map_err(|e| self.path_error(path, e))
     }
 
     /// Exchanges the staged file and the one at `path`, in one step.
@@ -133,7 +134,7 @@ impl Root {
             Ok(false) => replace_in_two_steps(&dir, temp_name, name),
             Err(e) => Err(e),
         };
-        displaced.map_err(|e| self.told(path, e))
+        displaced.map_err(|e| self.path_error(path, e))
     }
 
     /// Removes a file; one that is gone already is fine.
@@ -142,7 +143,7 @@ impl Root {
         match dir.remove_file(path) {
             Err(e) if is_absent(&e) => Ok(()),
             Ok(()) => Ok(()),
-            Err(e) => Err(self.told(path, e)),
+            Err(e) => Err(self.path_error(path, e)),
         }
     }
 
@@ -165,7 +166,7 @@ impl Root {
         self.handle()?
             .open(folder)
             .and_then(|folder| folder.sync_all())
-            .map_err(|e| self.told(folder, e))
+            .map_err(|e| self.path_error(folder, e))
     }
 
     /// The folder of a file, opened, and the file's name in it: a link that is swapped in for the
@@ -175,7 +176,7 @@ impl Root {
         let dir = self
             .handle()?
             .open_dir(folder)
-            .map_err(|e| self.told(folder, e))?;
+            .map_err(|e| self.path_error(folder, e))?;
         Ok((dir, name_of(path)))
     }
 }

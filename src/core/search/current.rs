@@ -1,14 +1,14 @@
 //! Search over what is there now: reads the memories and brings the corpus up to date first.
 
-use super::{Shelf, Sources};
+use super::{MemoryTexts, Sources};
 use crate::core::Result;
-use crate::core::archive::{Archive, Meant};
+use crate::core::catalog::{LogCatalog, ScopedCorpus};
 use crate::core::corpus::Progress;
 use crate::core::store::Store;
 
 /// What a search came to.
 #[derive(Debug)]
-pub struct Searched<T> {
+pub struct SearchOutcome<T> {
     /// What was found.
     pub answer: T,
     /// Which logs could not be read or kept, and why.
@@ -21,67 +21,67 @@ pub struct Searched<T> {
 /// brought up to date as far as `progress` lets it.
 pub fn search<'a, T>(
     stores: impl IntoIterator<Item = &'a Store>,
-    archive: Option<&Archive>,
+    catalog: Option<&LogCatalog>,
     progress: &dyn Progress,
     search: impl Fn(Sources<'_>) -> T,
-) -> Result<Searched<T>> {
-    let shelf = Shelf::read(stores)?;
-    let Some(archive) = archive else {
-        return Ok(Searched {
+) -> Result<SearchOutcome<T>> {
+    let memories = MemoryTexts::read(stores)?;
+    let Some(catalog) = catalog else {
+        return Ok(SearchOutcome {
             answer: search(Sources {
-                shelf: &shelf,
+                memories: &memories,
                 corpus: None,
             }),
             unread: Vec::new(),
             left: 0,
         });
     };
-    let files = archive.files();
-    let search_in = |meant: &Meant| {
+    let files = catalog.files();
+    let search_in = |scoped: &ScopedCorpus| {
         search(Sources {
-            shelf: &shelf,
-            corpus: Some(&meant.corpus),
+            memories: &memories,
+            corpus: Some(&scoped.corpus),
         })
     };
-    let mut meant = archive.meant(&files, progress)?;
-    let mut answer = search_in(&meant);
-    if meant.corpus.is_damaged() {
+    let mut scoped = catalog.scoped_corpus(&files, progress)?;
+    let mut answer = search_in(&scoped);
+    if scoped.corpus.is_damaged() {
         // Part of the cache could not be read. A second refresh makes that part anew.
-        drop(meant);
-        meant = archive.meant(&files, progress)?;
-        answer = search_in(&meant);
+        drop(scoped);
+        scoped = catalog.scoped_corpus(&files, progress)?;
+        answer = search_in(&scoped);
     }
-    Ok(Searched {
+    Ok(SearchOutcome {
         answer,
-        unread: meant.unread,
-        left: meant.left,
+        unread: scoped.unread,
+        left: scoped.left,
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{House, said};
+    use super::super::fixture::{TestHome, conversation};
     use super::*;
-    use crate::core::archive::Whose;
-    use crate::core::log::Places;
+    use crate::core::catalog::LogScope;
+    use crate::core::log::LogLocations;
 
     #[test]
     fn logs_are_searched_only_where_an_archive_is_given() {
-        let house = House::new(&[], &[said(&["how do we rotate tokens"])]);
-        let archive = Archive {
-            places: Places {
-                stores: vec![house.path("s0")],
-                ..Places::default()
+        let home = TestHome::new(&[], &[conversation(&["how do we rotate tokens"])]);
+        let catalog = LogCatalog {
+            locations: LogLocations {
+                stores: vec![home.path("s0")],
+                ..LogLocations::default()
             },
             kept: None,
-            cache: house.path("cache"),
-            whose: Whose::Everybodys,
+            cache: home.path("cache"),
+            scope: LogScope::All,
         };
-        let count = |archive: Option<&Archive>| {
+        let count = |catalog: Option<&LogCatalog>| {
             let logs = |sources: Sources<'_>| sources.corpus.map(|corpus| corpus.logs().len());
-            search(&[], archive, &(), logs).expect("searched").answer
+            search(&[], catalog, &(), logs).expect("searched").answer
         };
-        assert_eq!(count(Some(&archive)), Some(1));
+        assert_eq!(count(Some(&catalog)), Some(1));
         assert_eq!(count(None), None);
     }
 }

@@ -2,22 +2,22 @@
 
 use regex::bytes::Regex;
 
-use super::lane::At;
+use super::walker::MessagePosition;
 use super::{Sources, over_blocks};
-use crate::core::corpus::{Block, Corpus, Message, Part};
-use crate::core::log::Kind;
+use crate::core::corpus::{Block, Corpus, CorpusMessage, Part};
+use crate::core::log::MessageKind;
 
 /// A line or a message that holds the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct ExactMatch {
     /// Sheet and line from 1, or block and number.
-    pub(super) at: At,
-    /// The sheet or the log.
+    pub(super) at: MessagePosition,
+    /// The memory text or the log.
     pub(super) holder: usize,
     /// The line, from 1.
     pub(super) line: u64,
     /// What copies of a message share.
-    pub(super) copy: Option<Copy>,
+    pub(super) copy: Option<CopyKey>,
     /// Where the match is in the line or the message.
     pub(super) offset: usize,
     /// Whether it stands there as words of its own.
@@ -25,27 +25,31 @@ pub(super) struct Held {
 }
 
 /// What copies of a message in several logs share: id, kind and length.
-pub(super) type Copy = (u64, Kind, usize);
+pub(super) type CopyKey = (u64, MessageKind, usize);
 
 /// Returns what copies of the message share; `None` for one that has no id.
-pub(super) fn copy_of(message: &Message<'_>) -> Option<Copy> {
+pub(super) fn copy_key(message: &CorpusMessage<'_>) -> Option<CopyKey> {
     Some((message.id?, message.kind, message.text.len()))
 }
 
 /// Which messages are wanted.
-pub(super) type Allows<'a> = &'a (dyn Fn(&Message<'_>) -> bool + Sync);
+pub(super) type MessageFilter<'a> = &'a (dyn Fn(&CorpusMessage<'_>) -> bool + Sync);
 
-/// Finds the lines of the sheets that hold the text.
-pub(super) fn in_sheets(sources: Sources<'_>, literal: &Regex, sheets: &[usize]) -> Vec<Held> {
-    let mut held = Vec::new();
-    for number in sheets {
-        let sheet = &sources.shelf.sheets[*number];
-        if !literal.is_match(sheet.text.as_bytes()) {
+/// Finds the lines of the memory texts that hold the text.
+pub(super) fn in_memories(
+    sources: Sources<'_>,
+    literal: &Regex,
+    texts: &[usize],
+) -> Vec<ExactMatch> {
+    let mut matches = Vec::new();
+    for number in texts {
+        let memory_text = &sources.memories.texts[*number];
+        if !literal.is_match(memory_text.text.as_bytes()) {
             continue;
         }
-        for (line, span) in sheet.lines() {
-            if let Some((offset, is_whole)) = first(literal, &sheet.text[span]) {
-                held.push(Held {
+        for (line, span) in memory_text.lines() {
+            if let Some((offset, is_whole)) = first(literal, &memory_text.text[span]) {
+                matches.push(ExactMatch {
                     at: (*number, line),
                     holder: *number,
                     line: line as u64,
@@ -56,20 +60,20 @@ pub(super) fn in_sheets(sources: Sources<'_>, literal: &Regex, sheets: &[usize])
             }
         }
     }
-    held
+    matches
 }
 
 /// Finds the messages of a part that are allowed and hold the text.
 pub(super) fn in_logs(
     corpus: &Corpus,
     literal: &Regex,
-    (part, allows): (Part, Allows<'_>),
-) -> Vec<Held> {
+    (part, allows): (Part, MessageFilter<'_>),
+) -> Vec<ExactMatch> {
     // Threads that share a search wait for each other's scratch space.
     let own = || literal.clone();
-    let work = |literal: &mut Regex, block: &Block<'_>, held: &mut Vec<Held>| {
+    let work = |literal: &mut Regex, block: &Block<'_>, matches: &mut Vec<ExactMatch>| {
         // A damaged block has said so itself.
-        let _ = in_block(block, literal, (allows, held));
+        let _ = in_block(block, literal, (allows, matches));
     };
     over_blocks(corpus, part, own, work)
 }
@@ -77,7 +81,7 @@ pub(super) fn in_logs(
 fn in_block(
     block: &Block<'_>,
     literal: &Regex,
-    (allows, held): (Allows<'_>, &mut Vec<Held>),
+    (allows, matches): (MessageFilter<'_>, &mut Vec<ExactMatch>),
 ) -> Option<()> {
     block.logs().next()?;
     let table = block.scan()?;
@@ -91,11 +95,11 @@ fn in_block(
         if let Some(message) = message
             && let Some((offset, is_whole)) = first(literal, message.text)
         {
-            held.push(Held {
+            matches.push(ExactMatch {
                 at: (block.number(), number),
                 holder: message.log,
                 line: message.line,
-                copy: copy_of(&message),
+                copy: copy_key(&message),
                 offset,
                 is_whole,
             });

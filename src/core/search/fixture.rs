@@ -5,23 +5,23 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use super::Shelf;
-use crate::core::corpus::{Busy, Corpus, Effort};
+use super::MemoryTexts;
+use crate::core::corpus::{BuildOptions, Corpus, WhenBusy};
 use crate::core::layout::Layout;
-use crate::core::log::{self, LogFile, Places};
+use crate::core::log::{self, LogFile, LogLocations};
 use crate::core::store::Store;
 
 /// The notes are those of the first session; each conversation is a session of its own.
-pub(super) struct House {
+pub(super) struct TestHome {
     root: TempDir,
 }
 
-impl House {
+impl TestHome {
     pub(super) fn new(details: &[(&str, &str)], logs: &[Vec<String>]) -> Self {
         let root = TempDir::new().expect("a temporary directory");
-        let house = Self { root };
+        let home = Self { root };
         for (name, text) in details {
-            house.write(&format!("s0/working-memory/detail/{name}"), text);
+            home.write(&format!("s0/working-memory/detail/{name}"), text);
         }
         for (number, messages) in logs.iter().enumerate() {
             let line = |(at, text): (usize, &String)| {
@@ -35,9 +35,9 @@ impl House {
             };
             let lines: Vec<String> = messages.iter().enumerate().map(line).collect();
             let log = format!("s{number}/messages.jsonl");
-            house.write(&log, &(lines.join("\n") + "\n"));
+            home.write(&log, &(lines.join("\n") + "\n"));
         }
-        house
+        home
     }
 
     pub(super) fn write(&self, path: &str, text: &str) {
@@ -52,27 +52,27 @@ impl House {
 
     pub(super) fn logs(&self) -> Vec<LogFile> {
         let stores = (0..9).map(|number| self.path(&format!("s{number}")));
-        log::locate(&Places {
+        log::locate(&LogLocations {
             stores: stores.filter(|path| path.exists()).collect(),
-            ..Places::default()
+            ..LogLocations::default()
         })
     }
 
     pub(super) fn corpus(&self) -> Corpus {
-        let effort = Effort {
+        let options = BuildOptions {
             threads: 2,
-            busy: Busy::Wait,
+            busy: WhenBusy::Wait,
         };
-        Corpus::refresh(&self.path("cache"), &self.logs(), effort, &()).expect("a corpus")
+        Corpus::refresh(&self.path("cache"), &self.logs(), options, &()).expect("a corpus")
     }
 
-    pub(super) fn shelf(&self) -> Shelf {
+    pub(super) fn memories(&self) -> MemoryTexts {
         let path = self.path("s0");
         let store = Store::open("store", &path, Some(Layout::Session)).expect("a store");
-        Shelf::read([&store]).expect("readable")
+        MemoryTexts::read([&store]).expect("readable")
     }
 }
 
-pub(super) fn said(lines: &[&str]) -> Vec<String> {
+pub(super) fn conversation(lines: &[&str]) -> Vec<String> {
     lines.iter().map(|line| (*line).to_owned()).collect()
 }

@@ -8,7 +8,7 @@
 //! far, and may say that nobody waits for it any more. A query that narrows the last
 //! one looks only at the messages that the last one matched.
 
-mod quick;
+mod matcher;
 
 use std::cmp::Reverse;
 
@@ -16,16 +16,16 @@ use nucleo::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
 use nucleo::{Config, Matcher, Utf32Str};
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::pages::Pages;
-use super::{Hit, Source, Sources, allowed_logs, allows_sheet, on_all_cores, snippet};
-use crate::core::corpus::{Corpus, Message, Part};
-use crate::core::query::{Atom, Case, Form, Place, Query, Sense};
+use super::blocks::OpenBlocks;
+use super::{Hit, HitSource, Sources, allowed_logs, allows_memory, on_all_cores, snippet};
+use crate::core::corpus::{Corpus, CorpusMessage, Part};
+use crate::core::query::{Atom, Case, MatchMode, Polarity, Query, SearchArea};
 
-use quick::Quick;
+use matcher::LineMatcher;
 
 /// What is asked.
 #[derive(Debug, Clone, Copy)]
-pub struct Ask<'a> {
+pub struct FindRequest<'a> {
     /// The query.
     pub query: &'a Query,
     /// How many matches are wanted.
@@ -33,21 +33,21 @@ pub struct Ask<'a> {
 }
 
 /// Watches a search from the threads that do it.
-pub trait Watch: Sync {
+pub trait SearchWatcher: Sync {
     /// Tells whether nobody waits for the result any more.
     fn is_stale(&self) -> bool {
         false
     }
 
     /// Hears what was found so far.
-    fn partial(&self, _found: &Found) {}
+    fn partial(&self, _found: &Matches) {}
 }
 
-impl Watch for () {}
+impl SearchWatcher for () {}
 
 /// How far a search has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum SearchState {
     /// It is still looking.
     Looking,
     /// It gave up, since nobody waits for it.
@@ -58,13 +58,13 @@ pub enum Progress {
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct Matches {
     /// The best matches, best first.
     pub matches: Vec<Match>,
     /// How many lines match.
     pub total: usize,
     /// How far the search has come.
-    pub progress: Progress,
+    pub progress: SearchState,
     query: Query,
     /// The messages that matched, where they are few enough to remember.
     messages: Option<Vec<(Part, u32, u32)>>,
@@ -78,12 +78,12 @@ pub struct Match {
     /// How well it matches, by nucleo's scale.
     pub score: u32,
     /// Where it is.
-    pub spot: Spot,
+    pub spot: MatchSpot,
 }
 
 /// Where a matching line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Spot {
+pub enum MatchSpot {
     /// The title of the memory of this number.
     Title(usize),
     /// The line, from 1, of the memory of this number.
@@ -102,55 +102,62 @@ pub enum Spot {
 }
 
 /// A line that may be among the best: the quick score, and where it is.
-type Promising = (u32, Spot);
+type Promising = (u32, MatchSpot);
 
 /// How many promising lines nucleo ranks.
-const PROMISING: usize = 2000;
+const MOST_RANKED: usize = 2000;
 /// The most messages that are remembered for the next query.
 const REMEMBERED: usize = 200_000;
 /// The most bytes of a line that nucleo is shown.
 const SHOWN: usize = 2048;
 
 /// Finds the lines that match; `last` is what the same sources gave for the query before.
-pub fn find(sources: Sources<'_>, ask: Ask<'_>, last: Option<&Found>, watch: &dyn Watch) -> Found {
-    let mut search = Search::new(sources, ask);
-    search.look_in_memories();
+pub fn find(
+    sources: Sources<'_>,
+    request: FindRequest<'_>,
+    last: Option<&Matches>,
+    watch: &dyn SearchWatcher,
+) -> Matches {
+    let mut search = Search::new(sources, request);
+    search.search_memories();
     let usable = last
-        .filter(|last| last.progress == Progress::Complete && ask.query.narrows(&last.query))
+        .filter(|last| last.progress == SearchState::Complete && request.query.narrows(&last.query))
         .and_then(|last| Some((last.messages.as_ref()?, &last.parts)));
-    let filters = &ask.query.filters;
+    let filters = &request.query.filters;
     if let Some((messages, parts)) = usable {
         search.parts.clone_from(parts);
-        search.look_again(messages, watch);
+        search.search_last_matches(messages, watch);
     } else {
-        if filters.wants(Place::Logs) {
-            search.look_in_logs(Part::Words, watch);
+        if filters.wants(SearchArea::Logs) {
+            search.search_logs(Part::Words, watch);
         }
-        if filters.wants(Place::Tools) {
-            search.look_in_logs(Part::Tools, watch);
+        if filters.wants(SearchArea::Tools) {
+            search.search_logs(Part::Tools, watch);
         }
     }
-    let is_last_hope = filters.places.is_empty() && search.found.total == 0;
+    let is_last_hope = filters.areas.is_empty() && search.found.total == 0;
     if is_last_hope && !search.parts.contains(&Part::Tools) {
-        search.look_in_logs(Part::Tools, watch);
+        search.search_logs(Part::Tools, watch);
     }
     search.finish()
 }
 
 /// Returns the text of the line that a match means.
-pub fn line(sources: Sources<'_>, spot: Spot) -> Option<&str> {
-    line_on(&Pages::new(sources.corpus), sources, spot)
+pub fn line(sources: Sources<'_>, spot: MatchSpot) -> Option<&str> {
+    line_on(&OpenBlocks::new(sources.corpus), sources, spot)
 }
 
-fn line_on<'a>(pages: &Pages<'a>, sources: Sources<'a>, spot: Spot) -> Option<&'a str> {
+fn line_on<'a>(pages: &OpenBlocks<'a>, sources: Sources<'a>, spot: MatchSpot) -> Option<&'a str> {
     match spot {
-        Spot::Title(sheet) => Some(&sources.shelf.sheets.get(sheet)?.memory.title),
-        Spot::Line(sheet, line) => {
-            let sheet = sources.shelf.sheets.get(sheet)?;
-            let (_, span) = sheet.lines().find(|(number, _)| *number == line)?;
-            sheet.text.get(span)
+        MatchSpot::Title(memory_text) => {
+            Some(&sources.memories.texts.get(memory_text)?.memory.title)
         }
-        Spot::Message { offset, .. } => {
+        MatchSpot::Line(memory_text, line) => {
+            let memory_text = sources.memories.texts.get(memory_text)?;
+            let (_, span) = memory_text.lines().find(|(number, _)| *number == line)?;
+            memory_text.text.get(span)
+        }
+        MatchSpot::Message { offset, .. } => {
             let text = message(pages, spot)?.text.get(offset as usize..)?;
             text.lines().next()
         }
@@ -185,18 +192,22 @@ pub fn hit(sources: Sources<'_>, query: &Query, found: &Match) -> Option<Hit> {
         .map_or(0, |(at, _)| at);
     let text = (snippet::around(whole, at), found.score as f32);
     match found.spot {
-        Spot::Title(sheet) => Some(sources.line(sources.shelf.sheets.get(sheet)?, 1, text)),
-        Spot::Line(sheet, line) => Some(sources.line(sources.shelf.sheets.get(sheet)?, line, text)),
-        Spot::Message { .. } => {
-            let message = message(&Pages::new(sources.corpus), found.spot)?;
+        MatchSpot::Title(memory_text) => {
+            Some(sources.line(sources.memories.texts.get(memory_text)?, 1, text))
+        }
+        MatchSpot::Line(memory_text, line) => {
+            Some(sources.line(sources.memories.texts.get(memory_text)?, line, text))
+        }
+        MatchSpot::Message { .. } => {
+            let message = message(&OpenBlocks::new(sources.corpus), found.spot)?;
             let log = sources.corpus?.log(message.log)?;
             Some(sources.message(log, &message, text))
         }
     }
 }
 
-fn message<'a>(pages: &Pages<'a>, spot: Spot) -> Option<Message<'a>> {
-    let Spot::Message {
+fn message<'a>(pages: &OpenBlocks<'a>, spot: MatchSpot) -> Option<CorpusMessage<'a>> {
+    let MatchSpot::Message {
         part,
         block,
         number,
@@ -213,7 +224,7 @@ fn patterns(query: &Query) -> Vec<Pattern> {
     let wanted = query
         .atoms
         .iter()
-        .filter(|atom| atom.sense == Sense::Wanted);
+        .filter(|atom| atom.sense == Polarity::Wanted);
     wanted.map(pattern).collect()
 }
 
@@ -223,74 +234,74 @@ fn pattern(atom: &Atom) -> Pattern {
         Case::Kept => CaseMatching::Respect,
     };
     let kind = match atom.form {
-        Form::Fuzzy => AtomKind::Fuzzy,
-        Form::Exact | Form::Word => AtomKind::Substring,
-        Form::Start => AtomKind::Prefix,
-        Form::End => AtomKind::Postfix,
-        Form::Line => AtomKind::Exact,
+        MatchMode::Fuzzy => AtomKind::Fuzzy,
+        MatchMode::Exact | MatchMode::Word => AtomKind::Substring,
+        MatchMode::Start => AtomKind::Prefix,
+        MatchMode::End => AtomKind::Postfix,
+        MatchMode::Line => AtomKind::Exact,
     };
     Pattern::new(&atom.text, case, Normalization::Smart, kind, false)
 }
 
 struct Search<'a> {
     sources: Sources<'a>,
-    ask: Ask<'a>,
-    quick: Quick,
+    request: FindRequest<'a>,
+    quick: LineMatcher,
     logs: Vec<bool>,
     promising: Vec<Promising>,
     parts: Vec<Part>,
-    found: Found,
+    found: Matches,
 }
 
 /// What one block gave.
 #[derive(Default)]
-struct Sighted {
+struct BlockMatches {
     promising: Vec<Promising>,
     messages: Vec<(Part, u32, u32)>,
     total: usize,
 }
 
 impl<'a> Search<'a> {
-    fn new(sources: Sources<'a>, ask: Ask<'a>) -> Self {
+    fn new(sources: Sources<'a>, request: FindRequest<'a>) -> Self {
         Self {
             sources,
-            ask,
-            quick: Quick::new(ask.query),
-            logs: allowed_logs(&ask.query.filters, sources),
+            request,
+            quick: LineMatcher::new(request.query),
+            logs: allowed_logs(&request.query.filters, sources),
             promising: Vec::new(),
             parts: Vec::new(),
-            found: Found {
+            found: Matches {
                 matches: Vec::new(),
                 total: 0,
-                progress: Progress::Looking,
-                query: ask.query.clone(),
+                progress: SearchState::Looking,
+                query: request.query.clone(),
                 messages: Some(Vec::new()),
                 parts: Vec::new(),
             },
         }
     }
 
-    fn look_in_memories(&mut self) {
-        let filters = &self.ask.query.filters;
-        for (number, sheet) in self.sources.shelf.sheets.iter().enumerate() {
-            if !allows_sheet(filters, sheet) {
+    fn search_memories(&mut self) {
+        let filters = &self.request.query.filters;
+        for (number, memory_text) in self.sources.memories.texts.iter().enumerate() {
+            if !allows_memory(filters, memory_text) {
                 continue;
             }
-            let mut take = |text: &str, spot: Spot| {
+            let mut take = |text: &str, spot: MatchSpot| {
                 if let Some(score) = self.quick.score(text) {
                     self.promising.push((score, spot));
                     self.found.total += 1;
                 }
             };
-            take(&sheet.memory.title, Spot::Title(number));
-            for (line, span) in sheet.lines() {
-                take(&sheet.text[span], Spot::Line(number, line));
+            take(&memory_text.memory.title, MatchSpot::Title(number));
+            for (line, span) in memory_text.lines() {
+                take(&memory_text.text[span], MatchSpot::Line(number, line));
             }
         }
     }
 
     /// Looks at every message of a part, wave by wave.
-    fn look_in_logs(&mut self, part: Part, watch: &dyn Watch) {
+    fn search_logs(&mut self, part: Part, watch: &dyn SearchWatcher) {
         let Some(corpus) = self.sources.corpus else {
             return;
         };
@@ -306,15 +317,15 @@ impl<'a> Search<'a> {
         let mut wave = 64;
         while from < count {
             let to = count.min(from + wave);
-            let sighted = on_all_cores(to - from, |at| {
+            let matches = on_all_cores(to - from, |at| {
                 if watch.is_stale() {
-                    return Sighted::default();
+                    return BlockMatches::default();
                 }
                 self.block(corpus, part, from + at)
             });
-            self.take(sighted);
-            corpus.give_back(part, from..to);
-            if self.is_left(watch) {
+            self.take(matches);
+            corpus.release(part, from..to);
+            if self.is_abandoned(watch) {
                 return;
             }
             from = to;
@@ -327,14 +338,14 @@ impl<'a> Search<'a> {
     }
 
     /// Looks at the messages that the last query matched.
-    fn look_again(&mut self, messages: &[(Part, u32, u32)], watch: &dyn Watch) {
+    fn search_last_matches(&mut self, messages: &[(Part, u32, u32)], watch: &dyn SearchWatcher) {
         let Some(corpus) = self.sources.corpus else {
             return;
         };
         const TOGETHER: usize = 4096;
         let chunks: Vec<&[(Part, u32, u32)]> = messages.chunks(TOGETHER).collect();
-        let sighted = on_all_cores(chunks.len(), |at| {
-            let mut sighted = Sighted::default();
+        let matches = on_all_cores(chunks.len(), |at| {
+            let mut matches = BlockMatches::default();
             let mut open = None;
             for (part, block, number) in chunks[at] {
                 if open.is_none_or(|(key, _)| key != (*part, *block)) {
@@ -346,79 +357,84 @@ impl<'a> Search<'a> {
                 }
                 let content = open.and_then(|(_, content)| content);
                 if let Some(message) = content.and_then(|c| c.message(*number as usize)) {
-                    self.message((*part, *block, *number), &message, &mut sighted);
+                    self.message((*part, *block, *number), &message, &mut matches);
                 }
             }
-            sighted
+            matches
         });
-        self.take(sighted);
-        self.is_left(watch);
+        self.take(matches);
+        self.is_abandoned(watch);
     }
 
-    fn block(&self, corpus: &Corpus, part: Part, number: usize) -> Sighted {
-        let mut sighted = Sighted::default();
+    fn block(&self, corpus: &Corpus, part: Part, number: usize) -> BlockMatches {
+        let mut matches = BlockMatches::default();
         let Some(content) = corpus.block(part, number).and_then(|block| block.read()) else {
-            return sighted;
+            return matches;
         };
         for (at, message) in content.messages() {
-            self.message((part, number as u32, at as u32), &message, &mut sighted);
+            self.message((part, number as u32, at as u32), &message, &mut matches);
         }
-        keep_best(&mut sighted.promising);
-        sighted
+        keep_best(&mut matches.promising);
+        matches
     }
 
     /// Tries every line of a message.
-    fn message(&self, at: (Part, u32, u32), message: &Message<'_>, sighted: &mut Sighted) {
-        let filters = &self.ask.query.filters;
+    fn message(
+        &self,
+        at: (Part, u32, u32),
+        message: &CorpusMessage<'_>,
+        matches: &mut BlockMatches,
+    ) {
+        let filters = &self.request.query.filters;
         let is_allowed = self.logs.get(message.log).copied().unwrap_or(false)
             && filters.allows_role(message.role)
             && filters.allows_time(message.time);
         if !is_allowed {
             return;
         }
-        let before = sighted.total;
+        let before = matches.total;
         let mut offset = 0;
         let (part, block, number) = at;
         while offset < message.text.len() {
             let rest = &message.text[offset..];
             let length = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
             if let Some(score) = self.quick.score(&rest[..length]) {
-                let spot = Spot::Message {
+                let spot = MatchSpot::Message {
                     part,
                     block,
                     number,
                     offset: offset as u32,
                 };
-                sighted.promising.push((score, spot));
-                sighted.total += 1;
+                matches.promising.push((score, spot));
+                matches.total += 1;
             }
             offset += length + 1;
         }
-        if sighted.total > before {
-            sighted.messages.push(at);
+        if matches.total > before {
+            matches.messages.push(at);
         }
     }
 
-    fn take(&mut self, sighted: Vec<Sighted>) {
-        for sighted in sighted {
-            self.found.total += sighted.total;
-            self.promising.extend(sighted.promising);
+    fn take(&mut self, matches: Vec<BlockMatches>) {
+        for matches in matches {
+            self.found.total += matches.total;
+            self.promising.extend(matches.promising);
             if let Some(messages) = &mut self.found.messages {
-                messages.extend(sighted.messages);
+                messages.extend(matches.messages);
                 if messages.len() > REMEMBERED {
                     self.found.messages = None;
                 }
             }
-            if self.promising.len() > 8 * PROMISING {
+            if self.promising.len() > 8 * MOST_RANKED {
                 keep_best(&mut self.promising);
             }
         }
     }
 
-    fn is_left(&mut self, watch: &dyn Watch) -> bool {
+    fn is_abandoned(&mut self, watch: &dyn SearchWatcher) -> bool {
         let is_stale = watch.is_stale();
         if is_stale {
-            self.found.progress = Progress::Stale;
+            self.found.progress = SearchState::Stale;
         }
         is_stale
     }
@@ -428,12 +444,12 @@ impl<'a> Search<'a> {
         keep_best(&mut self.promising);
         // Neighbours are ranked together, so that few blocks are opened twice.
         self.promising.sort_unstable_by_key(|(_, spot)| *spot);
-        let patterns = patterns(self.ask.query);
+        let patterns = patterns(self.request.query);
         const TOGETHER: usize = 250;
         let chunks: Vec<&[Promising]> = self.promising.chunks(TOGETHER).collect();
         let ranked = on_all_cores(chunks.len(), |at| {
             let mut matcher = Matcher::new(Config::DEFAULT);
-            let pages = Pages::new(self.sources.corpus);
+            let pages = OpenBlocks::new(self.sources.corpus);
             let mut chars = Vec::new();
             let scored = chunks[at].iter().filter_map(|(_, spot)| {
                 let text = line_on(&pages, self.sources, *spot)?;
@@ -453,31 +469,31 @@ impl<'a> Search<'a> {
         // Beside a line that has the words, one that has their letters here and there is noise.
         let best = matches.first().map_or(0, |found| found.score);
         matches.retain(|found| found.score * 2 >= best);
-        matches.truncate(self.ask.limit);
+        matches.truncate(self.request.limit);
         self.found.matches = matches;
     }
 
-    fn finish(mut self) -> Found {
+    fn finish(mut self) -> Matches {
         self.rank();
-        if self.found.progress == Progress::Looking {
-            self.found.progress = Progress::Complete;
+        if self.found.progress == SearchState::Looking {
+            self.found.progress = SearchState::Complete;
         }
         self.found.parts = self.parts;
         self.found
     }
 }
 
-fn source(spot: Spot) -> Source {
+fn source(spot: MatchSpot) -> HitSource {
     match spot {
-        Spot::Title(_) | Spot::Line(..) => Source::Detail,
-        Spot::Message { .. } => Source::Messages,
+        MatchSpot::Title(_) | MatchSpot::Line(..) => HitSource::Detail,
+        MatchSpot::Message { .. } => HitSource::Messages,
     }
 }
 
 fn keep_best(promising: &mut Vec<Promising>) {
-    if promising.len() > PROMISING {
-        promising.select_nth_unstable_by_key(PROMISING, |(score, spot)| (Reverse(*score), *spot));
-        promising.truncate(PROMISING);
+    if promising.len() > MOST_RANKED {
+        promising.select_nth_unstable_by_key(MOST_RANKED, |(score, spot)| (Reverse(*score), *spot));
+        promising.truncate(MOST_RANKED);
     }
 }
 
@@ -485,7 +501,7 @@ fn keep_best(promising: &mut Vec<Promising>) {
 mod tests {
     use std::sync::Mutex;
 
-    use super::super::fixture::{House, said};
+    use super::super::fixture::{TestHome, conversation};
     use super::*;
     use crate::core::query::noon;
 
@@ -494,24 +510,24 @@ mod tests {
     }
 
     /// What is found for a query, given what was found for another before it.
-    fn texts(house: &House, queries: &[&str]) -> Vec<String> {
-        let (shelf, corpus) = (house.shelf(), house.corpus());
+    fn texts(home: &TestHome, queries: &[&str]) -> Vec<String> {
+        let (memories, corpus) = (home.memories(), home.corpus());
         let sources = Sources {
-            shelf: &shelf,
+            memories: &memories,
             corpus: Some(&corpus),
         };
-        let mut last: Option<Found> = None;
+        let mut last: Option<Matches> = None;
         for text in queries {
             let query = query(text);
-            let ask = Ask {
+            let request = FindRequest {
                 query: &query,
                 limit: 50,
             };
-            last = Some(find(sources, ask, last.as_ref(), &()));
+            last = Some(find(sources, request, last.as_ref(), &()));
         }
         let found = last.expect("a query was asked");
         let found_query = query(queries.last().expect("a query was asked"));
-        assert_eq!(found.progress, Progress::Complete);
+        assert_eq!(found.progress, SearchState::Complete);
         let hits = found
             .matches
             .iter()
@@ -520,10 +536,10 @@ mod tests {
             .collect()
     }
 
-    fn house() -> House {
-        House::new(
+    fn house() -> TestHome {
+        TestHome::new(
             &[("note.md", "# Tokio runtime\n\nuse one runtime\n")],
-            &[said(&[
+            &[conversation(&[
                 "first line\nthe tokio runtime is here",
                 "time to look out",
                 "Tokio RT",
@@ -571,18 +587,18 @@ mod tests {
 
     #[test]
     fn tool_text_joins_when_it_is_asked_for_or_the_words_give_nothing() {
-        let house = House::new(&[("a.md", "x")], &[]);
-        house.write(
+        let home = TestHome::new(&[("a.md", "x")], &[]);
+        home.write(
             "s0/messages.jsonl",
             "{\"role\":\"user\",\"content\":\"plain words\"}\n{\"role\":\"tool\",\"name\":\"ls\",\"content\":\"plain output\"}\n",
         );
         assert_eq!(
-            texts(&house, &["output"]),
+            texts(&home, &["output"]),
             ["messages.jsonl#L2 plain output"]
         );
-        assert_eq!(texts(&house, &["plain"]), ["messages.jsonl#L1 plain words"]);
+        assert_eq!(texts(&home, &["plain"]), ["messages.jsonl#L1 plain words"]);
         assert_eq!(
-            texts(&house, &["plain in:tools"]),
+            texts(&home, &["plain in:tools"]),
             ["messages.jsonl#L2 plain output"]
         );
     }
@@ -595,21 +611,21 @@ mod tests {
 
     /// Notes the partial results, and goes stale after so many.
     struct Watcher {
-        heard: Mutex<Vec<usize>>,
+        totals: Mutex<Vec<usize>>,
         patience: usize,
     }
 
-    impl Watch for Watcher {
+    impl SearchWatcher for Watcher {
         fn is_stale(&self) -> bool {
-            self.heard
+            self.totals
                 .lock()
-                .is_ok_and(|heard| heard.len() >= self.patience)
+                .is_ok_and(|totals| totals.len() >= self.patience)
         }
 
-        fn partial(&self, found: &Found) {
-            assert_eq!(found.progress, Progress::Looking);
-            if let Ok(mut heard) = self.heard.lock() {
-                heard.push(found.total);
+        fn partial(&self, found: &Matches) {
+            assert_eq!(found.progress, SearchState::Looking);
+            if let Ok(mut totals) = self.totals.lock() {
+                totals.push(found.total);
             }
         }
     }
@@ -618,30 +634,30 @@ mod tests {
     fn a_long_search_tells_what_it_has_and_stops_when_nobody_waits() {
         let long = "a needle in it ".repeat(70);
         let talk: Vec<String> = (0..6000).map(|n| format!("{n} {long}")).collect();
-        let house = House::new(&[("a.md", "x")], &[talk]);
-        let (shelf, corpus) = (house.shelf(), house.corpus());
+        let home = TestHome::new(&[("a.md", "x")], &[talk]);
+        let (memories, corpus) = (home.memories(), home.corpus());
         let sources = Sources {
-            shelf: &shelf,
+            memories: &memories,
             corpus: Some(&corpus),
         };
         let query = query("needle");
         let run = |patience| {
             let watcher = Watcher {
-                heard: Mutex::default(),
+                totals: Mutex::default(),
                 patience,
             };
-            let ask = Ask {
+            let request = FindRequest {
                 query: &query,
                 limit: 5,
             };
-            let found = find(sources, ask, None, &watcher);
-            (found, watcher.heard.into_inner().expect("nobody panicked"))
+            let found = find(sources, request, None, &watcher);
+            (found, watcher.totals.into_inner().expect("nobody panicked"))
         };
-        let (found, heard) = run(usize::MAX);
-        assert_eq!((found.progress, found.total), (Progress::Complete, 6000));
-        assert!(!heard.is_empty() && heard.iter().all(|total| (1..6000).contains(total)));
+        let (found, totals) = run(usize::MAX);
+        assert_eq!((found.progress, found.total), (SearchState::Complete, 6000));
+        assert!(!totals.is_empty() && totals.iter().all(|total| (1..6000).contains(total)));
         let (found, _) = run(1);
-        assert_eq!(found.progress, Progress::Stale);
+        assert_eq!(found.progress, SearchState::Stale);
         assert!(found.total < 6000);
     }
 }

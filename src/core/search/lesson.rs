@@ -1,8 +1,8 @@
 //! Recall of the coder's lessons: the three that fit best, in full, and why.
 
-use super::needle::{Hay, Needles, Place};
-use super::{Sheet, Shelf};
-use crate::core::citation::{Citation, Part as CitedPart};
+use super::needle::{Haystack, NeedleMatch, Needles};
+use super::{MemoryText, MemoryTexts};
+use crate::core::citation::{Citation, CitedPart};
 use crate::core::layout::Layout;
 use crate::core::query::Query;
 use crate::core::text::Stems;
@@ -40,29 +40,29 @@ const FIELDS: [(&str, u32); 6] = [
 
 /// Returns the lessons that fit best: by titles and tags, then by what the READMEs of their
 /// folders say of them, then by what they say themselves.
-pub fn lessons(shelf: &Shelf, query: &Query) -> Vec<Lesson> {
+pub fn lessons(memories: &MemoryTexts, query: &Query) -> Vec<Lesson> {
     let needles = Needles::of(query);
     let mut found: Vec<(u32, Lesson)> = Vec::new();
-    for sheet in shelf
-        .sheets
+    for memory_text in memories
+        .texts
         .iter()
-        .filter(|sheet| sheet.layout == Layout::Coder)
+        .filter(|memory_text| memory_text.layout == Layout::Coder)
     {
-        let told = shelf.told_of(sheet);
-        for piece in pieces(sheet, &told) {
-            let (score, why) = fit(&needles, &piece);
+        let readme = memories.readme_text(memory_text);
+        for piece in pieces(memory_text, &readme) {
+            let (score, why) = score_entry(&needles, &piece);
             if score == 0 {
                 continue;
             }
             let lesson = Lesson {
-                category: sheet.memory.category.clone().unwrap_or_default(),
+                category: memory_text.memory.category.clone().unwrap_or_default(),
                 citation: Citation {
-                    store: shelf.prefix(&sheet.store),
-                    path: sheet.memory.path.clone(),
+                    store: memories.prefix(&memory_text.store),
+                    path: memory_text.memory.path.clone(),
                     part: piece.part,
                 },
                 title: match piece.title {
-                    "" => sheet.memory.title.clone(),
+                    "" => memory_text.memory.title.clone(),
                     title => title.to_owned(),
                 },
                 why,
@@ -78,7 +78,7 @@ pub fn lessons(shelf: &Shelf, query: &Query) -> Vec<Lesson> {
 
 /// What can be recalled by itself: a lesson, a file without lessons, or what a file says before its
 /// lessons.
-struct Piece<'a> {
+struct RecallableText<'a> {
     part: CitedPart,
     title: &'a str,
     tags: &'a [String],
@@ -88,39 +88,39 @@ struct Piece<'a> {
     text: &'a str,
 }
 
-/// Cuts a file, of which the READMEs say `told`, into what can be recalled by itself.
-fn pieces<'a>(sheet: &'a Sheet, told: &'a str) -> Vec<Piece<'a>> {
-    let memory = &sheet.memory;
+/// Cuts a file, of which the READMEs say `readme`, into what can be recalled by itself.
+fn pieces<'a>(memory_text: &'a MemoryText, readme: &'a str) -> Vec<RecallableText<'a>> {
+    let memory = &memory_text.memory;
     // A path speaks for its only lesson, not for each of several.
     let path = match memory.entries.len() {
         0 | 1 => memory.path.as_str(),
         _ => "",
     };
-    let around = [told, path];
-    let lessons = memory.entries.iter().map(|entry| Piece {
+    let around = [readme, path];
+    let lessons = memory.entries.iter().map(|entry| RecallableText {
         part: CitedPart::Entry(entry.slug()),
         title: &entry.title,
         tags: &entry.tags,
         summary: &entry.summary,
         around,
-        text: &sheet.text[entry.span.clone()],
+        text: &memory_text.text[entry.span.clone()],
     });
-    let whole = Piece {
+    let whole = RecallableText {
         part: CitedPart::Whole,
         title: &memory.title,
         tags: &[],
         summary: &memory.summary,
         around,
-        text: &sheet.text,
+        text: &memory_text.text,
     };
     let rest = match memory.entries.first() {
         None => whole,
         // Title, README and path speak for the lessons.
-        Some(first) => Piece {
+        Some(first) => RecallableText {
             title: "",
             summary: "",
             around: [""; 2],
-            text: &sheet.text[..first.span.start],
+            text: &memory_text.text[..first.span.start],
             ..whole
         },
     };
@@ -137,15 +137,15 @@ fn unlabelled(text: &str) -> String {
 }
 
 /// Returns how well a piece fits, and the words that say so.
-fn fit(needles: &Needles, piece: &Piece<'_>) -> (u32, String) {
+fn score_entry(needles: &Needles, piece: &RecallableText<'_>) -> (u32, String) {
     let (tags, words) = (piece.tags.join(" "), unlabelled(piece.text));
-    let [told, path] = piece.around;
-    let texts = [piece.title, &tags, piece.summary, told, path, &words];
+    let [readme, path] = piece.around;
+    let texts = [piece.title, &tags, piece.summary, readme, path, &words];
     let mut best = vec![0; needles.all.len()];
     let mut why = Vec::new();
     for ((name, weight), text) in FIELDS.into_iter().zip(texts) {
-        let mut places: Vec<Place> = Vec::new();
-        needles.find(Hay::of_words(text), &mut Stems::default(), &mut places);
+        let mut places: Vec<NeedleMatch> = Vec::new();
+        needles.find(Haystack::of_words(text), &mut Stems::default(), &mut places);
         let mut words: Vec<usize> = places.iter().map(|place| place.needle).collect();
         words.sort_unstable();
         words.dedup();

@@ -1,6 +1,6 @@
 //! The words of a ranked query, and where a text holds a form of one of them.
 //!
-//! The words of logs know where they are, see [`Block::sightings`]; this is for all other
+//! The words of logs know where they are, see [`Block::occurrences`]; this is for all other
 //! text. Forms of a word share its stem, and nearly all of the stem stands at the beginning of
 //! each form as it is written. So places are found by literal search for that beginning,
 //! and only the words there are stemmed and compared. Words with characters beyond ASCII
@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::core::corpus::{Block, Part};
-use crate::core::query::{Form, Query};
+use crate::core::query::{MatchMode, Query};
 use crate::core::text::{self, Stems, Term, Word, fold, stem, word_at, words};
 
 /// The most words of a query that are looked for.
@@ -39,7 +39,7 @@ pub(super) struct Needles {
 
 /// The text that needles are looked for in.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Hay<'a> {
+pub(super) struct Haystack<'a> {
     pub(super) text: &'a str,
     pub(super) part: Part,
     /// Which needles it may hold, a bit for each.
@@ -48,7 +48,7 @@ pub(super) struct Hay<'a> {
 
 /// Where a text holds a form of a needle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct NeedleMatch {
     /// Where the word begins, in bytes.
     pub(super) at: usize,
     /// Which needle it is.
@@ -83,7 +83,10 @@ impl Needles {
                 all.push(needle);
             }
         }
-        let phrases = query.atoms.iter().filter(|atom| atom.form == Form::Exact);
+        let phrases = query
+            .atoms
+            .iter()
+            .filter(|atom| atom.form == MatchMode::Exact);
         Self {
             all,
             phrases: phrases.filter_map(|atom| literal(&atom.text)).collect(),
@@ -96,7 +99,7 @@ impl Needles {
     }
 
     /// Returns which of them a block of tool text may hold, a bit for each.
-    pub(super) fn held_by(&self, block: &Block<'_>) -> u32 {
+    pub(super) fn may_be_in(&self, block: &Block<'_>) -> u32 {
         let all = self.all.iter().enumerate();
         all.map(|(number, needle)| u32::from(block.may_contain(needle.exact)) << number)
             .fold(0, |may_hold, bit| may_hold | bit)
@@ -110,9 +113,14 @@ impl Needles {
     }
 
     /// Finds every form of a needle in the text, in no order.
-    pub(super) fn find(&self, hay: Hay<'_>, stems: &mut Stems, found: &mut Vec<Place>) {
-        let Hay { text, part, .. } = hay;
-        let is_held = |number: &usize| hay.may_hold >> number & 1 == 1;
+    pub(super) fn find(
+        &self,
+        haystack: Haystack<'_>,
+        stems: &mut Stems,
+        found: &mut Vec<NeedleMatch>,
+    ) {
+        let Haystack { text, part, .. } = haystack;
+        let is_held = |number: &usize| haystack.may_hold >> number & 1 == 1;
         // One needle at a time: a search for few bytes in two cases is many times faster
         // than one for all needles at once.
         for number in (0..self.all.len()).filter(is_held) {
@@ -130,7 +138,7 @@ impl Needles {
                 from = word.map_or(start + 1, |word| word.at + word.text.len());
                 // A word that is not all ASCII is found below.
                 if let Some(word) = word.filter(|word| word.at == start && word.text.is_ascii()) {
-                    found.extend(needle.is(&word, part, stems).map(|is_exact| Place {
+                    found.extend(needle.is(&word, part, stems).map(|is_exact| NeedleMatch {
                         at: word.at,
                         needle: number,
                         is_exact,
@@ -148,7 +156,7 @@ impl Needles {
             }
             for number in (0..self.all.len()).filter(is_held) {
                 let is_exact = self.all[number].is(word, part, stems);
-                found.extend(is_exact.map(|is_exact| Place {
+                found.extend(is_exact.map(|is_exact| NeedleMatch {
                     at: word.at,
                     needle: number,
                     is_exact,
@@ -158,7 +166,7 @@ impl Needles {
     }
 }
 
-impl<'a> Hay<'a> {
+impl<'a> Haystack<'a> {
     /// Returns words that may hold any needle.
     pub(super) fn of_words(text: &'a str) -> Self {
         Self {
@@ -289,26 +297,26 @@ mod tests {
         Needles::of(&Query::of_prose(query, &noon()))
     }
 
-    fn found(query: &str, text: &str, part: Part) -> Vec<Place> {
+    fn found(query: &str, text: &str, part: Part) -> Vec<NeedleMatch> {
         let mut found = Vec::new();
-        let hay = Hay {
+        let haystack = Haystack {
             part,
-            ..Hay::of_words(text)
+            ..Haystack::of_words(text)
         };
-        needles(query).find(hay, &mut Stems::default(), &mut found);
+        needles(query).find(haystack, &mut Stems::default(), &mut found);
         found.sort();
         found
     }
 
     /// The same, without literal search: every word is stemmed.
-    fn naive(query: &str, text: &str, part: Part) -> Vec<Place> {
+    fn naive(query: &str, text: &str, part: Part) -> Vec<NeedleMatch> {
         let mut found = Vec::new();
         for word in words(text) {
             for (needle, wanted) in needles(query).all.iter().enumerate() {
                 let folded = fold(word.text);
                 let is_exact = folded == wanted.word.as_str();
                 if is_exact || (part == Part::Words && stem(&folded) == stem(&wanted.word)) {
-                    found.push(Place {
+                    found.push(NeedleMatch {
                         at: word.at,
                         needle,
                         is_exact,

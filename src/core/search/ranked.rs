@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::lane::{At, Lane, Sight, blocks_of_logs};
-use super::needle::{Hay, Needles, Place};
-use super::score::{Rarity, Spot, Stretch, counted, worth};
-use super::{Sheet, Sources, on_all_cores, over_blocks};
+use super::needle::{Haystack, NeedleMatch, Needles};
+use super::score::{Passage, PassageGroup, Rarity, counted, worth};
+use super::walker::{LogWalker, MessagePosition, TermOccurrence, blocks_of_logs};
+use super::{MemoryText, Sources, on_all_cores, over_blocks};
 use crate::core::corpus::{Block, Corpus, Part};
 use crate::core::text::Stems;
 
@@ -15,116 +15,118 @@ use crate::core::text::Stems;
 pub(super) struct Ranked {
     pub(super) score: f32,
     pub(super) holder: Holder,
-    pub(super) at: At,
+    pub(super) at: MessagePosition,
 }
 
 /// Where a ranked text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holder {
-    /// The sheet of this number; `at` is the sheet and the line from 1.
-    Sheet(usize),
+    /// The memory text of this number; `at` is the memory text and the line from 1.
+    Memory(usize),
     /// The log of this number; `at` is the block and the message in it.
     Log(usize, Part),
 }
 
-/// What was found in one sheet, its lines as spots.
-struct Written {
-    sheet: usize,
-    stretch: Stretch,
+/// What was found in one memory text, its lines as passages.
+struct MemoryOccurrences {
+    memory_text: usize,
+    group: PassageGroup,
 }
 
 /// What was found in all of it, not scored yet.
-pub(super) struct Sighted {
-    sheets: Vec<Written>,
+pub(super) struct Occurrences {
+    texts: Vec<MemoryOccurrences>,
     /// By log, in the order of the log.
-    logs: Vec<(usize, Vec<Sight>)>,
+    logs: Vec<(usize, Vec<TermOccurrence>)>,
     part: Part,
     /// How many texts have each needle.
     with: Vec<usize>,
     bytes: u64,
 }
 
-impl Sighted {
-    /// Looks for the needles in the sheets and in one part of the logs.
-    pub(super) fn look(
+impl Occurrences {
+    /// Looks for the needles in the memory texts and in one part of the logs.
+    pub(super) fn find(
         sources: Sources<'_>,
         needles: &Needles,
-        (sheets, part): (&[usize], Option<Part>),
+        (texts, part): (&[usize], Option<Part>),
     ) -> Self {
-        let mut sighted = Self {
-            sheets: Vec::new(),
+        let mut occurrences = Self {
+            texts: Vec::new(),
             logs: Vec::new(),
             part: part.unwrap_or(Part::Words),
             with: vec![0; needles.all.len()],
             bytes: 0,
         };
-        sighted.look_in_sheets(sources, needles, sheets);
+        occurrences.search_memories(sources, needles, texts);
         if let (Some(corpus), Some(part)) = (sources.corpus, part) {
-            sighted.look_in_logs(corpus, needles, part);
+            occurrences.search_logs(corpus, needles, part);
         }
-        sighted
+        occurrences
     }
 
-    fn look_in_sheets(&mut self, sources: Sources<'_>, needles: &Needles, sheets: &[usize]) {
+    fn search_memories(&mut self, sources: Sources<'_>, needles: &Needles, texts: &[usize]) {
         const TOGETHER: usize = 64;
-        let chunks: Vec<&[usize]> = sheets.chunks(TOGETHER).collect();
+        let chunks: Vec<&[usize]> = texts.chunks(TOGETHER).collect();
         let found = on_all_cores(chunks.len(), |at| {
             let mut stems = Stems::default();
             let written = chunks[at].iter().filter_map(|number| {
-                let stretch = lines_of(
-                    (*number, &sources.shelf.sheets[*number]),
+                let group = memory_passages(
+                    (*number, &sources.memories.texts[*number]),
                     needles,
                     &mut stems,
                 );
-                (!stretch.counts.is_empty()).then_some(Written {
-                    sheet: *number,
-                    stretch,
+                (!group.counts.is_empty()).then_some(MemoryOccurrences {
+                    memory_text: *number,
+                    group,
                 })
             });
-            written.collect::<Vec<Written>>()
+            written.collect::<Vec<MemoryOccurrences>>()
         });
         for written in found.into_iter().flatten() {
-            for count in &written.stretch.counts {
+            for count in &written.group.counts {
                 self.with[count.needle] += 1;
             }
-            self.sheets.push(written);
+            self.texts.push(written);
         }
-        let sizes = sheets
+        let sizes = texts
             .iter()
-            .map(|number| sources.shelf.sheets[*number].text.len() as u64);
+            .map(|number| sources.memories.texts[*number].text.len() as u64);
         self.bytes += sizes.sum::<u64>();
     }
 
-    fn look_in_logs(&mut self, corpus: &Corpus, needles: &Needles, part: Part) {
+    fn search_logs(&mut self, corpus: &Corpus, needles: &Needles, part: Part) {
         // Threads that share a search wait for each other's scratch space.
         let own = || (Stems::default(), needles.clone());
         type Own = (Stems, Needles);
         let work = |(stems, needles): &mut Own, block: &Block<'_>, found: &mut _| {
             // A damaged block has said so itself.
             let _ = match part {
-                Part::Words => ask_block(block, needles, found),
-                Part::Tools => look_in_block(block, needles, (stems, found)),
+                Part::Words => look_up_block(block, needles, found),
+                Part::Tools => search_block(block, needles, (stems, found)),
             };
         };
         let found = over_blocks(corpus, part, own, work);
-        let mut logs: Vec<Vec<Sight>> = vec![Vec::new(); corpus.logs().len()];
-        for (log, sight) in found {
-            self.with[usize::from(sight.needle)] += 1;
-            logs[log as usize].push(sight);
+        let mut logs: Vec<Vec<TermOccurrence>> = vec![Vec::new(); corpus.logs().len()];
+        for (log, occurrence) in found {
+            self.with[usize::from(occurrence.needle)] += 1;
+            logs[log as usize].push(occurrence);
         }
         let logs = logs.into_iter().enumerate();
-        self.logs = logs.filter(|(_, sights)| !sights.is_empty()).collect();
+        self.logs = logs
+            .filter(|(_, occurrences)| !occurrences.is_empty())
+            .collect();
         self.bytes += corpus.logs().map(|log| log.text_bytes(part)).sum::<u64>();
     }
 
     /// Returns how many texts have a word of the query.
     pub(super) fn count(&self) -> usize {
-        let sheets = self.sheets.iter().map(|written| {
-            let mut spots: Vec<usize> = written.stretch.counts.iter().map(|c| c.spot).collect();
-            spots.dedup();
-            spots.len()
+        let texts = self.texts.iter().map(|written| {
+            let mut passages: Vec<usize> = written.group.counts.iter().map(|c| c.passage).collect();
+            passages.dedup();
+            passages.len()
         });
-        sheets.sum::<usize>()
+        texts.sum::<usize>()
             + self
                 .logs
                 .iter()
@@ -141,10 +143,10 @@ impl Sighted {
     ) -> Vec<Ranked> {
         let rarity = Rarity::new(&self.with, self.bytes);
         let mut all = Vec::new();
-        for written in &self.sheets {
-            let holder = Holder::Sheet(written.sheet);
-            let stretches = std::slice::from_ref(&written.stretch);
-            all.extend(scored(&rarity, stretches, holder).filter(wants));
+        for written in &self.texts {
+            let holder = Holder::Memory(written.memory_text);
+            let groups = std::slice::from_ref(&written.group);
+            all.extend(scored(&rarity, groups, holder).filter(wants));
         }
         if let Some(corpus) = corpus.filter(|_| !self.logs.is_empty()) {
             let best = Best::new(most);
@@ -163,18 +165,18 @@ impl Sighted {
         const TOGETHER: usize = 16;
         let blocks = blocks_of_logs(corpus, self.part);
         // Logs that lie together are gone through together.
-        let mut logs: Vec<&(usize, Vec<Sight>)> = self.logs.iter().collect();
+        let mut logs: Vec<&(usize, Vec<TermOccurrence>)> = self.logs.iter().collect();
         logs.sort_by_key(|(log, _)| blocks[*log].first());
-        let groups: Vec<&[&(usize, Vec<Sight>)]> = logs.chunks(TOGETHER).collect();
+        let groups: Vec<&[&(usize, Vec<TermOccurrence>)]> = logs.chunks(TOGETHER).collect();
         on_all_cores(groups.len(), |group| {
             for (log, found) in groups[group] {
-                let lane = Lane::new(corpus, self.part, (*log, &blocks[*log]));
+                let walker = LogWalker::new(corpus, self.part, (*log, &blocks[*log]));
                 let holder = Holder::Log(*log, self.part);
-                scored(rarity, &lane.stretches(found), holder).for_each(take);
+                scored(rarity, &walker.passage_groups(found), holder).for_each(take);
             }
             let touched = groups[group].iter().flat_map(|(log, _)| &blocks[*log]);
             if let (Some(first), Some(last)) = (touched.clone().min(), touched.max()) {
-                corpus.give_back(self.part, *first..last + 1);
+                corpus.release(self.part, *first..last + 1);
             }
         });
     }
@@ -186,7 +188,7 @@ struct Best {
     most: usize,
     /// The bits of the lowest score that may still be taken; no score is below zero, so
     /// that bits are in the order of scores.
-    bar: AtomicU32,
+    lowest: AtomicU32,
     taken: Mutex<Vec<Ranked>>,
 }
 
@@ -194,13 +196,13 @@ impl Best {
     fn new(most: usize) -> Self {
         Self {
             most,
-            bar: AtomicU32::new(0),
+            lowest: AtomicU32::new(0),
             taken: Mutex::default(),
         }
     }
 
     fn may_take(&self, score: f32) -> bool {
-        score.to_bits() >= self.bar.load(Ordering::Relaxed)
+        score.to_bits() >= self.lowest.load(Ordering::Relaxed)
     }
 
     fn take(&self, ranked: Ranked) {
@@ -208,7 +210,7 @@ impl Best {
         taken.push(ranked);
         if self.most > 0 && taken.len() >= self.most.saturating_mul(2) {
             let (_, last, _) = taken.select_nth_unstable_by(self.most - 1, Ranked::compare);
-            self.bar.store(last.score.to_bits(), Ordering::Relaxed);
+            self.lowest.store(last.score.to_bits(), Ordering::Relaxed);
             taken.truncate(self.most);
         }
     }
@@ -233,26 +235,30 @@ impl Ranked {
 
 fn scored(
     rarity: &Rarity,
-    stretches: &[Stretch],
+    groups: &[PassageGroup],
     holder: Holder,
 ) -> impl Iterator<Item = Ranked> + use<> {
     let mut found = Vec::new();
-    rarity.score(stretches, &mut found);
-    found.into_iter().map(move |(score, spot)| Ranked {
+    rarity.score(groups, &mut found);
+    found.into_iter().map(move |(score, passage)| Ranked {
         score,
         holder,
-        at: spot.at,
+        at: passage.at,
     })
 }
 
 /// Asks a block of words for the needles: which log and what is in it, in order.
-fn ask_block(block: &Block<'_>, needles: &Needles, found: &mut Vec<(u32, Sight)>) -> Option<()> {
+fn look_up_block(
+    block: &Block<'_>,
+    needles: &Needles,
+    found: &mut Vec<(u32, TermOccurrence)>,
+) -> Option<()> {
     block.logs().next()?;
     let number = u32::try_from(block.number()).ok()?;
-    let mut sights: Vec<Sight> = Vec::new();
+    let mut occurrences: Vec<TermOccurrence> = Vec::new();
     for (at, needle) in needles.all.iter().enumerate() {
-        block.sightings((needle.stem, needle.exact), &mut |sighting| {
-            sights.push(Sight {
+        block.occurrences((needle.stem, needle.exact), &mut |sighting| {
+            occurrences.push(TermOccurrence {
                 block: number,
                 message: sighting.message as u16,
                 needle: at as u8,
@@ -261,14 +267,14 @@ fn ask_block(block: &Block<'_>, needles: &Needles, found: &mut Vec<(u32, Sight)>
             });
         });
     }
-    if sights.is_empty() {
+    if occurrences.is_empty() {
         return Some(());
     }
-    sights.sort_unstable();
+    occurrences.sort_unstable();
     let table = block.table()?;
-    for forms in sights.chunk_by(|a, b| (a.message, a.needle) == (b.message, b.needle)) {
+    for forms in occurrences.chunk_by(|a, b| (a.message, a.needle) == (b.message, b.needle)) {
         if let Some(log) = table.log(usize::from(forms[0].message)) {
-            let whole = Sight {
+            let whole = TermOccurrence {
                 is_exact: forms.iter().any(|form| form.is_exact),
                 times: forms.iter().map(|form| form.times).sum(),
                 ..forms[0]
@@ -280,24 +286,24 @@ fn ask_block(block: &Block<'_>, needles: &Needles, found: &mut Vec<(u32, Sight)>
 }
 
 /// Looks for the needles in a block of tool text, if it may hold any.
-fn look_in_block(
+fn search_block(
     block: &Block<'_>,
     needles: &Needles,
-    (stems, found): (&mut Stems, &mut Vec<(u32, Sight)>),
+    (stems, found): (&mut Stems, &mut Vec<(u32, TermOccurrence)>),
 ) -> Option<()> {
-    let may_hold = needles.held_by(block);
+    let may_hold = needles.may_be_in(block);
     if may_hold == 0 {
         return Some(());
     }
     block.logs().next()?;
     let content = block.read()?;
-    let mut places: Vec<Place> = Vec::new();
-    let hay = Hay {
+    let mut places: Vec<NeedleMatch> = Vec::new();
+    let haystack = Haystack {
         text: content.text(),
         part: Part::Tools,
         may_hold,
     };
-    needles.find(hay, stems, &mut places);
+    needles.find(haystack, stems, &mut places);
     places.sort_unstable();
     let mut from = 0;
     while from < places.len() {
@@ -308,14 +314,14 @@ fn look_in_block(
             .max(1);
         if let Some(message) = content.message(number) {
             for (needle, times, is_exact) in counted(&places[from..from + length]) {
-                let sight = Sight {
+                let occurrence = TermOccurrence {
                     block: u32::try_from(block.number()).ok()?,
                     message: number as u16,
                     needle: needle as u8,
                     is_exact,
                     times,
                 };
-                found.push((message.log as u32, sight));
+                found.push((message.log as u32, occurrence));
             }
         }
         from += length;
@@ -323,29 +329,33 @@ fn look_in_block(
     Some(())
 }
 
-/// Makes a stretch of a sheet's lines, with what is in them.
-fn lines_of((number, sheet): (usize, &Sheet), needles: &Needles, stems: &mut Stems) -> Stretch {
-    let mut stretch = Stretch::default();
+/// Makes a group of a memory text's lines, with what is in them.
+fn memory_passages(
+    (number, memory_text): (usize, &MemoryText),
+    needles: &Needles,
+    stems: &mut Stems,
+) -> PassageGroup {
+    let mut group = PassageGroup::default();
     let mut places = Vec::new();
-    needles.find(Hay::of_words(&sheet.text), stems, &mut places);
+    needles.find(Haystack::of_words(&memory_text.text), stems, &mut places);
     if places.is_empty() {
-        return stretch;
+        return group;
     }
     places.sort_unstable();
     let mut from = 0;
-    for (line, span) in sheet.lines() {
-        stretch.spots.push(Spot {
+    for (line, span) in memory_text.lines() {
+        group.passages.push(Passage {
             at: (number, line),
             time: None,
             length: span.len(),
-            worth: worth(&sheet.text[span.clone()]),
+            worth: worth(&memory_text.text[span.clone()]),
         });
         let length = places[from..].partition_point(|place| place.at < span.end);
         let counts = counted(&places[from..from + length]);
-        stretch.count(stretch.spots.len() - 1, &counts);
+        group.count(group.passages.len() - 1, &counts);
         from += length;
     }
-    stretch
+    group
 }
 
 #[cfg(test)]

@@ -9,14 +9,14 @@ use std::collections::{HashMap, HashSet};
 
 use regex::bytes::Regex;
 
-use super::exact::{self, Copy, Held};
-use super::lane::At;
-use super::needle::{Hay, Needles, literal};
-use super::ranked::{Holder, Ranked, Sighted};
-use super::{Hit, Source, Sources, allowed_logs, allows_sheet, snippet};
-use crate::core::corpus::{Corpus, Message, Part};
+use super::exact::{self, CopyKey, ExactMatch};
+use super::needle::{Haystack, Needles, literal};
+use super::ranked::{Holder, Occurrences, Ranked};
+use super::walker::MessagePosition;
+use super::{Hit, HitSource, Sources, allowed_logs, allows_memory, snippet};
+use crate::core::corpus::{Corpus, CorpusMessage, Part};
 use crate::core::log::Role;
-use crate::core::query::{Filters, Form, Place, Query};
+use crate::core::query::{Filters, MatchMode, Query, SearchArea};
 use crate::core::text::Stems;
 
 /// Where to look.
@@ -33,7 +33,7 @@ pub enum Scope {
 
 /// What is asked.
 #[derive(Debug, Clone, Copy)]
-pub struct Ask<'a> {
+pub struct RecallRequest<'a> {
     /// The query.
     pub query: &'a Query,
     /// Where to look.
@@ -44,7 +44,7 @@ pub struct Ask<'a> {
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Answer {
+pub struct RecallResult {
     /// How many lines and messages have what was asked for.
     pub total: usize,
     /// The best of them.
@@ -52,22 +52,22 @@ pub struct Answer {
 }
 
 /// Answers a query.
-pub fn recall(sources: Sources<'_>, ask: Ask<'_>) -> Answer {
-    let search = Search::new(sources, ask);
-    match alone(ask.query) {
+pub fn recall(sources: Sources<'_>, request: RecallRequest<'_>) -> RecallResult {
+    let search = Search::new(sources, request);
+    match single_term(request.query) {
         Some(text) => search.exact(&text),
         None => search.ranked(),
     }
 }
 
 /// Returns the one word or phrase that a query is made of.
-fn alone(query: &Query) -> Option<String> {
+fn single_term(query: &Query) -> Option<String> {
     let [atom] = query.atoms.as_slice() else {
         return None;
     };
     let text = atom.text.as_str();
     match atom.form {
-        Form::Exact => Some(text.to_owned()),
+        MatchMode::Exact => Some(text.to_owned()),
         // A question mark or a full stop belongs to the sentence, not to the word.
         _ => {
             let bare = text.trim_end_matches(['?', '!', '.', ',', ';', ':']);
@@ -78,48 +78,50 @@ fn alone(query: &Query) -> Option<String> {
 
 struct Search<'a> {
     sources: Sources<'a>,
-    ask: Ask<'a>,
+    request: RecallRequest<'a>,
     filters: &'a Filters,
-    /// The sheets that may have hits.
-    sheets: Vec<usize>,
+    /// The memory texts that may have hits.
+    texts: Vec<usize>,
     /// Which logs may have hits.
     logs: Vec<bool>,
 }
 
 /// A hit that has not been written down yet.
 #[derive(Debug, Clone, Copy)]
-struct Draft {
+struct HitCandidate {
     tier: bool,
     score: f32,
-    source: Source,
+    source: HitSource,
     holder: Holder,
-    at: At,
+    at: MessagePosition,
     line: u64,
-    copy: Option<Copy>,
+    copy: Option<CopyKey>,
     /// Where the match is, if that is known already.
     offset: Option<usize>,
 }
 
 impl<'a> Search<'a> {
-    fn new(sources: Sources<'a>, ask: Ask<'a>) -> Self {
-        let filters = &ask.query.filters;
-        let all = sources.shelf.sheets.iter().enumerate();
-        let sheets = all.filter(|(_, sheet)| {
-            ask.scope != Scope::Messages && !sheet.is_always_known() && allows_sheet(filters, sheet)
+    fn new(sources: Sources<'a>, request: RecallRequest<'a>) -> Self {
+        let filters = &request.query.filters;
+        let all = sources.memories.texts.iter().enumerate();
+        let texts = all.filter(|(_, memory_text)| {
+            request.scope != Scope::Messages
+                && !memory_text.is_in_context()
+                && allows_memory(filters, memory_text)
         });
         Self {
             sources,
-            ask,
+            request,
             filters,
-            sheets: sheets.map(|(number, _)| number).collect(),
+            texts: texts.map(|(number, _)| number).collect(),
             logs: allowed_logs(filters, sources),
         }
     }
 
     /// Returns the logs, if they are to be looked in.
     fn corpus(&self) -> Option<&'a Corpus> {
-        let is_wanted = self.ask.scope != Scope::Detail
-            && (self.filters.wants(Place::Logs) || self.filters.wants(Place::Tools));
+        let is_wanted = self.request.scope != Scope::Detail
+            && (self.filters.wants(SearchArea::Logs) || self.filters.wants(SearchArea::Tools));
         self.sources.corpus.filter(|_| is_wanted)
     }
 
@@ -127,41 +129,48 @@ impl<'a> Search<'a> {
     /// first did not give enough.
     fn parts(&self) -> (Vec<Part>, Vec<Part>) {
         let filters = self.filters;
-        match (filters.wants(Place::Logs), filters.wants(Place::Tools)) {
+        match (
+            filters.wants(SearchArea::Logs),
+            filters.wants(SearchArea::Tools),
+        ) {
             (true, true) => (Part::ALL.to_vec(), Vec::new()),
-            (true, false) if filters.places.is_empty() => (vec![Part::Words], vec![Part::Tools]),
+            (true, false) if filters.areas.is_empty() => (vec![Part::Words], vec![Part::Tools]),
             (true, false) => (vec![Part::Words], Vec::new()),
             (false, true) => (vec![Part::Tools], Vec::new()),
             (false, false) => (Vec::new(), Vec::new()),
         }
     }
 
-    fn exact(&self, text: &str) -> Answer {
+    fn exact(&self, text: &str) -> RecallResult {
         let Some(literal) = literal(text) else {
-            return Answer::default();
+            return RecallResult::default();
         };
-        let mut drafts: Vec<Draft> = exact::in_sheets(self.sources, &literal, &self.sheets)
-            .into_iter()
-            .map(|held| draft_of(held, Holder::Sheet(held.holder)))
-            .collect();
+        let mut candidates: Vec<HitCandidate> =
+            exact::in_memories(self.sources, &literal, &self.texts)
+                .into_iter()
+                .map(|exact_match| candidate_of(exact_match, Holder::Memory(exact_match.holder)))
+                .collect();
         if let Some(corpus) = self.corpus() {
             let (first, then) = self.parts();
             let look = |part: Part| {
-                let allows =
-                    |message: &Message<'_>| self.allows(message.log, (message.role, message.time));
-                let held = exact::in_logs(corpus, &literal, (part, &allows)).into_iter();
-                held.map(move |held| draft_of(held, Holder::Log(held.holder, part)))
+                let allows = |message: &CorpusMessage<'_>| {
+                    self.allows(message.log, (message.role, message.time))
+                };
+                let exact_match = exact::in_logs(corpus, &literal, (part, &allows)).into_iter();
+                exact_match.map(move |exact_match| {
+                    candidate_of(exact_match, Holder::Log(exact_match.holder, part))
+                })
             };
             for part in first {
-                drafts.extend(look(part));
+                candidates.extend(look(part));
             }
             for part in then {
-                if drafts.len() < self.ask.limit {
-                    drafts.extend(look(part));
+                if candidates.len() < self.request.limit {
+                    candidates.extend(look(part));
                 }
             }
         }
-        self.finish(drafts, &|_| 0)
+        self.finish(candidates, &|_| 0)
     }
 
     fn allows(&self, log: usize, (role, time): (Role, Option<i64>)) -> bool {
@@ -170,10 +179,10 @@ impl<'a> Search<'a> {
             && self.filters.allows_time(time)
     }
 
-    fn ranked(&self) -> Answer {
-        let needles = Needles::of(self.ask.query);
+    fn ranked(&self) -> RecallResult {
+        let needles = Needles::of(self.request.query);
         if needles.is_empty() {
-            return Answer::default();
+            return RecallResult::default();
         }
         let corpus = self.corpus();
         let (first, then) = match corpus {
@@ -182,35 +191,36 @@ impl<'a> Search<'a> {
         };
         let mut ranked: Vec<Ranked> = Vec::new();
         let mut total = 0;
-        let mut look = |sheets: &[usize], part: Option<Part>, ranked: &mut Vec<Ranked>| {
-            let sighted = Sighted::look(self.sources, &needles, (sheets, part));
-            total += sighted.count();
+        let mut look = |texts: &[usize], part: Option<Part>, ranked: &mut Vec<Ranked>| {
+            let occurrences = Occurrences::find(self.sources, &needles, (texts, part));
+            total += occurrences.count();
             let wants = |ranked: &Ranked| self.is_wanted(ranked);
-            ranked.extend(sighted.rank(corpus, (self.enough(), &wants)));
+            ranked.extend(occurrences.rank(corpus, (self.candidate_limit(), &wants)));
         };
-        let mut sheets = self.sheets.as_slice();
+        let mut texts = self.texts.as_slice();
         if first.is_empty() {
-            look(sheets, None, &mut ranked);
+            look(texts, None, &mut ranked);
         }
         for part in first {
-            look(sheets, Some(part), &mut ranked);
-            sheets = &[];
+            look(texts, Some(part), &mut ranked);
+            texts = &[];
         }
         for part in then {
             if ranked.is_empty() {
                 look(&[], Some(part), &mut ranked);
             }
         }
-        let sentence = sentence(self.ask.query);
-        let said = |text: &str| exact::first(sentence.as_ref()?, text);
-        let mut drafts = self.best(&ranked);
-        self.look_at(&mut drafts, &mut |draft, text| {
-            draft.tier = said(text).is_some_and(|(_, is_whole)| is_whole);
+        let sentence = phrase_pattern(self.request.query);
+        let find_phrase = |text: &str| exact::first(sentence.as_ref()?, text);
+        let mut candidates = self.best_candidates(&ranked);
+        self.read_texts(&mut candidates, &mut |candidate, text| {
+            candidate.tier = find_phrase(text).is_some_and(|(_, is_whole)| is_whole);
             needles.has_phrases(text)
         });
-        let offset =
-            |text: &str| said(text).map_or_else(|| first_needle(&needles, text), |(at, _)| at);
-        let mut answer = self.finish(drafts, &offset);
+        let offset = |text: &str| {
+            find_phrase(text).map_or_else(|| first_needle(&needles, text), |(at, _)| at)
+        };
+        let mut answer = self.finish(candidates, &offset);
         answer.total = total.max(answer.hits.len());
         answer
     }
@@ -225,24 +235,24 @@ impl<'a> Search<'a> {
             && self.filters.since.is_none()
             && self.filters.before.is_none();
         let table = || self.sources.corpus?.block(part, ranked.at.0)?.table();
-        let sketch = || table()?.sketch(ranked.at.1);
+        let sketch = || table()?.summary(ranked.at.1);
         is_allowed
             && (is_plain
                 || sketch().is_some_and(|sketch| self.allows(log, (sketch.role, sketch.time))))
     }
 
     /// Returns how many are looked at, more than enough of them.
-    fn enough(&self) -> usize {
-        200 + self.ask.limit.saturating_mul(20)
+    fn candidate_limit(&self) -> usize {
+        200 + self.request.limit.saturating_mul(20)
     }
 
     /// Returns the best of each source, enough of them, not looked at yet.
-    fn best(&self, ranked: &[Ranked]) -> Vec<Draft> {
-        let enough = self.enough();
-        let mut drafts = Vec::new();
-        for source in [Source::Detail, Source::Messages] {
+    fn best_candidates(&self, ranked: &[Ranked]) -> Vec<HitCandidate> {
+        let enough = self.candidate_limit();
+        let mut candidates = Vec::new();
+        for source in [HitSource::Detail, HitSource::Messages] {
             let of_source = |ranked: &&Ranked| {
-                matches!(ranked.holder, Holder::Sheet(_)) == (source == Source::Detail)
+                matches!(ranked.holder, Holder::Memory(_)) == (source == HitSource::Detail)
             };
             let mut mine: Vec<&Ranked> = ranked.iter().filter(of_source).collect();
             if mine.len() > enough {
@@ -251,7 +261,7 @@ impl<'a> Search<'a> {
             }
             // In the order in which they are looked at.
             mine.sort_unstable_by_key(|ranked| ranked.at);
-            drafts.extend(mine.into_iter().map(|ranked| Draft {
+            candidates.extend(mine.into_iter().map(|ranked| HitCandidate {
                 tier: false,
                 score: ranked.score,
                 source,
@@ -262,38 +272,42 @@ impl<'a> Search<'a> {
                 offset: None,
             }));
         }
-        drafts
+        candidates
     }
 
-    /// Looks at the text of each draft, and leaves those out that `keeps` does not keep.
-    fn look_at(&self, drafts: &mut Vec<Draft>, keeps: &mut dyn FnMut(&mut Draft, &str) -> bool) {
+    /// Looks at the text of each candidate, and leaves those out that `keeps` does not keep.
+    fn read_texts(
+        &self,
+        candidates: &mut Vec<HitCandidate>,
+        keeps: &mut dyn FnMut(&mut HitCandidate, &str) -> bool,
+    ) {
         /// How many are looked at before their memory is given back.
         const TOGETHER: usize = 16;
         let mut since = None;
         let mut count = 0;
-        drafts.retain_mut(|draft| {
-            let Holder::Log(_, part) = draft.holder else {
-                return keeps(draft, self.text(draft));
+        candidates.retain_mut(|candidate| {
+            let Holder::Log(_, part) = candidate.holder else {
+                return keeps(candidate, self.text(candidate));
             };
-            let Some(message) = self.message(part, draft.at) else {
+            let Some(message) = self.message(part, candidate.at) else {
                 return false;
             };
-            draft.line = message.line;
-            draft.copy = exact::copy_of(&message);
-            let is_kept = keeps(draft, message.text);
-            let first = *since.get_or_insert(draft.at.0);
+            candidate.line = message.line;
+            candidate.copy = exact::copy_key(&message);
+            let is_kept = keeps(candidate, message.text);
+            let first = *since.get_or_insert(candidate.at.0);
             count += 1;
             if count % TOGETHER == 0
                 && let Some(corpus) = self.sources.corpus
             {
-                corpus.give_back(part, first..draft.at.0 + 1);
+                corpus.release(part, first..candidate.at.0 + 1);
                 since = None;
             }
             is_kept
         });
     }
 
-    fn message(&self, part: Part, (block, number): At) -> Option<Message<'a>> {
+    fn message(&self, part: Part, (block, number): MessagePosition) -> Option<CorpusMessage<'a>> {
         self.sources
             .corpus?
             .block(part, block)?
@@ -301,16 +315,18 @@ impl<'a> Search<'a> {
             .message(number)
     }
 
-    /// Returns the text that a draft means.
-    fn text(&self, draft: &Draft) -> &'a str {
-        match draft.holder {
-            Holder::Sheet(number) => {
-                let sheet = &self.sources.shelf.sheets[number];
-                let line = sheet.lines().find(|(line, _)| *line == draft.at.1);
-                line.map_or("", |(_, span)| &sheet.text[span])
+    /// Returns the text that a candidate means.
+    fn text(&self, candidate: &HitCandidate) -> &'a str {
+        match candidate.holder {
+            Holder::Memory(number) => {
+                let memory_text = &self.sources.memories.texts[number];
+                let line = memory_text
+                    .lines()
+                    .find(|(line, _)| *line == candidate.at.1);
+                line.map_or("", |(_, span)| &memory_text.text[span])
             }
             Holder::Log(_, part) => {
-                let message = self.message(part, draft.at);
+                let message = self.message(part, candidate.at);
                 message.map_or("", |message| message.text)
             }
         }
@@ -318,52 +334,56 @@ impl<'a> Search<'a> {
 
     /// Sorts what is equal by path and line, takes doubles out, gives each source its slot
     /// and writes the hits down; `offset` finds the match in a text.
-    fn finish(&self, mut drafts: Vec<Draft>, offset: &dyn Fn(&str) -> usize) -> Answer {
-        let places = self.places(&drafts);
-        drafts.sort_by_cached_key(|draft| {
+    fn finish(
+        &self,
+        mut candidates: Vec<HitCandidate>,
+        offset: &dyn Fn(&str) -> usize,
+    ) -> RecallResult {
+        let places = self.path_order(&candidates);
+        candidates.sort_by_cached_key(|candidate| {
             (
-                Reverse(draft.tier),
-                Reverse(OrderedScore(draft.score)),
-                draft.source,
-                places[&key(draft.holder)],
-                draft.line,
+                Reverse(candidate.tier),
+                Reverse(OrderedScore(candidate.score)),
+                candidate.source,
+                places[&key(candidate.holder)],
+                candidate.line,
             )
         });
         let mut seen = HashSet::new();
         let mut copies = HashSet::new();
-        drafts.retain(|draft| {
-            let is_new = draft.copy.is_none_or(|copy| copies.insert(copy));
-            is_new && seen.insert((key(draft.holder), draft.line))
+        candidates.retain(|candidate| {
+            let is_new = candidate.copy.is_none_or(|copy| copies.insert(copy));
+            is_new && seen.insert((key(candidate.holder), candidate.line))
         });
-        Answer {
-            total: drafts.len(),
+        RecallResult {
+            total: candidates.len(),
             hits: self
-                .slots(drafts)
+                .reserve_slots(candidates)
                 .iter()
-                .filter_map(|draft| self.written(draft, offset))
+                .filter_map(|candidate| self.to_hit(candidate, offset))
                 .collect(),
         }
     }
 
     /// Returns where each holder comes by its path.
-    fn places(&self, drafts: &[Draft]) -> HashMap<(bool, usize), usize> {
+    fn path_order(&self, candidates: &[HitCandidate]) -> HashMap<(bool, usize), usize> {
         let mut known = HashSet::new();
         let mut paths = Vec::new();
-        for draft in drafts {
-            if !known.insert(key(draft.holder)) {
+        for candidate in candidates {
+            if !known.insert(key(candidate.holder)) {
                 continue;
             }
-            let path = match draft.holder {
-                Holder::Sheet(number) => {
-                    let sheet = &self.sources.shelf.sheets[number];
-                    format!("{}\0{}", sheet.store, sheet.memory.path)
+            let path = match candidate.holder {
+                Holder::Memory(number) => {
+                    let memory_text = &self.sources.memories.texts[number];
+                    format!("{}\0{}", memory_text.store, memory_text.memory.path)
                 }
                 Holder::Log(log, _) => {
                     let log = self.sources.corpus.and_then(|corpus| corpus.log(log));
                     log.map_or_else(String::new, |log| log.path().display().to_string())
                 }
             };
-            paths.push((path, key(draft.holder)));
+            paths.push((path, key(candidate.holder)));
         }
         paths.sort_unstable();
         // Several logs of one database share their path.
@@ -373,17 +393,17 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the first hits, with at least one of each source that has any.
-    fn slots(&self, hits: Vec<Draft>) -> Vec<Draft> {
-        let limit = self.ask.limit;
-        let mut best: Vec<Draft> = hits.iter().take(limit).copied().collect();
+    fn reserve_slots(&self, hits: Vec<HitCandidate>) -> Vec<HitCandidate> {
+        let limit = self.request.limit;
+        let mut best: Vec<HitCandidate> = hits.iter().take(limit).copied().collect();
         if limit < 2 {
             return best;
         }
-        for source in [Source::Detail, Source::Messages] {
-            if best.iter().any(|draft| draft.source == source) {
+        for source in [HitSource::Detail, HitSource::Messages] {
+            if best.iter().any(|candidate| candidate.source == source) {
                 continue;
             }
-            if let Some(first) = hits.iter().find(|draft| draft.source == source) {
+            if let Some(first) = hits.iter().find(|candidate| candidate.source == source) {
                 best.pop();
                 best.push(*first);
             }
@@ -391,17 +411,17 @@ impl<'a> Search<'a> {
         best
     }
 
-    fn written(&self, draft: &Draft, offset: &dyn Fn(&str) -> usize) -> Option<Hit> {
-        let text = self.text(draft);
-        let at = draft.offset.unwrap_or_else(|| offset(text));
-        let text = (snippet::around(text, at), draft.score);
-        match draft.holder {
-            Holder::Sheet(number) => {
-                let sheet = &self.sources.shelf.sheets[number];
-                Some(self.sources.line(sheet, draft.at.1, text))
+    fn to_hit(&self, candidate: &HitCandidate, offset: &dyn Fn(&str) -> usize) -> Option<Hit> {
+        let text = self.text(candidate);
+        let at = candidate.offset.unwrap_or_else(|| offset(text));
+        let text = (snippet::around(text, at), candidate.score);
+        match candidate.holder {
+            Holder::Memory(number) => {
+                let memory_text = &self.sources.memories.texts[number];
+                Some(self.sources.line(memory_text, candidate.at.1, text))
             }
             Holder::Log(log, part) => {
-                let message = self.message(part, draft.at)?;
+                let message = self.message(part, candidate.at)?;
                 let log = self.sources.corpus?.log(log)?;
                 Some(self.sources.message(log, &message, text))
             }
@@ -409,31 +429,31 @@ impl<'a> Search<'a> {
     }
 }
 
-fn draft_of(held: Held, holder: Holder) -> Draft {
-    Draft {
-        tier: held.is_whole,
-        score: if held.is_whole { 2.0 } else { 1.0 },
+fn candidate_of(exact_match: ExactMatch, holder: Holder) -> HitCandidate {
+    HitCandidate {
+        tier: exact_match.is_whole,
+        score: if exact_match.is_whole { 2.0 } else { 1.0 },
         source: match holder {
-            Holder::Sheet(_) => Source::Detail,
-            Holder::Log(..) => Source::Messages,
+            Holder::Memory(_) => HitSource::Detail,
+            Holder::Log(..) => HitSource::Messages,
         },
         holder,
-        at: held.at,
-        line: held.line,
-        copy: held.copy,
-        offset: Some(held.offset),
+        at: exact_match.at,
+        line: exact_match.line,
+        copy: exact_match.copy,
+        offset: Some(exact_match.offset),
     }
 }
 
 fn key(holder: Holder) -> (bool, usize) {
     match holder {
-        Holder::Sheet(number) => (false, number),
+        Holder::Memory(number) => (false, number),
         Holder::Log(log, _) => (true, log),
     }
 }
 
 /// Returns the search for a query of several words as one text.
-fn sentence(query: &Query) -> Option<Regex> {
+fn phrase_pattern(query: &Query) -> Option<Regex> {
     let text: Vec<&str> = query.atoms.iter().map(|atom| atom.text.as_str()).collect();
     let text = text.join(" ");
     literal(text.trim_end_matches(['?', '!', '.', ' ']))
@@ -442,7 +462,7 @@ fn sentence(query: &Query) -> Option<Regex> {
 /// Returns where a text has the first word of the query that it has.
 fn first_needle(needles: &Needles, text: &str) -> usize {
     let mut places = Vec::new();
-    needles.find(Hay::of_words(text), &mut Stems::default(), &mut places);
+    needles.find(Haystack::of_words(text), &mut Stems::default(), &mut places);
     places.iter().map(|place| place.at).min().unwrap_or(0)
 }
 
@@ -471,25 +491,25 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::fixture::{House, said};
-    use super::super::lane::seen;
+    use super::super::fixture::{TestHome, conversation};
     use super::super::needle;
-    use super::super::score::{Rarity, Stretch};
+    use super::super::score::{PassageGroup, Rarity};
+    use super::super::walker::passage_of_message;
     use super::*;
     use crate::core::log;
     use crate::core::query::noon;
     use crate::core::text::{fold, stem, words};
 
-    fn ask(house: &House, query: &str, (scope, limit): (Scope, usize)) -> Answer {
-        let (shelf, corpus) = (house.shelf(), house.corpus());
+    fn request(home: &TestHome, query: &str, (scope, limit): (Scope, usize)) -> RecallResult {
+        let (memories, corpus) = (home.memories(), home.corpus());
         let sources = Sources {
-            shelf: &shelf,
+            memories: &memories,
             corpus: Some(&corpus),
         };
         let query = Query::of_prose(query, &noon());
         recall(
             sources,
-            Ask {
+            RecallRequest {
                 query: &query,
                 scope,
                 limit,
@@ -497,23 +517,28 @@ mod tests {
         )
     }
 
-    fn cited(house: &House, query: &str) -> Vec<String> {
-        let answer = ask(house, query, (Scope::All, 50));
+    fn cited(home: &TestHome, query: &str) -> Vec<String> {
+        let answer = request(home, query, (Scope::All, 50));
         let cited = answer.hits.iter().map(|hit| hit.citation.to_string());
         cited.collect()
     }
 
     #[test]
     fn one_word_gives_exactly_the_lines_that_have_it_whole_words_first() {
-        let house = House::new(
+        let home = TestHome::new(
             &[
                 ("b.md", "# B\n\nauthentication\n"),
                 ("a.md", "# Auth\n\nno\nAUTH again auth\n"),
             ],
-            &[said(&["the auth flow", "nothing", "authentic", "auth?"])],
+            &[conversation(&[
+                "the auth flow",
+                "nothing",
+                "authentic",
+                "auth?",
+            ])],
         );
         assert_eq!(
-            cited(&house, "auth"),
+            cited(&home, "auth"),
             [
                 "detail/a.md#L1",
                 "detail/a.md#L4",
@@ -523,78 +548,78 @@ mod tests {
                 "messages.jsonl#L3"
             ]
         );
-        assert_eq!(cited(&house, "\"auth flow\""), ["messages.jsonl#L1"]);
-        assert_eq!(cited(&house, "absent"), Vec::<String>::new());
+        assert_eq!(cited(&home, "\"auth flow\""), ["messages.jsonl#L1"]);
+        assert_eq!(cited(&home, "absent"), Vec::<String>::new());
     }
 
     #[test]
     fn each_source_that_has_hits_gets_a_slot() {
-        let house = House::new(
+        let home = TestHome::new(
             &[("a.md", "retry\nretry\nretry\n")],
-            &[said(&["a retry somewhere", "more"])],
+            &[conversation(&["a retry somewhere", "more"])],
         );
-        let sources = |limit| -> Vec<Source> {
-            let answer = ask(&house, "retry", (Scope::All, limit));
+        let sources = |limit| -> Vec<HitSource> {
+            let answer = request(&home, "retry", (Scope::All, limit));
             answer.hits.iter().map(|hit| hit.source).collect()
         };
-        assert_eq!(sources(2), [Source::Detail, Source::Messages]);
-        assert_eq!(sources(1), [Source::Detail]);
+        assert_eq!(sources(2), [HitSource::Detail, HitSource::Messages]);
+        assert_eq!(sources(1), [HitSource::Detail]);
         assert_eq!(sources(0), []);
-        assert_eq!(ask(&house, "retry", (Scope::Messages, 9)).hits.len(), 1);
-        assert_eq!(ask(&house, "retry", (Scope::Detail, 9)).hits.len(), 3);
+        assert_eq!(request(&home, "retry", (Scope::Messages, 9)).hits.len(), 1);
+        assert_eq!(request(&home, "retry", (Scope::Detail, 9)).hits.len(), 3);
     }
 
     #[test]
     fn an_answer_without_the_words_of_its_question_is_found_beside_it() {
-        let mut talk = said(&[
+        let mut talk = conversation(&[
             "hello",
             "hi there",
             "Which database do we deploy to staging?",
             "Postgres fifteen.",
         ]);
         talk.extend((0..30).map(|n| format!("filler number {n} about the weather")));
-        let house = House::new(&[], &[talk]);
-        let cited = cited(&house, "what database is deployed on staging");
+        let home = TestHome::new(&[], &[talk]);
+        let cited = cited(&home, "what database is deployed on staging");
         assert_eq!(cited[..2], ["messages.jsonl#L3", "messages.jsonl#L4"]);
     }
 
     #[test]
     fn a_memory_goes_before_a_message_that_says_the_same() {
         let text = "the deploy key is kept in the vault";
-        let house = House::new(&[("a.md", text)], &[said(&[text])]);
-        assert_eq!(cited(&house, "deploy key")[0], "detail/a.md#L1");
+        let home = TestHome::new(&[("a.md", text)], &[conversation(&[text])]);
+        assert_eq!(cited(&home, "deploy key")[0], "detail/a.md#L1");
     }
 
     #[test]
     fn a_new_or_edited_file_is_found_at_once() {
-        let house = House::new(&[("a.md", "first\n")], &[said(&["one thing"])]);
-        assert!(cited(&house, "zebra").is_empty());
-        house.write("s0/working-memory/detail/b.md", "a zebra\n");
-        assert_eq!(cited(&house, "zebra"), ["detail/b.md#L1"]);
-        house.write("s0/working-memory/detail/b.md", "none\n");
-        assert!(cited(&house, "zebra").is_empty());
+        let home = TestHome::new(&[("a.md", "first\n")], &[conversation(&["one thing"])]);
+        assert!(cited(&home, "zebra").is_empty());
+        home.write("s0/working-memory/detail/b.md", "a zebra\n");
+        assert_eq!(cited(&home, "zebra"), ["detail/b.md#L1"]);
+        home.write("s0/working-memory/detail/b.md", "none\n");
+        assert!(cited(&home, "zebra").is_empty());
     }
 
     #[test]
     fn filters_hold_in_a_question() {
-        let house = House::new(
+        let home = TestHome::new(
             &[("a.md", "retry policy\n")],
-            &[said(&["retry policy asked", "retry policy answered"])],
+            &[conversation(&[
+                "retry policy asked",
+                "retry policy answered",
+            ])],
         );
         assert_eq!(
-            cited(&house, "retry policy role:assistant"),
+            cited(&home, "retry policy role:assistant"),
             ["messages.jsonl#L2"]
         );
+        assert_eq!(cited(&home, "retry policy in:memories"), ["detail/a.md#L1"]);
         assert_eq!(
-            cited(&house, "retry policy in:memories"),
-            ["detail/a.md#L1"]
-        );
-        assert_eq!(
-            cited(&house, "retry policy agent:codex"),
+            cited(&home, "retry policy agent:codex"),
             Vec::<String>::new()
         );
         assert_eq!(
-            cited(&house, "retry policy before:2020-01-01"),
+            cited(&home, "retry policy before:2020-01-01"),
             Vec::<String>::new()
         );
     }
@@ -604,14 +629,14 @@ mod tests {
         let talk: Vec<String> = (0..400)
             .map(|n| format!("message {n} on topic{} and more", n % 7))
             .collect();
-        let house = House::new(&[], &[talk]);
-        let before = ask(&house, "message on topic3", (Scope::All, 20));
-        fs::remove_dir_all(house.path("cache")).expect("deleted");
-        assert_eq!(ask(&house, "message on topic3", (Scope::All, 20)), before);
-        for entry in fs::read_dir(house.path("cache"))
-            .expect("a cache")
-            .flatten()
-        {
+        let home = TestHome::new(&[], &[talk]);
+        let before = request(&home, "message on topic3", (Scope::All, 20));
+        fs::remove_dir_all(home.path("cache")).expect("deleted");
+        assert_eq!(
+            request(&home, "message on topic3", (Scope::All, 20)),
+            before
+        );
+        for entry in fs::read_dir(home.path("cache")).expect("a cache").flatten() {
             let mut bytes = fs::read(entry.path()).expect("readable");
             let middle = bytes.len() / 2;
             if let Some(byte) = bytes.get_mut(middle) {
@@ -620,12 +645,15 @@ mod tests {
             fs::remove_file(entry.path()).expect("deleted");
             fs::write(entry.path(), bytes).expect("written");
         }
-        let _ = ask(&house, "message on topic3", (Scope::All, 20));
-        assert_eq!(ask(&house, "message on topic3", (Scope::All, 20)), before);
+        let _ = request(&home, "message on topic3", (Scope::All, 20));
+        assert_eq!(
+            request(&home, "message on topic3", (Scope::All, 20)),
+            before
+        );
     }
 
     /// Scores every message of every log by reading it all and stemming every word.
-    fn naive(house: &House, query: &str) -> Vec<(PathBuf, u64, f32)> {
+    fn naive(home: &TestHome, query: &str) -> Vec<(PathBuf, u64, f32)> {
         let parsed = Query::of_prose(query, &noon());
         let mut wanted: Vec<String> = Vec::new();
         for word in parsed.atoms.iter().flat_map(|atom| words(&atom.text)) {
@@ -635,15 +663,15 @@ mod tests {
                 wanted.push(word);
             }
         }
-        let corpus = house.corpus();
+        let corpus = home.corpus();
         let mut with = vec![0; wanted.len()];
-        let mut logs: Vec<(PathBuf, Vec<u64>, Stretch)> = Vec::new();
-        for (at, log) in house.logs().iter().enumerate() {
+        let mut logs: Vec<(PathBuf, Vec<u64>, PassageGroup)> = Vec::new();
+        for (at, log) in home.logs().iter().enumerate() {
             let transcript = log::read(log).expect("readable");
-            let mut stretch = Stretch::default();
+            let mut stretch = PassageGroup::default();
             let mut lines = Vec::new();
             for (number, message) in transcript.messages.iter().enumerate() {
-                let borrowed = Message {
+                let borrowed = CorpusMessage {
                     log: at,
                     line: message.line,
                     role: message.role,
@@ -657,7 +685,9 @@ mod tests {
                     tool: None,
                     session: None,
                 };
-                stretch.spots.push(seen((0, number), &borrowed));
+                stretch
+                    .passages
+                    .push(passage_of_message((0, number), &borrowed));
                 lines.push(message.line);
                 let mut found: Vec<(usize, u32, bool)> = Vec::new();
                 for (needle, word) in wanted.iter().enumerate() {
@@ -712,17 +742,17 @@ mod tests {
                     log
                 })
                 .collect();
-            let house = House::new(&[], &logs);
-            let mut found: Vec<(PathBuf, u64, f32)> = ask(&house, &query, (Scope::Messages, 10_000))
+            let home = TestHome::new(&[], &logs);
+            let mut found: Vec<(PathBuf, u64, f32)> = request(&home, &query, (Scope::Messages, 10_000))
                 .hits
                 .into_iter()
                 .map(|hit| {
                     let session = hit.session.expect("a message has a session");
-                    (house.path(&session).join("messages.jsonl"), hit.line, hit.score)
+                    (home.path(&session).join("messages.jsonl"), hit.line, hit.score)
                 })
                 .collect();
             found.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
-            let expected = naive(&house, &query);
+            let expected = naive(&home, &query);
             prop_assert_eq!(found.len(), expected.len());
             for (found, expected) in found.iter().zip(&expected) {
                 prop_assert_eq!((&found.0, found.1), (&expected.0, expected.1));

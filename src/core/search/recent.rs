@@ -2,27 +2,27 @@
 
 use std::cmp::Reverse;
 
-use super::{Hit, Sources, allowed_logs, allows_sheet};
-use crate::core::archive::{last_change, title};
+use super::{Hit, Sources, allowed_logs, allows_memory};
+use crate::core::catalog::{last_activity, log_title};
 use crate::core::corpus::Log;
-use crate::core::query::{Filters, Place};
+use crate::core::query::{Filters, SearchArea};
 
 /// The memories and conversations that the filters let through, the newest first.
 pub fn recent(sources: Sources<'_>, filters: &Filters, limit: usize) -> Vec<Hit> {
-    let mut found: Vec<(i64, What<'_>)> = Vec::new();
-    for sheet in &sources.shelf.sheets {
-        if allows_sheet(filters, sheet) {
-            found.push((sheet.memory.modified, What::Memory(sheet)));
+    let mut found: Vec<(i64, RecentItem<'_>)> = Vec::new();
+    for memory_text in &sources.memories.texts {
+        if allows_memory(filters, memory_text) {
+            found.push((memory_text.memory.modified, RecentItem::Memory(memory_text)));
         }
     }
     // Who speaks is asked of messages, not of conversations.
-    if filters.wants(Place::Logs) && filters.roles.is_empty() {
+    if filters.wants(SearchArea::Logs) && filters.roles.is_empty() {
         let allowed = allowed_logs(filters, sources);
         let logs = sources.corpus.into_iter().flat_map(|corpus| corpus.logs());
         for (log, is_allowed) in logs.zip(allowed) {
-            let time = last_change(&log);
+            let time = last_activity(&log);
             if is_allowed && filters.allows_time(Some(time).filter(|time| *time > 0)) {
-                found.push((time, What::Log(log)));
+                found.push((time, RecentItem::Log(log)));
             }
         }
     }
@@ -34,47 +34,49 @@ pub fn recent(sources: Sources<'_>, filters: &Filters, limit: usize) -> Vec<Hit>
         .collect()
 }
 
-enum What<'a> {
-    Memory(&'a super::Sheet),
+enum RecentItem<'a> {
+    Memory(&'a super::MemoryText),
     Log(Log<'a>),
 }
 
-impl What<'_> {
+impl RecentItem<'_> {
     fn hit(&self, sources: Sources<'_>) -> Hit {
         match self {
-            Self::Memory(sheet) => sources.line(sheet, 1, (sheet.memory.summary.clone(), 0.0)),
-            Self::Log(log) => sources.log(*log, (title(log), 0.0)),
+            Self::Memory(memory_text) => {
+                sources.line(memory_text, 1, (memory_text.memory.summary.clone(), 0.0))
+            }
+            Self::Log(log) => sources.log(*log, (log_title(log), 0.0)),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{House, said};
+    use super::super::fixture::{TestHome, conversation};
     use super::*;
     use crate::core::query::{Query, noon};
 
     #[test]
     fn the_newest_comes_first_and_filters_count() {
-        let house = House::new(
+        let home = TestHome::new(
             &[("auth.md", "# Auth\n\nTokens rotate.\n")],
-            &[said(&["how do we rotate tokens", "on use"])],
+            &[conversation(&["how do we rotate tokens", "on use"])],
         );
-        let (shelf, corpus) = (house.shelf(), house.corpus());
+        let (memories, corpus) = (home.memories(), home.corpus());
         let sources = Sources {
-            shelf: &shelf,
+            memories: &memories,
             corpus: Some(&corpus),
         };
-        let told = |query: &str| -> Vec<String> {
+        let citations = |query: &str| -> Vec<String> {
             let query = Query::parse(query, &noon()).expect("a query");
             let hits = recent(sources, &query.filters, 10);
             hits.into_iter()
                 .map(|hit| hit.citation.to_string())
                 .collect()
         };
-        assert_eq!(told(""), ["detail/auth.md#L1", "messages.jsonl"]);
-        assert_eq!(told("in:logs"), ["messages.jsonl"]);
-        assert_eq!(told("in:memories"), ["detail/auth.md#L1"]);
-        assert_eq!(told("role:user"), [""; 0]);
+        assert_eq!(citations(""), ["detail/auth.md#L1", "messages.jsonl"]);
+        assert_eq!(citations("in:logs"), ["messages.jsonl"]);
+        assert_eq!(citations("in:memories"), ["detail/auth.md#L1"]);
+        assert_eq!(citations("role:user"), [""; 0]);
     }
 }

@@ -5,7 +5,7 @@
 //! repeats the words of the question before it. It earns a little from the best of its
 //! whole conversation, and more if it has many of the query's words.
 
-use super::needle::Place;
+use super::needle::NeedleMatch;
 use crate::core::text::is_question;
 
 /// How soon more of the same word stops to count.
@@ -36,7 +36,7 @@ pub(super) struct Rarity(Vec<f32>);
 
 /// A message or line among its neighbours.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Spot {
+pub(super) struct Passage {
     /// Where it is: a block or file, and its number there.
     pub(super) at: (usize, usize),
     pub(super) time: Option<i64>,
@@ -46,11 +46,11 @@ pub(super) struct Spot {
     pub(super) worth: f32,
 }
 
-/// How often a needle is in a spot.
+/// How often a needle is in a passage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Count {
-    /// The spot's place in its stretch.
-    pub(super) spot: usize,
+    /// The passage's place in its group.
+    pub(super) passage: usize,
     pub(super) needle: usize,
     pub(super) times: u32,
     pub(super) is_exact: bool,
@@ -58,9 +58,9 @@ pub(super) struct Count {
 
 /// Neighbours in a conversation or a file, and what is in them.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Stretch {
-    pub(super) spots: Vec<Spot>,
-    /// Sorted by spot.
+pub(super) struct PassageGroup {
+    pub(super) passages: Vec<Passage>,
+    /// Sorted by passage.
     pub(super) counts: Vec<Count>,
 }
 
@@ -78,7 +78,7 @@ impl Rarity {
         Self(texts_with.iter().map(of).collect())
     }
 
-    /// Returns what a spot has to offer for a needle.
+    /// Returns what a passage has to offer for a needle.
     fn offer(&self, count: &Count, length: usize) -> f32 {
         let times = count.times as f32;
         let length = 1.0 - LENGTH + LENGTH * length as f32 / ORDINARY;
@@ -86,34 +86,34 @@ impl Rarity {
         self.0[count.needle] * form * times * (SATURATION + 1.0) / (times + SATURATION * length)
     }
 
-    /// Scores every spot of the stretches, which are of one log or file; those that earn
+    /// Scores every passage of the groups, which are of one log or file; those that earn
     /// nothing are left out.
-    pub(super) fn score(&self, stretches: &[Stretch], found: &mut Vec<(f32, Spot)>) {
+    pub(super) fn score(&self, groups: &[PassageGroup], found: &mut Vec<(f32, Passage)>) {
         let needles = self.0.len();
         let all: f32 = self.0.iter().sum();
-        let mut talks: Vec<Talk> = Vec::new();
-        for stretch in stretches {
-            for count in &stretch.counts {
-                let spot = &stretch.spots[count.spot];
-                let talk = find(&talks, day(spot)).unwrap_or_else(|| {
-                    talks.push(Talk {
-                        day: day(spot),
+        let mut talks: Vec<ConversationBest> = Vec::new();
+        for group in groups {
+            for count in &group.counts {
+                let passage = &group.passages[count.passage];
+                let talk = find(&talks, day(passage)).unwrap_or_else(|| {
+                    talks.push(ConversationBest {
+                        day: day(passage),
                         best: vec![0.0; needles],
                         sum: 0.0,
                     });
                     talks.len() - 1
                 });
                 let best = &mut talks[talk].best[count.needle];
-                *best = best.max(self.offer(count, spot.length));
+                *best = best.max(self.offer(count, passage.length));
             }
         }
         for talk in &mut talks {
             talk.sum = talk.best.iter().sum();
         }
         let mut best = Vec::new();
-        for stretch in stretches {
-            self.best(stretch, &mut best);
-            for (spot, best) in stretch.spots.iter().zip(best.chunks_exact(needles)) {
+        for group in groups {
+            self.best(group, &mut best);
+            for (passage, best) in group.passages.iter().zip(best.chunks_exact(needles)) {
                 let sum: f32 = best.iter().sum();
                 if sum <= 0.0 {
                     continue;
@@ -125,41 +125,44 @@ impl Rarity {
                     .map(|(_, rarity)| rarity)
                     .sum();
                 let coverage = 1.0 - COVERAGE + COVERAGE * covered / all;
-                let talk = find(&talks, day(spot)).map_or(0.0, |talk| talks[talk].sum);
-                found.push(((sum * coverage + CONVERSATION * talk) * spot.worth, *spot));
+                let talk = find(&talks, day(passage)).map_or(0.0, |talk| talks[talk].sum);
+                found.push((
+                    (sum * coverage + CONVERSATION * talk) * passage.worth,
+                    *passage,
+                ));
             }
         }
     }
 
-    /// Finds the best offer to each spot for each needle, from itself and its neighbours.
-    fn best(&self, stretch: &Stretch, best: &mut Vec<f32>) {
+    /// Finds the best offer to each passage for each needle, from itself and its neighbours.
+    fn best(&self, group: &PassageGroup, best: &mut Vec<f32>) {
         let needles = self.0.len();
-        let spots = &stretch.spots;
+        let passages = &group.passages;
         best.clear();
-        best.resize(spots.len() * needles, 0.0);
+        best.resize(passages.len() * needles, 0.0);
         let apart = |from: usize, to: usize| {
-            spots[from]
+            passages[from]
                 .time
-                .zip(spots[to].time)
+                .zip(passages[to].time)
                 .is_some_and(|(from, to)| (to - from).abs() > PAUSE)
         };
-        for count in &stretch.counts {
-            let offer = self.offer(count, spots[count.spot].length);
-            let mut lend = |spot: usize, share: f32| {
-                let best = &mut best[spot * needles + count.needle];
+        for count in &group.counts {
+            let offer = self.offer(count, passages[count.passage].length);
+            let mut lend = |passage: usize, share: f32| {
+                let best = &mut best[passage * needles + count.needle];
                 *best = best.max(offer * share);
             };
-            lend(count.spot, 1.0);
+            lend(count.passage, 1.0);
             for (step, share) in FROM_BEFORE.iter().enumerate() {
-                let to = count.spot + step + 1;
-                if to >= spots.len() || apart(to - 1, to) {
+                let to = count.passage + step + 1;
+                if to >= passages.len() || apart(to - 1, to) {
                     break;
                 }
                 lend(to, *share);
             }
             for (step, share) in FROM_AFTER.iter().enumerate() {
                 let Some(to) = count
-                    .spot
+                    .passage
                     .checked_sub(step + 1)
                     .filter(|to| !apart(*to, to + 1))
                 else {
@@ -171,11 +174,11 @@ impl Rarity {
     }
 }
 
-impl Stretch {
-    /// Takes in what was found in the spot with this number; places are sorted by needle.
-    pub(super) fn count(&mut self, spot: usize, needles: &[(usize, u32, bool)]) {
+impl PassageGroup {
+    /// Takes in what was found in the passage with this number; places are sorted by needle.
+    pub(super) fn count(&mut self, passage: usize, needles: &[(usize, u32, bool)]) {
         let counts = needles.iter().map(|(needle, times, is_exact)| Count {
-            spot,
+            passage,
             needle: *needle,
             times: *times,
             is_exact: *is_exact,
@@ -185,7 +188,7 @@ impl Stretch {
 }
 
 /// Counts places of one text by needle.
-pub(super) fn counted(places: &[Place]) -> Vec<(usize, u32, bool)> {
+pub(super) fn counted(places: &[NeedleMatch]) -> Vec<(usize, u32, bool)> {
     let mut counts: Vec<(usize, u32, bool)> = Vec::new();
     for place in places {
         match counts
@@ -216,7 +219,7 @@ pub(super) fn worth_of(is_question: bool) -> f32 {
 }
 
 /// The best of a conversation.
-struct Talk {
+struct ConversationBest {
     day: Option<i64>,
     /// For each needle.
     best: Vec<f32>,
@@ -224,21 +227,21 @@ struct Talk {
 }
 
 /// Returns which of the conversations it is: mostly the last, since a log goes by days.
-fn find(talks: &[Talk], day: Option<i64>) -> Option<usize> {
+fn find(talks: &[ConversationBest], day: Option<i64>) -> Option<usize> {
     talks.iter().rposition(|talk| talk.day == day)
 }
 
 /// A conversation is what was said in one log on one day.
-fn day(spot: &Spot) -> Option<i64> {
-    spot.time.map(|time| time.div_euclid(DAY))
+fn day(passage: &Passage) -> Option<i64> {
+    passage.time.map(|time| time.div_euclid(DAY))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn spot(number: usize, time: Option<i64>) -> Spot {
-        Spot {
+    fn passage(number: usize, time: Option<i64>) -> Passage {
+        Passage {
             at: (0, number),
             time,
             length: 100,
@@ -246,18 +249,18 @@ mod tests {
         }
     }
 
-    fn scored(stretch: Stretch) -> Vec<(f32, usize)> {
+    fn scored(group: PassageGroup) -> Vec<(f32, usize)> {
         let mut found = Vec::new();
-        Rarity::new(&[1, 3], 100_000).score(&[stretch], &mut found);
+        Rarity::new(&[1, 3], 100_000).score(&[group], &mut found);
         found
             .into_iter()
-            .map(|(score, spot)| (score, spot.at.1))
+            .map(|(score, passage)| (score, passage.at.1))
             .collect()
     }
 
-    fn one(spot: usize, needle: usize) -> Count {
+    fn one(passage: usize, needle: usize) -> Count {
         Count {
-            spot,
+            passage,
             needle,
             times: 1,
             is_exact: true,
@@ -266,9 +269,9 @@ mod tests {
 
     #[test]
     fn neighbours_earn_less_the_further_they_are() {
-        let spots: Vec<Spot> = (0..12).map(|number| spot(number, Some(0))).collect();
-        let found = scored(Stretch {
-            spots,
+        let passages: Vec<Passage> = (0..12).map(|number| passage(number, Some(0))).collect();
+        let found = scored(PassageGroup {
+            passages,
             counts: vec![one(5, 0)],
         });
         let numbers: Vec<usize> = found.iter().map(|(_, number)| *number).collect();
@@ -279,9 +282,13 @@ mod tests {
 
     #[test]
     fn nobody_hears_across_a_pause() {
-        let spots = vec![spot(0, Some(0)), spot(1, Some(PAUSE + 1)), spot(2, None)];
-        let found = scored(Stretch {
-            spots,
+        let passages = vec![
+            passage(0, Some(0)),
+            passage(1, Some(PAUSE + 1)),
+            passage(2, None),
+        ];
+        let found = scored(PassageGroup {
+            passages,
             counts: vec![one(0, 0)],
         });
         assert_eq!(found.len(), 1);
@@ -289,15 +296,15 @@ mod tests {
 
     #[test]
     fn rarer_words_and_more_words_earn_more() {
-        let stretch = |counts: Vec<Count>| {
-            scored(Stretch {
-                spots: vec![spot(0, None)],
+        let group = |counts: Vec<Count>| {
+            scored(PassageGroup {
+                passages: vec![passage(0, None)],
                 counts,
             })[0]
                 .0
         };
-        let (rare, frequent) = (stretch(vec![one(0, 0)]), stretch(vec![one(0, 1)]));
+        let (rare, frequent) = (group(vec![one(0, 0)]), group(vec![one(0, 1)]));
         assert!(rare > frequent);
-        assert!(stretch(vec![one(0, 0), one(0, 1)]) > rare + frequent);
+        assert!(group(vec![one(0, 0), one(0, 1)]) > rare + frequent);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Look;
 use super::scan::{Scan, is_blank, is_quote};
-use super::value::{Kind, Place, is_pair, is_placeholder, is_random, is_secret};
+use super::value::{Kind, ValuePosition, is_pair, is_placeholder, is_random, is_secret};
 
 /// A place where secrets stand.
 #[derive(Debug)]
@@ -174,7 +174,7 @@ fn url(scan: &mut Scan<'_>, start: usize, at: usize) {
         password += 1;
     }
     let value = scan.slice(from..password);
-    if !value.is_empty() && !is_placeholder(value, Place::Setting) || value == "password" {
+    if !value.is_empty() && !is_placeholder(value, ValuePosition::Setting) || value == "password" {
         scan.accept("password in a URL", from..password);
     }
 }
@@ -203,7 +203,7 @@ fn authorization(scan: &mut Scan<'_>, _: usize, end: usize) {
     let end = scan.run(at, WINDOW, is_value);
     let value = scan.slice(at..end);
     let is_credential = value.len() >= 8 && (is_random(value) || is_pair(value));
-    if !is_credential || is_placeholder(value, Place::Label) || value.contains(['(', '{']) {
+    if !is_credential || is_placeholder(value, ValuePosition::Label) || value.contains(['(', '{']) {
         return;
     }
     // Some schemes have several fields; all of them are told nobody.
@@ -274,7 +274,7 @@ fn cookies(scan: &mut Scan<'_>, at: usize) {
         |byte: u8| !byte.is_ascii_whitespace() && !is_quote(byte) && !b";,\\".contains(&byte);
     let end = scan.run(from, WINDOW, is_value);
     let value = scan.slice(from..end);
-    if value.len() >= 8 && !is_placeholder(value, Place::Setting) {
+    if value.len() >= 8 && !is_placeholder(value, ValuePosition::Setting) {
         let end = scan.run(from, usize::MAX, |byte| {
             !is_quote(byte) && !b"\r\n\\".contains(&byte)
         });
@@ -298,7 +298,7 @@ fn user(scan: &mut Scan<'_>, start: usize, end: usize) {
     let from = name + 1;
     let end = scan.run(from, WINDOW, is_value);
     let value = scan.slice(from..end);
-    if value.len() >= 4 && !is_placeholder(value, Place::Setting) {
+    if value.len() >= 4 && !is_placeholder(value, ValuePosition::Setting) {
         scan.accept("curl user", from..end);
     }
 }
@@ -313,7 +313,7 @@ fn command_password(scan: &mut Scan<'_>, start: usize, end: usize) {
         !byte.is_ascii_whitespace() && !is_quote(byte) && !b";&|".contains(&byte)
     });
     let value = scan.slice(at..end);
-    if is_secret(value, Kind::Password, Place::Flag) {
+    if is_secret(value, Kind::Password, ValuePosition::Flag) {
         scan.accept("password of a command", at..end);
     }
 }
@@ -341,7 +341,7 @@ fn identified(scan: &mut Scan<'_>, _: usize, end: usize) {
     };
     let to = scan.run(at + 1, WINDOW, |byte| byte != quote && byte != b'\n');
     let value = scan.slice(at + 1..to);
-    if !is_placeholder(value, Place::QuotedSetting) {
+    if !is_placeholder(value, ValuePosition::QuotedSetting) {
         scan.accept("SQL password", at + 1..to);
     }
 }
@@ -354,8 +354,8 @@ pub(super) fn password_in_words(scan: &mut Scan<'_>, end: usize) {
         .into_iter()
         .find(|verb| scan.has(at, verb));
     let (at, place) = match verb {
-        Some(verb) => (at + verb.len(), Place::Prose),
-        None if is_in_netrc && at > end => (at, Place::Setting),
+        Some(verb) => (at + verb.len(), ValuePosition::Prose),
+        None if is_in_netrc && at > end => (at, ValuePosition::Setting),
         None => return,
     };
     let at = scan.run(at, 2, |byte| is_blank(byte) || is_quote(byte));

@@ -2,7 +2,7 @@
 
 use super::context;
 use super::scan::{Scan, is_blank, is_quote};
-use super::value::{Kind, Place, is_secret};
+use super::value::{Kind, ValuePosition, is_secret};
 
 /// A word at the end of a name.
 #[derive(Debug)]
@@ -152,15 +152,15 @@ impl Name {
             .is_some_and(|byte| b";?&".contains(&byte));
         let (at, quote) = opened(scan, at);
         let place = match (quote, sign) {
-            (Some(_), _) if is_upper => Place::QuotedSetting,
-            (Some(_), _) | (None, Sign::Tag) => Place::Quoted,
-            (None, Sign::Blank) => Place::Flag,
-            (None, Sign::Colon) => Place::Label,
-            (None, Sign::Equals) if is_spaced => Place::Code,
+            (Some(_), _) if is_upper => ValuePosition::QuotedSetting,
+            (Some(_), _) | (None, Sign::Tag) => ValuePosition::Quoted,
+            (None, Sign::Blank) => ValuePosition::Flag,
+            (None, Sign::Colon) => ValuePosition::Label,
+            (None, Sign::Equals) if is_spaced => ValuePosition::Code,
             (None, Sign::Equals) if is_upper || starts_setting || name.starts_with('-') => {
-                Place::Setting
+                ValuePosition::Setting
             }
-            (None, Sign::Equals) => Place::Code,
+            (None, Sign::Equals) => ValuePosition::Code,
         };
         let end = value_end(scan, at, quote, WINDOW);
         // `<password>` alone is a placeholder.

@@ -13,7 +13,7 @@ pub(super) enum Kind {
 
 /// How a value stands in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ValuePosition {
     /// `NAME=value`, in a file of settings, a command, a connection string or a query.
     Setting,
     /// In quotes, after a name in capitals.
@@ -30,14 +30,14 @@ pub(super) enum Place {
     Prose,
 }
 
-impl Place {
+impl ValuePosition {
     fn is_quoted(self) -> bool {
         matches!(self, Self::Quoted | Self::QuotedSetting)
     }
 }
 
 /// Tells whether a value is a secret of this kind.
-pub(super) fn is_secret(value: &str, kind: Kind, place: Place) -> bool {
+pub(super) fn is_secret(value: &str, kind: Kind, place: ValuePosition) -> bool {
     let value = value.trim_end();
     if is_placeholder(value, place) || is_path(value) || value.contains("://") {
         return false;
@@ -50,25 +50,30 @@ pub(super) fn is_secret(value: &str, kind: Kind, place: Place) -> bool {
         Kind::Pair => is_pair(value),
         Kind::Token => {
             let least = match place {
-                Place::Setting | Place::QuotedSetting | Place::Quoted => 8,
-                Place::Code | Place::Label | Place::Flag | Place::Prose => 10,
+                ValuePosition::Setting | ValuePosition::QuotedSetting | ValuePosition::Quoted => 8,
+                ValuePosition::Code
+                | ValuePosition::Label
+                | ValuePosition::Flag
+                | ValuePosition::Prose => 10,
             };
             value.len() >= least && (is_random(value) || is_mixed_word(value))
         }
         Kind::Password => {
             let is_mixed = (traits.letters && traits.digits) || traits.symbols;
             match place {
-                Place::Setting | Place::QuotedSetting => value.len() >= 5,
-                Place::Quoted => {
+                ValuePosition::Setting | ValuePosition::QuotedSetting => value.len() >= 5,
+                ValuePosition::Quoted => {
                     let is_word =
                         value.len() < 16 || !value.bytes().all(|byte| byte.is_ascii_lowercase());
                     value.len() >= 5
                         && (is_mixed || (traits.digits && value.len() >= 6) || !is_word)
                 }
-                Place::Label => {
+                ValuePosition::Label => {
                     value.len() >= 6 && (is_mixed || (traits.digits && !traits.letters))
                 }
-                Place::Code | Place::Flag | Place::Prose => value.len() >= 6 && is_mixed,
+                ValuePosition::Code | ValuePosition::Flag | ValuePosition::Prose => {
+                    value.len() >= 6 && is_mixed
+                }
             }
         }
     }
@@ -96,7 +101,7 @@ impl Traits {
 }
 
 /// Tells whether the value stands for a secret that is elsewhere, or for none at all.
-pub(super) fn is_placeholder(value: &str, place: Place) -> bool {
+pub(super) fn is_placeholder(value: &str, place: ValuePosition) -> bool {
     const PARTS: [&str; 15] = [
         "your",
         "example",
@@ -167,7 +172,7 @@ pub(super) fn is_placeholder(value: &str, place: Place) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let is_plain = !name.bytes().any(|byte| byte.is_ascii_lowercase())
             || !name.bytes().any(|byte| byte.is_ascii_digit());
-        if is_name && is_plain && place != Place::Prose {
+        if is_name && is_plain && place != ValuePosition::Prose {
             return true;
         }
     }
@@ -188,10 +193,10 @@ fn is_path(value: &str) -> bool {
 }
 
 /// Tells whether the value is code: a name, a field, a call, a type.
-fn is_code(value: &str, place: Place) -> bool {
+fn is_code(value: &str, place: ValuePosition) -> bool {
     let value = value.trim_end_matches([',', ';']);
     let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let is_setting = place == Place::Setting;
+    let is_setting = place == ValuePosition::Setting;
     // A call, or in a setting a whole one: a password may have a bracket.
     if let Some((called, rest)) = value.split_once('(') {
         let path = called

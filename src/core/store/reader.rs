@@ -4,7 +4,7 @@ use super::Store;
 use crate::core::Result;
 use crate::core::layout::Layout;
 use crate::core::memory::Memory;
-use crate::core::sandbox::{Found, LARGEST_MEMORY, OpenRoot};
+use crate::core::sandbox::{FoundFile, LARGEST_MEMORY, OpenRoot};
 
 impl Store {
     /// Reads every file of the store, in the layout's order, and returns what `make` makes of each:
@@ -15,7 +15,7 @@ impl Store {
     /// read on several threads.
     pub fn read_all<T: Send>(
         &self,
-        known: impl Fn(&Found) -> Option<T> + Sync,
+        known: impl Fn(&FoundFile) -> Option<T> + Sync,
         make: impl Fn(Memory, String) -> T + Sync,
     ) -> Result<Vec<T>> {
         const ENOUGH: usize = 500;
@@ -27,7 +27,7 @@ impl Store {
             return Ok(Vec::new());
         }
         let opened = &self.root.opened()?;
-        let read = |files: &[Found]| -> Vec<T> {
+        let read = |files: &[FoundFile]| -> Vec<T> {
             let all = files.iter().map(|file| {
                 known(file).unwrap_or_else(|| {
                     let (memory, text) = self.read_file(opened, file);
@@ -53,7 +53,7 @@ impl Store {
         }))
     }
 
-    fn read_file(&self, opened: &OpenRoot<'_>, file: &Found) -> (Memory, String) {
+    fn read_file(&self, opened: &OpenRoot<'_>, file: &FoundFile) -> (Memory, String) {
         let (mut memory, text) = match self.content(opened, file) {
             Ok(bytes) => {
                 let size = bytes.len() as u64;
@@ -73,7 +73,7 @@ impl Store {
                 (memory, text)
             }
             Err(error) => {
-                let mut memory = Memory::bare(&self.rules().refer(&file.path), file.size);
+                let mut memory = Memory::bare(&self.rules().reference_of(&file.path), file.size);
                 memory.kind = self.rules().kind(&file.path);
                 memory.problem = Some(error.to_string());
                 (memory, String::new())
@@ -83,7 +83,7 @@ impl Store {
         (memory, text)
     }
 
-    fn content(&self, opened: &OpenRoot<'_>, file: &Found) -> Result<Vec<u8>> {
+    fn content(&self, opened: &OpenRoot<'_>, file: &FoundFile) -> Result<Vec<u8>> {
         if file.size > LARGEST_MEMORY && self.layout == Layout::Events {
             // A log of any size is listed; only its content is not counted.
             return Ok(Vec::new());

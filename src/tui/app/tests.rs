@@ -14,31 +14,31 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::Event as Input;
 use ratatui::layout::Size;
 
-use super::{App, Given};
-use crate::core::change::{Asking, Moment, Wish, plan};
+use super::{App, UserContext};
+use crate::core::change::{ChangeContext, ChangeRequest, Moment, plan};
 use crate::core::config::EditorKeys;
 use crate::core::library::Library;
 use crate::core::memory::Revision;
 use crate::core::store::{Document, StoreId};
-use crate::tui::Left;
+use crate::tui::Exit;
 use crate::tui::dump;
 use crate::tui::effect::{
-    Effect, LibraryJob, NewMemory, Request, Target, TerminalJob, Which, WriteJob,
+    Effect, LibraryJob, NewMemory, Request, Target, TerminalJob, UndoDirection, WriteJob,
 };
 use crate::tui::event::Event;
-use crate::tui::keymap::{Keymap, Place};
+use crate::tui::keymap::{KeyContext, Keymap};
 use crate::tui::keys::keys;
 use crate::tui::pane::browse::fixture;
-use crate::tui::theme::{Background, Depth, Terminal as Facts, Theme};
+use crate::tui::theme::{Background, ColorDepth, Terminal as Facts, Theme};
 
 /// An app over a library on the disk; reading is done at once, nothing is written.
-struct Bench {
+struct TestApp {
     home: tempfile::TempDir,
     library: Arc<Library>,
     app: App,
 }
 
-impl Bench {
+impl TestApp {
     fn new() -> Self {
         Self::sized(100, 28, Background::Dark)
     }
@@ -48,23 +48,23 @@ impl Bench {
         let library = Arc::new(fixture::library(home.path()));
         let theme = Theme::new(Facts {
             background,
-            depth: Depth::Ansi,
+            depth: ColorDepth::Ansi,
         });
         let mut app = App::new(
             theme,
             Keymap::new(),
-            Given {
+            UserContext {
                 title: "shop".to_owned(),
                 zone: TimeZone::UTC,
                 editor_keys: EditorKeys::Readline,
             },
         );
         app.resize(Size::new(width, height));
-        let mut bench = Self { home, library, app };
-        let library = Arc::clone(&bench.library);
-        bench.tell(Event::Woke(3_600_001));
-        bench.tell(Event::Indexed(library));
-        bench
+        let mut ui = Self { home, library, app };
+        let library = Arc::clone(&ui.library);
+        ui.tell(Event::Woke(3_600_001));
+        ui.tell(Event::Indexed(library));
+        ui
     }
 
     /// Tells the app of an event; answers effects other than readings, which are done.
@@ -95,11 +95,11 @@ impl Bench {
     fn read(&self, target: &Target) -> Document {
         match target {
             Target::File { store, path } => {
-                let shelf = self.library.shelf_by_id(store).expect("a store");
-                shelf.store.read(path).expect("reads")
+                let snapshot = self.library.store_by_id(store).expect("a store");
+                snapshot.store.read(path).expect("reads")
             }
             Target::Context { store } => {
-                let store = &self.library.shelf_by_id(store).expect("a store").store;
+                let store = &self.library.store_by_id(store).expect("a store").store;
                 let text = store.rules().context(store).expect("reads");
                 Document {
                     path: store.name().to_owned(),
@@ -127,29 +127,32 @@ impl Bench {
         else {
             panic!("no plan in {effects:?}");
         };
-        let (store, wish) = match &**request {
-            Request::Wish { store, wish } => (store.clone(), wish.clone()),
+        let (store, change_request) = match &**request {
+            Request::Change {
+                store,
+                change_request,
+            } => (store.clone(), change_request.clone()),
             Request::Delete(stores) => (
                 stores[0].0.clone(),
-                Wish::Delete {
+                ChangeRequest::Delete {
                     paths: stores[0].1.clone(),
                 },
             ),
             Request::Save(text) => (
                 self.id("claude"),
-                Wish::Edit {
+                ChangeRequest::Edit {
                     path: text.path.clone(),
                     text: text.text.clone(),
                 },
             ),
             other => panic!("{other:?}"),
         };
-        let asking = Asking {
+        let context = ChangeContext {
             moment: moment(),
             expected: None,
         };
-        let shelf = self.library.shelf_by_id(&store).expect("a store");
-        let result = plan(&shelf.store, &wish, &asking);
+        let snapshot = self.library.store_by_id(&store).expect("a store");
+        let result = plan(&snapshot.store, &change_request, &context);
         let event = Event::Planned {
             generation: *generation,
             request: request.clone(),
@@ -160,12 +163,12 @@ impl Bench {
     }
 
     fn id(&self, name: &str) -> StoreId {
-        let shelf = self.library.shelf(name).expect("a store");
-        shelf.store.id().clone()
+        let snapshot = self.library.store(name).expect("a store");
+        snapshot.store.id().clone()
     }
 
-    fn place(&self) -> Place {
-        self.app.panes.last().expect("a pane").place()
+    fn place(&self) -> KeyContext {
+        self.app.panes.last().expect("a pane").key_context()
     }
 
     fn buffer(&self) -> ratatui::buffer::Buffer {
@@ -204,104 +207,101 @@ const AUTH: &str = "jjjj";
 
 #[test]
 fn the_tree_and_the_preview() {
-    let mut bench = Bench::new();
-    assert_eq!(bench.press(AUTH), []);
-    let text = bench.text();
-    assert!(bench.row("▌").contains("Auth Refactor"), "{text}");
+    let mut ui = TestApp::new();
+    assert_eq!(ui.press(AUTH), []);
+    let text = ui.text();
+    assert!(ui.row("▌").contains("Auth Refactor"), "{text}");
     assert!(text.contains("Backend auth migration status"), "{text}");
     assert!(text.contains("updated 2026-02-11"), "{text}");
-    bench.press("v");
-    assert!(bench.text().contains("description: Backend"));
-    bench.press("v h");
-    assert!(bench.row("▌").contains("Project"));
-    bench.press("h");
-    assert!(!bench.text().contains("Release Process   "));
+    ui.press("v");
+    assert!(ui.text().contains("description: Backend"));
+    ui.press("v h");
+    assert!(ui.row("▌").contains("Project"));
+    ui.press("h");
+    assert!(!ui.text().contains("Release Process   "));
 }
 
 #[test]
 fn a_link_is_followed_and_the_way_back_is_kept() {
-    let mut bench = Bench::new();
-    bench.press(AUTH);
-    bench.press("<tab> ] <cr>");
-    assert!(bench.row("▌").contains("Release Process"));
-    assert_eq!(bench.place(), Place::Preview);
-    bench.press("<bs>");
-    assert!(bench.row("▌").contains("Auth Refactor"));
-    bench.press("] ] <cr>");
-    assert!(bench.row("▌").contains("User Preferences"));
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press("<tab> ] <cr>");
+    assert!(ui.row("▌").contains("Release Process"));
+    assert_eq!(ui.place(), KeyContext::Preview);
+    ui.press("<bs>");
+    assert!(ui.row("▌").contains("Auth Refactor"));
+    ui.press("] ] <cr>");
+    assert!(ui.row("▌").contains("User Preferences"));
 }
 
 #[test]
 fn a_filter_narrows_and_escape_widens_again() {
-    let mut bench = Bench::new();
-    bench.press("f");
-    bench.press("release");
-    let text = bench.text();
+    let mut ui = TestApp::new();
+    ui.press("f");
+    ui.press("release");
+    let text = ui.text();
     assert!(
         text.contains("Release Process") && !text.contains("session"),
         "{text}"
     );
-    bench.press("<cr> G");
-    assert!(bench.row("▌").contains("Release Process"));
-    bench.press("<esc>");
-    assert!(bench.text().contains("User Preferences"));
-    assert!(
-        bench.row("▌").contains("Release Process"),
-        "the cursor stays"
-    );
+    ui.press("<cr> G");
+    assert!(ui.row("▌").contains("Release Process"));
+    ui.press("<esc>");
+    assert!(ui.text().contains("User Preferences"));
+    assert!(ui.row("▌").contains("Release Process"), "the cursor stays");
 }
 
 #[test]
 fn the_selection_survives_a_refresh() {
-    let mut bench = Bench::new();
-    bench.press(AUTH);
-    let home = bench.home.path().join("claude");
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    let home = ui.home.path().join("claude");
     std::fs::write(home.join("aaa.md"), "---\nname: Aaa\ntype: user\n---\n").expect("writes");
     std::fs::remove_file(home.join("user_prefs.md")).expect("removes");
     let library = Arc::new(
-        bench.library.refresh(&[
+        ui.library.refresh(&[
             home.canonicalize().expect("canonical").join("aaa.md"),
             home.canonicalize()
                 .expect("canonical")
                 .join("user_prefs.md"),
         ]),
     );
-    bench.library = Arc::clone(&library);
-    bench.tell(Event::Indexed(library));
-    assert!(bench.text().contains("Aaa"));
-    assert!(bench.row("▌").contains("Auth Refactor"));
+    ui.library = Arc::clone(&library);
+    ui.tell(Event::Indexed(library));
+    assert!(ui.text().contains("Aaa"));
+    assert!(ui.row("▌").contains("Auth Refactor"));
 }
 
 #[test]
 fn every_action_gives_its_effect() {
-    let again = |which| Effect::Write(WriteJob::Do(Box::new(Request::Again(which))));
+    let again = |which| Effect::Write(WriteJob::Do(Box::new(Request::Latest(which))));
     let citation = "claude:auth.md".to_owned();
     for (pressed, expected) in [
-        ("u", vec![again(Which::Undo)]),
-        ("<c-r>", vec![again(Which::Redo)]),
+        ("u", vec![again(UndoDirection::Undo)]),
+        ("<c-r>", vec![again(UndoDirection::Redo)]),
         ("y", vec![Effect::Terminal(TerminalJob::Copy(citation))]),
         ("H", vec![Effect::Library(LibraryJob::Records)]),
         ("<c-l>", vec![Effect::Library(LibraryJob::Load)]),
         ("<c-z>", vec![Effect::Terminal(TerminalJob::Suspend)]),
-        ("q", vec![Effect::Terminal(TerminalJob::Leave(Left::Done))]),
+        ("q", vec![Effect::Terminal(TerminalJob::Leave(Exit::Done))]),
         (
             "<c-c>",
-            vec![Effect::Terminal(TerminalJob::Leave(Left::Done))],
+            vec![Effect::Terminal(TerminalJob::Leave(Exit::Done))],
         ),
     ] {
-        let mut bench = Bench::new();
-        bench.press(AUTH);
-        assert_eq!(bench.press(pressed), expected, "{pressed}");
+        let mut ui = TestApp::new();
+        ui.press(AUTH);
+        assert_eq!(ui.press(pressed), expected, "{pressed}");
     }
 }
 
 #[test]
 fn delete_is_planned_shown_and_then_made() {
-    let mut bench = Bench::new();
-    bench.press(AUTH);
-    let effects = bench.press("<space> <space> d");
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    let effects = ui.press("<space> <space> d");
     let paths = vec!["auth.md".to_owned(), "release.md".to_owned()];
-    let request = Request::Delete(vec![(bench.id("claude"), paths)]);
+    let request = Request::Delete(vec![(ui.id("claude"), paths)]);
     assert_eq!(
         effects,
         [Effect::Library(LibraryJob::Plan {
@@ -309,19 +309,19 @@ fn delete_is_planned_shown_and_then_made() {
             request: Box::new(request.clone()),
         })]
     );
-    bench.planned(&effects);
-    assert_eq!(bench.place(), Place::Review);
-    let text = bench.text();
+    ui.planned(&effects);
+    assert_eq!(ui.place(), KeyContext::Review);
+    let text = ui.text();
     assert!(
         text.contains("delete 2 memories")
             && text.contains("MEMORY.md")
             && text.contains("will lead nowhere"),
         "{text}"
     );
-    assert_eq!(bench.press("<esc>"), []);
-    let effects = bench.press("d");
-    bench.planned(&effects);
-    let effects = bench.press("<cr>");
+    assert_eq!(ui.press("<esc>"), []);
+    let effects = ui.press("d");
+    ui.planned(&effects);
+    let effects = ui.press("<cr>");
     assert!(
         matches!(effects.as_slice(), [Effect::Write(WriteJob::Commit { request: made, .. })] if **made == request)
     );
@@ -329,43 +329,45 @@ fn delete_is_planned_shown_and_then_made() {
 
 #[test]
 fn rename_new_move_and_duplicate_ask_first() {
-    let mut bench = Bench::new();
-    bench.press(AUTH);
-    bench.press("r");
-    let effects = bench.press("<c-u>token.md <cr>");
-    let wish = Wish::Rename {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press("r");
+    let effects = ui.press("<c-u>token.md <cr>");
+    let change_request = ChangeRequest::Rename {
         from: "auth.md".to_owned(),
         to: "token.md".to_owned(),
     };
     let [Effect::Library(LibraryJob::Plan { request, .. })] = effects.as_slice() else {
         panic!("{effects:?}");
     };
-    assert!(matches!(&**request, Request::Wish { wish: asked, .. } if *asked == wish));
+    assert!(
+        matches!(&**request, Request::Change { change_request: asked, .. } if *asked == change_request)
+    );
     // It stays open until what was asked for can be done, and says why it cannot.
-    bench.tell(Event::Planned {
+    ui.tell(Event::Planned {
         generation: 1,
         request: request.clone(),
         result: Err(crate::core::Error::refused("token.md", "it is taken")),
         notes: Vec::new(),
     });
-    assert_eq!(bench.place(), Place::Prompt);
-    assert!(bench.text().contains("it is taken"));
-    bench.press("<esc>");
-    assert_eq!(bench.press("D<c-u>release.md<cr>"), []);
-    assert!(bench.text().contains("of that name already"));
-    bench.press("<esc>");
-    let effects = bench.press("D<cr>");
+    assert_eq!(ui.place(), KeyContext::Prompt);
+    assert!(ui.text().contains("it is taken"));
+    ui.press("<esc>");
+    assert_eq!(ui.press("D<c-u>release.md<cr>"), []);
+    assert!(ui.text().contains("of that name already"));
+    ui.press("<esc>");
+    let effects = ui.press("D<cr>");
     assert!(
         matches!(effects.as_slice(), [Effect::Library(LibraryJob::Plan { request, .. })] if matches!(&**request, Request::Save(text) if text.path == "auth-2.md" && text.base.is_none()))
     );
-    bench.press("<esc>");
-    let effects = bench.press("M<cr>");
+    ui.press("<esc>");
+    let effects = ui.press("M<cr>");
     assert!(
-        matches!(effects.as_slice(), [Effect::Library(LibraryJob::Plan { request, .. })] if matches!(&**request, Request::Move { to, .. } if *to == bench.id("session")))
+        matches!(effects.as_slice(), [Effect::Library(LibraryJob::Plan { request, .. })] if matches!(&**request, Request::Move { to, .. } if *to == ui.id("session")))
     );
-    let effects = bench.press("n Tokens <cr>");
+    let effects = ui.press("n Tokens <cr>");
     let new = NewMemory {
-        store: bench.id("claude"),
+        store: ui.id("claude"),
         kind: "project".to_owned(),
         name: "Tokens".to_owned(),
     };
@@ -374,12 +376,12 @@ fn rename_new_move_and_duplicate_ask_first() {
 
 #[test]
 fn the_palette_finds_an_action_and_runs_it() {
-    let mut bench = Bench::new();
-    bench.press(AUTH);
-    bench.press(":");
-    assert_eq!(bench.place(), Place::List);
-    bench.press("citation");
-    let effects = bench.press("<cr>");
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press(":");
+    assert_eq!(ui.place(), KeyContext::List);
+    ui.press("citation");
+    let effects = ui.press("<cr>");
     assert_eq!(
         effects,
         [Effect::Terminal(TerminalJob::Copy(
@@ -390,10 +392,10 @@ fn the_palette_finds_an_action_and_runs_it() {
 
 #[test]
 fn what_is_stale_is_dropped() {
-    let mut bench = Bench::new();
-    bench.press(AUTH);
-    let first = bench.press("d");
-    bench.press("d");
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    let first = ui.press("d");
+    ui.press("d");
     let [
         Effect::Library(LibraryJob::Plan {
             generation,
@@ -403,26 +405,26 @@ fn what_is_stale_is_dropped() {
     else {
         panic!("{first:?}");
     };
-    bench.tell(Event::Planned {
+    ui.tell(Event::Planned {
         generation: *generation,
         request: request.clone(),
         result: Err(crate::core::Error::not_found("x")),
         notes: Vec::new(),
     });
-    assert_eq!(bench.place(), Place::Tree);
-    assert!(bench.app.toast().is_none());
+    assert_eq!(ui.place(), KeyContext::Tree);
+    assert!(ui.app.toast().is_none());
 }
 
 #[test]
 fn small_screens_keep_their_grace() {
     for (width, height) in [(60, 16), (20, 5), (1, 1), (80, 24), (300, 90)] {
-        let mut bench = Bench::sized(width, height, Background::Dark);
-        bench.text();
+        let mut ui = TestApp::sized(width, height, Background::Dark);
+        ui.text();
         for pressed in [
             "?", "<esc>", ":", "<esc>", "n", "<esc>", "H", "<esc>", "e", "<esc>", "a", "<esc>",
         ] {
-            bench.press(pressed);
-            bench.text();
+            ui.press(pressed);
+            ui.text();
         }
     }
 }

@@ -5,38 +5,38 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::App;
-use crate::tui::cells::{self, cut, visible};
+use crate::tui::cells::{self, cut, escape_line};
 use crate::tui::chrome::{count, hints, two_ends};
-use crate::tui::pane::{Scene, Tone};
+use crate::tui::pane::{PaneContext, Tone};
 use crate::tui::theme::Role;
 
 impl App {
     /// Draws everything.
     pub(crate) fn view(&self, frame: &mut Frame<'_>) {
-        let scene = self.scene();
+        let cx = self.pane_context();
         self.view_title(frame, self.areas.title);
-        let ground = self.panes.iter().rposition(|pane| pane.fills());
+        let ground = self.panes.iter().rposition(|pane| pane.is_fullscreen());
         let last = self.panes.len().saturating_sub(1);
         let shown = self.panes.iter().enumerate().skip(ground.unwrap_or(0));
         for (at, pane) in shown {
-            if at == last && !pane.fills() {
+            if at == last && !pane.is_fullscreen() {
                 // What lies below a dialog steps back.
                 let quiet = self.theme.style(Role::Muted);
                 frame.buffer_mut().set_style(self.areas.whole, quiet);
             }
             let is_top = at == last;
-            pane.view(frame, &Scene { is_top, ..scene });
+            pane.view(frame, &PaneContext { is_top, ..cx });
         }
         self.view_status(frame, self.areas.status);
     }
 
     fn view_title(&self, frame: &mut Frame<'_>, area: Rect) {
         let theme = &self.theme;
-        let scene = self.scene();
-        let ground = self.panes.iter().rev().find(|pane| pane.fills());
+        let cx = self.pane_context();
+        let ground = self.panes.iter().rev().find(|pane| pane.is_fullscreen());
         let place = ground
-            .and_then(|pane| pane.title(&scene))
-            .unwrap_or_else(|| self.given.title.clone());
+            .and_then(|pane| pane.title(&cx))
+            .unwrap_or_else(|| self.user.title.clone());
         let facts = ground
             .and_then(|pane| pane.facts())
             .unwrap_or_else(|| self.facts());
@@ -44,7 +44,7 @@ impl App {
             vec![
                 Span::styled(" tome", theme.style(Role::Accent)),
                 Span::raw("   "),
-                Span::styled(visible(&place), theme.style(Role::Strong)),
+                Span::styled(escape_line(&place), theme.style(Role::Strong)),
             ],
             vec![Span::styled(format!("{facts} "), theme.style(Role::Muted))],
             usize::from(area.width),
@@ -74,14 +74,14 @@ impl App {
         let mut said: Vec<(String, Role)> = Vec::new();
         if let Some((holder, seconds)) = &self.waiting {
             let text = format!("waiting for {holder} to finish, {seconds} s");
-            said.push((visible(&text), Role::Warn));
+            said.push((escape_line(&text), Role::Warn));
         }
         if let Some((_, toast)) = &self.toast {
             let role = match toast.tone {
                 Tone::Done => Role::Toast,
                 Tone::Trouble => Role::Warn,
             };
-            said.push((visible(&toast.text), role));
+            said.push((escape_line(&toast.text), role));
         }
         if !said.is_empty() {
             let mut line = Line::default();
@@ -95,13 +95,13 @@ impl App {
             frame.render_widget(line, area);
             return;
         }
-        let Some(top) = self.panes.last().filter(|pane| pane.fills()) else {
+        let Some(top) = self.panes.last().filter(|pane| pane.is_fullscreen()) else {
             return;
         };
         let mut line = hints(
             &self.keymap,
             theme,
-            top.place(),
+            top.key_context(),
             area.width.saturating_sub(1),
         );
         line.spans.insert(0, Span::raw(" "));

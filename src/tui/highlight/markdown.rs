@@ -7,7 +7,7 @@ use crate::tui::theme::Role;
 
 /// What a line starts in.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum State {
+pub(super) enum LineState {
     /// Before the first line, where frontmatter may start.
     Start,
     /// In the frontmatter.
@@ -32,7 +32,7 @@ pub(super) struct Fence {
     code: Option<Code>,
 }
 
-impl State {
+impl LineState {
     pub(super) fn start(language: &Language, syntaxes: &Syntaxes) -> Self {
         match language {
             Language::Markdown => Self::Start,
@@ -52,34 +52,38 @@ impl State {
 }
 
 /// The parts of a line, and what the next line starts in.
-pub(super) fn line(state: &State, line: &str, syntaxes: &Syntaxes) -> (Vec<Paint>, State) {
+pub(super) fn line(state: &LineState, line: &str, syntaxes: &Syntaxes) -> (Vec<Paint>, LineState) {
     match state {
-        State::Start if line.trim_end() == "---" => (whole(line, Role::Marker), State::Front),
-        State::Front if line.trim_end() == "---" => (whole(line, Role::Marker), State::Body),
-        State::Front => (field(line), State::Front),
-        State::Code(code) => {
-            let (paints, code) = syntaxes.line(code, line);
-            (paints, State::Code(code))
+        LineState::Start if line.trim_end() == "---" => {
+            (whole(line, Role::Marker), LineState::Front)
         }
-        State::Plain => (Vec::new(), State::Plain),
-        State::Comment => match line.find("-->") {
+        LineState::Front if line.trim_end() == "---" => {
+            (whole(line, Role::Marker), LineState::Body)
+        }
+        LineState::Front => (field(line), LineState::Front),
+        LineState::Code(code) => {
+            let (paints, code) = syntaxes.line(code, line);
+            (paints, LineState::Code(code))
+        }
+        LineState::Plain => (Vec::new(), LineState::Plain),
+        LineState::Comment => match line.find("-->") {
             Some(end) => {
                 let end = end + 3;
                 let mut paints = whole(&line[..end], Role::Comment);
                 let open = inline::paint(line, end..line.len(), &mut paints);
                 (paints, after(open))
             }
-            None => (whole(line, Role::Comment), State::Comment),
+            None => (whole(line, Role::Comment), LineState::Comment),
         },
-        State::Fence(fence) => in_fence(fence, line, syntaxes),
-        State::Start | State::Body => block(line, syntaxes),
+        LineState::Fence(fence) => in_fence(fence, line, syntaxes),
+        LineState::Start | LineState::Body => block(line, syntaxes),
     }
 }
 
-fn after(open: Open) -> State {
+fn after(open: Open) -> LineState {
     match open {
-        Open::Nothing => State::Body,
-        Open::Comment => State::Comment,
+        Open::Nothing => LineState::Body,
+        Open::Comment => LineState::Comment,
     }
 }
 
@@ -127,11 +131,11 @@ fn field(line: &str) -> Vec<Paint> {
     paints
 }
 
-fn in_fence(fence: &Fence, line: &str, syntaxes: &Syntaxes) -> (Vec<Paint>, State) {
+fn in_fence(fence: &Fence, line: &str, syntaxes: &Syntaxes) -> (Vec<Paint>, LineState) {
     let bare = line.trim_start_matches([' ', '>']).trim_end();
     let closes = bare.len() >= fence.length && bare.chars().all(|c| c == fence.mark);
     if closes {
-        return (whole(line, Role::Marker), State::Body);
+        return (whole(line, Role::Marker), LineState::Body);
     }
     match &fence.code {
         Some(code) => {
@@ -140,9 +144,9 @@ fn in_fence(fence: &Fence, line: &str, syntaxes: &Syntaxes) -> (Vec<Paint>, Stat
                 code: Some(code),
                 ..fence.clone()
             };
-            (paints, State::Fence(fence))
+            (paints, LineState::Fence(fence))
         }
-        None => (whole(line, Role::Code), State::Fence(fence.clone())),
+        None => (whole(line, Role::Code), LineState::Fence(fence.clone())),
     }
 }
 
@@ -167,7 +171,7 @@ fn opened(line: &str, from: usize, syntaxes: &Syntaxes) -> Option<Fence> {
     })
 }
 
-fn block(line: &str, syntaxes: &Syntaxes) -> (Vec<Paint>, State) {
+fn block(line: &str, syntaxes: &Syntaxes) -> (Vec<Paint>, LineState) {
     let mut paints = Vec::new();
     let mut at = line.len() - line.trim_start().len();
     while line[at..].starts_with('>') {
@@ -194,14 +198,14 @@ fn block(line: &str, syntaxes: &Syntaxes) -> (Vec<Paint>, State) {
                 role: Role::Muted,
             });
         }
-        return (paints, State::Fence(fence));
+        return (paints, LineState::Fence(fence));
     }
     if is_rule(&line[at..]) {
         paints.push(Paint {
             range: at..line.len(),
             role: Role::Rule,
         });
-        return (paints, State::Body);
+        return (paints, LineState::Body);
     }
     at = heading(line, at, &mut paints);
     let open = inline::paint(line, at..line.len(), &mut paints);

@@ -1,17 +1,17 @@
 //! The keys as a table of the README, which a test compares with this.
 
-use super::{Keymap, Place, Row};
+use super::{Binding, KeyContext, Keymap};
 use crate::tui::action::Action;
 
 /// The places that the table tells of, and what they are called there.
-const PLACES: [(Place, &str); 7] = [
-    (Place::Browse, "Tree and preview"),
-    (Place::Tree, "Tree"),
-    (Place::Preview, "Preview"),
-    (Place::Find, "Find"),
-    (Place::Log, "Log"),
-    (Place::Editor, "Editor"),
-    (Place::History, "History"),
+const PLACES: [(KeyContext, &str); 7] = [
+    (KeyContext::Browse, "Tree and preview"),
+    (KeyContext::Tree, "Tree"),
+    (KeyContext::Preview, "Preview"),
+    (KeyContext::Find, "Find"),
+    (KeyContext::Log, "Log"),
+    (KeyContext::Editor, "Editor"),
+    (KeyContext::History, "History"),
 ];
 
 /// What moves is told once: it is the same wherever it is not typed.
@@ -35,18 +35,18 @@ const EVERYWHERE: [Action; 4] = [Action::Help, Action::Palette, Action::Suspend,
 pub fn markdown() -> String {
     let keymap = Keymap::new();
     let mut table = "| key | | key | |\n| --- | --- | --- | --- |\n".to_owned();
-    let own = |place: Place| {
-        let rows = keymap.rows.get(&place).map_or(&[][..], Vec::as_slice);
+    let own = |context: KeyContext| {
+        let rows = keymap.rows.get(&context).map_or(&[][..], Vec::as_slice);
         rows.iter().filter(|row| !row.on.is_empty())
     };
-    let moves: Vec<&Row> = own(Place::Tree)
+    let moves: Vec<&Binding> = own(KeyContext::Tree)
         .filter(|row| MOVES.contains(&row.run))
         .collect();
     push(&mut table, "Moving", &moves);
-    for (place, name) in PLACES {
-        let rows: Vec<&Row> = own(place)
+    for (context, name) in PLACES {
+        let rows: Vec<&Binding> = own(context)
             .filter(|row| !MOVES.contains(&row.run))
-            .filter(|row| place == Place::Browse || !EVERYWHERE.contains(&row.run))
+            .filter(|row| context == KeyContext::Browse || !EVERYWHERE.contains(&row.run))
             .collect();
         push(&mut table, name, &rows);
     }
@@ -54,7 +54,7 @@ pub fn markdown() -> String {
 }
 
 /// A heading, and the rows below it two by two.
-fn push(table: &mut String, name: &str, rows: &[&Row]) {
+fn push(table: &mut String, name: &str, rows: &[&Binding]) {
     table.push_str(&format!("| **{name}** | | | |\n"));
     for pair in rows.chunks(2) {
         let cells: Vec<String> = pair.iter().map(|row| cell(row)).collect();
@@ -63,7 +63,7 @@ fn push(table: &mut String, name: &str, rows: &[&Row]) {
     }
 }
 
-fn cell(row: &Row) -> String {
+fn cell(row: &Binding) -> String {
     let keys: Vec<String> = row.on.iter().map(|key| format!("`{key}`")).collect();
     format!("{} | {}", keys.join(" "), row.desc.replace('|', "\\|"))
 }

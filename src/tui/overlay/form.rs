@@ -8,16 +8,16 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
 use crate::core::layout::Layout;
-use crate::core::library::{Library, Shelf};
+use crate::core::library::{Library, StoreSnapshot};
 use crate::core::store::StoreId;
 use crate::core::template;
 use crate::tui::action::Action;
-use crate::tui::cells::visible;
+use crate::tui::cells::escape_line;
 use crate::tui::chrome::{dialog, fit_end};
 use crate::tui::effect::{Effect, LibraryJob, NewMemory};
-use crate::tui::keymap::Place;
+use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
-use crate::tui::pane::{Answer, Pane, Scene, Step, Toast};
+use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::Input;
 
@@ -31,7 +31,7 @@ enum Field {
 
 /// A store that takes memories.
 #[derive(Debug)]
-struct Taker {
+struct TargetStore {
     id: StoreId,
     name: String,
     layout: Layout,
@@ -42,15 +42,15 @@ struct Taker {
 
 /// Asks what the new memory is.
 #[derive(Debug)]
-pub(crate) struct Form {
-    takers: Vec<Taker>,
+pub(crate) struct NewMemoryForm {
+    targets: Vec<TargetStore>,
     store: usize,
     kind: usize,
     name: Input,
     field: Field,
 }
 
-impl Form {
+impl NewMemoryForm {
     /// A form that starts at the store and the kind that one is at; `None` where no store takes
     /// a memory.
     pub(crate) fn new(
@@ -58,27 +58,28 @@ impl Form {
         store: Option<&StoreId>,
         kind: Option<&str>,
     ) -> Option<Self> {
-        let mut takers: Vec<Taker> = library.shelves.iter().filter_map(taker).collect();
-        let firsts = library.firsts.iter().filter_map(|shelf| {
-            let root = shelf.store.root().path().display().to_string();
+        let mut targets: Vec<TargetStore> =
+            library.stores.iter().filter_map(target_store).collect();
+        let firsts = library.firsts.iter().filter_map(|snapshot| {
+            let root = snapshot.store.root().path().display().to_string();
             let new = Some(root);
-            Some(Taker {
+            Some(TargetStore {
                 new,
-                ..taker(shelf)?
+                ..target_store(snapshot)?
             })
         });
-        takers.extend(firsts);
-        if takers.is_empty() {
+        targets.extend(firsts);
+        if targets.is_empty() {
             return None;
         }
-        let at = takers.iter().position(|taker| Some(&taker.id) == store);
+        let at = targets.iter().position(|target| Some(&target.id) == store);
         // Who has no memory yet wants one, not another file of instructions or a lesson.
-        let first = takers
+        let first = targets
             .iter()
-            .position(|taker| taker.new.is_some() && taker.layout == Layout::Index);
-        let is_meant = |at: &usize| takers[*at].layout != Layout::Instructions;
+            .position(|target| target.new.is_some() && target.layout == Layout::Index);
+        let is_meant = |at: &usize| targets[*at].layout != Layout::Instructions;
         let store = at.filter(is_meant).or(first).or(at).unwrap_or(0);
-        let kinds = &takers[store].kinds;
+        let kinds = &targets[store].kinds;
         let is = |own: &String| {
             kind.is_some_and(|kind| kind == own || kind.starts_with(&format!("{own}/")))
         };
@@ -86,7 +87,7 @@ impl Form {
         let usual = kinds.iter().position(|kind| kind == "project");
         let kind = kinds.iter().position(is).or(usual).unwrap_or(0);
         Some(Self {
-            takers,
+            targets,
             store,
             kind,
             name: Input::default(),
@@ -94,20 +95,23 @@ impl Form {
         })
     }
 
-    fn taker(&self) -> &Taker {
-        &self.takers[self.store]
+    fn target(&self) -> &TargetStore {
+        &self.targets[self.store]
     }
 
     fn kind(&self) -> &str {
-        self.taker().kinds.get(self.kind).map_or("", String::as_str)
+        self.target()
+            .kinds
+            .get(self.kind)
+            .map_or("", String::as_str)
     }
 
     fn path(&self) -> String {
-        template::path(self.taker().layout, self.kind(), self.name.text())
+        template::path(self.target().layout, self.kind(), self.name.text())
     }
 
     fn needs_name(&self) -> bool {
-        self.taker().layout != Layout::Instructions
+        self.target().layout != Layout::Instructions
     }
 
     fn turn(&mut self, forward: Forward) {
@@ -117,10 +121,10 @@ impl Form {
         };
         match self.field {
             Field::Store => {
-                self.store = turned(self.store, self.takers.len());
+                self.store = turned(self.store, self.targets.len());
                 self.kind = 0;
             }
-            Field::Kind => self.kind = turned(self.kind, self.taker().kinds.len()),
+            Field::Kind => self.kind = turned(self.kind, self.target().kinds.len()),
             Field::Name => {}
         }
     }
@@ -128,16 +132,16 @@ impl Form {
     fn go_on(&self) -> Vec<Step> {
         let name = self.name.text().trim();
         if name.is_empty() && self.needs_name() {
-            return vec![Step::Say(Toast::done("Give it a name"))];
+            return vec![Step::Toast(Toast::done("Give it a name"))];
         }
         let new = NewMemory {
-            store: self.taker().id.clone(),
+            store: self.target().id.clone(),
             kind: self.kind().to_owned(),
             name: name.to_owned(),
         };
         vec![
             Step::Close,
-            Step::Do(Effect::Library(LibraryJob::Compose(new))),
+            Step::Effect(Effect::Library(LibraryJob::Compose(new))),
         ]
     }
 }
@@ -148,31 +152,31 @@ enum Forward {
     No,
 }
 
-fn taker(shelf: &Arc<Shelf>) -> Option<Taker> {
-    let layout = shelf.store.layout();
+fn target_store(snapshot: &Arc<StoreSnapshot>) -> Option<TargetStore> {
+    let layout = snapshot.store.layout();
     let mut kinds: Vec<String> = template::kinds(layout)
         .into_iter()
         .map(str::to_owned)
         .collect();
     if layout == Layout::Instructions {
-        kinds.retain(|name| shelf.memory(name).is_none());
+        kinds.retain(|name| snapshot.memory(name).is_none());
     }
-    (!kinds.is_empty()).then(|| Taker {
-        id: shelf.store.id().clone(),
-        name: shelf.store.name().to_owned(),
+    (!kinds.is_empty()).then(|| TargetStore {
+        id: snapshot.store.id().clone(),
+        name: snapshot.store.name().to_owned(),
         layout,
         kinds,
         new: None,
     })
 }
 
-impl Pane for Form {
-    fn place(&self) -> Place {
-        Place::Prompt
+impl Pane for NewMemoryForm {
+    fn key_context(&self) -> KeyContext {
+        KeyContext::Prompt
     }
 
-    fn act(&mut self, action: Action, _scene: &Scene<'_>) -> Answer {
-        Answer::Used(match action {
+    fn act(&mut self, action: Action, _cx: &PaneContext<'_>) -> Handled {
+        Handled::Used(match action {
             Action::Open => self.go_on(),
             Action::Back => vec![Step::Close],
             Action::Down => {
@@ -195,7 +199,7 @@ impl Pane for Form {
         })
     }
 
-    fn key(&mut self, key: KeyEvent, _scene: &Scene<'_>) -> Vec<Step> {
+    fn key(&mut self, key: KeyEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
         match (self.field, key.code) {
             (Field::Name, _) => {
                 self.name.key(key);
@@ -207,17 +211,17 @@ impl Pane for Form {
         Vec::new()
     }
 
-    fn paste(&mut self, text: &str, _scene: &Scene<'_>) -> Vec<Step> {
+    fn paste(&mut self, text: &str, _cx: &PaneContext<'_>) -> Vec<Step> {
         if self.field == Field::Name {
             self.name.paste(text);
         }
         Vec::new()
     }
 
-    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let theme = scene.theme;
-        let area = centred(scene.areas.whole, 64, 7);
-        let block = dialog(scene, "new memory", Place::Prompt);
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let area = centred(cx.areas.whole, 64, 7);
+        let block = dialog(cx, "new memory", KeyContext::Prompt);
         let inner = block.inner(area);
         let width = inner.width.saturating_sub(8);
         let label = |field: Option<Field>, text: &'static str| {
@@ -229,7 +233,7 @@ impl Pane for Form {
             Span::styled(text, theme.style(role))
         };
         let turning = |field: Field, value: &str, options: usize| {
-            let mut spans = vec![Span::raw(visible(value))];
+            let mut spans = vec![Span::raw(escape_line(value))];
             if field == self.field && options > 1 {
                 spans.push(Span::styled("  ← →", theme.style(Role::Muted)));
             }
@@ -237,17 +241,17 @@ impl Pane for Form {
         };
         let (typed, column) = self.name.line(theme, width);
         let mut store = vec![label(Some(Field::Store), "store   ")];
-        let mut told = format!("{} · {}", self.taker().name, self.taker().layout);
-        if self.taker().new.is_some() {
-            told.push_str(" · will be made");
+        let mut store_label = format!("{} · {}", self.target().name, self.target().layout);
+        if self.target().new.is_some() {
+            store_label.push_str(" · will be made");
         }
-        store.extend(turning(Field::Store, &told, self.takers.len()));
+        store.extend(turning(Field::Store, &store_label, self.targets.len()));
         let mut kind = vec![label(Some(Field::Kind), "kind    ")];
-        kind.extend(turning(Field::Kind, self.kind(), self.taker().kinds.len()));
+        kind.extend(turning(Field::Kind, self.kind(), self.target().kinds.len()));
         let mut name = vec![label(Some(Field::Name), "name    ")];
         name.extend(typed.spans);
         let is_named = !self.name.is_empty() || !self.needs_name();
-        let file = match (&self.taker().new, is_named) {
+        let file = match (&self.target().new, is_named) {
             (Some(root), true) => format!("{root}/{}", self.path()),
             (Some(root), false) => format!("{root}/"),
             (None, true) => self.path(),

@@ -8,20 +8,20 @@ use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::chrome::dialog;
 use crate::tui::event::Event;
-use crate::tui::keymap::Place;
-use crate::tui::layout::sheet;
-use crate::tui::pane::{Answer, Pane, Scene, Step, Toast};
+use crate::tui::keymap::KeyContext;
+use crate::tui::layout::reading_area;
+use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
 use crate::tui::widget::merge::{Choice, Merge as Widget};
 
 /// Asks what to take where two versions clash.
 #[derive(Debug)]
-pub(crate) struct Merge {
+pub(crate) struct MergeDialog {
     text: Unsaved,
     theirs: String,
     widget: Widget,
 }
 
-impl Merge {
+impl MergeDialog {
     /// A merge of `text`, which was begun on its base, with what is on the disk now.
     pub(crate) fn new(text: Unsaved, theirs: String) -> Self {
         let base = text.base.as_deref().unwrap_or_default();
@@ -33,8 +33,8 @@ impl Merge {
     }
 
     /// Where the texts are drawn.
-    fn inside(scene: &Scene<'_>) -> Rect {
-        let area = sheet(scene.areas.whole);
+    fn inside(cx: &PaneContext<'_>) -> Rect {
+        let area = reading_area(cx.areas.whole);
         Rect {
             x: area.x + 2.min(area.width),
             y: area.y + 1.min(area.height),
@@ -50,23 +50,26 @@ impl Merge {
 
     fn done(&self) -> Vec<Step> {
         let Some(text) = self.widget.result() else {
-            return vec![Step::Say(Toast::done("Decide every place first"))];
+            return vec![Step::Toast(Toast::done("Decide every place first"))];
         };
         let merged = Unsaved {
             text,
             base: Some(self.theirs.clone()),
             ..self.text.clone()
         };
-        vec![Step::Close, Step::Tell(Box::new(Event::Resolved(merged)))]
+        vec![
+            Step::Close,
+            Step::Broadcast(Box::new(Event::Resolved(merged))),
+        ]
     }
 }
 
-impl Pane for Merge {
-    fn place(&self) -> Place {
-        Place::Merge
+impl Pane for MergeDialog {
+    fn key_context(&self) -> KeyContext {
+        KeyContext::Merge
     }
 
-    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
         let steps = match action {
             Action::Down => {
                 self.widget.next();
@@ -83,23 +86,23 @@ impl Pane for Merge {
             Action::Back => vec![Step::Close],
             _ => Vec::new(),
         };
-        self.resize(scene);
-        Answer::Used(steps)
+        self.resize(cx);
+        Handled::Used(steps)
     }
 
-    fn resize(&mut self, scene: &Scene<'_>) {
-        let area = Self::inside(scene);
+    fn resize(&mut self, cx: &PaneContext<'_>) {
+        let area = Self::inside(cx);
         self.widget.reveal(area.width, area.height);
     }
 
-    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let area = sheet(scene.areas.whole);
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let area = reading_area(cx.areas.whole);
         let title = match self.widget.open() {
             0 => format!("{} · everything is decided", self.text.path),
             open => format!("{} was changed outside · {open} to decide", self.text.path),
         };
         frame.render_widget(Clear, area);
-        frame.render_widget(dialog(scene, &title, Place::Merge), area);
-        frame.render_widget(self.widget.view(scene.theme), Self::inside(scene));
+        frame.render_widget(dialog(cx, &title, KeyContext::Merge), area);
+        frame.render_widget(self.widget.view(cx.theme), Self::inside(cx));
     }
 }

@@ -8,16 +8,16 @@ use ratatui::widgets::Clear;
 
 use crate::tui::action::Action;
 use crate::tui::chrome::{dialog, two_ends};
-use crate::tui::keymap::{Keymap, Place};
+use crate::tui::keymap::{KeyContext, Keymap};
 use crate::tui::layout::centred;
-use crate::tui::pane::{Answer, Pane, Scene, Step};
+use crate::tui::pane::{Handled, Pane, PaneContext, Step};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::{Input, InputOutcome};
-use crate::tui::widget::list::{Cursor, Step as Move};
+use crate::tui::widget::list::{Cursor, Move};
 
 /// An action that can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Choice {
+struct PaletteEntry {
     action: Action,
     desc: String,
     keys: String,
@@ -26,7 +26,7 @@ struct Choice {
 /// The list of actions, narrowed by what is typed.
 #[derive(Debug)]
 pub(crate) struct Palette {
-    all: Vec<Choice>,
+    all: Vec<PaletteEntry>,
     found: Vec<usize>,
     input: Input,
     cursor: Cursor,
@@ -45,13 +45,13 @@ const OBVIOUS: [Action; 8] = [
 ];
 
 impl Palette {
-    /// The actions of `place`.
-    pub(crate) fn new(keymap: &Keymap, place: Place) -> Self {
-        let all: Vec<Choice> = keymap
-            .rows(place)
+    /// The actions of `context`.
+    pub(crate) fn new(keymap: &Keymap, context: KeyContext) -> Self {
+        let all: Vec<PaletteEntry> = keymap
+            .rows(context)
             .into_iter()
             .filter(|row| !OBVIOUS.contains(&row.run))
-            .map(|row| Choice {
+            .map(|row| PaletteEntry {
                 action: row.run,
                 desc: row.desc.clone(),
                 keys: row.keys(),
@@ -68,7 +68,7 @@ impl Palette {
     fn narrow(&mut self) {
         let text = self.input.text().to_lowercase();
         let words: Vec<&str> = text.split_whitespace().collect();
-        let has = |option: &Choice| {
+        let has = |option: &PaletteEntry| {
             let desc = option.desc.to_lowercase();
             words.iter().all(|word| desc.contains(word))
         };
@@ -78,18 +78,18 @@ impl Palette {
         self.cursor = Cursor::default();
     }
 
-    fn area(&self, scene: &Scene<'_>) -> Rect {
+    fn area(&self, cx: &PaneContext<'_>) -> Rect {
         let rows = u16::try_from(self.all.len()).unwrap_or(u16::MAX);
-        let most = scene.areas.whole.height.saturating_sub(4);
-        centred(scene.areas.whole, 64, rows.saturating_add(4).min(most))
+        let most = cx.areas.whole.height.saturating_sub(4);
+        centred(cx.areas.whole, 64, rows.saturating_add(4).min(most))
     }
 
-    fn height(&self, scene: &Scene<'_>) -> usize {
-        usize::from(self.area(scene).height.saturating_sub(4))
+    fn height(&self, cx: &PaneContext<'_>) -> usize {
+        usize::from(self.area(cx).height.saturating_sub(4))
     }
 
-    fn step(&mut self, to: Move, scene: &Scene<'_>) -> Vec<Step> {
-        let height = self.height(scene);
+    fn step(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
+        let height = self.height(cx);
         self.cursor.step(to, height, self.found.len());
         Vec::new()
     }
@@ -103,46 +103,46 @@ impl Palette {
 }
 
 impl Pane for Palette {
-    fn place(&self) -> Place {
-        Place::List
+    fn key_context(&self) -> KeyContext {
+        KeyContext::List
     }
 
-    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
-        Answer::Used(match action {
-            Action::Up => self.step(Move::Up, scene),
-            Action::Down => self.step(Move::Down, scene),
-            Action::PageUp => self.step(Move::PageUp, scene),
-            Action::PageDown => self.step(Move::PageDown, scene),
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+        Handled::Used(match action {
+            Action::Up => self.step(Move::Up, cx),
+            Action::Down => self.step(Move::Down, cx),
+            Action::PageUp => self.step(Move::PageUp, cx),
+            Action::PageDown => self.step(Move::PageDown, cx),
             Action::Open => self.chosen(),
             Action::Back => vec![Step::Close],
             _ => Vec::new(),
         })
     }
 
-    fn key(&mut self, key: KeyEvent, _scene: &Scene<'_>) -> Vec<Step> {
+    fn key(&mut self, key: KeyEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
         if self.input.key(key) == InputOutcome::Changed {
             self.narrow();
         }
         Vec::new()
     }
 
-    fn paste(&mut self, text: &str, _scene: &Scene<'_>) -> Vec<Step> {
+    fn paste(&mut self, text: &str, _cx: &PaneContext<'_>) -> Vec<Step> {
         self.input.paste(text);
         self.narrow();
         Vec::new()
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
-        let area = self.area(scene);
+    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        let area = self.area(cx);
         match mouse.kind {
-            MouseEventKind::ScrollDown => self.step(Move::Down, scene),
-            MouseEventKind::ScrollUp => self.step(Move::Up, scene),
+            MouseEventKind::ScrollDown => self.step(Move::Down, cx),
+            MouseEventKind::ScrollUp => self.step(Move::Up, cx),
             MouseEventKind::Down(MouseButton::Left) => {
                 if !area.contains(Position::new(mouse.column, mouse.row)) {
                     return vec![Step::Close];
                 }
                 let line = usize::from(mouse.row).checked_sub(usize::from(area.y) + 3);
-                let (height, count) = (self.height(scene), self.found.len());
+                let (height, count) = (self.height(cx), self.found.len());
                 let row = line.and_then(|line| self.cursor.row_at(line, height, count));
                 match row {
                     Some(row) => {
@@ -156,10 +156,10 @@ impl Pane for Palette {
         }
     }
 
-    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let theme = scene.theme;
-        let area = self.area(scene);
-        let block = dialog(scene, "do", Place::List);
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let area = self.area(cx);
+        let block = dialog(cx, "do", KeyContext::List);
         let inner = block.inner(area);
         frame.render_widget(Clear, area);
         frame.render_widget(block, area);

@@ -5,7 +5,7 @@ use ratatui::crossterm::event::KeyEvent;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
-use crate::core::change::Wish;
+use crate::core::change::ChangeRequest;
 use crate::core::store::StoreId;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
@@ -13,9 +13,9 @@ use crate::tui::cells::cut;
 use crate::tui::chrome::{dialog, fit_end};
 use crate::tui::effect::Request;
 use crate::tui::event::Event;
-use crate::tui::keymap::Place;
+use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
-use crate::tui::pane::{Answer, Pane, Scene, Step, Toast};
+use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::Input;
 
@@ -28,7 +28,7 @@ pub(crate) enum Purpose {
 
 /// Asks for a name.
 #[derive(Debug)]
-pub(crate) struct Prompt {
+pub(crate) struct NamePrompt {
     purpose: Purpose,
     store: StoreId,
     path: String,
@@ -40,7 +40,7 @@ pub(crate) struct Prompt {
     trouble: Option<String>,
 }
 
-impl Prompt {
+impl NamePrompt {
     /// Asks for another name of the memory at `path`.
     pub(crate) fn new(purpose: Purpose, store: StoreId, path: String, subject: Unsaved) -> Self {
         let name = match purpose {
@@ -61,21 +61,21 @@ impl Prompt {
         }
     }
 
-    fn go_on(&mut self, scene: &Scene<'_>) -> Vec<Step> {
+    fn go_on(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let to = self.input.text().trim().to_owned();
-        let shelf = scene.library.shelf_by_id(&self.store);
-        if to != self.path && shelf.is_some_and(|shelf| shelf.memory(&to).is_some()) {
+        let snapshot = cx.library.store_by_id(&self.store);
+        if to != self.path && snapshot.is_some_and(|snapshot| snapshot.memory(&to).is_some()) {
             // A copy is no second version of what is there: there is nothing to merge.
             self.trouble = Some("There is a memory of that name already".to_owned());
             return Vec::new();
         }
         if to.is_empty() || to == self.path {
-            return vec![Step::Say(Toast::done("Type another name, or Esc"))];
+            return vec![Step::Toast(Toast::done("Type another name, or Esc"))];
         }
         let request = match self.purpose {
-            Purpose::Rename => Request::Wish {
+            Purpose::Rename => Request::Change {
                 store: self.store.clone(),
-                wish: Wish::Rename {
+                change_request: ChangeRequest::Rename {
                     from: self.path.clone(),
                     to,
                 },
@@ -91,31 +91,31 @@ impl Prompt {
     }
 }
 
-impl Pane for Prompt {
-    fn place(&self) -> Place {
-        Place::Prompt
+impl Pane for NamePrompt {
+    fn key_context(&self) -> KeyContext {
+        KeyContext::Prompt
     }
 
-    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
         match action {
-            Action::Open => Answer::Used(self.go_on(scene)),
-            Action::Back => Answer::Used(vec![Step::Close]),
-            _ => Answer::Used(Vec::new()),
+            Action::Open => Handled::Used(self.go_on(cx)),
+            Action::Back => Handled::Used(vec![Step::Close]),
+            _ => Handled::Used(Vec::new()),
         }
     }
 
-    fn key(&mut self, key: KeyEvent, _scene: &Scene<'_>) -> Vec<Step> {
+    fn key(&mut self, key: KeyEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
         self.input.key(key);
         self.trouble = None;
         Vec::new()
     }
 
-    fn paste(&mut self, text: &str, _scene: &Scene<'_>) -> Vec<Step> {
+    fn paste(&mut self, text: &str, _cx: &PaneContext<'_>) -> Vec<Step> {
         self.input.paste(text);
         Vec::new()
     }
 
-    fn hear(&mut self, event: &Event, _scene: &Scene<'_>) -> Vec<Step> {
+    fn on_event(&mut self, event: &Event, _cx: &PaneContext<'_>) -> Vec<Step> {
         let Event::Planned {
             request, result, ..
         } = event
@@ -134,14 +134,14 @@ impl Pane for Prompt {
         }
     }
 
-    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let theme = scene.theme;
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
         let title = match self.purpose {
             Purpose::Rename => "rename",
             Purpose::Duplicate => "duplicate",
         };
-        let area = centred(scene.areas.whole, 64, 6);
-        let block = dialog(scene, title, Place::Prompt);
+        let area = centred(cx.areas.whole, 64, 6);
+        let block = dialog(cx, title, KeyContext::Prompt);
         let inner = block.inner(area);
         let width = inner.width.saturating_sub(6);
         let (typed, column) = self.input.line(theme, width);

@@ -8,16 +8,16 @@ use ratatui::widgets::Clear;
 use unicode_width::UnicodeWidthChar as _;
 
 use crate::tui::action::Action;
-use crate::tui::cells::{self, visible};
+use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::dialog;
-use crate::tui::keymap::{Keymap, Place};
-use crate::tui::layout::{centred, sheet};
-use crate::tui::pane::{Answer, Pane, Scene, Step};
+use crate::tui::keymap::{KeyContext, Keymap};
+use crate::tui::layout::{centred, reading_area};
+use crate::tui::pane::{Handled, Pane, PaneContext, Step};
 use crate::tui::theme::{Role, Theme};
 
 /// A text with a title.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct TextDialog {
     title: String,
     body: Body,
     scroll: usize,
@@ -31,15 +31,15 @@ enum Body {
     Text(Vec<String>),
 }
 
-impl Reader {
+impl TextDialog {
     /// The keys of a place.
-    pub(crate) fn help(keymap: &Keymap, place: Place) -> Self {
-        let rows = keymap.rows(place).into_iter();
+    pub(crate) fn help(keymap: &Keymap, context: KeyContext) -> Self {
+        let rows = keymap.rows(context).into_iter();
         let rows = rows
             .filter(|row| !row.on.is_empty())
             .map(|row| (row.keys(), row.desc.clone()));
         Self {
-            title: format!("keys · {}", place.name()),
+            title: format!("keys · {}", context.name()),
             body: Body::Keys(rows.collect()),
             scroll: 0,
         }
@@ -47,7 +47,7 @@ impl Reader {
 
     /// A text as it is.
     pub(crate) fn text(title: String, text: &str) -> Self {
-        let lines = text.lines().map(visible).collect();
+        let lines = text.lines().map(escape_line).collect();
         Self {
             title,
             body: Body::Text(lines),
@@ -55,7 +55,7 @@ impl Reader {
         }
     }
 
-    fn area(&self, scene: &Scene<'_>) -> Rect {
+    fn area(&self, cx: &PaneContext<'_>) -> Rect {
         match &self.body {
             Body::Keys(rows) => {
                 let width = rows.iter().map(|(keys, desc)| {
@@ -63,9 +63,9 @@ impl Reader {
                 });
                 let width = u16::try_from(width.max().unwrap_or(0) + 8).unwrap_or(u16::MAX);
                 let rows = u16::try_from(rows.len()).unwrap_or(u16::MAX);
-                centred(scene.areas.whole, width.max(50), rows.saturating_add(2))
+                centred(cx.areas.whole, width.max(50), rows.saturating_add(2))
             }
-            Body::Text(_) => sheet(scene.areas.whole),
+            Body::Text(_) => reading_area(cx.areas.whole),
         }
     }
 
@@ -92,10 +92,10 @@ impl Reader {
         }
     }
 
-    fn scroll_by(&mut self, rows: isize, scene: &Scene<'_>) -> Vec<Step> {
-        let area = self.area(scene);
+    fn scroll_by(&mut self, rows: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let area = self.area(cx);
         let width = usize::from(area.width.saturating_sub(4));
-        let lines = self.lines(scene.theme, width).len();
+        let lines = self.lines(cx.theme, width).len();
         let most = lines.saturating_sub(usize::from(area.height.saturating_sub(2)));
         self.scroll = self.scroll.saturating_add_signed(rows).min(most);
         Vec::new()
@@ -128,47 +128,47 @@ fn wrapped(line: &str, width: usize) -> Vec<String> {
     pieces
 }
 
-impl Pane for Reader {
-    fn place(&self) -> Place {
-        Place::Reader
+impl Pane for TextDialog {
+    fn key_context(&self) -> KeyContext {
+        KeyContext::Reader
     }
 
-    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
-        let page = isize::try_from(self.area(scene).height.saturating_sub(3)).unwrap_or(1);
-        Answer::Used(match action {
-            Action::Up => self.scroll_by(-1, scene),
-            Action::Down => self.scroll_by(1, scene),
-            Action::PageUp => self.scroll_by(-page, scene),
-            Action::PageDown => self.scroll_by(page, scene),
-            Action::Top => self.scroll_by(isize::MIN, scene),
-            Action::Bottom => self.scroll_by(isize::MAX, scene),
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+        let page = isize::try_from(self.area(cx).height.saturating_sub(3)).unwrap_or(1);
+        Handled::Used(match action {
+            Action::Up => self.scroll_by(-1, cx),
+            Action::Down => self.scroll_by(1, cx),
+            Action::PageUp => self.scroll_by(-page, cx),
+            Action::PageDown => self.scroll_by(page, cx),
+            Action::Top => self.scroll_by(isize::MIN, cx),
+            Action::Bottom => self.scroll_by(isize::MAX, cx),
             Action::Back => vec![Step::Close],
             _ => Vec::new(),
         })
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
+    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
         let at = Position::new(mouse.column, mouse.row);
         match mouse.kind {
-            MouseEventKind::ScrollDown => self.scroll_by(3, scene),
-            MouseEventKind::ScrollUp => self.scroll_by(-3, scene),
-            MouseEventKind::Down(MouseButton::Left) if !self.area(scene).contains(at) => {
+            MouseEventKind::ScrollDown => self.scroll_by(3, cx),
+            MouseEventKind::ScrollUp => self.scroll_by(-3, cx),
+            MouseEventKind::Down(MouseButton::Left) if !self.area(cx).contains(at) => {
                 vec![Step::Close]
             }
             _ => Vec::new(),
         }
     }
 
-    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let area = self.area(scene);
-        let mut block = dialog(scene, &self.title, Place::Reader);
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let area = self.area(cx);
+        let mut block = dialog(cx, &self.title, KeyContext::Reader);
         let inner = block.inner(area);
-        let lines = self.lines(scene.theme, usize::from(inner.width));
+        let lines = self.lines(cx.theme, usize::from(inner.width));
         if lines.len() > usize::from(inner.height) {
             let last = (self.scroll + usize::from(inner.height)).min(lines.len());
-            let place = format!(" {}–{last}/{} ", self.scroll + 1, lines.len());
-            let place = Span::styled(place, scene.theme.style(Role::Muted));
-            block = block.title(Line::from(place).right_aligned());
+            let context = format!(" {}–{last}/{} ", self.scroll + 1, lines.len());
+            let context = Span::styled(context, cx.theme.style(Role::Muted));
+            block = block.title(Line::from(context).right_aligned());
         }
         frame.render_widget(Clear, area);
         frame.render_widget(block, area);

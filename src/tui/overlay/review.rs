@@ -6,20 +6,20 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
-use crate::core::change::{Change, Verb};
+use crate::core::change::{Change, ChangeVerb};
 use crate::tui::action::Action;
-use crate::tui::cells::{self, visible};
+use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{count, dialog};
 use crate::tui::effect::{Effect, Request, WriteJob};
-use crate::tui::keymap::Place;
+use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
-use crate::tui::pane::{Answer, Pane, Scene, Step};
+use crate::tui::pane::{Handled, Pane, PaneContext, Step};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::Diff;
 
 /// Shows a change and asks whether to make it.
 #[derive(Debug)]
-pub(crate) struct Review {
+pub(crate) struct ReviewDialog {
     request: Box<Request>,
     change: Change,
     diff: Diff,
@@ -27,9 +27,9 @@ pub(crate) struct Review {
     notes: Vec<String>,
 }
 
-impl Review {
+impl ReviewDialog {
     pub(crate) fn new(request: Box<Request>, change: Change, notes: Vec<String>) -> Self {
-        let diff = unfolded(&change);
+        let diff = initial_diff(&change);
         Self {
             request,
             change,
@@ -39,9 +39,9 @@ impl Review {
     }
 
     /// The notes in lines of this width.
-    fn noted(&self, width: u16) -> Vec<String> {
+    fn wrapped_notes(&self, width: u16) -> Vec<String> {
         let width = usize::from(width);
-        let notes = self.notes.iter().map(|note| visible(note));
+        let notes = self.notes.iter().map(|note| escape_line(note));
         notes
             .flat_map(|note| {
                 let rows = cells::wrap(&note, width);
@@ -56,34 +56,34 @@ impl Review {
         let asked = self.change.edits.iter().filter(|edit| !edit.derived);
         let number = asked.count();
         match self.change.verb {
-            Verb::Delete => format!("delete {}", count(number, "memory", "memories")),
-            Verb::Edit | Verb::Write => {
+            ChangeVerb::Delete => format!("delete {}", count(number, "memory", "memories")),
+            ChangeVerb::Edit | ChangeVerb::Write => {
                 format!("save {}", count(self.change.edits.len(), "file", "files"))
             }
             verb => verb.name().to_owned(),
         }
     }
 
-    fn area(&self, scene: &Scene<'_>) -> Rect {
-        let whole = scene.areas.whole;
+    fn area(&self, cx: &PaneContext<'_>) -> Rect {
+        let whole = cx.areas.whole;
         let width = (whole.width * 9 / 10).min(104);
-        let lines = self.diff.lines(scene.theme, width.saturating_sub(4));
-        let noted = self.noted(width.saturating_sub(4)).len();
+        let lines = self.diff.lines(cx.theme, width.saturating_sub(4));
+        let noted = self.wrapped_notes(width.saturating_sub(4)).len();
         let rows = u16::try_from(lines.len() + noted).unwrap_or(u16::MAX);
         centred(whole, width, rows.saturating_add(2))
     }
 
-    fn scroll(&mut self, rows: isize, scene: &Scene<'_>) -> Vec<Step> {
-        let area = self.area(scene);
+    fn scroll(&mut self, rows: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let area = self.area(cx);
         let width = area.width.saturating_sub(4);
-        let noted = u16::try_from(self.noted(width).len()).unwrap_or(0);
+        let noted = u16::try_from(self.wrapped_notes(width).len()).unwrap_or(0);
         let height = area.height.saturating_sub(2 + noted);
         self.diff.scroll(rows, width, height);
         Vec::new()
     }
 
-    fn click(&mut self, at: Position, scene: &Scene<'_>) {
-        let area = self.area(scene);
+    fn click(&mut self, at: Position, cx: &PaneContext<'_>) {
+        let area = self.area(cx);
         if area.contains(at) && at.y > area.y {
             let line = usize::from(at.y - area.y - 1) + self.diff.top();
             if let Some(file) = self.diff.head_at(line, area.width.saturating_sub(4)) {
@@ -94,7 +94,7 @@ impl Review {
 }
 
 /// The diff with the index open, and, where several files go, those folded.
-fn unfolded(change: &Change) -> Diff {
+fn initial_diff(change: &Change) -> Diff {
     let mut diff = Diff::new(change);
     let gone = change.edits.iter().filter(|edit| edit.after.is_none());
     let many = gone.count() > 1;
@@ -106,63 +106,63 @@ fn unfolded(change: &Change) -> Diff {
     diff
 }
 
-impl Pane for Review {
-    fn place(&self) -> Place {
-        Place::Review
+impl Pane for ReviewDialog {
+    fn key_context(&self) -> KeyContext {
+        KeyContext::Review
     }
 
-    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
-        let page = isize::try_from(self.area(scene).height.saturating_sub(3)).unwrap_or(1);
-        Answer::Used(match action {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+        let page = isize::try_from(self.area(cx).height.saturating_sub(3)).unwrap_or(1);
+        Handled::Used(match action {
             Action::Open => vec![
                 Step::Close,
-                Step::Do(Effect::Write(WriteJob::Commit {
+                Step::Effect(Effect::Write(WriteJob::Commit {
                     request: self.request.clone(),
                     change: Box::new(self.change.clone()),
                 })),
             ],
-            Action::Up => self.scroll(-1, scene),
-            Action::Down => self.scroll(1, scene),
-            Action::PageUp => self.scroll(-page, scene),
-            Action::PageDown => self.scroll(page, scene),
+            Action::Up => self.scroll(-1, cx),
+            Action::Down => self.scroll(1, cx),
+            Action::PageUp => self.scroll(-page, cx),
+            Action::PageDown => self.scroll(page, cx),
             Action::Back => vec![Step::Close],
             _ => Vec::new(),
         })
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
+    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
         match mouse.kind {
-            MouseEventKind::ScrollDown => self.scroll(3, scene),
-            MouseEventKind::ScrollUp => self.scroll(-3, scene),
+            MouseEventKind::ScrollDown => self.scroll(3, cx),
+            MouseEventKind::ScrollUp => self.scroll(-3, cx),
             MouseEventKind::Down(MouseButton::Left) => {
-                self.click(Position::new(mouse.column, mouse.row), scene);
+                self.click(Position::new(mouse.column, mouse.row), cx);
                 Vec::new()
             }
             _ => Vec::new(),
         }
     }
 
-    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let area = self.area(scene);
-        let mut block = dialog(scene, &self.title(), Place::Review);
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let area = self.area(cx);
+        let mut block = dialog(cx, &self.title(), KeyContext::Review);
         let inner = block.inner(area);
-        let lines = self.diff.lines(scene.theme, inner.width).len();
+        let lines = self.diff.lines(cx.theme, inner.width).len();
         if lines > usize::from(inner.height) {
             let top = self.diff.top();
             let last = (top + usize::from(inner.height)).min(lines);
-            let place = format!(" {}–{last}/{lines} ", top + 1);
-            let place = Span::styled(place, scene.theme.style(Role::Muted));
-            block = block.title(Line::from(place).right_aligned());
+            let context = format!(" {}–{last}/{lines} ", top + 1);
+            let context = Span::styled(context, cx.theme.style(Role::Muted));
+            block = block.title(Line::from(context).right_aligned());
         }
         frame.render_widget(Clear, area);
         frame.render_widget(block, area);
-        let noted = self.noted(inner.width);
+        let noted = self.wrapped_notes(inner.width);
         let rows = u16::try_from(noted.len()).unwrap_or(0).min(inner.height);
         let [diff, notes] =
             Layout::vertical([Constraint::Min(0), Constraint::Length(rows)]).areas(inner);
-        frame.render_widget(self.diff.view(scene.theme), diff);
+        frame.render_widget(self.diff.view(cx.theme), diff);
         for (note, y) in noted.into_iter().zip(notes.top()..notes.bottom()) {
-            let line = Line::from(Span::styled(note, scene.theme.style(Role::Warn)));
+            let line = Line::from(Span::styled(note, cx.theme.style(Role::Warn)));
             frame.render_widget(
                 line,
                 Rect {

@@ -1,6 +1,7 @@
 //! Browse: the tree of everything, and beside it the text of the row under the cursor.
 
-mod acts;
+mod actions;
+mod empty;
 mod filter;
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -8,7 +9,6 @@ mod fold;
 mod follow;
 mod list;
 mod mouse;
-mod nothing;
 pub(crate) mod tree;
 mod view;
 
@@ -19,29 +19,29 @@ use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::Rect;
 
-use super::log::Start;
-use super::preview::{self, Mode, Preview, Sheet};
-use super::{Answer, Pane, Scene, Step, Toast};
-use crate::core::citation::Part;
-use crate::core::discover::Looked;
+use super::log::OpenAt;
+use super::preview::{self, Preview, PreviewContent, PreviewMode};
+use super::{Handled, Pane, PaneContext, Step, Toast};
+use crate::core::citation::CitedPart;
+use crate::core::discover::SearchedPlace;
 use crate::core::library::Library;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
-use crate::tui::effect::{Asker, Target};
+use crate::tui::effect::{Requester, Target};
 use crate::tui::event::Event;
-use crate::tui::keymap::Place;
-use crate::tui::layout::{Divider, Focus, Shown, Wanted};
+use crate::tui::keymap::KeyContext;
+use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
 use crate::tui::widget::input::{Input, InputOutcome};
-use crate::tui::widget::list::{Cursor, Step as Move};
-pub(crate) use acts::subject_of;
-use tree::{Fold, Key, Node, Tree, Wish};
+use crate::tui::widget::list::{Cursor, Move};
+pub(crate) use actions::editable_text;
+use tree::{Fold, Key, Node, Tree, TreeOptions};
 
 /// The tree and the preview.
 #[derive(Debug)]
-pub(crate) struct Browse {
+pub(crate) struct BrowsePane {
     library: Arc<Library>,
     tree: Tree,
-    wish: Wish,
+    options: TreeOptions,
     cursor: Cursor,
     marks: BTreeSet<Key>,
     /// What is typed into the filter, while there is one.
@@ -49,7 +49,7 @@ pub(crate) struct Browse {
     /// Whether the keys go into the filter.
     typing: bool,
     focus: Focus,
-    shown: Shown,
+    preview_visibility: Visibility,
     preview: Preview,
     divider: Divider,
     /// Whether the mouse holds the line between tree and preview.
@@ -57,7 +57,7 @@ pub(crate) struct Browse {
     /// What to do once the text under the cursor is here.
     waiting: Option<Action>,
     /// Texts that were left unsaved, by file.
-    parked: Vec<Unsaved>,
+    unsaved_texts: Vec<Unsaved>,
     /// Where links were followed from.
     trail: Vec<Key>,
     /// The line of the next text that is wanted to be seen.
@@ -65,48 +65,51 @@ pub(crate) struct Browse {
     /// Whether anything was read yet.
     loaded: bool,
     /// Where stores and logs were looked for.
-    looked: Vec<Looked>,
+    searched_places: Vec<SearchedPlace>,
 }
 
-impl Browse {
+impl BrowsePane {
     pub(crate) fn new() -> Self {
         Self {
             library: Arc::default(),
             tree: Tree::default(),
-            wish: Wish::default(),
+            options: TreeOptions::default(),
             cursor: Cursor::default(),
             marks: BTreeSet::new(),
             filter: None,
             typing: false,
             focus: Focus::Tree,
-            shown: Shown::Yes,
-            preview: Preview::new(Asker::Tree),
+            preview_visibility: Visibility::Shown,
+            preview: Preview::new(Requester::Tree),
             divider: Divider::default(),
             dragging: false,
             waiting: None,
-            parked: Vec::new(),
+            unsaved_texts: Vec::new(),
             trail: Vec::new(),
             line: None,
             loaded: false,
-            looked: Vec::new(),
+            searched_places: Vec::new(),
         }
     }
 
     /// The same, knowing where stores and logs were looked for.
-    pub(crate) fn having_looked(self, looked: Vec<Looked>) -> Self {
-        Self { looked, ..self }
+    pub(crate) fn with_searched_places(self, searched_places: Vec<SearchedPlace>) -> Self {
+        Self {
+            searched_places,
+            ..self
+        }
     }
 
-    fn height(scene: &Scene<'_>) -> usize {
-        usize::from(scene.areas.tree_rows().height).max(1)
+    fn height(cx: &PaneContext<'_>) -> usize {
+        usize::from(cx.areas.tree_rows().height).max(1)
     }
 
     /// Builds the rows anew and keeps the cursor on the same thing, at the same place of the screen.
-    fn rebuild(&mut self, library: &Arc<Library>, scene: &Scene<'_>) -> Vec<Step> {
+    fn rebuild(&mut self, library: &Arc<Library>, cx: &PaneContext<'_>) -> Vec<Step> {
         let key = self.selected();
         let before = std::mem::take(&mut self.tree);
         let old = std::mem::replace(&mut self.library, Arc::clone(library));
-        self.tree = Tree::of(&self.library, &self.wish);
+        self.tree = Tree::of(&self.library, &self.options);
         let line = self.cursor.selected.saturating_sub(self.cursor.top);
         if let Some(key) = key {
             let found = self.tree.find(&self.library, &key).or_else(|| {
@@ -121,31 +124,31 @@ impl Browse {
             self.cursor.selected = found.unwrap_or(0);
             self.cursor.top = self.cursor.selected.saturating_sub(line);
         }
-        self.cursor.fit(Self::height(scene), self.tree.rows.len());
-        self.look(scene)
+        self.cursor.fit(Self::height(cx), self.tree.rows.len());
+        self.update_preview(cx)
     }
 
     /// Builds the rows anew from the same library.
-    fn reshape(&mut self, scene: &Scene<'_>) -> Vec<Step> {
+    fn reshape(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let library = Arc::clone(&self.library);
-        self.rebuild(&library, scene)
+        self.rebuild(&library, cx)
     }
 
     /// Lets the preview follow the cursor.
-    fn look(&mut self, scene: &Scene<'_>) -> Vec<Step> {
+    fn update_preview(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(row) = self.tree.rows.get(self.cursor.selected) else {
-            self.preview.show(Sheet::default(), scene);
+            self.preview.show(PreviewContent::default(), cx);
             return Vec::new();
         };
         let part = |key: &Key| match key {
-            Key::Entry(_, _, slug) => Part::Entry(slug.clone()),
-            _ => Part::Whole,
+            Key::Entry(_, _, slug) => CitedPart::Entry(slug.clone()),
+            _ => CitedPart::Whole,
         };
         let key = self.tree.key(&self.library, row);
         if let Node::Log(at, log) = row.node {
             let log = &self.library.logs[at].logs[log];
-            let effect = self.preview.want_log(log, Start::default(), scene);
-            return effect.map(Step::Do).into_iter().collect();
+            let effect = self.preview.request_log(log, OpenAt::default(), cx);
+            return effect.map(Step::Effect).into_iter().collect();
         }
         let target = match (&key, row.node) {
             (Key::Memory(store, path) | Key::Entry(store, path, _), _) => Target::File {
@@ -156,46 +159,45 @@ impl Browse {
                 store: store.clone(),
             },
             (_, node) => {
-                let sheet = self.contents(node);
-                self.preview.show(sheet, scene);
+                let content = self.contents(node);
+                self.preview.show(content, cx);
                 return Vec::new();
             }
         };
-        let wanted = preview::Wanted {
+        let wanted = preview::PreviewRequest {
             target,
             part: part(&key),
             line: self.line.take(),
         };
-        let effect = self.preview.want(wanted);
-        vec![Step::Do(effect)]
+        let effect = self.preview.request(wanted);
+        vec![Step::Effect(effect)]
     }
 
-    fn moved(&mut self, to: Move, scene: &Scene<'_>) -> Vec<Step> {
+    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         self.waiting = None;
         let before = self.cursor.selected;
-        self.cursor
-            .step(to, Self::height(scene), self.tree.rows.len());
+        self.cursor.step(to, Self::height(cx), self.tree.rows.len());
         if self.cursor.selected == before {
             return Vec::new();
         }
-        self.look(scene)
+        self.update_preview(cx)
     }
 
     /// Goes to a row, unfolding what hides it.
-    pub(super) fn go(&mut self, key: &Key, scene: &Scene<'_>) -> Option<Vec<Step>> {
+    pub(super) fn go(&mut self, key: &Key, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if self.tree.find(&self.library, key).is_none() {
             self.filter = None;
             self.typing = false;
-            self.wish.filter.clear();
-            for above in acts::above(&self.library, key) {
-                self.wish.folds.insert(above, Fold::Open);
+            self.options.filter.clear();
+            for above in actions::above(&self.library, key) {
+                self.options.folds.insert(above, Fold::Open);
             }
-            self.tree = Tree::of(&self.library, &self.wish);
+            self.tree = Tree::of(&self.library, &self.options);
         }
         let at = self.tree.find(&self.library, key)?;
         self.cursor
-            .select(at, Self::height(scene), self.tree.rows.len());
-        Some(self.look(scene))
+            .select(at, Self::height(cx), self.tree.rows.len());
+        Some(self.update_preview(cx))
     }
 
     /// The row that the one under the cursor is below of.
@@ -206,56 +208,56 @@ impl Browse {
             .rposition(|row| row.depth < depth)
     }
 
-    fn act_in_tree(&mut self, action: Action, scene: &Scene<'_>) -> Option<Vec<Step>> {
+    fn act_in_tree(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         let fold = self
             .tree
             .rows
             .get(self.cursor.selected)
             .and_then(|row| row.fold);
         Some(match action {
-            Action::Up => self.moved(Move::Up, scene),
-            Action::Down => self.moved(Move::Down, scene),
-            Action::PageUp => self.moved(Move::PageUp, scene),
-            Action::PageDown => self.moved(Move::PageDown, scene),
-            Action::HalfUp => self.moved(Move::HalfUp, scene),
-            Action::HalfDown => self.moved(Move::HalfDown, scene),
-            Action::Top => self.moved(Move::First, scene),
-            Action::Bottom => self.moved(Move::Last, scene),
+            Action::Up => self.moved(Move::Up, cx),
+            Action::Down => self.moved(Move::Down, cx),
+            Action::PageUp => self.moved(Move::PageUp, cx),
+            Action::PageDown => self.moved(Move::PageDown, cx),
+            Action::HalfUp => self.moved(Move::HalfUp, cx),
+            Action::HalfDown => self.moved(Move::HalfDown, cx),
+            Action::Top => self.moved(Move::First, cx),
+            Action::Bottom => self.moved(Move::Last, cx),
             Action::Right => match fold {
-                Some(Fold::Closed) => self.fold(Fold::Open, scene),
-                Some(Fold::Open) => self.moved(Move::Down, scene),
+                Some(Fold::Closed) => self.fold(Fold::Open, cx),
+                Some(Fold::Open) => self.moved(Move::Down, cx),
                 None => self.enter_preview(),
             },
             Action::Left => match (fold, self.parent()) {
-                (Some(Fold::Open), _) => self.fold(Fold::Closed, scene),
+                (Some(Fold::Open), _) => self.fold(Fold::Closed, cx),
                 (_, Some(parent)) => {
                     let count = self.tree.rows.len();
-                    self.cursor.select(parent, Self::height(scene), count);
-                    self.look(scene)
+                    self.cursor.select(parent, Self::height(cx), count);
+                    self.update_preview(cx)
                 }
                 _ => Vec::new(),
             },
-            Action::Open if self.log_here().is_some() => self.open_log(),
+            Action::Open if self.selected_log().is_some() => self.open_log(),
             Action::Open => match fold {
-                Some(fold) => self.fold(fold.toggled(), scene),
+                Some(fold) => self.fold(fold.toggled(), cx),
                 None => self.enter_preview(),
             },
-            Action::FoldAll => self.fold_all(Fold::Closed, scene),
-            Action::UnfoldAll => self.fold_all(Fold::Open, scene),
+            Action::FoldAll => self.fold_all(Fold::Closed, cx),
+            Action::UnfoldAll => self.fold_all(Fold::Open, cx),
             Action::Filter => {
                 self.typing = true;
                 self.filter = Some(Input::default());
-                self.wish.filter.clear();
-                self.reshape(scene)
+                self.options.filter.clear();
+                self.reshape(cx)
             }
             Action::Sort => {
-                self.wish.sort = self.wish.sort.next();
-                let mut steps = self.reshape(scene);
-                let told = format!("Sorted by {}", self.wish.sort.name());
-                steps.push(Step::Say(Toast::done(told)));
+                self.options.sort = self.options.sort.next();
+                let mut steps = self.reshape(cx);
+                let message = format!("Sorted by {}", self.options.sort.name());
+                steps.push(Step::Toast(Toast::done(message)));
                 steps
             }
-            Action::Mark => self.mark(scene),
+            Action::Mark => self.mark(cx),
             Action::MarkNone => {
                 self.marks.clear();
                 Vec::new()
@@ -269,24 +271,24 @@ impl Browse {
         Vec::new()
     }
 
-    fn act_in_preview(&mut self, action: Action, scene: &Scene<'_>) -> Option<Vec<Step>> {
-        if self.preview.act(action, scene) {
+    fn act_in_preview(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        if self.preview.act(action, cx) {
             return Some(Vec::new());
         }
         Some(match action {
-            Action::NextLink => self.link(Move::Down, scene),
-            Action::PreviousLink => self.link(Move::Up, scene),
-            Action::Open if self.log_here().is_some() => self.open_log(),
-            Action::Open => self.follow(scene),
+            Action::NextLink => self.link(Move::Down, cx),
+            Action::PreviousLink => self.link(Move::Up, cx),
+            Action::Open if self.selected_log().is_some() => self.open_log(),
+            Action::Open => self.follow(cx),
             _ => return None,
         })
     }
 
-    fn back(&mut self, scene: &Scene<'_>) -> Vec<Step> {
+    fn back(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         if self.focus == Focus::Preview {
             self.focus = Focus::Tree;
         } else if self.filter.is_some() {
-            return self.type_filter(InputOutcome::Cancelled, scene);
+            return self.type_filter(InputOutcome::Cancelled, cx);
         } else if !self.marks.is_empty() {
             self.marks.clear();
         }
@@ -294,85 +296,85 @@ impl Browse {
     }
 }
 
-impl Pane for Browse {
-    fn place(&self) -> Place {
+impl Pane for BrowsePane {
+    fn key_context(&self) -> KeyContext {
         match self.focus {
-            _ if self.typing => Place::Prompt,
-            Focus::Tree => Place::Tree,
-            Focus::Preview => Place::Preview,
+            _ if self.typing => KeyContext::Prompt,
+            Focus::Tree => KeyContext::Tree,
+            Focus::Preview => KeyContext::Preview,
         }
     }
 
-    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
         if self.typing {
             let outcome = match action {
                 Action::Back => InputOutcome::Cancelled,
                 Action::Open => InputOutcome::Accepted,
-                Action::Down => return Answer::Used(self.moved(Move::Down, scene)),
-                Action::Up => return Answer::Used(self.moved(Move::Up, scene)),
-                _ => return Answer::Unused,
+                Action::Down => return Handled::Used(self.moved(Move::Down, cx)),
+                Action::Up => return Handled::Used(self.moved(Move::Up, cx)),
+                _ => return Handled::Unused,
             };
-            return Answer::Used(self.type_filter(outcome, scene));
+            return Handled::Used(self.type_filter(outcome, cx));
         }
         let used = match self.focus {
-            Focus::Tree => self.act_in_tree(action, scene),
-            Focus::Preview => self.act_in_preview(action, scene),
+            Focus::Tree => self.act_in_tree(action, cx),
+            Focus::Preview => self.act_in_preview(action, cx),
         };
-        used.or_else(|| self.act_on_it(action, scene))
-            .map_or(Answer::Unused, Answer::Used)
+        used.or_else(|| self.act_on_selection(action, cx))
+            .map_or(Handled::Unused, Handled::Used)
     }
 
-    fn key(&mut self, key: KeyEvent, scene: &Scene<'_>) -> Vec<Step> {
+    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(filter) = self.filter.as_mut().filter(|_| self.typing) else {
             return Vec::new();
         };
         let outcome = filter.key(key);
-        self.type_filter(outcome, scene)
+        self.type_filter(outcome, cx)
     }
 
-    fn paste(&mut self, text: &str, scene: &Scene<'_>) -> Vec<Step> {
+    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(filter) = self.filter.as_mut().filter(|_| self.typing) else {
             return Vec::new();
         };
         let outcome = filter.paste(text);
-        self.type_filter(outcome, scene)
+        self.type_filter(outcome, cx)
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
-        self.pointed(mouse, scene)
+    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.on_mouse(mouse, cx)
     }
 
-    fn hear(&mut self, event: &Event, scene: &Scene<'_>) -> Vec<Step> {
+    fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {
         match event {
             Event::Indexed(library) => {
                 self.loaded = true;
                 let there = |key: &Key| match key {
                     Key::Memory(store, path) => library
-                        .shelf_by_id(store)
-                        .is_some_and(|shelf| shelf.memory(path).is_some()),
+                        .store_by_id(store)
+                        .is_some_and(|snapshot| snapshot.memory(path).is_some()),
                     _ => false,
                 };
                 self.marks.retain(there);
-                self.rebuild(library, scene)
+                self.rebuild(library, cx)
             }
             Event::Read { .. } | Event::Opened { .. } => {
-                self.preview.hear(event, scene);
-                self.catch_up(scene)
+                self.preview.on_event(event, cx);
+                self.run_waiting_action(cx)
             }
-            Event::Parked(text) => {
-                self.parked.push(text.clone());
+            Event::EditorLeft(text) => {
+                self.unsaved_texts.push(text.clone());
                 // The key that goes on with it must find it under the cursor.
                 let key = Key::Memory(text.store(), text.path.clone());
-                self.go(&key, scene).unwrap_or_default()
+                self.go(&key, cx).unwrap_or_default()
             }
-            Event::Shown { key, line, then } => {
+            Event::Reveal { key, line, then } => {
                 self.line = *line;
-                let Some(mut steps) = self.go(key, scene) else {
+                let Some(mut steps) = self.go(key, cx) else {
                     self.line = None;
-                    return vec![Step::Say(Toast::trouble("That is not there any more"))];
+                    return vec![Step::Toast(Toast::trouble("That is not there any more"))];
                 };
                 if let Some(action) = then {
-                    steps.extend(self.act_on_it(*action, scene).unwrap_or_default());
+                    steps.extend(self.act_on_selection(*action, cx).unwrap_or_default());
                 }
                 steps
             }
@@ -384,65 +386,65 @@ impl Pane for Browse {
         }
     }
 
-    fn resize(&mut self, scene: &Scene<'_>) {
-        self.cursor.fit(Self::height(scene), self.tree.rows.len());
-        self.preview.resize(scene);
+    fn resize(&mut self, cx: &PaneContext<'_>) {
+        self.cursor.fit(Self::height(cx), self.tree.rows.len());
+        self.preview.resize(cx);
     }
 
     fn facts(&self) -> Option<String> {
-        match self.parked.len() {
+        match self.unsaved_texts.len() {
             0 => None,
             number => Some(format!("{number} unsaved")),
         }
     }
 
     fn unsaved(&self) -> Vec<Unsaved> {
-        self.parked.clone()
+        self.unsaved_texts.clone()
     }
 
-    fn wanted(&self) -> Option<Wanted> {
-        Some(Wanted {
-            preview: self.shown,
+    fn arrangement(&self) -> Option<Arrangement> {
+        Some(Arrangement {
+            preview: self.preview_visibility,
             focus: self.focus,
             divider: self.divider,
         })
     }
 
-    fn fills(&self) -> bool {
+    fn is_fullscreen(&self) -> bool {
         true
     }
 
-    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        if self.is_empty_handed(scene) {
-            return self.view_nothing(frame, scene);
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        if self.has_nothing_to_show(cx) {
+            return self.view_nothing(frame, cx);
         }
         let is_shown = |area: Rect| area.area() > 0;
-        if is_shown(scene.areas.tree) {
-            self.view_tree(frame, scene);
+        if is_shown(cx.areas.tree) {
+            self.view_tree(frame, cx);
         }
-        if is_shown(scene.areas.preview) {
-            self.preview.view(frame, self.keys(Focus::Preview), scene);
+        if is_shown(cx.areas.preview) {
+            self.preview.view(frame, self.keys(Focus::Preview), cx);
         }
     }
 }
 
-impl Browse {
-    fn toggle_mode(&mut self, scene: &Scene<'_>) -> Vec<Step> {
+impl BrowsePane {
+    fn toggle_mode(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         self.preview.mode = match self.preview.mode {
-            Mode::Rendered => Mode::Source,
-            Mode::Source => Mode::Rendered,
+            PreviewMode::Rendered => PreviewMode::Source,
+            PreviewMode::Source => PreviewMode::Rendered,
         };
         self.preview.scroll = 0;
-        self.preview.lay_out(scene);
+        self.preview.lay_out(cx);
         Vec::new()
     }
 
     fn toggle_preview(&mut self) -> Vec<Step> {
-        self.shown = match self.shown {
-            Shown::Yes => Shown::No,
-            Shown::No => Shown::Yes,
+        self.preview_visibility = match self.preview_visibility {
+            Visibility::Shown => Visibility::Hidden,
+            Visibility::Hidden => Visibility::Shown,
         };
-        if self.shown == Shown::No {
+        if self.preview_visibility == Visibility::Hidden {
             self.focus = Focus::Tree;
         }
         Vec::new()

@@ -10,26 +10,26 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use super::{Answer, Pane, Scene, Step, Toast};
+use super::{Handled, Pane, PaneContext, Step, Toast};
 use crate::core::layout::{Layout, index};
 use crate::core::memory::Memory;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
-use crate::tui::cells::{cut, visible};
+use crate::tui::cells::{cut, escape_line};
 use crate::tui::chrome::{count, two_ends};
 use crate::tui::effect::{Effect, Request, TerminalJob, UnsavedJob};
 use crate::tui::event::Event;
 use crate::tui::highlight::Language;
-use crate::tui::keymap::Place;
+use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Role;
-use crate::tui::widget::editor::{Caret, Editor as Widget, EditorOutcome, Place as At};
+use crate::tui::widget::editor::{Caret, Editor as Widget, EditorOutcome, TextPosition as At};
 
 /// How long a description may be before an agent's index suffers.
 const LONG_DESCRIPTION: usize = 160;
 
 /// The editor of one file.
 #[derive(Debug)]
-pub(crate) struct Editor {
+pub(crate) struct EditorPane {
     /// The file, what it held when it was opened, and what was typed last.
     subject: Unsaved,
     widget: Widget,
@@ -45,10 +45,10 @@ struct Check {
     index_line: Option<String>,
 }
 
-impl Editor {
+impl EditorPane {
     /// Opens a text, with the cursor on `line`, from 0.
-    pub(crate) fn open(subject: Unsaved, line: usize, scene: &Scene<'_>) -> Self {
-        let widget = Self::widget(&subject, scene);
+    pub(crate) fn open(subject: Unsaved, line: usize, cx: &PaneContext<'_>) -> Self {
+        let widget = Self::widget(&subject, cx);
         let mut editor = Self {
             check: Check::default(),
             widget,
@@ -60,20 +60,20 @@ impl Editor {
             line => line,
         };
         editor.widget.go_to(At::new(line, 0));
-        editor.look();
+        editor.sync_text();
         editor
     }
 
-    fn widget(subject: &Unsaved, scene: &Scene<'_>) -> Widget {
+    fn widget(subject: &Unsaved, cx: &PaneContext<'_>) -> Widget {
         let widget = Widget::open(subject.text.as_bytes()).unwrap_or_else(|_| {
             // What is not text never becomes a subject; an empty editor harms nobody.
             Widget::open(b"").expect("no bytes are text")
         });
         let language = Language::of(&subject.path);
         let mut widget = widget
-            .with_colours(scene.syntaxes.clone(), &language)
-            .with_flavour(scene.given.editor_keys);
-        let area = text_area(scene);
+            .with_colours(cx.syntaxes.clone(), &language)
+            .with_flavour(cx.user.editor_keys);
+        let area = text_area(cx);
         widget.resize(area.width, area.height);
         widget
     }
@@ -83,63 +83,63 @@ impl Editor {
     }
 
     /// Takes the text over from the widget and checks its header.
-    fn look(&mut self) {
+    fn sync_text(&mut self) {
         self.subject.text = self.widget.text();
         let rules = self.subject.layout.rules();
-        let memory = rules.read(&rules.place(&self.subject.path), &self.subject.text);
+        let memory = rules.read(&rules.file_of(&self.subject.path), &self.subject.text);
         self.check = check(self.subject.layout, &memory);
     }
 
-    fn changed(&mut self, scene: &Scene<'_>) -> Vec<Step> {
-        self.look();
-        self.subject.time = scene.now;
+    fn changed(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.sync_text();
+        self.subject.time = cx.now;
         let subject = self.subject.clone();
-        vec![Step::Do(if self.is_modified() {
+        vec![Step::Effect(if self.is_modified() {
             Effect::Unsaved(UnsavedJob::Keep(subject))
         } else {
             Effect::Unsaved(UnsavedJob::Forget(subject))
         })]
     }
 
-    fn after(&mut self, outcome: EditorOutcome, scene: &Scene<'_>) -> Vec<Step> {
+    fn after(&mut self, outcome: EditorOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
         match outcome {
             EditorOutcome::None | EditorOutcome::Unused => Vec::new(),
-            EditorOutcome::Changed => self.changed(scene),
+            EditorOutcome::Changed => self.changed(cx),
             EditorOutcome::Copied(text) => {
-                vec![Step::Do(Effect::Terminal(TerminalJob::Copy(text)))]
+                vec![Step::Effect(Effect::Terminal(TerminalJob::Copy(text)))]
             }
             EditorOutcome::Cut(text) => {
-                let mut steps = self.changed(scene);
-                steps.push(Step::Do(Effect::Terminal(TerminalJob::Copy(text))));
+                let mut steps = self.changed(cx);
+                steps.push(Step::Effect(Effect::Terminal(TerminalJob::Copy(text))));
                 steps
             }
             EditorOutcome::Save | EditorOutcome::SaveAndLeave => self.save(),
-            EditorOutcome::Leave => self.leave(scene),
+            EditorOutcome::Leave => self.leave(cx),
             EditorOutcome::Discard => self.discard(),
-            EditorOutcome::Message(text) => vec![Step::Say(Toast::done(text))],
+            EditorOutcome::Message(text) => vec![Step::Toast(Toast::done(text))],
         }
     }
 
     fn save(&self) -> Vec<Step> {
         if !self.is_modified() {
-            return vec![Step::Say(Toast::done("Nothing was changed"))];
+            return vec![Step::Toast(Toast::done("Nothing was changed"))];
         }
         vec![Step::Plan(Box::new(Request::Save(self.subject.clone())))]
     }
 
     /// Leaves; text that is not saved waits.
-    fn leave(&self, scene: &Scene<'_>) -> Vec<Step> {
+    fn leave(&self, cx: &PaneContext<'_>) -> Vec<Step> {
         if !self.is_modified() {
             return vec![Step::Close];
         }
-        let key = scene
+        let key = cx
             .keymap
-            .key(Place::Tree, Action::Edit)
+            .key(KeyContext::Tree, Action::Edit)
             .unwrap_or_default();
         vec![
             Step::Close,
-            Step::Tell(Box::new(Event::Parked(self.subject.clone()))),
-            Step::Say(Toast::trouble(format!(
+            Step::Broadcast(Box::new(Event::EditorLeft(self.subject.clone()))),
+            Step::Toast(Toast::trouble(format!(
                 "{} is not saved; {key} goes on with it",
                 self.subject.path
             ))),
@@ -149,41 +149,41 @@ impl Editor {
     fn discard(&self) -> Vec<Step> {
         vec![
             Step::Close,
-            Step::Do(Effect::Unsaved(UnsavedJob::Forget(self.subject.clone()))),
-            Step::Say(Toast::done("Nothing was saved")),
+            Step::Effect(Effect::Unsaved(UnsavedJob::Forget(self.subject.clone()))),
+            Step::Toast(Toast::done("Nothing was saved")),
         ]
     }
 
     /// The text is in the file; what was typed meanwhile is not.
-    fn saved(&mut self, saved: &Unsaved, scene: &Scene<'_>) -> Vec<Step> {
+    fn saved(&mut self, saved: &Unsaved, cx: &PaneContext<'_>) -> Vec<Step> {
         if saved.text == self.subject.text {
             let forget = Effect::Unsaved(UnsavedJob::Forget(self.subject.clone()));
-            return vec![Step::Close, Step::Do(forget)];
+            return vec![Step::Close, Step::Effect(forget)];
         }
         self.subject.base = Some(saved.text.clone());
-        self.changed(scene)
+        self.changed(cx)
     }
 
     fn is_about(&self, other: &Unsaved) -> bool {
         self.subject.is_same_file(other)
     }
 
-    fn take(&mut self, text: Unsaved, scene: &Scene<'_>) {
+    fn take(&mut self, text: Unsaved, cx: &PaneContext<'_>) {
         let at = self.widget.cursor();
         self.subject = text;
-        self.widget = Self::widget(&self.subject, scene);
+        self.widget = Self::widget(&self.subject, cx);
         self.widget.go_to(at);
-        self.look();
+        self.sync_text();
     }
 }
 
-fn time(scene: &Scene<'_>) -> Duration {
-    Duration::from_millis(u64::try_from(scene.now).unwrap_or(0))
+fn time(cx: &PaneContext<'_>) -> Duration {
+    Duration::from_millis(u64::try_from(cx.now).unwrap_or(0))
 }
 
 /// The text is above the line that tells of the header.
-fn text_area(scene: &Scene<'_>) -> Rect {
-    let body = scene.areas.body;
+fn text_area(cx: &PaneContext<'_>) -> Rect {
+    let body = cx.areas.body;
     Rect {
         height: body.height.saturating_sub(1),
         ..body
@@ -192,7 +192,7 @@ fn text_area(scene: &Scene<'_>) -> Rect {
 
 fn first_line_of_body(subject: &Unsaved) -> usize {
     let rules = subject.layout.rules();
-    let memory = rules.read(&rules.place(&subject.path), &subject.text);
+    let memory = rules.read(&rules.file_of(&subject.path), &subject.text);
     let body = memory.body.start.min(subject.text.len());
     let head = subject.text.get(..body).unwrap_or_default();
     let rest = subject.text.get(body..).unwrap_or_default();
@@ -228,7 +228,7 @@ fn check(layout: Layout, memory: &Memory) -> Check {
     } else {
         None
     };
-    let listed = index::generated(std::slice::from_ref(memory));
+    let listed = index::generate_index(std::slice::from_ref(memory));
     Check {
         category: memory.category.clone(),
         trouble,
@@ -239,58 +239,58 @@ fn check(layout: Layout, memory: &Memory) -> Check {
     }
 }
 
-impl Pane for Editor {
-    fn place(&self) -> Place {
-        Place::Editor
+impl Pane for EditorPane {
+    fn key_context(&self) -> KeyContext {
+        KeyContext::Editor
     }
 
-    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
-        Answer::Used(match action {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+        Handled::Used(match action {
             Action::Save => self.save(),
-            Action::EditOutside => vec![Step::Do(Effect::Terminal(TerminalJob::Lend(
+            Action::EditOutside => vec![Step::Effect(Effect::Terminal(TerminalJob::EditOutside(
                 self.subject.clone(),
             )))],
             Action::Discard => self.discard(),
             // The editor itself knows what Escape leaves: a question, a selection, a mode, or it.
             Action::Back => {
                 let escape = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);
-                return Answer::Used(self.key(escape, scene));
+                return Handled::Used(self.key(escape, cx));
             }
-            _ => return Answer::Unused,
+            _ => return Handled::Unused,
         })
     }
 
-    fn key(&mut self, key: KeyEvent, scene: &Scene<'_>) -> Vec<Step> {
-        let outcome = self.widget.key(key, time(scene));
-        self.after(outcome, scene)
+    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        let outcome = self.widget.key(key, time(cx));
+        self.after(outcome, cx)
     }
 
-    fn paste(&mut self, text: &str, scene: &Scene<'_>) -> Vec<Step> {
-        let outcome = self.widget.paste(text, time(scene));
-        self.after(outcome, scene)
+    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
+        let outcome = self.widget.paste(text, time(cx));
+        self.after(outcome, cx)
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
-        let outcome = self.widget.mouse(mouse, text_area(scene), time(scene));
-        self.after(outcome, scene)
+    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        let outcome = self.widget.mouse(mouse, text_area(cx), time(cx));
+        self.after(outcome, cx)
     }
 
-    fn hear(&mut self, event: &Event, scene: &Scene<'_>) -> Vec<Step> {
+    fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {
         match event {
             Event::Committed {
                 request,
                 result: Ok(_),
             } => match &**request {
-                Request::Save(saved) if self.is_about(saved) => self.saved(saved, scene),
+                Request::Save(saved) if self.is_about(saved) => self.saved(saved, cx),
                 _ => Vec::new(),
             },
             Event::Resolved(text) if self.is_about(text) => {
-                self.take(text.clone(), scene);
-                let mut steps = self.changed(scene);
+                self.take(text.clone(), cx);
+                let mut steps = self.changed(cx);
                 steps.extend(self.save());
                 steps
             }
-            Event::Lent {
+            Event::EditedOutside {
                 subject,
                 result: Ok(text),
             } if self.is_about(subject) => {
@@ -298,8 +298,8 @@ impl Pane for Editor {
                     text: text.clone(),
                     ..self.subject.clone()
                 };
-                self.take(text, scene);
-                let mut steps = self.changed(scene);
+                self.take(text, cx);
+                let mut steps = self.changed(cx);
                 steps.extend(self.save());
                 steps
             }
@@ -307,12 +307,12 @@ impl Pane for Editor {
         }
     }
 
-    fn resize(&mut self, scene: &Scene<'_>) {
-        let area = text_area(scene);
+    fn resize(&mut self, cx: &PaneContext<'_>) {
+        let area = text_area(cx);
         self.widget.resize(area.width, area.height);
     }
 
-    fn title(&self, _scene: &Scene<'_>) -> Option<String> {
+    fn title(&self, _cx: &PaneContext<'_>) -> Option<String> {
         let dot = if self.is_modified() { " ●" } else { "" };
         Some(format!("edit · {}{dot}", self.subject.path))
     }
@@ -331,18 +331,18 @@ impl Pane for Editor {
         modified.into_iter().collect()
     }
 
-    fn fills(&self) -> bool {
+    fn is_fullscreen(&self) -> bool {
         true
     }
 
-    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let theme = scene.theme;
-        let area = text_area(scene);
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let area = text_area(cx);
         frame.render_widget(self.widget.view(theme, Caret::Terminal), area);
-        if let Some(position) = self.widget.caret(area).filter(|_| scene.is_top) {
+        if let Some(position) = self.widget.caret(area).filter(|_| cx.is_top) {
             frame.set_cursor_position(position);
         }
-        let body = scene.areas.body;
+        let body = cx.areas.body;
         let line = Rect {
             y: body.bottom().saturating_sub(1),
             height: 1.min(body.height),
@@ -361,11 +361,11 @@ impl Pane for Editor {
             && let Some(index_line) = &self.check.index_line
         {
             spans.push(Span::styled(
-                format!("   index  {}", visible(index_line)),
+                format!("   index  {}", escape_line(index_line)),
                 theme.style(Role::Muted),
             ));
         }
-        let told = two_ends(spans, Vec::new(), width, theme.style(Role::Text));
-        frame.render_widget(told, line);
+        let header_line = two_ends(spans, Vec::new(), width, theme.style(Role::Text));
+        frame.render_widget(header_line, line);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The same pane is `tome pick`, where it is the only one and prints what was chosen.
 
-mod typed;
+mod input;
 mod view;
 
 use std::collections::BTreeMap;
@@ -12,24 +12,24 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, Mous
 use ratatui::layout::Position;
 
 use super::browse::tree::Key;
-use super::log::{LogPane, Start, copied, resume};
-use super::preview::{Preview, Sheet, Wanted as Text};
-use super::{Answer, Pane, Scene, Step, Toast};
-use crate::core::citation::Part;
-use crate::core::library::Listed;
-use crate::core::search::Source;
-use crate::core::search::fuzzy::Progress;
-use crate::tui::Left;
+use super::log::{LogPane, OpenAt, copy_to_clipboard, resume};
+use super::preview::{Preview, PreviewContent, PreviewRequest as Text};
+use super::{Handled, Pane, PaneContext, Step, Toast};
+use crate::core::citation::CitedPart;
+use crate::core::library::LogSummary;
+use crate::core::search::HitSource;
+use crate::core::search::fuzzy::SearchState;
+use crate::tui::Exit;
 use crate::tui::action::Action;
-use crate::tui::effect::{Asker, Effect, SearchJob, Target, TerminalJob};
+use crate::tui::effect::{Effect, Requester, SearchJob, Target, TerminalJob};
 use crate::tui::event::Event;
-use crate::tui::keymap::Place;
-use crate::tui::layout::{Divider, Focus, Shown, Wanted, inside};
-use crate::tui::widget::emphasis::Words;
+use crate::tui::keymap::KeyContext;
+use crate::tui::layout::{Arrangement, Divider, Focus, Visibility, inside};
+use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::input::InputOutcome;
-use crate::tui::widget::list::{Cursor, Step as Move};
-use crate::tui::worker::finder::{Findings, Row};
-use typed::Typed;
+use crate::tui::widget::list::{Cursor, Move};
+use crate::tui::worker::search::{FindResults, HitRow};
+use input::QueryInput;
 
 /// What a choice is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,14 +46,14 @@ pub enum Print {
 
 /// The finder.
 #[derive(Debug)]
-pub(crate) struct Find {
-    typed: Typed,
+pub(crate) struct FindPane {
+    query: QueryInput,
     generation: u64,
     /// What was found; `None` until there was an answer.
-    found: Option<Findings>,
+    found: Option<FindResults>,
     cursor: Cursor,
     /// The rows that are marked, whatever was looked for when they were.
-    marks: BTreeMap<String, Row>,
+    marks: BTreeMap<String, HitRow>,
     /// The question that was answered last.
     answered: u64,
     /// What to do as soon as there is an answer to what was typed.
@@ -63,154 +63,154 @@ pub(crate) struct Find {
     picks: Option<Print>,
 }
 
-impl Find {
+impl FindPane {
     /// Opens the finder over what is there.
-    pub(crate) fn open(scene: &Scene<'_>) -> Vec<Step> {
+    pub(crate) fn open(cx: &PaneContext<'_>) -> Vec<Step> {
         let mut find = Self::new(None, "");
-        let ask = find.ask(scene);
+        let ask = find.ask(cx);
         vec![Step::Push(Box::new(find)), ask]
     }
 
     /// A finder; with `picks` it is alone.
     pub(crate) fn new(picks: Option<Print>, query: &str) -> Self {
         Self {
-            typed: Typed::new(query),
+            query: QueryInput::new(query),
             generation: 0,
             found: None,
             cursor: Cursor::default(),
             marks: BTreeMap::new(),
             answered: 0,
             waiting: None,
-            preview: Preview::new(Asker::Find),
+            preview: Preview::new(Requester::Find),
             picks,
         }
     }
 
     /// Asks for what is typed.
-    pub(crate) fn ask(&mut self, scene: &Scene<'_>) -> Step {
+    pub(crate) fn ask(&mut self, cx: &PaneContext<'_>) -> Step {
         // A pane that was closed may have asked before: the time tells the questions apart.
-        let time = u64::try_from(scene.now).unwrap_or(0);
+        let time = u64::try_from(cx.now).unwrap_or(0);
         self.generation = time.max(self.generation + 1);
-        Step::Do(Effect::Search(SearchJob {
+        Step::Effect(Effect::Search(SearchJob {
             generation: self.generation,
-            text: self.typed.query(),
+            text: self.query.query(),
         }))
     }
 
-    fn rows(&self) -> &[Row] {
+    fn rows(&self) -> &[HitRow] {
         self.found.as_ref().map_or(&[], |found| &found.rows)
     }
 
-    fn row(&self) -> Option<&Row> {
+    fn row(&self) -> Option<&HitRow> {
         self.rows().get(self.cursor.selected)
     }
 
     /// How many rows fit: each has two lines.
-    fn height(scene: &Scene<'_>) -> usize {
-        usize::from(inside(scene.areas.tree).height / 2).max(1)
+    fn height(cx: &PaneContext<'_>) -> usize {
+        usize::from(inside(cx.areas.tree).height / 2).max(1)
     }
 
-    fn moved(&mut self, to: Move, scene: &Scene<'_>) -> Vec<Step> {
+    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         let before = self.cursor.selected;
         let count = self.rows().len();
-        self.cursor.step(to, Self::height(scene), count);
+        self.cursor.step(to, Self::height(cx), count);
         if before == self.cursor.selected {
             return Vec::new();
         }
-        self.look(scene)
+        self.update_preview(cx)
     }
 
     /// Lets the preview follow the cursor.
-    fn look(&mut self, scene: &Scene<'_>) -> Vec<Step> {
-        let words = self.typed.words();
+    fn update_preview(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let words = self.query.words();
         self.preview
-            .mark(Words::new(words.iter().map(String::as_str)));
+            .mark(MarkedWords::new(words.iter().map(String::as_str)));
         let Some(row) = self.row() else {
-            self.preview.show(Sheet::default(), scene);
+            self.preview.show(PreviewContent::default(), cx);
             return Vec::new();
         };
         let hit = &row.hit;
         let effect = match hit.source {
-            Source::Detail => {
+            HitSource::Detail => {
                 let wanted = row.store.clone().map(|store| Text {
                     target: Target::File {
                         store,
                         path: hit.path.clone(),
                     },
-                    part: Part::Whole,
+                    part: CitedPart::Whole,
                     line: usize::try_from(hit.line).ok(),
                 });
-                wanted.map(|wanted| self.preview.want(wanted))
+                wanted.map(|wanted| self.preview.request(wanted))
             }
-            Source::Messages => match self.log(scene) {
+            HitSource::Messages => match self.log(cx) {
                 Some(log) => {
                     let start = self.start();
-                    self.preview.want_log(log, start, scene)
+                    self.preview.request_log(log, start, cx)
                 }
                 None => {
-                    self.preview.show(Sheet::default(), scene);
+                    self.preview.show(PreviewContent::default(), cx);
                     None
                 }
             },
         };
-        effect.map(Step::Do).into_iter().collect()
+        effect.map(Step::Effect).into_iter().collect()
     }
 
     /// The log of the row under the cursor.
-    fn log<'a>(&self, scene: &Scene<'a>) -> Option<&'a Listed> {
+    fn log<'a>(&self, cx: &PaneContext<'a>) -> Option<&'a LogSummary> {
         let (path, id) = self.row()?.hit.log.as_ref()?;
-        scene.library.log(path, id)
+        cx.library.log(path, id)
     }
 
     /// Where in its log the row under the cursor is.
-    fn start(&self) -> Start {
-        let words = self.typed.words();
+    fn start(&self) -> OpenAt {
+        let words = self.query.words();
         let hit = self.row().map(|row| &row.hit);
         // A conversation that was found as a whole has no one who speaks.
         let line = hit.filter(|hit| hit.role.is_some()).map(|hit| hit.line);
-        Start {
+        OpenAt {
             line,
-            words: Words::new(words.iter().map(String::as_str)),
+            words: MarkedWords::new(words.iter().map(String::as_str)),
         }
     }
 
-    fn key_of(row: &Row) -> Option<Key> {
+    fn key_of(row: &HitRow) -> Option<Key> {
         let store = row.store.clone()?;
         Some(Key::Memory(store, row.hit.path.clone()))
     }
 
-    fn marked(&self) -> Vec<&Row> {
+    fn marked(&self) -> Vec<&HitRow> {
         self.marks.values().collect()
     }
 
     /// By what a mark knows its row again: a memory is the same at whatever line it was found.
-    fn mark_of(row: &Row) -> String {
+    fn mark_of(row: &HitRow) -> String {
         match &row.store {
             Some(store) => format!("{}:{}", store.root().display(), row.hit.path),
             None => row.hit.citation.to_string(),
         }
     }
 
-    fn chosen(&self, scene: &Scene<'_>) -> Vec<Step> {
+    fn chosen(&self, cx: &PaneContext<'_>) -> Vec<Step> {
         if let Some(print) = self.picks {
-            return self.pick(print, scene);
+            return self.pick(print, cx);
         }
         let marked: Vec<Key> = self.marked().into_iter().filter_map(Self::key_of).collect();
         if let Some(first) = marked.first().cloned() {
-            let told = match marked.len() {
+            let message = match marked.len() {
                 1 => "1 marked".to_owned(),
                 number => format!("{number} marked"),
             };
-            let shown = Event::Shown {
+            let shown = Event::Reveal {
                 key: first,
                 line: None,
                 then: None,
             };
             return vec![
                 Step::Close,
-                Step::Tell(Box::new(Event::Marked(marked))),
-                Step::Tell(Box::new(shown)),
-                Step::Say(Toast::done(told)),
+                Step::Broadcast(Box::new(Event::Marked(marked))),
+                Step::Broadcast(Box::new(shown)),
+                Step::Toast(Toast::done(message)),
             ];
         }
         let Some(row) = self.row() else {
@@ -219,22 +219,24 @@ impl Find {
         match Self::key_of(row) {
             Some(key) => {
                 let line = usize::try_from(row.hit.line).ok();
-                let shown = Event::Shown {
+                let shown = Event::Reveal {
                     key,
                     line,
                     then: None,
                 };
-                vec![Step::Close, Step::Tell(Box::new(shown))]
+                vec![Step::Close, Step::Broadcast(Box::new(shown))]
             }
-            None => match self.log(scene) {
+            None => match self.log(cx) {
                 Some(log) => LogPane::open(log.file.clone(), log.title.clone(), self.start()),
-                None => vec![Step::Say(Toast::trouble("This log is not there any more"))],
+                None => vec![Step::Toast(Toast::trouble(
+                    "This log is not there any more",
+                ))],
             },
         }
     }
 
     /// The chosen rows as lines to print.
-    fn pick(&self, print: Print, scene: &Scene<'_>) -> Vec<Step> {
+    fn pick(&self, print: Print, cx: &PaneContext<'_>) -> Vec<Step> {
         let mut rows = self.marked();
         if rows.is_empty() {
             rows.extend(self.row());
@@ -244,25 +246,25 @@ impl Find {
         }
         let mut lines = Vec::new();
         for row in rows {
-            match self.printed(row, print, scene) {
+            match self.printed(row, print, cx) {
                 Some(line) => lines.push(line),
                 None => {
-                    return vec![Step::Say(Toast::trouble(
+                    return vec![Step::Toast(Toast::trouble(
                         "That is no session that could be continued",
                     ))];
                 }
             }
         }
-        vec![Step::Do(Effect::Terminal(TerminalJob::Leave(
-            Left::Picked(lines),
+        vec![Step::Effect(Effect::Terminal(TerminalJob::Leave(
+            Exit::Picked(lines),
         )))]
     }
 
-    fn printed(&self, row: &Row, print: Print, scene: &Scene<'_>) -> Option<String> {
+    fn printed(&self, row: &HitRow, print: Print, cx: &PaneContext<'_>) -> Option<String> {
         let hit = &row.hit;
         let log = || {
             let (path, id) = hit.log.as_ref()?;
-            scene.library.log(path, id)
+            cx.library.log(path, id)
         };
         Some(match print {
             Print::Citation => hit.citation.to_string(),
@@ -270,9 +272,9 @@ impl Find {
             Print::Path => match &hit.log {
                 Some((path, _)) => path.display().to_string(),
                 None => {
-                    let shelf = scene.library.shelf_by_id(row.store.as_ref()?)?;
-                    let rules = shelf.store.rules();
-                    let path = shelf.store.root().path().join(rules.place(&hit.path));
+                    let snapshot = cx.library.store_by_id(row.store.as_ref()?)?;
+                    let rules = snapshot.store.rules();
+                    let path = snapshot.store.root().path().join(rules.file_of(&hit.path));
                     path.display().to_string()
                 }
             },
@@ -292,10 +294,10 @@ impl Find {
         if cited.is_empty() {
             return Vec::new();
         }
-        copied(cited.join("\n"))
+        copy_to_clipboard(cited.join("\n"))
     }
 
-    fn mark(&mut self, scene: &Scene<'_>) -> Vec<Step> {
+    fn mark(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(row) = self.row() else {
             return Vec::new();
         };
@@ -303,44 +305,44 @@ impl Find {
         if self.marks.remove(&mark).is_none() {
             self.marks.insert(mark, row);
         }
-        self.moved(Move::Down, scene)
+        self.moved(Move::Down, cx)
     }
 
     fn edit(&self) -> Vec<Step> {
         if self.picks.is_some() {
-            return vec![Step::Say(Toast::done(
+            return vec![Step::Toast(Toast::done(
                 "Enter picks it; nothing is edited here",
             ))];
         }
         let Some(key) = self.row().and_then(Self::key_of) else {
-            return vec![Step::Say(Toast::done(
+            return vec![Step::Toast(Toast::done(
                 "Memories can be edited, logs cannot",
             ))];
         };
         let line = self
             .row()
             .and_then(|row| usize::try_from(row.hit.line).ok());
-        let shown = Event::Shown {
+        let shown = Event::Reveal {
             key,
             line,
             then: Some(Action::Edit),
         };
-        vec![Step::Close, Step::Tell(Box::new(shown))]
+        vec![Step::Close, Step::Broadcast(Box::new(shown))]
     }
 
-    fn changed(&mut self, outcome: InputOutcome, scene: &Scene<'_>) -> Vec<Step> {
+    fn changed(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
         if outcome != InputOutcome::Changed {
             return Vec::new();
         }
-        self.typed.settle();
+        self.query.extract_filters();
         self.cursor = Cursor::default();
         self.waiting = None;
-        vec![self.ask(scene)]
+        vec![self.ask(cx)]
     }
 
     /// Takes an answer; whoever has moved stays on the same row.
-    fn take(&mut self, found: &Findings, scene: &Scene<'_>) -> Vec<Step> {
-        let key = |row: &Row| row.hit.citation.to_string();
+    fn take(&mut self, found: &FindResults, cx: &PaneContext<'_>) -> Vec<Step> {
+        let key = |row: &HitRow| row.hit.citation.to_string();
         let before: Vec<String> = match self.cursor.selected {
             0 => Vec::new(),
             _ => self.rows().iter().map(key).collect(),
@@ -352,27 +354,27 @@ impl Find {
             let after: Vec<String> = self.rows().iter().map(key).collect();
             self.cursor.follow(&before, &after);
         }
-        self.cursor.fit(Self::height(scene), self.rows().len());
+        self.cursor.fit(Self::height(cx), self.rows().len());
         if let Some(action) = self.waiting.take() {
-            let mut steps = self.look(scene);
-            if let Answer::Used(done) = self.act(action, scene) {
+            let mut steps = self.update_preview(cx);
+            if let Handled::Used(done) = self.act(action, cx) {
                 steps.extend(done);
             }
             return steps;
         }
-        if found.progress != Progress::Complete && selected == self.row().map(key) {
+        if found.progress != SearchState::Complete && selected == self.row().map(key) {
             return Vec::new();
         }
-        self.look(scene)
+        self.update_preview(cx)
     }
 }
 
-impl Pane for Find {
-    fn place(&self) -> Place {
-        Place::Find
+impl Pane for FindPane {
+    fn key_context(&self) -> KeyContext {
+        KeyContext::Find
     }
 
-    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
         let is_about_a_row = matches!(
             action,
             Action::Open | Action::Edit | Action::Mark | Action::Copy | Action::Resume
@@ -380,82 +382,82 @@ impl Pane for Find {
         if is_about_a_row && self.answered != self.generation {
             // The rows are those of what was typed before.
             self.waiting = Some(action);
-            return Answer::Used(Vec::new());
+            return Handled::Used(Vec::new());
         }
-        Answer::Used(match action {
-            Action::Up => self.moved(Move::Up, scene),
-            Action::Down => self.moved(Move::Down, scene),
-            Action::PageUp => self.moved(Move::PageUp, scene),
-            Action::PageDown => self.moved(Move::PageDown, scene),
+        Handled::Used(match action {
+            Action::Up => self.moved(Move::Up, cx),
+            Action::Down => self.moved(Move::Down, cx),
+            Action::PageUp => self.moved(Move::PageUp, cx),
+            Action::PageDown => self.moved(Move::PageDown, cx),
             Action::ScrollUp => {
-                self.preview.scroll_by(-3, scene);
+                self.preview.scroll_by(-3, cx);
                 Vec::new()
             }
             Action::ScrollDown => {
-                self.preview.scroll_by(3, scene);
+                self.preview.scroll_by(3, cx);
                 Vec::new()
             }
-            Action::Open => self.chosen(scene),
+            Action::Open => self.chosen(cx),
             Action::Edit => self.edit(),
-            Action::Mark => self.mark(scene),
+            Action::Mark => self.mark(cx),
             Action::Copy => self.copy(),
-            Action::Resume => match self.log(scene) {
+            Action::Resume => match self.log(cx) {
                 Some(log) => resume(log.resume()),
-                None => vec![Step::Say(Toast::done("That is no session"))],
+                None => vec![Step::Toast(Toast::done("That is no session"))],
             },
             Action::Back if self.picks.is_some() => {
-                vec![Step::Do(Effect::Terminal(TerminalJob::Leave(
-                    Left::Picked(Vec::new()),
+                vec![Step::Effect(Effect::Terminal(TerminalJob::Leave(
+                    Exit::Picked(Vec::new()),
                 )))]
             }
             Action::Back => vec![Step::Close],
-            _ => return Answer::Unused,
+            _ => return Handled::Unused,
         })
     }
 
-    fn key(&mut self, key: KeyEvent, scene: &Scene<'_>) -> Vec<Step> {
+    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
         if key.code == KeyCode::Right
-            && let Some(completion) = self.typed.completion(scene.library)
+            && let Some(completion) = self.query.completion(cx.library)
         {
-            self.typed.complete(&completion);
-            return self.changed(InputOutcome::Changed, scene);
+            self.query.complete(&completion);
+            return self.changed(InputOutcome::Changed, cx);
         }
-        let outcome = self.typed.key(key);
-        self.changed(outcome, scene)
+        let outcome = self.query.key(key);
+        self.changed(outcome, cx)
     }
 
-    fn paste(&mut self, text: &str, scene: &Scene<'_>) -> Vec<Step> {
-        let outcome = self.typed.input.paste(text);
-        self.changed(outcome, scene)
+    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
+        let outcome = self.query.input.paste(text);
+        self.changed(outcome, cx)
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
+    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
         let at = Position::new(mouse.column, mouse.row);
-        let over_preview = scene.areas.preview.contains(at);
-        let rows = inside(scene.areas.tree);
+        let over_preview = cx.areas.preview.contains(at);
+        let rows = inside(cx.areas.tree);
         match mouse.kind {
-            MouseEventKind::ScrollDown if over_preview => self.preview.scroll_by(3, scene),
-            MouseEventKind::ScrollUp if over_preview => self.preview.scroll_by(-3, scene),
-            MouseEventKind::ScrollDown => return self.moved(Move::Down, scene),
-            MouseEventKind::ScrollUp => return self.moved(Move::Up, scene),
+            MouseEventKind::ScrollDown if over_preview => self.preview.scroll_by(3, cx),
+            MouseEventKind::ScrollUp if over_preview => self.preview.scroll_by(-3, cx),
+            MouseEventKind::ScrollDown => return self.moved(Move::Down, cx),
+            MouseEventKind::ScrollUp => return self.moved(Move::Up, cx),
             MouseEventKind::Down(MouseButton::Left) if rows.contains(at) => {
                 let line = usize::from(at.y - rows.y) / 2;
                 let count = self.rows().len();
-                if let Some(row) = self.cursor.row_at(line, Self::height(scene), count) {
+                if let Some(row) = self.cursor.row_at(line, Self::height(cx), count) {
                     let again = self.cursor.selected == row;
                     self.cursor.selected = row;
                     return if again {
-                        self.chosen(scene)
+                        self.chosen(cx)
                     } else {
-                        self.look(scene)
+                        self.update_preview(cx)
                     };
                 }
             }
-            MouseEventKind::Down(MouseButton::Left) if scene.areas.title.contains(at) => {
-                let pill = self.pill_at(at.x, scene);
+            MouseEventKind::Down(MouseButton::Left) if cx.areas.title.contains(at) => {
+                let pill = self.pill_at(at.x, cx);
                 if let Some(pill) = pill {
-                    self.typed.pills.remove(pill);
-                    return vec![self.ask(scene)];
+                    self.query.pills.remove(pill);
+                    return vec![self.ask(cx)];
                 }
             }
             _ => {}
@@ -463,37 +465,37 @@ impl Pane for Find {
         Vec::new()
     }
 
-    fn hear(&mut self, event: &Event, scene: &Scene<'_>) -> Vec<Step> {
+    fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {
         match event {
             Event::Found { generation, found } if *generation == self.generation => {
-                self.take(found, scene)
+                self.take(found, cx)
             }
-            Event::Findable => vec![self.ask(scene)],
+            Event::SearchSourcesChanged => vec![self.ask(cx)],
             event => {
-                self.preview.hear(event, scene);
+                self.preview.on_event(event, cx);
                 Vec::new()
             }
         }
     }
 
-    fn resize(&mut self, scene: &Scene<'_>) {
-        self.cursor.fit(Self::height(scene), self.rows().len());
-        self.preview.resize(scene);
+    fn resize(&mut self, cx: &PaneContext<'_>) {
+        self.cursor.fit(Self::height(cx), self.rows().len());
+        self.preview.resize(cx);
     }
 
-    fn wanted(&self) -> Option<Wanted> {
-        Some(Wanted {
-            preview: Shown::Yes,
+    fn arrangement(&self) -> Option<Arrangement> {
+        Some(Arrangement {
+            preview: Visibility::Shown,
             focus: Focus::Tree,
             divider: Divider::default(),
         })
     }
 
-    fn fills(&self) -> bool {
+    fn is_fullscreen(&self) -> bool {
         true
     }
 
-    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        self.draw(frame, scene);
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        self.draw(frame, cx);
     }
 }

@@ -8,20 +8,20 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 
 use super::browse::tree::Key;
-use super::{Answer, Pane, Scene, Step, Toast};
-use crate::core::change::{Change, Verb};
-use crate::core::history::{Record, Touch};
-use crate::core::shown::age;
+use super::{Handled, Pane, PaneContext, Step, Toast};
+use crate::core::change::{Change, ChangeVerb};
+use crate::core::display::format_age;
+use crate::core::history::{FileChange, Record};
 use crate::tui::action::Action;
-use crate::tui::cells::{fit, visible};
-use crate::tui::chrome::{Keys, bordered, count, titled, two_ends};
+use crate::tui::cells::{escape_line, fit};
+use crate::tui::chrome::{KeyFocus, bordered, count, title_span, two_ends};
 use crate::tui::effect::{Effect, LibraryJob, Request};
 use crate::tui::event::Event;
-use crate::tui::keymap::Place;
+use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::Diff;
-use crate::tui::widget::list::{Cursor, Step as Move};
+use crate::tui::widget::list::{Cursor, Move};
 
 /// The journal as a list, and the difference of the selected change.
 #[derive(Debug, Default)]
@@ -39,8 +39,8 @@ impl HistoryPane {
         Self::default()
     }
 
-    fn areas(scene: &Scene<'_>) -> (Rect, Rect) {
-        let body = scene.areas.body;
+    fn areas(cx: &PaneContext<'_>) -> (Rect, Rect) {
+        let body = cx.areas.body;
         let [list, diff] =
             Layout::vertical([Constraint::Percentage(45), Constraint::Min(3)]).areas(body);
         (list, diff)
@@ -54,26 +54,26 @@ impl HistoryPane {
         self.records().get(self.cursor.selected)
     }
 
-    fn look(&mut self) -> Vec<Step> {
+    fn load_diff(&mut self) -> Vec<Step> {
         let id = self.record().map(|record| record.id.clone());
-        id.map(|id| Step::Do(Effect::Library(LibraryJob::Compare { id })))
+        id.map(|id| Step::Effect(Effect::Library(LibraryJob::Compare { id })))
             .into_iter()
             .collect()
     }
 
-    fn moved(&mut self, to: Move, scene: &Scene<'_>) -> Vec<Step> {
-        let height = usize::from(inside(Self::areas(scene).0).height);
+    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
+        let height = usize::from(inside(Self::areas(cx).0).height);
         let before = self.cursor.selected;
         let count = self.records().len();
         self.cursor.step(to, height, count);
         if before == self.cursor.selected {
             return Vec::new();
         }
-        self.look()
+        self.load_diff()
     }
 
-    fn scroll_by(&mut self, rows: isize, scene: &Scene<'_>) -> Vec<Step> {
-        let area = Self::text(scene);
+    fn scroll_by(&mut self, rows: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let area = Self::text(cx);
         if let Some((_, diff)) = &mut self.shown {
             diff.scroll(rows, area.width, area.height);
         }
@@ -81,8 +81,8 @@ impl HistoryPane {
     }
 
     /// Where the difference is drawn: inside its border, with air at the sides.
-    fn text(scene: &Scene<'_>) -> Rect {
-        let text = inside(Self::areas(scene).1);
+    fn text(cx: &PaneContext<'_>) -> Rect {
+        let text = inside(Self::areas(cx).1);
         Rect {
             x: text.x + 1.min(text.width),
             width: text.width.saturating_sub(2),
@@ -90,39 +90,39 @@ impl HistoryPane {
         }
     }
 
-    fn open(&self, scene: &Scene<'_>) -> Vec<Step> {
-        let touch = self
+    fn open(&self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let file_change = self
             .record()
-            .and_then(|record| record.files.iter().find(|touch| !touch.derived));
-        let Some(touch) = touch else {
+            .and_then(|record| record.files.iter().find(|file_change| !file_change.derived));
+        let Some(file_change) = file_change else {
             return Vec::new();
         };
-        let shelf = scene.library.shelves.iter().find(|shelf| {
-            shelf.store.root().path() == touch.root
-                && shelf.store.layout() == touch.layout
-                && shelf.memory(&touch.reference()).is_some()
+        let snapshot = cx.library.stores.iter().find(|snapshot| {
+            snapshot.store.root().path() == file_change.root
+                && snapshot.store.layout() == file_change.layout
+                && snapshot.memory(&file_change.reference()).is_some()
         });
-        match shelf {
-            Some(shelf) => {
-                let key = Key::Memory(shelf.store.id().clone(), touch.reference());
+        match snapshot {
+            Some(snapshot) => {
+                let key = Key::Memory(snapshot.store.id().clone(), file_change.reference());
                 vec![
                     Step::Close,
-                    Step::Tell(Box::new(Event::Shown {
+                    Step::Broadcast(Box::new(Event::Reveal {
                         key,
                         line: None,
                         then: None,
                     })),
                 ]
             }
-            None => vec![Step::Say(Toast::done(format!(
+            None => vec![Step::Toast(Toast::done(format!(
                 "{} is not there any more; restore brings it back",
-                touch.reference()
+                file_change.reference()
             )))],
         }
     }
 
-    fn line(&self, at: usize, scene: &Scene<'_>, width: usize) -> Line<'static> {
-        let theme = scene.theme;
+    fn line(&self, at: usize, cx: &PaneContext<'_>, width: usize) -> Line<'static> {
+        let theme = cx.theme;
         let muted = theme.style(Role::Muted);
         let record = &self.records()[at];
         let here = at == self.cursor.selected;
@@ -135,8 +135,10 @@ impl HistoryPane {
         let (added, removed) = record
             .files
             .iter()
-            .filter(|touch| !touch.derived)
-            .fold((0, 0), |(a, r), touch| (a + touch.added, r + touch.removed));
+            .filter(|file_change| !file_change.derived)
+            .fold((0, 0), |(a, r), file_change| {
+                (a + file_change.added, r + file_change.removed)
+            });
         let undone = if self.undone.contains(&record.id) {
             "  undone"
         } else {
@@ -144,10 +146,10 @@ impl HistoryPane {
         };
         let left = vec![
             bar,
-            Span::styled(fit(&age(record.time, scene.now), 5), muted),
-            Span::styled(fit(&visible(&who), 16), muted),
+            Span::styled(fit(&format_age(record.time, cx.now), 5), muted),
+            Span::styled(fit(&escape_line(&who), 16), muted),
             Span::styled(fit(record.verb.name(), 9), theme.style(Role::Strong)),
-            Span::raw(visible(&what(record))),
+            Span::raw(escape_line(&what(record))),
             Span::styled(undone, muted),
         ];
         let mut right = Vec::new();
@@ -168,15 +170,22 @@ impl HistoryPane {
 
 /// What a change was about, in a few words.
 fn what(record: &Record) -> String {
-    let asked: Vec<&Touch> = record.files.iter().filter(|touch| !touch.derived).collect();
+    let asked: Vec<&FileChange> = record
+        .files
+        .iter()
+        .filter(|file_change| !file_change.derived)
+        .collect();
     match asked.as_slice() {
         [] => "index".to_owned(),
         [one] => one.reference(),
-        [from, to] if record.verb == Verb::Rename => {
+        [from, to] if record.verb == ChangeVerb::Rename => {
             format!("{} → {}", from.reference(), to.reference())
         }
         several => {
-            let names: Vec<String> = several.iter().map(|touch| touch.reference()).collect();
+            let names: Vec<String> = several
+                .iter()
+                .map(|file_change| file_change.reference())
+                .collect();
             format!(
                 "{}: {}",
                 count(several.len(), "memory", "memories"),
@@ -187,40 +196,40 @@ fn what(record: &Record) -> String {
 }
 
 impl Pane for HistoryPane {
-    fn place(&self) -> Place {
-        Place::History
+    fn key_context(&self) -> KeyContext {
+        KeyContext::History
     }
 
-    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
-        let page = isize::try_from(Self::areas(scene).1.height.saturating_sub(3)).unwrap_or(1);
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+        let page = isize::try_from(Self::areas(cx).1.height.saturating_sub(3)).unwrap_or(1);
         let id = self.record().map(|record| record.id.clone());
         let plan = |request: fn(String) -> Request| {
             let request = id.map(|id| Step::Plan(Box::new(request(id))));
             request.into_iter().collect()
         };
-        Answer::Used(match action {
-            Action::Up => self.moved(Move::Up, scene),
-            Action::Down => self.moved(Move::Down, scene),
-            Action::Top => self.moved(Move::First, scene),
-            Action::Bottom => self.moved(Move::Last, scene),
-            Action::PageUp => self.scroll_by(-page, scene),
-            Action::PageDown => self.scroll_by(page, scene),
+        Handled::Used(match action {
+            Action::Up => self.moved(Move::Up, cx),
+            Action::Down => self.moved(Move::Down, cx),
+            Action::Top => self.moved(Move::First, cx),
+            Action::Bottom => self.moved(Move::Last, cx),
+            Action::PageUp => self.scroll_by(-page, cx),
+            Action::PageDown => self.scroll_by(page, cx),
             Action::UndoThis => plan(Request::Undo),
             Action::Restore => plan(Request::Restore),
-            Action::Open => self.open(scene),
+            Action::Open => self.open(cx),
             Action::Back => vec![Step::Close],
-            _ => return Answer::Unused,
+            _ => return Handled::Unused,
         })
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
-        let (list, diff) = Self::areas(scene);
+    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        let (list, diff) = Self::areas(cx);
         let at = Position::new(mouse.column, mouse.row);
         match mouse.kind {
-            MouseEventKind::ScrollDown if diff.contains(at) => self.scroll_by(3, scene),
-            MouseEventKind::ScrollUp if diff.contains(at) => self.scroll_by(-3, scene),
-            MouseEventKind::ScrollDown => self.moved(Move::Down, scene),
-            MouseEventKind::ScrollUp => self.moved(Move::Up, scene),
+            MouseEventKind::ScrollDown if diff.contains(at) => self.scroll_by(3, cx),
+            MouseEventKind::ScrollUp if diff.contains(at) => self.scroll_by(-3, cx),
+            MouseEventKind::ScrollDown => self.moved(Move::Down, cx),
+            MouseEventKind::ScrollUp => self.moved(Move::Up, cx),
             MouseEventKind::Down(MouseButton::Left) if inside(list).contains(at) => {
                 let rows = inside(list);
                 let line = usize::from(at.y - rows.y);
@@ -228,7 +237,7 @@ impl Pane for HistoryPane {
                 match self.cursor.row_at(line, height, count) {
                     Some(row) => {
                         self.cursor.selected = row;
-                        self.look()
+                        self.load_diff()
                     }
                     None => Vec::new(),
                 }
@@ -237,26 +246,23 @@ impl Pane for HistoryPane {
         }
     }
 
-    fn hear(&mut self, event: &Event, scene: &Scene<'_>) -> Vec<Step> {
+    fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {
         match event {
-            Event::Recorded(records) => {
+            Event::HistoryLoaded(records) => {
                 let before: Vec<&str> = self.records().iter().map(|r| r.id.as_str()).collect();
                 let after: Vec<&str> = records.iter().map(|r| r.id.as_str()).collect();
                 let mut cursor = self.cursor;
                 cursor.follow(&before, &after);
-                cursor.fit(
-                    usize::from(inside(Self::areas(scene).0).height),
-                    records.len(),
-                );
+                cursor.fit(usize::from(inside(Self::areas(cx).0).height), records.len());
                 self.cursor = cursor;
                 self.undone = undone(records);
                 self.records = Some(records.clone());
-                self.look()
+                self.load_diff()
             }
             Event::Compared { id, result } => match result {
                 Ok(edits) => {
                     let change = Change {
-                        verb: Verb::Edit,
+                        verb: ChangeVerb::Edit,
                         message: String::new(),
                         edits: edits.clone(),
                         of: None,
@@ -264,30 +270,30 @@ impl Pane for HistoryPane {
                     self.shown = Some((id.clone(), Diff::new(&change)));
                     Vec::new()
                 }
-                Err(error) => vec![Step::Say(Toast::trouble(error.to_string()))],
+                Err(error) => vec![Step::Toast(Toast::trouble(error.to_string()))],
             },
             Event::Committed { result: Ok(_), .. } => {
-                vec![Step::Do(Effect::Library(LibraryJob::Records))]
+                vec![Step::Effect(Effect::Library(LibraryJob::Records))]
             }
             _ => Vec::new(),
         }
     }
 
-    fn title(&self, _scene: &Scene<'_>) -> Option<String> {
+    fn title(&self, _cx: &PaneContext<'_>) -> Option<String> {
         Some(format!(
             "history · {}",
             count(self.records().len(), "change", "changes")
         ))
     }
 
-    fn fills(&self) -> bool {
+    fn is_fullscreen(&self) -> bool {
         true
     }
 
-    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let theme = scene.theme;
-        let (list, diff) = Self::areas(scene);
-        let block = bordered(theme, Keys::Here).title(titled(theme, "history"));
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let (list, diff) = Self::areas(cx);
+        let block = bordered(theme, KeyFocus::Here).title(title_span(theme, "history"));
         frame.render_widget(block, list);
         let rows = inside(list);
         if self.records().is_empty() {
@@ -310,16 +316,16 @@ impl Pane for HistoryPane {
             .cursor
             .window(usize::from(rows.height), self.records().len());
         for (at, y) in window.zip(rows.top()..rows.bottom()) {
-            let line = self.line(at, scene, usize::from(rows.width));
+            let line = self.line(at, cx, usize::from(rows.width));
             frame.render_widget(line, Rect::new(rows.x, y, rows.width, 1));
         }
-        let block = bordered(theme, Keys::Elsewhere).title(titled(theme, "what it did"));
+        let block = bordered(theme, KeyFocus::Elsewhere).title(title_span(theme, "what it did"));
         frame.render_widget(block, diff);
         let record = self.record().map(|record| record.id.as_str());
         if let Some((id, shown)) = &self.shown
             && record == Some(id)
         {
-            frame.render_widget(shown.view(theme), Self::text(scene));
+            frame.render_widget(shown.view(theme), Self::text(cx));
         }
     }
 }
@@ -329,8 +335,8 @@ fn undone(records: &[Record]) -> HashSet<String> {
     let mut undone = HashSet::new();
     for record in records.iter().rev() {
         match (record.verb, &record.of) {
-            (Verb::Undo, Some(of)) => drop(undone.insert(of.clone())),
-            (Verb::Redo, Some(of)) => drop(undone.remove(of)),
+            (ChangeVerb::Undo, Some(of)) => drop(undone.insert(of.clone())),
+            (ChangeVerb::Redo, Some(of)) => drop(undone.remove(of)),
             _ => {}
         }
     }

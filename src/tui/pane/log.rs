@@ -8,30 +8,30 @@ use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKin
 use ratatui::layout::{Margin, Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::{Answer, Pane, Scene, Step, Toast};
-use crate::core::citation::{Citation, Part};
+use super::{Handled, Pane, PaneContext, Step, Toast};
+use crate::core::citation::{Citation, CitedPart};
+use crate::core::display::format_size;
 use crate::core::log::{Head, LogFile, Resume, Transcript};
-use crate::core::shown::size;
 use crate::tui::action::Action;
-use crate::tui::cells::{self, visible};
-use crate::tui::chrome::{Keys, bordered, count, short_path};
-use crate::tui::effect::{Asker, Effect, TerminalJob, TranscriptJob};
+use crate::tui::cells::{self, escape_line};
+use crate::tui::chrome::{KeyFocus, bordered, count, short_path};
+use crate::tui::effect::{Effect, Requester, TerminalJob, TranscriptJob};
 use crate::tui::event::Event;
-use crate::tui::keymap::Place;
+use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Role;
-use crate::tui::widget::conversation::{Conversation, Layer, Room, Telling};
-use crate::tui::widget::emphasis::Words;
+use crate::tui::widget::conversation::{Conversation, ConversationInfo, Layer, Viewport};
+use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::input::{Input, InputOutcome};
-use crate::tui::widget::list::Step as Move;
-use crate::tui::widget::markdown::Look;
+use crate::tui::widget::list::Move;
+use crate::tui::widget::markdown::RenderOptions;
 
 /// Where to begin to read.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Start {
+pub(crate) struct OpenAt {
     /// The line of the log.
     pub(crate) line: Option<u64>,
     /// The words that are marked.
-    pub(crate) words: Words,
+    pub(crate) words: MarkedWords,
 }
 
 /// One log.
@@ -39,7 +39,7 @@ pub(crate) struct Start {
 pub(crate) struct LogPane {
     file: LogFile,
     title: String,
-    start: Start,
+    start: OpenAt,
     read: Option<Arc<Transcript>>,
     conversation: Option<Conversation>,
     /// Why it cannot be read.
@@ -50,10 +50,10 @@ pub(crate) struct LogPane {
 
 impl LogPane {
     /// Opens a log; the steps have it read.
-    pub(crate) fn open(file: LogFile, title: String, start: Start) -> Vec<Step> {
+    pub(crate) fn open(file: LogFile, title: String, start: OpenAt) -> Vec<Step> {
         let read = Effect::Transcript(TranscriptJob {
             file: file.clone(),
-            asker: Asker::Reader,
+            requester: Requester::Reader,
         });
         let pane = Self {
             file,
@@ -64,32 +64,32 @@ impl LogPane {
             problem: None,
             find: None,
         };
-        vec![Step::Push(Box::new(pane)), Step::Do(read)]
+        vec![Step::Push(Box::new(pane)), Step::Effect(read)]
     }
 
-    fn area(scene: &Scene<'_>) -> Rect {
-        scene.areas.body.inner(Margin::new(2, 1))
+    fn area(cx: &PaneContext<'_>) -> Rect {
+        cx.areas.body.inner(Margin::new(2, 1))
     }
 
-    fn room<'a>(scene: &Scene<'a>) -> Room<'a> {
-        room(Self::area(scene), scene)
+    fn viewport<'a>(cx: &PaneContext<'a>) -> Viewport<'a> {
+        viewport(Self::area(cx), cx)
     }
 
-    fn take(&mut self, transcript: &Arc<Transcript>, scene: &Scene<'_>) {
-        let room = Self::room(scene);
+    fn take(&mut self, transcript: &Arc<Transcript>, cx: &PaneContext<'_>) {
+        let viewport = Self::viewport(cx);
         self.problem = None;
         self.read = Some(Arc::clone(transcript));
         match &mut self.conversation {
-            Some(conversation) => conversation.refresh(Arc::clone(transcript), room),
+            Some(conversation) => conversation.refresh(Arc::clone(transcript), viewport),
             None => {
-                let telling = Telling {
+                let info = ConversationInfo {
                     agent: self.file.agent,
-                    zone: scene.given.zone.clone(),
+                    zone: cx.user.zone.clone(),
                 };
-                let mut conversation = Conversation::new(telling, Arc::clone(transcript));
+                let mut conversation = Conversation::new(info, Arc::clone(transcript));
                 match self.start.line {
-                    Some(line) => conversation.go_to(line, self.start.words.clone(), room),
-                    None => conversation.lay_out(room),
+                    Some(line) => conversation.go_to(line, self.start.words.clone(), viewport),
+                    None => conversation.lay_out(viewport),
                 }
                 self.conversation = Some(conversation);
             }
@@ -106,39 +106,42 @@ impl LogPane {
         let citation = Citation {
             store: Some(self.file.agent.name().to_owned()),
             path: self.file.id.clone(),
-            part: line.map_or(Part::Whole, |line| Part::Lines(line..=line)),
+            part: line.map_or(CitedPart::Whole, |line| CitedPart::Lines(line..=line)),
         };
-        copied(citation.to_string())
+        copy_to_clipboard(citation.to_string())
     }
 
     fn copy_text(&self) -> Vec<Step> {
         match self.conversation.as_ref().and_then(|c| c.selected_text()) {
             Some(text) => vec![
-                Step::Say(Toast::done(format!("Copied {}", size(text.len() as u64)))),
-                Step::Do(Effect::Terminal(TerminalJob::Copy(text))),
+                Step::Toast(Toast::done(format!(
+                    "Copied {}",
+                    format_size(text.len() as u64)
+                ))),
+                Step::Effect(Effect::Terminal(TerminalJob::Copy(text))),
             ],
             None => Vec::new(),
         }
     }
 
     /// What is typed to be found was changed, accepted or left.
-    fn sought(&mut self, outcome: InputOutcome, scene: &Scene<'_>) -> Vec<Step> {
-        let room = Self::room(scene);
+    fn on_find_input(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
+        let viewport = Self::viewport(cx);
         let text = self.find.as_ref().map_or("", Input::text).to_owned();
         match outcome {
             InputOutcome::Cancelled => {
                 self.find = None;
                 if let Some(conversation) = &mut self.conversation {
-                    conversation.mark(Words::default(), room);
+                    conversation.mark(MarkedWords::default(), viewport);
                 }
             }
             InputOutcome::Accepted => {
                 self.find = None;
-                return self.matching(Move::Down, scene);
+                return self.matching(Move::Down, cx);
             }
             InputOutcome::Changed => {
                 if let Some(conversation) = &mut self.conversation {
-                    conversation.mark(Words::new([text.as_str()]), room);
+                    conversation.mark(MarkedWords::new([text.as_str()]), viewport);
                 }
             }
             InputOutcome::Moved | InputOutcome::Unused => {}
@@ -146,60 +149,60 @@ impl LogPane {
         Vec::new()
     }
 
-    fn matching(&mut self, way: Move, scene: &Scene<'_>) -> Vec<Step> {
-        let room = Self::room(scene);
+    fn matching(&mut self, step: Move, cx: &PaneContext<'_>) -> Vec<Step> {
+        let viewport = Self::viewport(cx);
         let found = self
             .conversation
             .as_mut()
-            .is_some_and(|conversation| conversation.next_match(way, room));
+            .is_some_and(|conversation| conversation.next_match(step, viewport));
         if found {
             Vec::new()
         } else {
-            vec![Step::Say(Toast::done("Not in this conversation"))]
+            vec![Step::Toast(Toast::done("Not in this conversation"))]
         }
     }
 
-    fn layer(&mut self, layer: Layer, name: &str, scene: &Scene<'_>) -> Vec<Step> {
+    fn layer(&mut self, layer: Layer, name: &str, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(conversation) = &mut self.conversation else {
             return Vec::new();
         };
-        conversation.toggle(layer, Self::room(scene));
+        conversation.toggle(layer, Self::viewport(cx));
         let word = if conversation.has(layer) {
             "shown"
         } else {
             "hidden"
         };
-        vec![Step::Say(Toast::done(format!("{name} {word}")))]
+        vec![Step::Toast(Toast::done(format!("{name} {word}")))]
     }
 
-    fn walk(&mut self, step: Move, scene: &Scene<'_>) -> Vec<Step> {
+    fn walk(&mut self, step: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         if let Some(conversation) = &mut self.conversation {
-            conversation.step(step, Self::room(scene));
+            conversation.step(step, Self::viewport(cx));
         }
         Vec::new()
     }
 
-    fn walk_turns(&mut self, step: Move, scene: &Scene<'_>) -> Vec<Step> {
+    fn walk_turns(&mut self, step: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         if let Some(conversation) = &mut self.conversation {
-            conversation.step_turn(step, Self::room(scene));
+            conversation.step_turn(step, Self::viewport(cx));
         }
         Vec::new()
     }
 
-    fn unfold(&mut self, scene: &Scene<'_>) -> Vec<Step> {
+    fn unfold(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         if let Some(conversation) = &mut self.conversation {
-            conversation.fold(Self::room(scene));
+            conversation.fold(Self::viewport(cx));
         }
         Vec::new()
     }
 }
 
 /// Where a conversation is drawn.
-pub(crate) fn room<'a>(area: Rect, scene: &Scene<'a>) -> Room<'a> {
-    Room {
-        look: Look {
-            theme: scene.theme,
-            syntaxes: scene.syntaxes,
+pub(crate) fn viewport<'a>(area: Rect, cx: &PaneContext<'a>) -> Viewport<'a> {
+    Viewport {
+        options: RenderOptions {
+            theme: cx.theme,
+            syntaxes: cx.syntaxes,
             width: usize::from(area.width),
         },
         height: usize::from(area.height).max(1),
@@ -207,102 +210,102 @@ pub(crate) fn room<'a>(area: Rect, scene: &Scene<'a>) -> Room<'a> {
 }
 
 /// Copies a text, and says so.
-pub(crate) fn copied(text: String) -> Vec<Step> {
+pub(crate) fn copy_to_clipboard(text: String) -> Vec<Step> {
     vec![
-        Step::Say(Toast::done(format!("Copied {text}"))),
-        Step::Do(Effect::Terminal(TerminalJob::Copy(text))),
+        Step::Toast(Toast::done(format!("Copied {text}"))),
+        Step::Effect(Effect::Terminal(TerminalJob::Copy(text))),
     ]
 }
 
 /// Copies the command that continues a session.
 pub(crate) fn resume(resume: Option<Resume>) -> Vec<Step> {
     match resume {
-        Some(resume) => copied(resume.command_line()),
-        None => vec![Step::Say(Toast::done(
+        Some(resume) => copy_to_clipboard(resume.command_line()),
+        None => vec![Step::Toast(Toast::done(
             "Its agent has no command that continues a session",
         ))],
     }
 }
 
 impl Pane for LogPane {
-    fn place(&self) -> Place {
+    fn key_context(&self) -> KeyContext {
         if self.find.is_some() {
-            Place::Prompt
+            KeyContext::Prompt
         } else {
-            Place::Log
+            KeyContext::Log
         }
     }
 
-    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
         if self.find.is_some() {
             return match action {
-                Action::Back => Answer::Used(self.sought(InputOutcome::Cancelled, scene)),
-                Action::Open => Answer::Used(self.sought(InputOutcome::Accepted, scene)),
-                Action::Down | Action::Up => Answer::Used(Vec::new()),
-                _ => Answer::Unused,
+                Action::Back => Handled::Used(self.on_find_input(InputOutcome::Cancelled, cx)),
+                Action::Open => Handled::Used(self.on_find_input(InputOutcome::Accepted, cx)),
+                Action::Down | Action::Up => Handled::Used(Vec::new()),
+                _ => Handled::Unused,
             };
         }
-        Answer::Used(match action {
-            Action::Up => self.walk(Move::Up, scene),
-            Action::Down => self.walk(Move::Down, scene),
-            Action::HalfUp => self.walk(Move::HalfUp, scene),
-            Action::HalfDown => self.walk(Move::HalfDown, scene),
-            Action::PageUp => self.walk(Move::PageUp, scene),
-            Action::PageDown => self.walk(Move::PageDown, scene),
-            Action::Top => self.walk(Move::First, scene),
-            Action::Bottom => self.walk(Move::Last, scene),
-            Action::NextTurn => self.walk_turns(Move::Down, scene),
-            Action::PreviousTurn => self.walk_turns(Move::Up, scene),
-            Action::Open => self.unfold(scene),
+        Handled::Used(match action {
+            Action::Up => self.walk(Move::Up, cx),
+            Action::Down => self.walk(Move::Down, cx),
+            Action::HalfUp => self.walk(Move::HalfUp, cx),
+            Action::HalfDown => self.walk(Move::HalfDown, cx),
+            Action::PageUp => self.walk(Move::PageUp, cx),
+            Action::PageDown => self.walk(Move::PageDown, cx),
+            Action::Top => self.walk(Move::First, cx),
+            Action::Bottom => self.walk(Move::Last, cx),
+            Action::NextTurn => self.walk_turns(Move::Down, cx),
+            Action::PreviousTurn => self.walk_turns(Move::Up, cx),
+            Action::Open => self.unfold(cx),
             Action::Filter => {
                 self.find = Some(Input::default());
                 Vec::new()
             }
-            Action::NextMatch => self.matching(Move::Down, scene),
-            Action::PreviousMatch => self.matching(Move::Up, scene),
-            Action::Tools => self.layer(Layer::Tools, "What tools did is", scene),
-            Action::Thinking => self.layer(Layer::Thinking, "Reasoning is", scene),
-            Action::Injected => self.layer(Layer::Injected, "What the program put in is", scene),
+            Action::NextMatch => self.matching(Move::Down, cx),
+            Action::PreviousMatch => self.matching(Move::Up, cx),
+            Action::Tools => self.layer(Layer::Tools, "What tools did is", cx),
+            Action::Thinking => self.layer(Layer::Thinking, "Reasoning is", cx),
+            Action::Injected => self.layer(Layer::Injected, "What the program put in is", cx),
             Action::Copy => self.cite(),
             Action::CopyText => self.copy_text(),
             Action::Resume => resume(self.head().and_then(|head| self.file.resume(head))),
             Action::Back => vec![Step::Close],
-            _ => return Answer::Unused,
+            _ => return Handled::Unused,
         })
     }
 
-    fn key(&mut self, key: KeyEvent, scene: &Scene<'_>) -> Vec<Step> {
+    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(find) = &mut self.find else {
             return Vec::new();
         };
         let outcome = find.key(key);
-        self.sought(outcome, scene)
+        self.on_find_input(outcome, cx)
     }
 
-    fn paste(&mut self, text: &str, scene: &Scene<'_>) -> Vec<Step> {
+    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(find) = &mut self.find else {
             return Vec::new();
         };
         let outcome = find.paste(text);
-        self.sought(outcome, scene)
+        self.on_find_input(outcome, cx)
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
-        let area = Self::area(scene);
-        let room = Self::room(scene);
+    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        let area = Self::area(cx);
+        let viewport = Self::viewport(cx);
         let at = Position::new(mouse.column, mouse.row);
         let Some(conversation) = &mut self.conversation else {
             return Vec::new();
         };
         match mouse.kind {
-            MouseEventKind::ScrollDown => conversation.scroll(3, room),
-            MouseEventKind::ScrollUp => conversation.scroll(-3, room),
+            MouseEventKind::ScrollDown => conversation.scroll(3, viewport),
+            MouseEventKind::ScrollUp => conversation.scroll(-3, viewport),
             MouseEventKind::Down(MouseButton::Left) if area.contains(at) => {
                 let before = conversation.message().map(|message| message.line);
-                conversation.click(usize::from(at.y - area.y), room);
+                conversation.click(usize::from(at.y - area.y), viewport);
                 // A second click on the same call unfolds it.
                 if before == conversation.message().map(|message| message.line) {
-                    conversation.fold(room);
+                    conversation.fold(viewport);
                 }
             }
             _ => {}
@@ -310,11 +313,11 @@ impl Pane for LogPane {
         Vec::new()
     }
 
-    fn hear(&mut self, event: &Event, scene: &Scene<'_>) -> Vec<Step> {
+    fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {
         match event {
-            Event::Opened { file, result } if same(file, &self.file) => {
+            Event::Opened { file, result } if is_same_log(file, &self.file) => {
                 match result {
-                    Ok(transcript) => self.take(transcript, scene),
+                    Ok(transcript) => self.take(transcript, cx),
                     Err(error) => self.problem = Some(error.to_string()),
                 }
                 Vec::new()
@@ -325,9 +328,9 @@ impl Pane for LogPane {
                     Some(listed) => {
                         self.file = listed.file.clone();
                         self.title.clone_from(&listed.title);
-                        vec![Step::Do(Effect::Transcript(TranscriptJob {
+                        vec![Step::Effect(Effect::Transcript(TranscriptJob {
                             file: self.file.clone(),
-                            asker: Asker::Reader,
+                            requester: Requester::Reader,
                         }))]
                     }
                     None => Vec::new(),
@@ -337,13 +340,13 @@ impl Pane for LogPane {
         }
     }
 
-    fn resize(&mut self, scene: &Scene<'_>) {
+    fn resize(&mut self, cx: &PaneContext<'_>) {
         if let Some(conversation) = &mut self.conversation {
-            conversation.resize(Self::room(scene));
+            conversation.resize(Self::viewport(cx));
         }
     }
 
-    fn title(&self, _scene: &Scene<'_>) -> Option<String> {
+    fn title(&self, _cx: &PaneContext<'_>) -> Option<String> {
         Some(format!("log   {}", self.title))
     }
 
@@ -353,21 +356,21 @@ impl Pane for LogPane {
             facts.push(count(usize::try_from(turns).unwrap_or(0), "turn", "turns"));
         }
         if self.file.size > 0 {
-            facts.push(size(self.file.size));
+            facts.push(format_size(self.file.size));
         }
         Some(facts.join(" · "))
     }
 
-    fn fills(&self) -> bool {
+    fn is_fullscreen(&self) -> bool {
         true
     }
 
-    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let theme = scene.theme;
-        let body = scene.areas.body;
-        let mut block = bordered(theme, Keys::Here);
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let body = cx.areas.body;
+        let mut block = bordered(theme, KeyFocus::Here);
         if let Some(head) = self.head() {
-            let room = usize::from(body.width.saturating_sub(24));
+            let viewport = usize::from(body.width.saturating_sub(24));
             let cwd = head.cwd.as_deref().map(|cwd| short_path(Path::new(cwd)));
             let about = [
                 cwd.as_deref(),
@@ -376,7 +379,10 @@ impl Pane for LogPane {
             ];
             let about: Vec<&str> = about.into_iter().flatten().collect();
             block = block.title(Span::styled(
-                format!(" {} ", cells::cut(&visible(&about.join(" · ")), room)),
+                format!(
+                    " {} ",
+                    cells::cut(&escape_line(&about.join(" · ")), viewport)
+                ),
                 theme.style(Role::Muted),
             ));
         }
@@ -393,9 +399,9 @@ impl Pane for LogPane {
             block = block.title_bottom(Line::from(title));
         }
         frame.render_widget(block, body);
-        let area = Self::area(scene);
+        let area = Self::area(cx);
         let mut say = |text: &str, role: Role| {
-            let line = Line::from(Span::styled(visible(text), theme.style(role)));
+            let line = Line::from(Span::styled(escape_line(text), theme.style(role)));
             let height = 1.min(area.height);
             frame.render_widget(line, Rect { height, ..area });
         };
@@ -410,7 +416,7 @@ impl Pane for LogPane {
                 conversation.view(area, frame.buffer_mut(), cursor);
             }
         }
-        if let Some(find) = self.find.as_ref().filter(|_| scene.is_top) {
+        if let Some(find) = self.find.as_ref().filter(|_| cx.is_top) {
             let (_, column) = find.line(theme, body.width.saturating_sub(20));
             let x = body.x.saturating_add(1 + 8).saturating_add(column);
             frame.set_cursor_position((
@@ -422,6 +428,6 @@ impl Pane for LogPane {
 }
 
 /// Whether two are the same log, however long it was.
-pub(crate) fn same(one: &LogFile, other: &LogFile) -> bool {
+pub(crate) fn is_same_log(one: &LogFile, other: &LogFile) -> bool {
     one.path == other.path && one.id == other.id
 }

@@ -1,32 +1,32 @@
 //! What is beside a list: the text of the row under the cursor, rendered or as it is written, or
 //! the conversation.
 
+mod content;
 mod page;
-mod sheet;
 mod view;
 
 use std::sync::Arc;
 
 use super::browse::tree::Key;
-use super::log::{self, Start};
-use crate::core::citation::{Citation, Part};
-use crate::core::library::{Library, Listed, Shelf};
+use super::log::{self, OpenAt};
+use crate::core::citation::{Citation, CitedPart};
+use crate::core::library::{Library, LogSummary, StoreSnapshot};
 use crate::core::log::{LogFile, Transcript};
 use crate::core::store::{Document, StoreId};
 use crate::tui::action::Action;
-use crate::tui::effect::{Asker, Effect, LibraryJob, Target, TranscriptJob};
+use crate::tui::effect::{Effect, LibraryJob, Requester, Target, TranscriptJob};
 use crate::tui::event::Event;
-use crate::tui::pane::Scene;
-use crate::tui::widget::conversation::{Conversation, Room, Telling};
-use crate::tui::widget::emphasis::Words;
-use crate::tui::widget::list::Step as Move;
+use crate::tui::pane::PaneContext;
+use crate::tui::widget::conversation::{Conversation, ConversationInfo, Viewport};
+use crate::tui::widget::emphasis::MarkedWords;
+use crate::tui::widget::list::Move;
+pub(crate) use content::PreviewContent;
+use content::{file_content, log_content};
 use page::Page;
-pub(crate) use sheet::Sheet;
-use sheet::{log_sheet, sheet};
 
 /// How the text is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Mode {
+pub(crate) enum PreviewMode {
     #[default]
     Rendered,
     Source,
@@ -34,9 +34,9 @@ pub(crate) enum Mode {
 
 /// What the preview is asked to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct PreviewRequest {
     pub(crate) target: Target,
-    pub(crate) part: Part,
+    pub(crate) part: CitedPart,
     /// The line of the file, from 1, that is wanted to be seen.
     pub(crate) line: Option<usize>,
 }
@@ -45,39 +45,39 @@ pub(crate) struct Wanted {
 #[derive(Debug)]
 pub(crate) struct Preview {
     generation: u64,
-    wanted: Option<Wanted>,
+    wanted: Option<PreviewRequest>,
     /// What is shown and the file it was made of.
-    pub(crate) shown: Option<(Wanted, Document)>,
-    pub(crate) sheet: Sheet,
-    pub(crate) mode: Mode,
+    pub(crate) shown: Option<(PreviewRequest, Document)>,
+    pub(crate) content: PreviewContent,
+    pub(crate) mode: PreviewMode,
     pub(crate) scroll: usize,
     /// The link that Enter would follow.
     pub(crate) link: Option<usize>,
     pub(crate) page: Page,
     /// Words to mark in the text.
-    words: Words,
+    words: MarkedWords,
     /// The log that is wanted instead of a text.
-    log: Option<(LogFile, Start)>,
+    log: Option<(LogFile, OpenAt)>,
     conversation: Option<(LogFile, Conversation)>,
-    asker: Asker,
+    requester: Requester,
     /// Whether what is wanted is new, and is to be seen from its beginning or from its line.
     arrives: bool,
 }
 
 impl Preview {
-    pub(crate) fn new(asker: Asker) -> Self {
+    pub(crate) fn new(requester: Requester) -> Self {
         Self {
-            asker,
+            requester,
             arrives: false,
             generation: 0,
             wanted: None,
             shown: None,
-            sheet: Sheet::default(),
-            mode: Mode::default(),
+            content: PreviewContent::default(),
+            mode: PreviewMode::default(),
             scroll: 0,
             link: None,
             page: Page::default(),
-            words: Words::default(),
+            words: MarkedWords::default(),
             log: None,
             conversation: None,
         }
@@ -85,9 +85,9 @@ impl Preview {
 
     /// Asks for a text; what is shown stays until it is here. Whoever asks for the same text again
     /// stays where they are in it.
-    pub(crate) fn want(&mut self, mut wanted: Wanted) -> Effect {
+    pub(crate) fn request(&mut self, mut wanted: PreviewRequest) -> Effect {
         self.generation += 1;
-        let same = |old: &&Wanted| old.target == wanted.target && old.part == wanted.part;
+        let same = |old: &&PreviewRequest| old.target == wanted.target && old.part == wanted.part;
         match self.wanted.as_ref().filter(same) {
             Some(old) => {
                 wanted.line = wanted.line.or(old.line);
@@ -100,22 +100,22 @@ impl Preview {
         self.log = None;
         Effect::Library(LibraryJob::Read {
             generation: self.generation,
-            asker: self.asker,
+            requester: self.requester,
             target,
         })
     }
 
     /// Shows a text that needs no reading.
-    pub(crate) fn show(&mut self, sheet: Sheet, scene: &Scene<'_>) {
+    pub(crate) fn show(&mut self, content: PreviewContent, cx: &PaneContext<'_>) {
         self.generation += 1;
         self.wanted = None;
         self.shown = None;
         self.log = None;
-        if sheet.title != self.sheet.title {
+        if content.title != self.content.title {
             self.rewind();
         }
-        self.sheet = sheet;
-        self.lay_out(scene);
+        self.content = content;
+        self.lay_out(cx);
     }
 
     fn rewind(&mut self) {
@@ -124,67 +124,67 @@ impl Preview {
     }
 
     /// Marks these words in every text from now on.
-    pub(crate) fn mark(&mut self, words: Words) {
+    pub(crate) fn mark(&mut self, words: MarkedWords) {
         self.words = words;
     }
 
     /// Asks for a conversation; one that is here already is shown at once.
-    pub(crate) fn want_log(
+    pub(crate) fn request_log(
         &mut self,
-        log: &Listed,
-        start: Start,
-        scene: &Scene<'_>,
+        log: &LogSummary,
+        start: OpenAt,
+        cx: &PaneContext<'_>,
     ) -> Option<Effect> {
         self.generation += 1;
         self.wanted = None;
         self.shown = None;
         let before = self.log.replace((log.file.clone(), start));
-        let is_there = |(old, was): &(LogFile, Start)| {
+        let is_there = |(old, was): &(LogFile, OpenAt)| {
             let line = self.log.as_ref().and_then(|(_, start)| start.line);
-            log::same(old, &log.file) && was.line == line
+            log::is_same_log(old, &log.file) && was.line == line
         };
         self.arrives |= !before.as_ref().is_some_and(is_there);
-        self.sheet = log_sheet(log, scene);
+        self.content = log_content(log, cx);
         let known = self.conversation.as_ref().map(|(file, _)| file);
-        let is_known = known.is_some_and(|known| log::same(known, &log.file));
+        let is_known = known.is_some_and(|known| log::is_same_log(known, &log.file));
         let is_new = known != Some(&log.file);
         if !is_known {
             self.rewind();
-            self.lay_out(scene);
+            self.lay_out(cx);
         } else if self.arrives {
-            self.begin(scene);
+            self.go_to_start(cx);
             // What was said since may be what is looked for.
             self.arrives = is_new;
         }
         is_new.then(|| {
             Effect::Transcript(TranscriptJob {
                 file: log.file.clone(),
-                asker: self.asker,
+                requester: self.requester,
             })
         })
     }
 
     /// Takes texts and conversations that were asked for.
-    pub(crate) fn hear(&mut self, event: &Event, scene: &Scene<'_>) {
+    pub(crate) fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) {
         match event {
             Event::Read {
                 generation,
                 target,
                 result,
             } => match result {
-                Ok(document) => self.read((*generation, target), document.clone(), scene),
-                Err(error) => self.fail((*generation, target), &error.to_string(), scene),
+                Ok(document) => self.read((*generation, target), document.clone(), cx),
+                Err(error) => self.fail((*generation, target), &error.to_string(), cx),
             },
             Event::Opened { file, result } => match result {
-                Ok(transcript) => self.opened(file, transcript, scene),
+                Ok(transcript) => self.opened(file, transcript, cx),
                 Err(error)
                     if self
                         .log
                         .as_ref()
-                        .is_some_and(|(log, _)| log::same(log, file)) =>
+                        .is_some_and(|(log, _)| log::is_same_log(log, file)) =>
                 {
-                    self.sheet.problem = Some(error.to_string());
-                    self.lay_out(scene);
+                    self.content.problem = Some(error.to_string());
+                    self.lay_out(cx);
                 }
                 Err(_) => {}
             },
@@ -193,54 +193,58 @@ impl Preview {
     }
 
     /// Takes a conversation, if it is the one that is wanted.
-    fn opened(&mut self, file: &LogFile, transcript: &Arc<Transcript>, scene: &Scene<'_>) {
-        let Some((wanted, _)) = self.log.as_ref().filter(|(log, _)| log::same(log, file)) else {
+    fn opened(&mut self, file: &LogFile, transcript: &Arc<Transcript>, cx: &PaneContext<'_>) {
+        let Some((wanted, _)) = self
+            .log
+            .as_ref()
+            .filter(|(log, _)| log::is_same_log(log, file))
+        else {
             return;
         };
         let transcript = Arc::clone(transcript);
         match &mut self.conversation {
-            Some((known, conversation)) if log::same(known, wanted) => {
+            Some((known, conversation)) if log::is_same_log(known, wanted) => {
                 *known = file.clone();
-                conversation.refresh(transcript, room(scene));
+                conversation.refresh(transcript, viewport(cx));
                 if self.arrives {
-                    self.begin(scene);
+                    self.go_to_start(cx);
                 }
             }
             _ => {
-                let telling = Telling {
+                let info = ConversationInfo {
                     agent: file.agent,
-                    zone: scene.given.zone.clone(),
+                    zone: cx.user.zone.clone(),
                 };
-                let conversation = Conversation::new(telling, transcript);
+                let conversation = Conversation::new(info, transcript);
                 self.conversation = Some((file.clone(), conversation));
-                self.begin(scene);
+                self.go_to_start(cx);
             }
         }
         self.arrives = false;
     }
 
     /// Goes to where the conversation is wanted to begin.
-    fn begin(&mut self, scene: &Scene<'_>) {
+    fn go_to_start(&mut self, cx: &PaneContext<'_>) {
         let (Some((_, start)), Some((_, conversation))) = (&self.log, &mut self.conversation)
         else {
             return;
         };
         match start.line {
-            Some(line) => conversation.go_to(line, start.words.clone(), room(scene)),
-            None => conversation.step(Move::First, room(scene)),
+            Some(line) => conversation.go_to(line, start.words.clone(), viewport(cx)),
+            None => conversation.step(Move::First, viewport(cx)),
         }
     }
 
     /// The conversation that is shown, if it is one.
-    fn talk(&self) -> Option<&Conversation> {
+    fn shown_conversation(&self) -> Option<&Conversation> {
         let (wanted, _) = self.log.as_ref()?;
         let (file, conversation) = self.conversation.as_ref()?;
-        log::same(file, wanted).then_some(conversation)
+        log::is_same_log(file, wanted).then_some(conversation)
     }
 
     /// Scrolls; answers whether that was meant.
-    pub(crate) fn act(&mut self, action: Action, scene: &Scene<'_>) -> bool {
-        let height = usize::from(scene.areas.preview_text().height);
+    pub(crate) fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> bool {
+        let height = usize::from(cx.areas.preview_text().height);
         let page = height.saturating_sub(1).max(1) as isize;
         let rows = match action {
             Action::Up => -1,
@@ -253,22 +257,26 @@ impl Preview {
             Action::Bottom => isize::MAX / 2,
             _ => return false,
         };
-        match (action, self.talk().is_some(), &mut self.conversation) {
-            (Action::Top, true, Some((_, talk))) => talk.step(Move::First, room(scene)),
-            (Action::Bottom, true, Some((_, talk))) => talk.step(Move::Last, room(scene)),
-            _ => self.scroll_by(rows, scene),
+        match (
+            action,
+            self.shown_conversation().is_some(),
+            &mut self.conversation,
+        ) {
+            (Action::Top, true, Some((_, talk))) => talk.step(Move::First, viewport(cx)),
+            (Action::Bottom, true, Some((_, talk))) => talk.step(Move::Last, viewport(cx)),
+            _ => self.scroll_by(rows, cx),
         }
         true
     }
 
     /// Scrolls by lines, as far as there is text.
-    pub(crate) fn scroll_by(&mut self, rows: isize, scene: &Scene<'_>) {
-        let is_talk = self.talk().is_some();
+    pub(crate) fn scroll_by(&mut self, rows: isize, cx: &PaneContext<'_>) {
+        let is_talk = self.shown_conversation().is_some();
         match &mut self.conversation {
-            Some((_, talk)) if is_talk => talk.scroll(rows, room(scene)),
+            Some((_, talk)) if is_talk => talk.scroll(rows, viewport(cx)),
             _ => {
                 let to = self.scroll.saturating_add_signed(rows);
-                let height = usize::from(scene.areas.preview_text().height);
+                let height = usize::from(cx.areas.preview_text().height);
                 self.scroll_to(to, height);
             }
         }
@@ -279,7 +287,7 @@ impl Preview {
         &mut self,
         (generation, target): (u64, &Target),
         document: Document,
-        scene: &Scene<'_>,
+        cx: &PaneContext<'_>,
     ) {
         let Some(wanted) = self
             .wanted
@@ -295,17 +303,17 @@ impl Preview {
         if arrives {
             self.rewind();
         }
-        self.sheet = sheet(&wanted, &document, scene);
+        self.content = file_content(&wanted, &document, cx);
         // What is in the header is told above the text anyway.
         let first = match self.mode {
-            Mode::Rendered => self.sheet.first_line,
-            Mode::Source => 1,
+            PreviewMode::Rendered => self.content.first_line,
+            PreviewMode::Source => 1,
         };
         let line = wanted.line.filter(|line| arrives && *line >= first);
         self.shown = Some((wanted, document));
-        self.lay_out(scene);
+        self.lay_out(cx);
         if let Some(line) = line {
-            let height = usize::from(scene.areas.preview_text().height);
+            let height = usize::from(cx.areas.preview_text().height);
             let at = self.page.line_of(line - first);
             // What fits on the screen from its beginning stays there.
             if at + 2 >= height {
@@ -315,35 +323,35 @@ impl Preview {
     }
 
     /// Says why a text that was asked for cannot be shown.
-    fn fail(&mut self, (generation, target): (u64, &Target), problem: &str, scene: &Scene<'_>) {
+    fn fail(&mut self, (generation, target): (u64, &Target), problem: &str, cx: &PaneContext<'_>) {
         let wanted = self.wanted.as_ref().map(|wanted| &wanted.target);
         if generation != self.generation || wanted != Some(target) {
             return;
         }
         self.shown = None;
         self.rewind();
-        self.sheet = Sheet {
+        self.content = PreviewContent {
             title: "cannot be read".to_owned(),
             problem: Some(problem.to_owned()),
-            ..Sheet::default()
+            ..PreviewContent::default()
         };
-        self.lay_out(scene);
+        self.lay_out(cx);
     }
 
     /// Lays the text out anew, for another width or mode.
-    pub(crate) fn lay_out(&mut self, scene: &Scene<'_>) {
-        let area = scene.areas.preview_text();
-        self.page = Page::of(&self.sheet, self.mode, &self.words, scene);
+    pub(crate) fn lay_out(&mut self, cx: &PaneContext<'_>) {
+        let area = cx.areas.preview_text();
+        self.page = Page::of(&self.content, self.mode, &self.words, cx);
         self.scroll_to(self.scroll, usize::from(area.height));
         let links = self.page.links();
         self.link = self.link.filter(|link| *link < links);
     }
 
     /// Fits everything to areas that have just changed.
-    pub(crate) fn resize(&mut self, scene: &Scene<'_>) {
-        self.lay_out(scene);
+    pub(crate) fn resize(&mut self, cx: &PaneContext<'_>) {
+        self.lay_out(cx);
         if let Some((_, conversation)) = &mut self.conversation {
-            conversation.resize(room(scene));
+            conversation.resize(viewport(cx));
         }
     }
 
@@ -383,31 +391,36 @@ impl Preview {
 }
 
 /// Where a conversation is drawn.
-fn room<'a>(scene: &Scene<'a>) -> Room<'a> {
-    log::room(scene.areas.preview_text(), scene)
+fn viewport<'a>(cx: &PaneContext<'a>) -> Viewport<'a> {
+    log::viewport(cx.areas.preview_text(), cx)
 }
 
 /// The memory that a link in the text at `from` means.
-pub(crate) fn linked(library: &Library, from: &Key, target: &str) -> Option<Key> {
+pub(crate) fn link_destination(library: &Library, from: &Key, target: &str) -> Option<Key> {
     let (Key::Memory(here, file) | Key::Entry(here, file, _)) = from else {
-        return linked_from(library, None, target);
+        return link_destination_from(library, None, target);
     };
-    linked_from(library, Some((here, file)), target)
+    link_destination_from(library, Some((here, file)), target)
 }
 
-fn linked_from(library: &Library, from: Option<(&StoreId, &str)>, target: &str) -> Option<Key> {
+fn link_destination_from(
+    library: &Library,
+    from: Option<(&StoreId, &str)>,
+    target: &str,
+) -> Option<Key> {
     let Ok(citation) = target.parse::<Citation>();
     let named = citation.store.as_deref();
-    let mut shelves: Vec<&Arc<Shelf>> = named
-        .and_then(|name| library.shelf(name))
+    let mut stores: Vec<&Arc<StoreSnapshot>> = named
+        .and_then(|name| library.store(name))
         .into_iter()
         .collect();
-    shelves.extend(from.and_then(|(store, _)| library.shelf_by_id(store)));
-    shelves.extend(&library.shelves);
-    let relative = from.and_then(|(_, file)| crate::core::link::resolved(file, &citation.path));
+    stores.extend(from.and_then(|(store, _)| library.store_by_id(store)));
+    stores.extend(&library.stores);
+    let relative =
+        from.and_then(|(_, file)| crate::core::link::resolve_target(file, &citation.path));
     let slug = crate::core::memory::slug(&citation.path);
-    for shelf in shelves {
-        let found = shelf.memories.iter().find(|memory| {
+    for snapshot in stores {
+        let found = snapshot.memories.iter().find(|memory| {
             Some(&memory.path) == relative.as_ref()
                 || memory.path == citation.path
                 || memory.title == citation.path
@@ -417,11 +430,16 @@ fn linked_from(library: &Library, from: Option<(&StoreId, &str)>, target: &str) 
         });
         if let Some(memory) = found {
             let entry = match &citation.part {
-                Part::Entry(slug) if memory.entries.iter().any(|e| e.slug() == *slug) => slug,
-                _ => return Some(Key::Memory(shelf.store.id().clone(), memory.path.clone())),
+                CitedPart::Entry(slug) if memory.entries.iter().any(|e| e.slug() == *slug) => slug,
+                _ => {
+                    return Some(Key::Memory(
+                        snapshot.store.id().clone(),
+                        memory.path.clone(),
+                    ));
+                }
             };
             return Some(Key::Entry(
-                shelf.store.id().clone(),
+                snapshot.store.id().clone(),
                 memory.path.clone(),
                 entry.clone(),
             ));

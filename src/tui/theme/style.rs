@@ -2,26 +2,26 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use super::Depth;
+use super::ColorDepth;
 
 /// The style that `text` means on a terminal with `depth` colours, or what is wrong with it.
-pub(super) fn parse(text: &str, depth: Depth) -> Result<Style, String> {
+pub(super) fn parse(text: &str, depth: ColorDepth) -> Result<Style, String> {
     let (few, many) = text.split_once('|').unwrap_or((text, text));
     // Both are read, so that a mistake is told whatever the terminal can do.
     let (few, many) = (words(few)?, words(many)?);
     Ok(match depth {
-        Depth::Plain => Style {
+        ColorDepth::Plain => Style {
             fg: None,
             bg: None,
             underline_color: None,
             ..few
         },
-        Depth::Ansi => Style {
+        ColorDepth::Ansi => Style {
             fg: few.fg.map(nearest),
             bg: few.bg.map(nearest),
             ..few
         },
-        Depth::True => many,
+        ColorDepth::True => many,
     })
 }
 
@@ -122,18 +122,18 @@ mod tests {
     fn the_terminal_decides_which_side_counts() {
         let text = "cyan bold | #102030 on #ff0000";
         let bold = Style::new().add_modifier(Modifier::BOLD);
-        assert_eq!(parse(text, Depth::Ansi), Ok(bold.fg(Color::Cyan)));
-        assert_eq!(parse(text, Depth::Plain), Ok(bold));
+        assert_eq!(parse(text, ColorDepth::Ansi), Ok(bold.fg(Color::Cyan)));
+        assert_eq!(parse(text, ColorDepth::Plain), Ok(bold));
         let full = Style::new()
             .fg(Color::Rgb(16, 32, 48))
             .bg(Color::Rgb(255, 0, 0));
-        assert_eq!(parse(text, Depth::True), Ok(full));
+        assert_eq!(parse(text, ColorDepth::True), Ok(full));
     }
 
     #[test]
     fn an_exact_colour_becomes_the_nearest_of_sixteen() {
         let red = Style::new().fg(Color::LightRed);
-        assert_eq!(parse("#ff4040", Depth::Ansi), Ok(red));
+        assert_eq!(parse("#ff4040", ColorDepth::Ansi), Ok(red));
     }
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
             ("red on bold", "'bold' is not a colour"),
             ("#12345g", "#rrggbb"),
         ] {
-            let message = parse(text, Depth::Ansi).expect_err(text);
+            let message = parse(text, ColorDepth::Ansi).expect_err(text);
             assert!(message.contains(part), "{message}");
         }
     }

@@ -5,8 +5,8 @@
 //! it is a piece and a line of that piece; how long all of it is, nobody has to know.
 
 mod piece;
-mod place;
-mod sought;
+mod scroll;
+mod search;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
-use super::emphasis::Words;
-use super::list::Step;
-use super::markdown::Look;
-use crate::core::log::turn::{Item, Speaker, turns};
+use super::emphasis::MarkedWords;
+use super::list::Move;
+use super::markdown::RenderOptions;
+use crate::core::display::format_size;
+use crate::core::display::safe;
+use crate::core::log::turn::{Speaker, TurnItem, turns};
 use crate::core::log::{Agent, Message, Transcript};
-use crate::core::shown::safe;
-use crate::core::shown::size;
 use crate::tui::theme::Role;
 use piece::Piece;
 
@@ -31,9 +31,9 @@ const NEAR: usize = 100;
 
 /// Where a conversation is drawn.
 #[derive(Debug, Clone, Copy)]
-pub struct Room<'a> {
+pub struct Viewport<'a> {
     /// The looks, and how wide.
-    pub look: Look<'a>,
+    pub options: RenderOptions<'a>,
     /// How high.
     pub height: usize,
 }
@@ -51,7 +51,7 @@ pub enum Layer {
 
 /// Whose conversation, and in which time zone it is told.
 #[derive(Debug, Clone)]
-pub struct Telling {
+pub struct ConversationInfo {
     /// The agent.
     pub agent: Agent,
     /// Where the person is.
@@ -61,24 +61,24 @@ pub struct Telling {
 /// A conversation and the place in it.
 #[derive(Debug)]
 pub struct Conversation {
-    telling: Telling,
+    info: ConversationInfo,
     transcript: Arc<Transcript>,
     pieces: Vec<Piece>,
     /// How often a person spoke.
     turns: usize,
     layers: Vec<Layer>,
     /// Tool calls that were unfolded or folded against the rule, by their first message.
-    turned: HashSet<usize>,
-    words: Words,
+    toggled: HashSet<usize>,
+    words: MarkedWords,
     selected: usize,
     /// The first piece on the screen, and its first line there.
     top: (usize, usize),
-    laid: BTreeMap<usize, Laid>,
+    laid: BTreeMap<usize, LaidOutPiece>,
 }
 
 /// The lines of a piece.
 #[derive(Debug, Clone, Default)]
-struct Laid {
+struct LaidOutPiece {
     lines: Vec<Line<'static>>,
     /// How many of them stand above it: air, and the day.
     above: usize,
@@ -86,25 +86,25 @@ struct Laid {
 
 impl Conversation {
     /// A conversation, seen from its beginning.
-    pub fn new(telling: Telling, transcript: Arc<Transcript>) -> Self {
+    pub fn new(info: ConversationInfo, transcript: Arc<Transcript>) -> Self {
         let mut conversation = Self {
-            telling,
+            info,
             transcript,
             pieces: Vec::new(),
             turns: 0,
             layers: Vec::new(),
-            turned: HashSet::new(),
-            words: Words::default(),
+            toggled: HashSet::new(),
+            words: MarkedWords::default(),
             selected: 0,
             top: (0, 0),
             laid: BTreeMap::new(),
         };
-        conversation.cut();
+        conversation.split_pieces();
         conversation
     }
 
     /// Cuts the conversation into the pieces that are shown.
-    fn cut(&mut self) {
+    fn split_pieces(&mut self) {
         let all = turns(&self.transcript.messages);
         self.pieces.clear();
         self.turns = 0;
@@ -118,7 +118,7 @@ impl Conversation {
                 let message = &self.transcript.messages[item.message()];
                 let at = message.time.or(turn.time).and_then(|ms| {
                     let time = jiff::Timestamp::from_millisecond(ms).ok()?;
-                    Some(time.to_zoned(self.telling.zone.clone()))
+                    Some(time.to_zoned(self.info.zone.clone()))
                 });
                 let date = at.as_ref().map(jiff::Zoned::date);
                 let new_day = starts && date.is_some() && date != day;
@@ -142,14 +142,14 @@ impl Conversation {
         self.top.0 = self.top.0.min(self.selected);
     }
 
-    fn shows(&self, item: Item) -> bool {
+    fn shows(&self, item: TurnItem) -> bool {
         match item {
-            Item::Thinking(at) => {
+            TurnItem::Thinking(at) => {
                 self.layers.contains(&Layer::Thinking) && !self.text(at).trim().is_empty()
             }
-            Item::Injected(_) => self.layers.contains(&Layer::Injected),
-            Item::Text(at) | Item::Notice(at) => !self.text(at).trim().is_empty(),
-            Item::Tool { .. } => true,
+            TurnItem::Injected(_) => self.layers.contains(&Layer::Injected),
+            TurnItem::Text(at) | TurnItem::Notice(at) => !self.text(at).trim().is_empty(),
+            TurnItem::Tool { .. } => true,
         }
     }
 
@@ -161,22 +161,22 @@ impl Conversation {
     }
 
     /// The text of a message, fit to be shown: without secrets, and nothing in it that acts.
-    fn told(&self, at: usize) -> String {
+    fn display_text(&self, at: usize) -> String {
         safe(self.text(at))
     }
 
     /// As much of it as anybody reads on a screen: more would keep the screen waiting.
-    fn begun(&self, at: usize) -> String {
+    fn display_beginning(&self, at: usize) -> String {
         const MOST: usize = 64 * 1024;
         let text = self.text(at);
         if text.len() <= MOST {
-            return self.told(at);
+            return self.display_text(at);
         }
         let mut end = MOST;
         while !text.is_char_boundary(end) {
             end -= 1;
         }
-        let left = size((text.len() - end) as u64);
+        let left = format_size((text.len() - end) as u64);
         format!("{}\n\n… {left} more", safe(&text[..end]))
     }
 
@@ -186,12 +186,12 @@ impl Conversation {
     }
 
     /// Takes what was said since; whoever was at the end stays there.
-    pub fn refresh(&mut self, transcript: Arc<Transcript>, room: Room<'_>) {
+    pub fn refresh(&mut self, transcript: Arc<Transcript>, viewport: Viewport<'_>) {
         let message = self.pieces.get(self.selected).map(|p| p.item.message());
         let is_last = self.selected + 1 >= self.pieces.len();
         let top = self.pieces.get(self.top.0).map(|p| p.item.message());
         self.transcript = transcript;
-        self.cut();
+        self.split_pieces();
         let place = |of: Option<usize>| {
             of.map_or(0, |of| {
                 let after = self.pieces.partition_point(|p| p.item.message() <= of);
@@ -202,9 +202,9 @@ impl Conversation {
         self.top = (top, self.top.1);
         self.selected = selected;
         if is_last {
-            self.step(Step::Last, room);
+            self.step(Move::Last, viewport);
         } else {
-            self.lay_out(room);
+            self.lay_out(viewport);
         }
     }
 
@@ -217,13 +217,13 @@ impl Conversation {
     /// What is under the cursor, as text: what tools gave back included, secrets not.
     pub fn selected_text(&self) -> Option<String> {
         let piece = self.pieces.get(self.selected)?;
-        let told = |at: usize| self.told(at);
+        let text_of = |at: usize| self.display_text(at);
         Some(match piece.item {
-            Item::Tool {
+            TurnItem::Tool {
                 call: Some(call),
                 result: Some(result),
-            } => format!("{}\n\n{}", told(call), told(result)),
-            item => told(item.message()),
+            } => format!("{}\n\n{}", text_of(call), text_of(result)),
+            item => text_of(item.message()),
         })
     }
 
@@ -239,17 +239,17 @@ impl Conversation {
     }
 
     /// Shows or hides a layer.
-    pub fn toggle(&mut self, layer: Layer, room: Room<'_>) {
+    pub fn toggle(&mut self, layer: Layer, viewport: Viewport<'_>) {
         match self.layers.iter().position(|shown| *shown == layer) {
             Some(at) => drop(self.layers.remove(at)),
             None => self.layers.push(layer),
         }
         if layer == Layer::Tools {
-            self.turned.clear();
+            self.toggled.clear();
         }
         let message = self.pieces.get(self.selected).map(|p| p.item.message());
-        let row = self.row(room);
-        self.cut();
+        let row = self.row(viewport);
+        self.split_pieces();
         if let Some(message) = message {
             let after = self.pieces.partition_point(|p| p.item.message() <= message);
             self.selected = after.saturating_sub(1);
@@ -257,61 +257,61 @@ impl Conversation {
         // What one looks at stays where it is on the screen.
         let selected = self.selected;
         self.top = (selected, 0);
-        self.scroll(-(row as isize), room);
+        self.scroll(-(row as isize), viewport);
         self.selected = selected;
     }
 
     /// Unfolds or folds the tool call under the cursor; answers whether there is one.
-    pub fn fold(&mut self, room: Room<'_>) -> bool {
+    pub fn fold(&mut self, viewport: Viewport<'_>) -> bool {
         let Some(piece) = self.pieces.get(self.selected) else {
             return false;
         };
-        let is_tool = matches!(piece.item, Item::Tool { .. });
+        let is_tool = matches!(piece.item, TurnItem::Tool { .. });
         if is_tool {
             let message = piece.item.message();
-            if !self.turned.remove(&message) {
-                self.turned.insert(message);
+            if !self.toggled.remove(&message) {
+                self.toggled.insert(message);
             }
             self.laid.remove(&self.selected);
-            self.lay_out(room);
+            self.lay_out(viewport);
         }
         is_tool
     }
 
-    fn is_open(&self, item: Item) -> bool {
-        self.has(Layer::Tools) != self.turned.contains(&item.message())
+    fn is_open(&self, item: TurnItem) -> bool {
+        self.has(Layer::Tools) != self.toggled.contains(&item.message())
     }
 
     /// How many lines a piece has; lays it out if need be.
-    fn height(&mut self, piece: usize, room: Room<'_>) -> usize {
+    fn height(&mut self, piece: usize, viewport: Viewport<'_>) -> usize {
         if let Some(lines) = self.laid.get(&piece) {
             return lines.lines.len();
         }
         let Some(which) = self.pieces.get(piece) else {
             return 0;
         };
-        let laid = self.lay(which, piece, room.look);
+        let laid = self.lay_out_piece(which, piece, viewport.options);
         let height = laid.lines.len();
         self.laid.insert(piece, laid);
         height
     }
 
     /// Lays out what is on the screen, and forgets what is far from it.
-    pub fn lay_out(&mut self, room: Room<'_>) {
+    pub fn lay_out(&mut self, viewport: Viewport<'_>) {
         if self.pieces.is_empty() {
             return;
         }
-        let height = self.height(self.top.0, room);
+        let height = self.height(self.top.0, viewport);
         self.top.1 = self.top.1.min(height.saturating_sub(1));
-        let (first, last) = self.window(room);
+        let (first, last) = self.window(viewport);
         let near = first.saturating_sub(NEAR)..=last + NEAR;
         self.laid.retain(|piece, _| near.contains(piece));
     }
 
     /// Lays everything out anew, for another width or other looks.
-    pub fn resize(&mut self, room: Room<'_>) {
+    pub fn resize(&mut self, viewport: Viewport<'_>) {
         self.laid.clear();
-        self.lay_out(room);
+        self.lay_out(viewport);
     }
 
     /// Draws what was laid out; `cursor` is how the selected piece is pointed at.
@@ -342,7 +342,7 @@ impl Conversation {
     fn name(&self, speaker: Speaker) -> (&'static str, Role) {
         match speaker {
             Speaker::Person => ("you", Role::You),
-            Speaker::Agent => (self.telling.agent.short_name(), Role::Agent),
+            Speaker::Agent => (self.info.agent.short_name(), Role::Agent),
             Speaker::Program => ("program", Role::Muted),
         }
     }

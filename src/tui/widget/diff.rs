@@ -23,7 +23,7 @@ enum Sign {
 
 /// A row of a file's diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Row {
+enum DiffRow {
     /// Lines between two parts that are left out.
     Gap,
     Line {
@@ -43,7 +43,7 @@ struct File {
     note: &'static str,
     added: usize,
     removed: usize,
-    rows: Vec<Row>,
+    rows: Vec<DiffRow>,
     is_folded: bool,
 }
 
@@ -157,12 +157,12 @@ fn file(edit: &Edit) -> File {
     }
 }
 
-fn rows(before: &[u8], after: &[u8]) -> Vec<Row> {
+fn rows(before: &[u8], after: &[u8]) -> Vec<DiffRow> {
     let (old, new) = (diff::lines(before), diff::lines(after));
     let mut rows = Vec::new();
     for hunk in diff::hunks(diff::line_replacements(before, after), old.len()) {
         if !rows.is_empty() {
-            rows.push(Row::Gap);
+            rows.push(DiffRow::Gap);
         }
         let mut push = |sign: Sign, first: usize, lines: &[&[u8]]| {
             let numbered = lines.iter().enumerate();
@@ -189,10 +189,10 @@ fn rows(before: &[u8], after: &[u8]) -> Vec<Row> {
     rows
 }
 
-fn row(sign: Sign, number: usize, line: &[u8]) -> Row {
+fn row(sign: Sign, number: usize, line: &[u8]) -> DiffRow {
     let text = String::from_utf8_lossy(line);
     let text = text.strip_suffix('\n').unwrap_or(&text);
-    Row::Line {
+    DiffRow::Line {
         sign,
         number,
         text: text.strip_suffix('\r').unwrap_or(text).to_owned(),
@@ -201,10 +201,10 @@ fn row(sign: Sign, number: usize, line: &[u8]) -> Row {
 }
 
 /// Marks the words that differ where lines stand for each other: as many removed as added.
-fn emphasise(rows: &mut [Row]) {
-    let sign = |row: &Row| match row {
-        Row::Line { sign, .. } => *sign,
-        Row::Gap => Sign::Same,
+fn emphasise(rows: &mut [DiffRow]) {
+    let sign = |row: &DiffRow| match row {
+        DiffRow::Line { sign, .. } => *sign,
+        DiffRow::Gap => Sign::Same,
     };
     let mut at = 0;
     while at < rows.len() {
@@ -219,12 +219,12 @@ fn emphasise(rows: &mut [Row]) {
         for n in 0..removed.min(added) {
             let (head, tail) = rows.split_at_mut(at + removed);
             if let (
-                Row::Line {
+                DiffRow::Line {
                     text: old,
                     changed: gone,
                     ..
                 },
-                Row::Line {
+                DiffRow::Line {
                     text: new,
                     changed: come,
                     ..
@@ -249,8 +249,8 @@ impl File {
             .rows
             .iter()
             .filter_map(|row| match row {
-                Row::Line { number, .. } => Some(number.to_string().len()),
-                Row::Gap => None,
+                DiffRow::Line { number, .. } => Some(number.to_string().len()),
+                DiffRow::Gap => None,
             })
             .max()
             .unwrap_or(1)
@@ -295,7 +295,7 @@ impl File {
     }
 }
 
-impl Row {
+impl DiffRow {
     fn lines(&self, theme: &Theme, width: usize, digits: usize) -> Vec<Line<'static>> {
         let Self::Line {
             sign,
@@ -345,10 +345,10 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::core::change::Verb;
+    use crate::core::change::ChangeVerb;
     use crate::core::layout::Layout;
     use crate::tui::dump;
-    use crate::tui::theme::{Background, Depth, Terminal};
+    use crate::tui::theme::{Background, ColorDepth, Terminal};
 
     fn edit(path: &str, before: Option<&str>, after: Option<&str>) -> Edit {
         Edit {
@@ -369,7 +369,7 @@ mod tests {
             .replace("line 2\n", "line two, really\n")
             .replace("line 18\n", "");
         Diff::new(&Change {
-            verb: Verb::Edit,
+            verb: ChangeVerb::Edit,
             message: String::new(),
             edits: vec![
                 edit("auth.md", Some(&long), Some(&edited)),
@@ -384,7 +384,7 @@ mod tests {
     fn looks_on_either_background() {
         let mut out = String::new();
         for background in [Background::Dark, Background::Light] {
-            let depth = Depth::True;
+            let depth = ColorDepth::True;
             let theme = Theme::new(Terminal { background, depth });
             let drawn = dump::draw(change().view(&theme), 40, 18);
             out += &dump::styled(&drawn, &theme);

@@ -20,15 +20,15 @@ use std::time::Duration;
 use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-pub use buffer::{NotText, Place};
-pub use motion::Way;
+pub use buffer::{NotText, TextPosition};
+pub use motion::MoveDirection;
 pub use screen::Wrap;
-pub use search::{Needle, Syntax};
-pub use view::{Caret, View};
+pub use search::{SearchPattern, Syntax};
+pub use view::{Caret, EditorView};
 
-use self::buffer::{Buffer, Kind, Stamp};
-use self::prompt::Prompt;
-use self::screen::Screen;
+use self::buffer::{Buffer, EditKind, EditStamp};
+use self::prompt::EditorPrompt;
+use self::screen::EditorScreen;
 use self::search::Start;
 use crate::core::config::EditorKeys;
 use crate::tui::cells;
@@ -61,7 +61,7 @@ pub enum EditorOutcome {
 
 /// Which way of typing the editor is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum EditorMode {
     /// Keys put in letters.
     Insert,
     /// Keys are commands.
@@ -84,18 +84,18 @@ struct Register {
 #[derive(Debug, Clone)]
 pub struct Editor {
     buffer: Buffer,
-    cursor: Place,
+    cursor: TextPosition,
     /// Where the selection started.
-    anchor: Option<Place>,
+    anchor: Option<TextPosition>,
     /// The column that moves up and down hold on to.
     goal: Option<usize>,
-    screen: Screen,
+    screen: EditorScreen,
     /// The whole area, gutter and prompt included.
     size: (u16, u16),
     highlighter: Option<Highlighter>,
     register: Register,
-    needle: Option<Needle>,
-    prompt: Option<Prompt>,
+    needle: Option<SearchPattern>,
+    prompt: Option<EditorPrompt>,
     vi: Option<vi::Vi>,
     time: Duration,
 }
@@ -105,10 +105,10 @@ impl Editor {
     pub fn open(bytes: &[u8]) -> Result<Self, NotText> {
         Ok(Self {
             buffer: Buffer::open(bytes)?,
-            cursor: Place::default(),
+            cursor: TextPosition::default(),
             anchor: None,
             goal: None,
-            screen: Screen {
+            screen: EditorScreen {
                 top: 0,
                 row: 0,
                 left: 0,
@@ -129,10 +129,10 @@ impl Editor {
     /// The mode that vi's keys are in, in a word.
     pub fn mode_name(&self) -> Option<&'static str> {
         self.vi.as_ref().map(|vi| match vi.mode() {
-            Mode::Insert => "insert",
-            Mode::Normal => "normal",
-            Mode::Visual => "visual",
-            Mode::VisualLine => "visual line",
+            EditorMode::Insert => "insert",
+            EditorMode::Normal => "normal",
+            EditorMode::Visual => "visual",
+            EditorMode::VisualLine => "visual line",
         })
     }
 
@@ -151,7 +151,7 @@ impl Editor {
     pub fn with_colours(mut self, syntaxes: Arc<Syntaxes>, language: &Language) -> Self {
         let count = self.buffer.lines().len();
         self.highlighter = Some(Highlighter::new(syntaxes, language, count));
-        self.settle();
+        self.sync_screen();
         self
     }
 
@@ -159,7 +159,7 @@ impl Editor {
     pub fn set_wrap(&mut self, wrap: Wrap) {
         self.screen.wrap = wrap;
         self.screen.row = 0;
-        self.settle();
+        self.sync_screen();
     }
 
     /// Whether long lines are broken.
@@ -186,25 +186,25 @@ impl Editor {
     }
 
     /// Where the cursor is.
-    pub fn cursor(&self) -> Place {
+    pub fn cursor(&self) -> TextPosition {
         self.cursor
     }
 
     /// What is selected, from its first letter to behind its last.
-    pub fn selection(&self) -> Option<Range<Place>> {
+    pub fn selection(&self) -> Option<Range<TextPosition>> {
         let anchor = self.anchor?;
         let (start, end) = (anchor.min(self.cursor), anchor.max(self.cursor));
         Some(match self.mode() {
-            Mode::Visual => start..motion::right(self.lines(), end),
-            Mode::VisualLine => Place::new(start.row, 0)..self.line_end(end.row),
+            EditorMode::Visual => start..motion::right(self.lines(), end),
+            EditorMode::VisualLine => TextPosition::new(start.row, 0)..self.line_end(end.row),
             _ if start == end => return None,
             _ => start..end,
         })
     }
 
     /// The way of typing.
-    pub fn mode(&self) -> Mode {
-        self.vi.as_ref().map_or(Mode::Insert, vi::Vi::mode)
+    pub fn mode(&self) -> EditorMode {
+        self.vi.as_ref().map_or(EditorMode::Insert, vi::Vi::mode)
     }
 
     /// Whether the text differs from what was opened or last saved.
@@ -220,19 +220,19 @@ impl Editor {
     /// Takes the size of the area in which it is drawn.
     pub fn resize(&mut self, width: u16, height: u16) {
         self.size = (width, height);
-        self.settle();
+        self.sync_screen();
     }
 
     /// Moves the cursor, for instance to a hit of a search.
-    pub fn go_to(&mut self, place: Place) {
-        let row = place.row.min(self.lines().len() - 1);
-        let mut at = place.at.min(self.buffer.line(row).len());
+    pub fn go_to(&mut self, position: TextPosition) {
+        let row = position.row.min(self.lines().len() - 1);
+        let mut at = position.at.min(self.buffer.line(row).len());
         while !self.buffer.line(row).is_char_boundary(at) {
             at -= 1;
         }
         self.anchor = None;
-        self.jump(Place::new(row, at));
-        self.settle();
+        self.jump(TextPosition::new(row, at));
+        self.sync_screen();
     }
 
     /// Takes a key; `time` only ever grows.
@@ -245,7 +245,7 @@ impl Editor {
         } else {
             self.plain_key(key)
         };
-        self.settle();
+        self.sync_screen();
         outcome
     }
 
@@ -257,8 +257,8 @@ impl Editor {
             return self.prompt_changed();
         }
         let kind = match self.mode() {
-            Mode::Insert if self.vi.is_some() => Kind::Session,
-            _ => Kind::Single,
+            EditorMode::Insert if self.vi.is_some() => EditKind::Session,
+            _ => EditKind::Single,
         };
         let text = buffer::unified(text);
         let range = self.selection().unwrap_or(self.cursor..self.cursor);
@@ -266,7 +266,7 @@ impl Editor {
         let changed = self.edit(kind, |editor| {
             editor.cursor = editor.buffer.replace(range, &text);
         });
-        self.settle();
+        self.sync_screen();
         changed
     }
 
@@ -278,26 +278,26 @@ impl Editor {
             let y = event.row.saturating_sub(area.y);
             editor
                 .screen
-                .under(editor.lines(), usize::from(x), usize::from(y))
+                .position_at(editor.lines(), usize::from(x), usize::from(y))
         };
         let inside = area.contains(Position::new(event.column, event.row));
         match event.kind {
             MouseEventKind::ScrollDown if inside => self.scroll(3),
             MouseEventKind::ScrollUp if inside => self.scroll(-3),
             MouseEventKind::Down(MouseButton::Left) if inside => {
-                let place = under(self);
+                let position = under(self);
                 self.anchor = None;
                 self.leave_visual();
-                self.jump(place);
-                self.buffer.part();
-                self.settle();
+                self.jump(position);
+                self.buffer.end_undo_group();
+                self.sync_screen();
             }
             MouseEventKind::Drag(MouseButton::Left) => {
-                let place = under(self);
+                let position = under(self);
                 self.anchor = self.anchor.or(Some(self.cursor));
                 self.enter_visual();
-                self.jump(place);
-                self.settle();
+                self.jump(position);
+                self.sync_screen();
             }
             _ => return EditorOutcome::Unused,
         }
@@ -309,7 +309,7 @@ impl Editor {
         let mut screen = self.screen;
         screen.scroll(self.buffer.lines(), rows);
         self.screen = screen;
-        self.colour();
+        self.update_colours();
     }
 
     /// What part of the text is above the screen, in percent.
@@ -323,8 +323,8 @@ impl Editor {
     }
 
     /// Makes an edit that one undo takes back.
-    fn edit(&mut self, kind: Kind, edit: impl FnOnce(&mut Self)) -> EditorOutcome {
-        self.buffer.begin(Stamp {
+    fn edit(&mut self, kind: EditKind, edit: impl FnOnce(&mut Self)) -> EditorOutcome {
+        self.buffer.begin(EditStamp {
             kind,
             time: self.time,
             cursor: self.cursor,
@@ -338,7 +338,7 @@ impl Editor {
         }
     }
 
-    fn delete(&mut self, kind: Kind, range: Range<Place>) -> EditorOutcome {
+    fn delete(&mut self, kind: EditKind, range: Range<TextPosition>) -> EditorOutcome {
         self.anchor = None;
         self.edit(kind, |editor| {
             editor.buffer.replace(range.clone(), "");
@@ -360,21 +360,21 @@ impl Editor {
         }
     }
 
-    fn restored(&mut self, cursor: Place) -> EditorOutcome {
+    fn restored(&mut self, cursor: TextPosition) -> EditorOutcome {
         self.anchor = None;
         self.jump(cursor);
         EditorOutcome::Changed
     }
 
-    fn jump(&mut self, place: Place) {
-        self.cursor = place;
+    fn jump(&mut self, position: TextPosition) {
+        self.cursor = position;
         self.goal = None;
     }
 
     /// Moves by rows of the screen, or by whole lines, holding on to the column.
     fn vertical(&mut self, rows: isize, by: By) {
         let lines = self.buffer.lines();
-        let screen = Screen {
+        let screen = EditorScreen {
             wrap: match by {
                 By::Rows => self.screen.wrap,
                 By::Lines => Wrap::Off,
@@ -393,22 +393,22 @@ impl Editor {
         } else {
             screen.down(lines, here, count)
         };
-        let place = if target == here && by == By::Rows {
+        let position = if target == here && by == By::Rows {
             // At the first and the last row the move goes to the end of the text.
             if rows < 0 {
-                Place::default()
+                TextPosition::default()
             } else {
                 self.buffer.end()
             }
         } else {
-            screen.place(lines, target, column)
+            screen.position(lines, target, column)
         };
-        self.cursor = place;
+        self.cursor = position;
         self.goal = Some(column);
     }
 
-    fn line_end(&self, row: usize) -> Place {
-        Place::new(row, self.buffer.line(row).len())
+    fn line_end(&self, row: usize) -> TextPosition {
+        TextPosition::new(row, self.buffer.line(row).len())
     }
 
     fn page(&self) -> isize {
@@ -416,7 +416,7 @@ impl Editor {
     }
 
     /// Brings the screen and the colours up to date with the text and the cursor.
-    fn settle(&mut self) {
+    fn sync_screen(&mut self) {
         let gutter = usize::from(self.gutter());
         let prompt = usize::from(self.prompt.is_some());
         let (width, height) = (usize::from(self.size.0), usize::from(self.size.1));
@@ -428,10 +428,10 @@ impl Editor {
         let mut screen = self.screen;
         screen.reveal(self.buffer.lines(), self.cursor);
         self.screen = screen;
-        self.colour();
+        self.update_colours();
     }
 
-    fn colour(&mut self) {
+    fn update_colours(&mut self) {
         let splices = std::mem::take(&mut self.buffer.splices);
         if let Some(highlighter) = &mut self.highlighter {
             for splice in splices {

@@ -8,11 +8,11 @@ use regex::{Regex, RegexBuilder};
 
 /// Words to look for, whatever their case.
 #[derive(Debug, Clone, Default)]
-pub struct Words {
+pub struct MarkedWords {
     words: Vec<Regex>,
 }
 
-impl Words {
+impl MarkedWords {
     /// Looks for these.
     pub fn new<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
         let words = words.into_iter().filter(|word| !word.is_empty());
@@ -31,13 +31,13 @@ impl Words {
     }
 
     /// Whether every word is in the text.
-    pub fn are_in(&self, text: &str) -> bool {
+    pub fn all_in(&self, text: &str) -> bool {
         !self.is_empty() && self.words.iter().all(|word| word.is_match(text))
     }
 
     /// Whether any word is in the line.
-    pub fn touch(&self, line: &Line<'_>) -> bool {
-        !self.is_empty() && !self.places(&line.to_string()).is_empty()
+    pub fn any_in(&self, line: &Line<'_>) -> bool {
+        !self.is_empty() && !self.ranges(&line.to_string()).is_empty()
     }
 
     /// The line with the words in another style.
@@ -45,7 +45,7 @@ impl Words {
         if self.is_empty() {
             return line;
         }
-        let places = self.places(&line.to_string());
+        let places = self.ranges(&line.to_string());
         if places.is_empty() {
             return line;
         }
@@ -77,7 +77,7 @@ impl Words {
         Line { spans, ..line }
     }
 
-    fn places(&self, text: &str) -> Vec<Range<usize>> {
+    fn ranges(&self, text: &str) -> Vec<Range<usize>> {
         let mut places: Vec<Range<usize>> = self
             .words
             .iter()
@@ -98,24 +98,27 @@ mod tests {
     fn words_are_marked_across_spans_and_whatever_their_case() {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         let line = Line::from(vec![Span::raw("Use Refresh"), Span::raw("Tokens, Straße")]);
-        let words = Words::new(["hto", "STRASSE", "straße", ""]);
+        let words = MarkedWords::new(["hto", "STRASSE", "straße", ""]);
         let marked = words.mark(line.clone(), bold);
         assert_eq!(marked.to_string(), line.to_string());
-        let told: Vec<&str> = marked
+        let marked_texts: Vec<&str> = marked
             .spans
             .iter()
             .filter(|span| span.style == bold)
             .map(|span| span.content.as_ref())
             .collect();
-        assert_eq!(told, ["h", "To", "Straße"]);
-        assert!(words.touch(&line));
-        assert!(!words.are_in("refreshtokens"), "all of them must be there");
+        assert_eq!(marked_texts, ["h", "To", "Straße"]);
+        assert!(words.any_in(&line));
+        assert!(!words.all_in("refreshtokens"), "all of them must be there");
     }
 
     #[test]
     fn no_words_mark_nothing() {
         let line = Line::from("as it is");
-        assert_eq!(Words::default().mark(line.clone(), Style::new()), line);
-        assert!(!Words::default().are_in("x"));
+        assert_eq!(
+            MarkedWords::default().mark(line.clone(), Style::new()),
+            line
+        );
+        assert!(!MarkedWords::default().all_in("x"));
     }
 }

@@ -7,7 +7,7 @@ const MARGIN: usize = 2;
 
 /// How far a move goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum Move {
     /// One row up.
     Up,
     /// One row down.
@@ -43,24 +43,24 @@ impl Cursor {
     }
 
     /// Moves the selection and takes the screen along.
-    pub fn step(&mut self, step: Step, height: usize, count: usize) {
+    pub fn step(&mut self, step: Move, height: usize, count: usize) {
         let (half, page) = ((height / 2).max(1), height.saturating_sub(1).max(1));
         let target = match step {
-            Step::Up => self.selected.saturating_sub(1),
-            Step::Down => self.selected + 1,
-            Step::HalfUp => self.selected.saturating_sub(half),
-            Step::HalfDown => self.selected + half,
-            Step::PageUp => self.selected.saturating_sub(page),
-            Step::PageDown => self.selected + page,
-            Step::First => 0,
-            Step::Last => count,
+            Move::Up => self.selected.saturating_sub(1),
+            Move::Down => self.selected + 1,
+            Move::HalfUp => self.selected.saturating_sub(half),
+            Move::HalfDown => self.selected + half,
+            Move::PageUp => self.selected.saturating_sub(page),
+            Move::PageDown => self.selected + page,
+            Move::First => 0,
+            Move::Last => count,
         };
         // A page moves what is seen as well, so that the eye finds the selection where it was.
         match step {
-            Step::HalfUp | Step::PageUp => {
+            Move::HalfUp | Move::PageUp => {
                 self.top = self.top.saturating_sub(self.selected - target);
             }
-            Step::HalfDown | Step::PageDown => self.top += target - self.selected,
+            Move::HalfDown | Move::PageDown => self.top += target - self.selected,
             _ => {}
         }
         self.select(target, height, count);
@@ -145,16 +145,16 @@ mod tests {
     #[test]
     fn a_step_scrolls_only_when_it_must() {
         for (from, step, to) in [
-            (at(0, 0), Step::Up, at(0, 0)),
-            (at(0, 0), Step::Down, at(1, 0)),
-            (at(7, 0), Step::Down, at(8, 1)),
-            (at(3, 1), Step::Up, at(2, 0)),
-            (at(5, 0), Step::PageDown, at(14, 9)),
-            (at(14, 9), Step::PageUp, at(5, 0)),
-            (at(5, 3), Step::HalfDown, at(10, 8)),
-            (at(5, 3), Step::Last, at(99, 90)),
-            (at(50, 45), Step::First, at(0, 0)),
-            (at(98, 90), Step::PageDown, at(99, 90)),
+            (at(0, 0), Move::Up, at(0, 0)),
+            (at(0, 0), Move::Down, at(1, 0)),
+            (at(7, 0), Move::Down, at(8, 1)),
+            (at(3, 1), Move::Up, at(2, 0)),
+            (at(5, 0), Move::PageDown, at(14, 9)),
+            (at(14, 9), Move::PageUp, at(5, 0)),
+            (at(5, 3), Move::HalfDown, at(10, 8)),
+            (at(5, 3), Move::Last, at(99, 90)),
+            (at(50, 45), Move::First, at(0, 0)),
+            (at(98, 90), Move::PageDown, at(99, 90)),
         ] {
             let mut cursor = from;
             cursor.step(step, 10, 100);
@@ -185,8 +185,8 @@ mod tests {
             height in 1..30usize,
             count in 0..60usize,
         ) {
-            let steps = [Step::Up, Step::Down, Step::HalfUp, Step::HalfDown, Step::PageUp,
-                Step::PageDown, Step::First, Step::Last];
+            let steps = [Move::Up, Move::Down, Move::HalfUp, Move::HalfDown, Move::PageUp,
+                Move::PageDown, Move::First, Move::Last];
             let mut cursor = Cursor::default();
             for (kind, rows) in moves {
                 match steps.get(kind) {

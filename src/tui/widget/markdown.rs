@@ -15,11 +15,11 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Pars
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-pub use fields::{Head, fields};
+pub use fields::{HeaderDetail, fields};
 
 use self::flow::{Piece, wrap};
 use self::table::Table;
-use crate::core::link::Form;
+use crate::core::link::LinkSyntax;
 use crate::tui::cells;
 use crate::tui::highlight::{Syntaxes, address};
 use crate::tui::theme::{Role, Theme};
@@ -37,7 +37,7 @@ pub struct LinkSpot {
     /// What it leads to, as it is written.
     pub target: String,
     /// How it is written.
-    pub form: Form,
+    pub form: LinkSyntax,
 }
 
 /// A text that can be drawn.
@@ -81,7 +81,7 @@ impl Rendered {
 
 /// What the looks depend on.
 #[derive(Debug, Clone, Copy)]
-pub struct Look<'a> {
+pub struct RenderOptions<'a> {
     /// The styles.
     pub theme: &'a Theme,
     /// The languages of code.
@@ -90,14 +90,14 @@ pub struct Look<'a> {
     pub width: usize,
 }
 
-impl Look<'_> {
+impl RenderOptions<'_> {
     fn measure(&self) -> usize {
         self.width.clamp(8, MEASURE)
     }
 }
 
 /// Renders the part `body` of `text`, which is Markdown.
-pub fn render(text: &str, body: Range<usize>, look: Look<'_>) -> Rendered {
+pub fn render(text: &str, body: Range<usize>, options: RenderOptions<'_>) -> Rendered {
     let Some(markdown) = text.get(body.clone()) else {
         return Rendered::default();
     };
@@ -105,7 +105,7 @@ pub fn render(text: &str, body: Range<usize>, look: Look<'_>) -> Rendered {
         .chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1))
         .collect();
     let mut writer = Writer {
-        look,
+        options,
         starts,
         out: Rendered::default(),
         prefixes: Vec::new(),
@@ -119,12 +119,12 @@ pub fn render(text: &str, body: Range<usize>, look: Look<'_>) -> Rendered {
         block: Block::Flow,
         table: None,
     };
-    let options = Options::ENABLE_TABLES
+    let parser_options = Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_WIKILINKS;
-    for (event, range) in Parser::new_ext(markdown, options).into_offset_iter() {
+    for (event, range) in Parser::new_ext(markdown, parser_options).into_offset_iter() {
         writer.at = body.start + range.start;
         writer.event(event);
     }
@@ -152,14 +152,14 @@ enum Block {
 }
 
 struct Writer<'a> {
-    look: Look<'a>,
+    options: RenderOptions<'a>,
     /// Where every line of the source starts.
     starts: Vec<usize>,
     out: Rendered,
     prefixes: Vec<Prefix>,
     pieces: Vec<Piece>,
     styles: Vec<Style>,
-    targets: Vec<(String, Form)>,
+    targets: Vec<(String, LinkSyntax)>,
     link: Option<usize>,
     lists: Vec<Option<u64>>,
     /// Whether an empty line is due before the next block.
@@ -181,34 +181,34 @@ impl Writer<'_> {
                 Block::Flow => self.prose(&text),
             },
             Event::Code(code) => {
-                let style = self.look.theme.style(Role::Code);
-                self.piece(cells::visible(&code), style);
+                let style = self.options.theme.style(Role::Code);
+                self.piece(cells::escape_line(&code), style);
             }
             Event::Html(html) => match &mut self.block {
                 Block::Html(all) => all.push_str(&html),
-                _ => self.push(&html, self.look.theme.style(Role::Muted)),
+                _ => self.push(&html, self.options.theme.style(Role::Muted)),
             },
             Event::InlineHtml(html) if html.starts_with("<!--") => {}
             Event::InlineHtml(html) if matches!(&*html, "<br>" | "<br/>" | "<br />") => {
                 self.pieces.push(Piece::line_break());
             }
-            Event::InlineHtml(html) => self.push(&html, self.look.theme.style(Role::Muted)),
+            Event::InlineHtml(html) => self.push(&html, self.options.theme.style(Role::Muted)),
             Event::SoftBreak => self.push(" ", Style::new()),
             Event::HardBreak => self.pieces.push(Piece::line_break()),
             Event::Rule => self.rule(),
             Event::TaskListMarker(done) => self.task(done),
             Event::FootnoteReference(name) => {
-                let style = self.look.theme.style(Role::Muted);
+                let style = self.options.theme.style(Role::Muted);
                 self.push(&format!("[{name}]"), style);
             }
             Event::InlineMath(text) | Event::DisplayMath(text) => {
-                self.push(&text, self.look.theme.style(Role::Code));
+                self.push(&text, self.options.theme.style(Role::Code));
             }
         }
     }
 
     fn start(&mut self, tag: Tag<'_>) {
-        let theme = self.look.theme;
+        let theme = self.options.theme;
         match tag {
             Tag::Paragraph | Tag::TableHead | Tag::TableRow | Tag::TableCell => {}
             Tag::Heading { level, .. } => {
@@ -350,7 +350,7 @@ impl Writer<'_> {
     }
 
     fn push(&mut self, text: &str, style: Style) {
-        self.piece(cells::visible(text), style);
+        self.piece(cells::escape_line(text), style);
     }
 
     fn piece(&mut self, text: String, style: Style) {
@@ -365,17 +365,17 @@ impl Writer<'_> {
 
     fn link(&mut self, target: &str, kind: LinkType) {
         let form = match kind {
-            LinkType::WikiLink { .. } => Form::Wiki,
-            _ => Form::Inline,
+            LinkType::WikiLink { .. } => LinkSyntax::Wiki,
+            _ => LinkSyntax::Inline,
         };
         self.link = Some(self.targets.len());
-        self.targets.push((cells::visible(target), form));
-        self.styles.push(self.look.theme.style(Role::Link));
+        self.targets.push((cells::escape_line(target), form));
+        self.styles.push(self.options.theme.style(Role::Link));
     }
 
-    fn room(&self) -> usize {
+    fn available_width(&self) -> usize {
         let taken: usize = self.prefixes.iter().map(|prefix| prefix.rest.width()).sum();
-        self.look.measure().saturating_sub(taken).max(8)
+        self.options.measure().saturating_sub(taken).max(8)
     }
 
     /// The line of the source in which byte `at` is.
@@ -416,7 +416,7 @@ impl Writer<'_> {
             return;
         }
         let indent: usize = self.prefixes.iter().map(|prefix| prefix.rest.width()).sum();
-        for row in wrap(&pieces, self.room()) {
+        for row in wrap(&pieces, self.available_width()) {
             let at = row.first().map_or(self.at, |part| pieces[part.piece].at);
             self.line(row.iter().map(|part| part.span(&pieces)).collect(), at);
             let line = self.out.lines.len() - 1;

@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-pub use hunks::{Choice, Hunk, Part, Who, parts};
+pub use hunks::{ChangedBy, Choice, Hunk, MergePart, parts};
 
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
@@ -22,7 +22,7 @@ const CONTEXT: usize = 2;
 /// A merge that a person is deciding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merge {
-    parts: Vec<Part>,
+    parts: Vec<MergePart>,
     /// The hunk at which the person is.
     at: usize,
     top: usize,
@@ -43,7 +43,7 @@ impl Merge {
 
     /// The places at which the texts differ.
     pub fn hunks(&self) -> impl Iterator<Item = &Hunk> {
-        self.parts.iter().filter_map(Part::hunk)
+        self.parts.iter().filter_map(MergePart::hunk)
     }
 
     /// The hunk at which the person is, from 0.
@@ -69,7 +69,7 @@ impl Merge {
     /// Decides the hunk at which the person is and goes to the next one that is open.
     pub fn choose(&mut self, choice: Choice) {
         let at = self.at;
-        let mut hunks = self.parts.iter_mut().filter_map(Part::hunk_mut);
+        let mut hunks = self.parts.iter_mut().filter_map(MergePart::hunk_mut);
         if let Some(hunk) = hunks.nth(at) {
             hunk.choice = Some(choice);
         }
@@ -112,16 +112,16 @@ impl Merge {
         let count = self.hunks().count();
         for (n, part) in self.parts.iter().enumerate() {
             match part {
-                Part::Same(text) => {
+                MergePart::Same(text) => {
                     let edges = (n > 0, n + 1 < self.parts.len());
                     lines.extend(same(text, edges, theme, width));
                 }
-                Part::Hunk(hunk) => {
+                MergePart::Hunk(hunk) => {
                     if nth == self.at {
                         current = lines.len();
                     }
                     let place = format!("{}/{count}", nth + 1);
-                    let drawn = Drawn {
+                    let drawn = HunkView {
                         hunk,
                         theme,
                         width,
@@ -182,31 +182,31 @@ fn same(
     lines
 }
 
-struct Drawn<'a> {
+struct HunkView<'a> {
     hunk: &'a Hunk,
     theme: &'a Theme,
     width: usize,
     is_current: bool,
 }
 
-impl Drawn<'_> {
+impl HunkView<'_> {
     fn head(&self, place: &str) -> Line<'static> {
         let theme = self.theme;
         let (what, role) = match (self.hunk.choice, self.hunk.who) {
             (None, _) => ("both changed this: choose".to_owned(), Role::Warn),
-            (Some(choice), Who::Mine) => (
+            (Some(choice), ChangedBy::Mine) => (
                 format!("only mine changed → {}", choice.name()),
                 Role::Muted,
             ),
-            (Some(choice), Who::Theirs) => (
+            (Some(choice), ChangedBy::Theirs) => (
                 format!("only theirs changed → {}", choice.name()),
                 Role::Muted,
             ),
-            (Some(choice), Who::Alike) => (
+            (Some(choice), ChangedBy::Alike) => (
                 format!("both changed it alike → {}", choice.name()),
                 Role::Muted,
             ),
-            (Some(choice), Who::Both) => (format!("→ {}", choice.name()), Role::Accent),
+            (Some(choice), ChangedBy::Both) => (format!("→ {}", choice.name()), Role::Accent),
         };
         let bar = if self.is_current { "▌ " } else { "  " };
         let text = format!("{place}  {what} ");
@@ -233,18 +233,18 @@ impl Drawn<'_> {
     }
 
     fn body(&self) -> Vec<Line<'static>> {
-        if self.hunk.who != Who::Both && !self.is_current {
-            return self.settled();
+        if self.hunk.who != ChangedBy::Both && !self.is_current {
+            return self.decided();
         }
         if self.width >= SIDE_BY_SIDE {
-            self.beside()
+            self.side_by_side()
         } else {
             self.stacked()
         }
     }
 
     /// A hunk that decided itself shows only what came of it.
-    fn settled(&self) -> Vec<Line<'static>> {
+    fn decided(&self) -> Vec<Line<'static>> {
         let sides = self.sides();
         let chosen = sides.iter().filter(|(_, chosen, ..)| *chosen);
         chosen
@@ -295,7 +295,7 @@ impl Drawn<'_> {
         lines
     }
 
-    fn beside(&self) -> Vec<Line<'static>> {
+    fn side_by_side(&self) -> Vec<Line<'static>> {
         let column = (self.width.saturating_sub(2 + 2 * 3)) / 3;
         let bar = Span::styled(" │ ", self.theme.style(Role::Border));
         let mut columns: Vec<Vec<Vec<Span<'static>>>> = Vec::new();
@@ -331,7 +331,7 @@ impl Drawn<'_> {
 mod tests {
     use super::*;
     use crate::tui::dump;
-    use crate::tui::theme::{Background, Depth, Terminal};
+    use crate::tui::theme::{Background, ColorDepth, Terminal};
 
     const BASE: &str = "a\nb\nc\nd\ne\nf\ng\nh\ni\n";
     const MINE: &str = "a\nB\nc\nd\ne\nf\ng\nh mine\ni\n";
@@ -346,7 +346,7 @@ mod tests {
         merge.choose(Choice::Theirs);
         let light = Theme::new(Terminal {
             background: Background::Light,
-            depth: Depth::True,
+            depth: ColorDepth::True,
         });
         let wide = dump::styled(&dump::draw(merge.view(&light), 92, 10), &light);
         insta::assert_snapshot!(narrow + &wide, @r##"

@@ -5,36 +5,36 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use super::desk::{Clerk, Slot};
 use super::plan::Planner;
-use super::{finder, tell_unwatched, writer};
+use super::thread::{JobSender, Worker};
+use super::{search, tell_unwatched, writer};
 use crate::core::change::recorded_edits;
-use crate::core::discover::{Discovered, Found, Problem, discover};
+use crate::core::discover::{Discovered, FoundStore, Problem, discover};
 use crate::core::history::{History, Record};
 use crate::core::layout::Layout;
 use crate::core::library::Library;
 use crate::core::memory::Revision;
 use crate::core::store::{Document, Store};
-use crate::core::watch::Watch;
+use crate::core::watch::DirectoryWatcher;
 use crate::core::{Error, Result};
 use crate::tui::effect::{LibraryJob, LogsJob, NewMemory, Request, Target, UnsavedJob};
-use crate::tui::event::{Event, Fresh};
-use crate::tui::{Clock, Source};
+use crate::tui::event::{Event, NewMemoryText};
+use crate::tui::{Clock, StoreSource};
 
 /// What it works with.
 pub(super) struct LibraryWorker {
-    pub(super) source: Source,
+    pub(super) source: StoreSource,
     pub(super) history: History,
     pub(super) clock: Clock,
     pub(super) library: Arc<Library>,
-    pub(super) watch: Option<Watch>,
+    pub(super) watch: Option<DirectoryWatcher>,
     /// What cannot be watched, and was told.
     pub(super) unwatched: Vec<String>,
     pub(super) events: Sender<Event>,
-    pub(super) writer: Slot<writer::Message>,
-    pub(super) unsaved: Slot<UnsavedJob>,
-    pub(super) archivist: Slot<LogsJob>,
-    pub(super) finder: Slot<finder::Job>,
+    pub(super) writer: JobSender<writer::Message>,
+    pub(super) unsaved: JobSender<UnsavedJob>,
+    pub(super) corpus_worker: JobSender<LogsJob>,
+    pub(super) search_worker: JobSender<search::Job>,
     /// Whether texts that were left behind are still to be offered.
     pub(super) offers: bool,
 }
@@ -51,22 +51,23 @@ pub(super) enum Message {
     },
 }
 
-impl Clerk for LibraryWorker {
+impl Worker for LibraryWorker {
     type Job = Message;
 
     fn perform(&mut self, message: Message) {
         match message {
-            Message::Job(job) => self.work(job),
-            Message::Written { request, record } => self.written(request, *record),
+            Message::Job(job) => self.run_job(job),
+            Message::Written { request, record } => self.after_write(request, *record),
         }
     }
 
-    fn outdates(newer: &Message, older: &Message) -> bool {
+    fn supersedes(newer: &Message, older: &Message) -> bool {
         use LibraryJob::{Compare, Load, Read};
         match (newer, older) {
-            (Message::Job(Read { asker: new, .. }), Message::Job(Read { asker: old, .. })) => {
-                new == old
-            }
+            (
+                Message::Job(Read { requester: new, .. }),
+                Message::Job(Read { requester: old, .. }),
+            ) => new == old,
             (Message::Job(Compare { .. }), Message::Job(Compare { .. }))
             | (Message::Job(Load), Message::Job(Load)) => true,
             _ => false,
@@ -75,12 +76,12 @@ impl Clerk for LibraryWorker {
 }
 
 impl LibraryWorker {
-    fn tell(&self, event: Event) {
+    fn send(&self, event: Event) {
         // Nobody listens any more when the program is about to end.
         drop(self.events.send(event));
     }
 
-    fn work(&mut self, job: LibraryJob) {
+    fn run_job(&mut self, job: LibraryJob) {
         match job {
             LibraryJob::Load => self.load(),
             LibraryJob::Refresh(paths) => self.refresh(&paths),
@@ -88,7 +89,7 @@ impl LibraryWorker {
                 generation, target, ..
             } => {
                 let result = self.read(&target);
-                self.tell(Event::Read {
+                self.send(Event::Read {
                     generation,
                     target,
                     result,
@@ -96,7 +97,7 @@ impl LibraryWorker {
             }
             LibraryJob::Fetch(target) => {
                 let result = self.read(&target);
-                self.tell(Event::Fetched { target, result });
+                self.send(Event::Fetched { target, result });
             }
             LibraryJob::Plan {
                 generation,
@@ -105,7 +106,7 @@ impl LibraryWorker {
                 let planner = self.planner();
                 let result = planner.plan(&request);
                 let notes = planner.notes(&request);
-                self.tell(Event::Planned {
+                self.send(Event::Planned {
                     generation,
                     request,
                     result,
@@ -114,16 +115,16 @@ impl LibraryWorker {
             }
             LibraryJob::Compose(new) => {
                 let result = self.compose(&new);
-                self.tell(Event::Composed(result));
+                self.send(Event::Composed(result));
             }
             LibraryJob::Records => match self.records() {
-                Ok(records) => self.tell(Event::Recorded(records)),
-                Err(error) => self.tell(Event::Failed(error.to_string())),
+                Ok(records) => self.send(Event::HistoryLoaded(records)),
+                Err(error) => self.send(Event::Failed(error.to_string())),
             },
             LibraryJob::Compare { id } => {
                 let record = self.history.find(&id);
                 let result = record.and_then(|record| recorded_edits(&self.history, &record));
-                self.tell(Event::Compared { id, result });
+                self.send(Event::Compared { id, result });
             }
         }
     }
@@ -138,30 +139,30 @@ impl LibraryWorker {
 
     fn load(&mut self) {
         self.library = Arc::new(Library::load(self.source.discover()));
-        self.aim();
-        self.show();
-        self.writer.hand(writer::Message::Settle);
-        let shelves = self.library.shelves.iter();
-        let with_logs = shelves
-            .filter(|shelf| matches!(shelf.store.layout(), Layout::Session | Layout::Events));
-        let roots = with_logs.map(|shelf| shelf.store.root().path().to_owned());
-        self.archivist.hand(LogsJob::Look(roots.collect()));
+        self.watch_stores();
+        self.send_library();
+        self.writer.send(writer::Message::Settle);
+        let stores = self.library.stores.iter();
+        let with_logs = stores
+            .filter(|snapshot| matches!(snapshot.store.layout(), Layout::Session | Layout::Events));
+        let roots = with_logs.map(|snapshot| snapshot.store.root().path().to_owned());
+        self.corpus_worker.send(LogsJob::Discover(roots.collect()));
         if std::mem::take(&mut self.offers) {
-            self.unsaved.hand(UnsavedJob::Offer);
+            self.unsaved.send(UnsavedJob::Offer);
         }
     }
 
     /// Tells everybody what the library is now.
-    fn show(&self) {
+    fn send_library(&self) {
         let library = || Arc::clone(&self.library);
-        self.writer.hand(writer::Message::Stores(library()));
-        self.tell(Event::Indexed(library()));
-        self.finder.hand(finder::Job::Stores(library()));
+        self.writer.send(writer::Message::Stores(library()));
+        self.send(Event::Indexed(library()));
+        self.search_worker.send(search::Job::Stores(library()));
     }
 
-    fn aim(&mut self) {
+    fn watch_stores(&mut self) {
         let Some(watch) = &mut self.watch else { return };
-        let failed = watch.aim(&self.library.watched());
+        let failed = watch.set_targets(&self.library.watched());
         tell_unwatched(&failed, &mut self.unwatched, &self.events);
     }
 
@@ -169,15 +170,15 @@ impl LibraryWorker {
         let library = self.library.refresh(paths);
         if library != *self.library {
             self.library = Arc::new(library);
-            self.show();
+            self.send_library();
         }
     }
 
     /// Shows what a change of ours did, and then tells that it was made.
-    fn written(&mut self, request: Box<Request>, record: Record) {
+    fn after_write(&mut self, request: Box<Request>, record: Record) {
         let comes_or_goes = |root: &Path| {
             let mut firsts = self.library.firsts.iter();
-            firsts.any(|shelf| shelf.store.root().path() == root) || !root.exists()
+            firsts.any(|snapshot| snapshot.store.root().path() == root) || !root.exists()
         };
         if record.roots().into_iter().any(comes_or_goes) {
             self.load();
@@ -185,14 +186,14 @@ impl LibraryWorker {
             let paths: Vec<PathBuf> = record
                 .files
                 .iter()
-                .map(|touch| touch.root.join(&touch.path))
+                .map(|file_change| file_change.root.join(&file_change.path))
                 .collect();
             self.refresh(&paths);
             // A store's first file may have made its directory.
-            self.aim();
+            self.watch_stores();
         }
         let result = Ok(Some(record));
-        self.tell(Event::Committed { request, result });
+        self.send(Event::Committed { request, result });
     }
 
     fn read(&self, target: &Target) -> Result<Document> {
@@ -213,20 +214,22 @@ impl LibraryWorker {
 
     fn records(&self) -> Result<Vec<Record>> {
         // The making of a store that was taken back can be done again.
-        let shelves = self.library.shelves.iter().chain(&self.library.firsts);
-        let roots: Vec<&Path> = shelves.map(|shelf| shelf.store.root().path()).collect();
+        let stores = self.library.stores.iter().chain(&self.library.firsts);
+        let roots: Vec<&Path> = stores
+            .map(|snapshot| snapshot.store.root().path())
+            .collect();
         let mut records = self.history.records()?;
         records.retain(|record| record.touches(&roots));
         records.reverse();
         Ok(records)
     }
 
-    fn compose(&self, new: &NewMemory) -> Result<Fresh> {
+    fn compose(&self, new: &NewMemory) -> Result<NewMemoryText> {
         let change = self.planner().compose(new)?;
         let written = change.edits.iter().find(|edit| !edit.derived);
         let text = written.and_then(|edit| Some((edit.reference(), edit.after.clone()?)));
         let (path, bytes) = text.ok_or_else(|| Error::refused(&new.name, "nothing to write"))?;
-        Ok(Fresh {
+        Ok(NewMemoryText {
             store: new.store.clone(),
             path,
             text: String::from_utf8_lossy(&bytes).into_owned(),
@@ -234,20 +237,20 @@ impl LibraryWorker {
     }
 }
 
-impl Source {
+impl StoreSource {
     /// The stores, found anew.
     fn discover(&self) -> Discovered {
         match self {
-            Self::Around {
-                around,
+            Self::Discover {
+                environment,
                 settings,
-                reach,
-            } => discover(around, settings, *reach),
+                scope,
+            } => discover(environment, settings, *scope),
             Self::Named(stores) => {
                 let mut found = Discovered::default();
                 for named in stores {
                     match Store::open(&named.name, &named.root, named.layout) {
-                        Ok(store) => found.stores.push(Found {
+                        Ok(store) => found.stores.push(FoundStore {
                             store,
                             why: "asked for".to_owned(),
                         }),

@@ -28,11 +28,11 @@ impl LockWait {
         let own = self.clone();
         history
             .with_limit(LIMIT)
-            .with_wait_observer(Arc::new(move |wait| own.tell(wait)))
+            .with_wait_observer(Arc::new(move |wait| own.send(wait)))
     }
 
     /// Tells for whom and for how long it has been waited.
-    fn tell(&self, wait: &Wait) -> ControlFlow<()> {
+    fn send(&self, wait: &Wait) -> ControlFlow<()> {
         if self.leaving.load(Ordering::Relaxed) {
             return ControlFlow::Break(());
         }
@@ -47,7 +47,7 @@ impl LockWait {
     }
 
     /// Tells that the waiting is over, if there was any.
-    pub(super) fn over(&self) {
+    pub(super) fn end(&self) {
         if self.waiting.swap(false, Ordering::Relaxed) {
             drop(self.events.send(Event::WaitingOver));
         }

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::core::change::{
-    self, Asking, Change, Direction, Moment, Verb, Wish, plan, plan_move, replay,
+    self, Change, ChangeContext, ChangeRequest, ChangeVerb, Direction, Moment, plan, plan_move,
+    replay,
 };
 use crate::core::error::Conflict;
 use crate::core::history::History;
@@ -14,7 +15,7 @@ use crate::core::store::{Store, StoreId};
 use crate::core::template::template;
 use crate::core::unsaved::Unsaved;
 use crate::core::{Error, Result};
-use crate::tui::effect::{NewMemory, Request, Which};
+use crate::tui::effect::{NewMemory, Request, UndoDirection};
 
 /// Plans changes of the stores of a library.
 pub(super) struct Planner<'a> {
@@ -27,9 +28,11 @@ pub(super) struct Planner<'a> {
 impl Planner<'_> {
     /// The store that a request is about.
     pub(super) fn store(&self, id: &StoreId) -> Result<&Store> {
-        let shelf = self.library.shelf_by_id(id);
+        let snapshot = self.library.store_by_id(id);
         let missing = || Error::not_found(format!("the store at {}", id.root().display()));
-        shelf.map(|shelf| &*shelf.store).ok_or_else(missing)
+        snapshot
+            .map(|snapshot| &*snapshot.store)
+            .ok_or_else(missing)
     }
 
     /// The change that was reviewed, as long as its files are what they were then; otherwise the
@@ -44,31 +47,34 @@ impl Planner<'_> {
 
     /// The change that a request asks for; nothing is written.
     pub(super) fn plan(&self, request: &Request) -> Result<Change> {
-        let asking = self.asking();
+        let context = self.change_context();
         match request {
-            Request::Wish { store, wish } => plan(self.store(store)?, wish, &asking),
-            Request::Save(text) => self.saved(text, asking),
-            Request::Delete(stores) => self.deleted(stores, &asking),
+            Request::Change {
+                store,
+                change_request,
+            } => plan(self.store(store)?, change_request, &context),
+            Request::Save(text) => self.plan_save(text, context),
+            Request::Delete(stores) => self.plan_delete(stores, &context),
             Request::Move { store, path, to } => {
                 let from = (self.store(store)?, path.as_str());
                 let target = self.store(to)?;
-                let place = moved_to(from.0, target, path);
-                plan_move(from, (target, &place), &asking)
+                let place = path_in_store(from.0, target, path);
+                plan_move(from, (target, &place), &context)
             }
             Request::Undo(id) => {
                 let record = self.history.find(id)?;
-                replay(self.history, &record, Direction::Back, &asking.moment)
+                replay(self.history, &record, Direction::Back, &context.moment)
             }
             Request::Restore(id) => {
                 let record = self.history.find(id)?;
-                change::restore(self.history, &record, None, &asking.moment)
+                change::restore(self.history, &record, None, &context.moment)
             }
-            Request::Again(which) => self.again(*which, &asking),
+            Request::Latest(which) => self.plan_latest(*which, &context),
         }
     }
 
-    fn asking(&self) -> Asking {
-        Asking {
+    fn change_context(&self) -> ChangeContext {
+        ChangeContext {
             moment: self.moment.clone(),
             expected: None,
         }
@@ -82,28 +88,28 @@ impl Planner<'_> {
             .locate(&made.path)
             .is_ok_and(|file| store.root().has(&file))
         {
-            return Err(taken(&made.path));
+            return Err(name_taken_error(&made.path));
         }
-        let wish = Wish::Write {
+        let change_request = ChangeRequest::Write {
             path: made.path,
             content: made.content,
             fields: made.fields,
         };
-        plan(store, &wish, &self.asking())
+        plan(store, &change_request, &self.change_context())
     }
 
-    fn saved(&self, text: &Unsaved, mut asking: Asking) -> Result<Change> {
+    fn plan_save(&self, text: &Unsaved, mut context: ChangeContext) -> Result<Change> {
         let opened;
-        let store = match self.library.shelf_by_id(&text.store()) {
-            Some(shelf) => &*shelf.store,
+        let store = match self.library.store_by_id(&text.store()) {
+            Some(snapshot) => &*snapshot.store,
             None => {
                 opened = Store::open("", &text.root, Some(text.layout))?;
                 &opened
             }
         };
         let base = text.base.as_ref();
-        asking.expected = base.map(|base| Revision::of(base.as_bytes()));
-        let wish = Wish::Edit {
+        context.expected = base.map(|base| Revision::of(base.as_bytes()));
+        let change_request = ChangeRequest::Edit {
             path: text.path.clone(),
             text: text.text.clone(),
         };
@@ -115,7 +121,7 @@ impl Planner<'_> {
                 theirs,
             }))
         };
-        let change = plan(store, &wish, &asking).map_err(|error| match error {
+        let change = plan(store, &change_request, &context).map_err(|error| match error {
             // The planner has only seen the hash of what was opened.
             Error::Conflict(met) => conflict(met.theirs),
             other => other,
@@ -128,19 +134,23 @@ impl Planner<'_> {
     }
 
     /// One change that removes memories of several stores: their files do not meet.
-    fn deleted(&self, stores: &[(StoreId, Vec<String>)], asking: &Asking) -> Result<Change> {
+    fn plan_delete(
+        &self,
+        stores: &[(StoreId, Vec<String>)],
+        context: &ChangeContext,
+    ) -> Result<Change> {
         let mut all = Change {
-            verb: Verb::Delete,
+            verb: ChangeVerb::Delete,
             message: String::new(),
             edits: Vec::new(),
             of: None,
         };
         for (store, paths) in stores {
-            let wish = Wish::Delete {
+            let change_request = ChangeRequest::Delete {
                 paths: paths.clone(),
             };
             all.edits
-                .extend(plan(self.store(store)?, &wish, asking)?.edits);
+                .extend(plan(self.store(store)?, &change_request, context)?.edits);
         }
         all.edits.sort_by_key(|edit| edit.derived);
         let paths: Vec<&str> = stores
@@ -164,7 +174,7 @@ impl Planner<'_> {
             // Where links cannot be looked for, the plan itself tells why.
             let found = self
                 .store(store)
-                .and_then(|store| change::linking(store, paths));
+                .and_then(|store| change::memories_linking_to(store, paths));
             linking.extend(found.unwrap_or_default());
         }
         match linking.as_slice() {
@@ -174,23 +184,25 @@ impl Planner<'_> {
         }
     }
 
-    fn again(&self, which: Which, asking: &Asking) -> Result<Change> {
-        let shelves = self.library.shelves.iter();
-        let roots: Vec<&Path> = shelves.map(|shelf| shelf.store.root().path()).collect();
-        let (record, way, nothing) = match which {
-            Which::Undo => (
+    fn plan_latest(&self, which: UndoDirection, context: &ChangeContext) -> Result<Change> {
+        let stores = self.library.stores.iter();
+        let roots: Vec<&Path> = stores
+            .map(|snapshot| snapshot.store.root().path())
+            .collect();
+        let (record, direction, nothing) = match which {
+            UndoDirection::Undo => (
                 self.history.undoable(&roots)?,
                 Direction::Back,
                 "nothing to undo here",
             ),
-            Which::Redo => (
+            UndoDirection::Redo => (
                 self.history.redoable(&roots)?,
                 Direction::Forward,
                 "nothing to redo here",
             ),
         };
         match record {
-            Some(record) => replay(self.history, &record, way, &asking.moment),
+            Some(record) => replay(self.history, &record, direction, &context.moment),
             None => Err(Error::refused("history", nothing)),
         }
     }
@@ -206,12 +218,12 @@ fn is_current(change: &Change) -> Result<bool> {
     Ok(true)
 }
 
-fn taken(path: &str) -> Error {
+fn name_taken_error(path: &str) -> Error {
     Error::refused(path, "there is a memory of that name already")
 }
 
 /// The path that a memory gets in another store: its own where the layout is the same.
-fn moved_to(from: &Store, to: &Store, path: &str) -> String {
+fn path_in_store(from: &Store, to: &Store, path: &str) -> String {
     use crate::core::memory::stem;
     use crate::core::template;
     if from.layout() == to.layout() {

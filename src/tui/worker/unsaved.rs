@@ -3,9 +3,9 @@
 
 use std::sync::mpsc::Sender;
 
-use super::desk::Clerk;
+use super::thread::Worker;
 use crate::core::Result;
-use crate::core::unsaved::{Drawer, Unsaved};
+use crate::core::unsaved::{Unsaved, UnsavedStore};
 use crate::tui::effect::UnsavedJob;
 use crate::tui::event::Event;
 
@@ -14,57 +14,59 @@ pub(crate) const THREAD: &str = "unsaved texts";
 
 /// What it works with.
 pub(super) struct UnsavedWorker {
-    pub(super) drawer: Drawer,
+    pub(super) unsaved_store: UnsavedStore,
     pub(super) events: Sender<Event>,
 }
 
 impl UnsavedWorker {
-    fn tell(&self, event: Event) {
+    fn send(&self, event: Event) {
         // Nobody listens any more when the program is about to end.
         drop(self.events.send(event));
     }
 
-    fn tell_failure(&self, result: Result<()>) {
+    fn send_failure(&self, result: Result<()>) {
         if let Err(error) = result {
-            self.tell(Event::Failed(error.to_string()));
+            self.send(Event::Failed(error.to_string()));
         }
     }
 
     /// Keeps every text, and only then says that they are kept.
     fn secure(&mut self, texts: &[Unsaved], report: &str) {
-        let kept: Result<()> = texts.iter().try_for_each(|text| self.drawer.keep(text));
+        let kept: Result<()> = texts
+            .iter()
+            .try_for_each(|text| self.unsaved_store.keep(text));
         let outcome = match kept {
             Ok(()) => "what you typed is kept".to_owned(),
             Err(error) => format!("what you typed is NOT kept ({error}): copy it elsewhere"),
         };
-        self.tell(Event::Failed(format!("{outcome}; {report}")));
+        self.send(Event::Failed(format!("{outcome}; {report}")));
     }
 }
 
-impl Clerk for UnsavedWorker {
+impl Worker for UnsavedWorker {
     type Job = UnsavedJob;
 
     fn perform(&mut self, job: UnsavedJob) {
         match job {
             UnsavedJob::Keep(text) => {
-                let kept = self.drawer.keep(&text);
-                self.tell_failure(kept);
+                let kept = self.unsaved_store.keep(&text);
+                self.send_failure(kept);
             }
             UnsavedJob::Forget(text) => {
-                let forgotten = self.drawer.forget(&text);
-                self.tell_failure(forgotten);
+                let forgotten = self.unsaved_store.forget(&text);
+                self.send_failure(forgotten);
             }
             UnsavedJob::Secure { texts, report } => self.secure(&texts, &report),
             UnsavedJob::Offer => {
-                let texts = self.drawer.left_behind();
+                let texts = self.unsaved_store.abandoned();
                 if !texts.is_empty() {
-                    self.tell(Event::LeftBehind(texts));
+                    self.send(Event::Abandoned(texts));
                 }
             }
         }
     }
 
-    fn outdates(newer: &UnsavedJob, older: &UnsavedJob) -> bool {
+    fn supersedes(newer: &UnsavedJob, older: &UnsavedJob) -> bool {
         match (newer, older) {
             (UnsavedJob::Keep(new) | UnsavedJob::Forget(new), UnsavedJob::Keep(old)) => {
                 new.is_same_file(old)
@@ -86,7 +88,7 @@ mod tests {
     fn report_of(dir: &Path) -> String {
         let (events, told) = mpsc::channel();
         let mut worker = UnsavedWorker {
-            drawer: Drawer::open(dir),
+            unsaved_store: UnsavedStore::open(dir),
             events,
         };
         let text = Unsaved {

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use super::desk::{Clerk, Slot};
 use super::library;
 use super::lock::LockWait;
 use super::plan::Planner;
+use super::thread::{JobSender, Worker};
 use crate::core::Result;
-use crate::core::change::{Author, Change, Reviewed, interrupted, make, make_reviewed, settle};
+use crate::core::change::{
+    Author, Change, Reviewed, commit_reviewed, interrupted, plan_and_commit, recover_interrupted,
+};
 use crate::core::history::{History, Record};
 use crate::core::library::Library;
 use crate::core::watch::Expected;
@@ -26,7 +28,7 @@ pub(super) struct Writer {
     pub(super) library: Arc<Library>,
     /// Where the watch is told of our own changes, if there is one.
     pub(super) expected: Option<Expected>,
-    pub(super) readers: Slot<library::Message>,
+    pub(super) readers: JobSender<library::Message>,
     pub(super) events: Sender<Event>,
     pub(super) lock_wait: LockWait,
 }
@@ -42,34 +44,34 @@ pub(super) enum Message {
     Settle,
 }
 
-impl Clerk for Writer {
+impl Worker for Writer {
     type Job = Message;
 
     fn perform(&mut self, message: Message) {
         match message {
             Message::Job(WriteJob::Commit { request, change }) => {
                 let result = self.write_reviewed(&request, &change);
-                self.lock_wait.over();
+                self.lock_wait.end();
                 match result {
-                    Ok(Reviewed::Made(made)) => self.tell(request, Ok(made.record)),
+                    Ok(Reviewed::Made(made)) => self.send(request, Ok(made.record)),
                     Ok(Reviewed::Outdated(change)) => self.tell_outdated(request, change),
-                    Err(error) => self.tell(request, Err(error)),
+                    Err(error) => self.send(request, Err(error)),
                 }
             }
             Message::Job(WriteJob::Do(request)) => {
                 let result = self.write(&request);
-                self.lock_wait.over();
-                self.tell(request, result);
+                self.lock_wait.end();
+                self.send(request, result);
             }
             Message::Stores(library) => self.library = library,
             Message::Settle => {
                 self.settle();
-                self.lock_wait.over();
+                self.lock_wait.end();
             }
         }
     }
 
-    fn outdates(newer: &Message, older: &Message) -> bool {
+    fn supersedes(newer: &Message, older: &Message) -> bool {
         matches!(
             (newer, older),
             (Message::Stores(_), Message::Stores(_)) | (Message::Settle, Message::Settle)
@@ -79,7 +81,7 @@ impl Clerk for Writer {
     /// A panic in the middle of a change leaves it unfinished.
     fn after_panic(&mut self) {
         self.settle();
-        self.lock_wait.over();
+        self.lock_wait.end();
     }
 }
 
@@ -99,8 +101,8 @@ impl Writer {
         let first = planner.plan(request)?;
         let roots = first.roots();
         let by = (&self.author, &planner.moment);
-        let made = make(&self.history, &roots, by, || planner.plan(request));
-        self.lock_wait.over();
+        let made = plan_and_commit(&self.history, &roots, by, || planner.plan(request));
+        self.lock_wait.end();
         Ok(made?.record)
     }
 
@@ -108,14 +110,14 @@ impl Writer {
     fn write_reviewed(&self, request: &Request, reviewed: &Change) -> Result<Reviewed> {
         let planner = self.planner();
         let by = (&self.author, &planner.moment);
-        let outcome = make_reviewed(&self.history, reviewed, by, || {
+        let outcome = commit_reviewed(&self.history, reviewed, by, || {
             planner.plan_again(request, reviewed)
         });
-        self.lock_wait.over();
+        self.lock_wait.end();
         outcome
     }
 
-    fn tell(&self, request: Box<Request>, result: Result<Option<Record>>) {
+    fn send(&self, request: Box<Request>, result: Result<Option<Record>>) {
         match result {
             Ok(Some(record)) => {
                 if let Some(expected) = &self.expected {
@@ -124,7 +126,7 @@ impl Writer {
                 let record = Box::new(record);
                 // What the change did is shown before it is told.
                 self.readers
-                    .hand(library::Message::Written { request, record });
+                    .send(library::Message::Written { request, record });
             }
             result => drop(self.events.send(Event::Committed { request, result })),
         }
@@ -142,13 +144,15 @@ impl Writer {
     /// Takes back what a process left unfinished that died; stores that somebody is
     /// changing are left to them.
     fn settle(&self) {
-        let shelves = self.library.shelves.iter();
-        let roots: Vec<&Path> = shelves.map(|shelf| shelf.store.root().path()).collect();
+        let stores = self.library.stores.iter();
+        let roots: Vec<&Path> = stores
+            .map(|snapshot| snapshot.store.root().path())
+            .collect();
         match self.settle_at(&roots) {
             Ok(paths) if paths.is_empty() => {}
             Ok(paths) => {
                 let refresh = LibraryJob::Refresh(paths);
-                self.readers.hand(library::Message::Job(refresh));
+                self.readers.send(library::Message::Job(refresh));
             }
             Err(error) => drop(self.events.send(Event::Failed(error.to_string()))),
         }
@@ -161,9 +165,11 @@ impl Writer {
         if unfinished.is_empty() {
             return Ok(Vec::new());
         }
-        settle(&self.history, roots)?;
+        recover_interrupted(&self.history, roots)?;
         let files = unfinished.iter().flat_map(|change| &change.record.files);
-        Ok(files.map(|touch| touch.root.join(&touch.path)).collect())
+        Ok(files
+            .map(|file_change| file_change.root.join(&file_change.path))
+            .collect())
     }
 }
 
@@ -176,10 +182,10 @@ mod tests {
 
     use super::*;
     use crate::core::Error;
-    use crate::core::change::{Moment, Verb};
-    use crate::tui::effect::Which;
+    use crate::core::change::{ChangeVerb, Moment};
+    use crate::tui::effect::UndoDirection;
     use crate::tui::pane::browse::fixture;
-    use crate::tui::worker::desk::Queue;
+    use crate::tui::worker::thread::Queue;
 
     /// A writer over a library on the disk, and what it tells.
     struct Bench {
@@ -192,14 +198,14 @@ mod tests {
     /// Passes on what the library worker would get.
     struct Readers(mpsc::Sender<library::Message>);
 
-    impl Clerk for Readers {
+    impl Worker for Readers {
         type Job = library::Message;
 
         fn perform(&mut self, message: library::Message) {
             drop(self.0.send(message));
         }
 
-        fn outdates(_: &library::Message, _: &library::Message) -> bool {
+        fn supersedes(_: &library::Message, _: &library::Message) -> bool {
             false
         }
     }
@@ -217,7 +223,7 @@ mod tests {
             let (events, told) = mpsc::channel();
             let (messages, readers) = mpsc::channel();
             let queue = Queue::new();
-            let slot = queue.slot();
+            let slot = queue.sender();
             queue.start("readers", Readers(messages)).expect("starts");
             let lock_wait = LockWait {
                 events: events.clone(),
@@ -247,8 +253,8 @@ mod tests {
         }
 
         fn delete(&self, path: &str) -> (Box<Request>, Box<Change>) {
-            let shelf = self.writer.library.shelf("claude").expect("a store");
-            let id = shelf.store.id().clone();
+            let snapshot = self.writer.library.store("claude").expect("a store");
+            let id = snapshot.store.id().clone();
             let request = Request::Delete(vec![(id, vec![path.to_owned()])]);
             let planner = Planner {
                 library: &self.writer.library,
@@ -299,12 +305,12 @@ mod tests {
         let index = reviewed.1.edits.iter().find(|edit| edit.derived);
         let index = index.and_then(|edit| edit.after.clone());
         bench.commit(reviewed);
-        assert_eq!(bench.made().verb, Verb::Delete);
+        assert_eq!(bench.made().verb, ChangeVerb::Delete);
         assert!(!bench.root().join("auth.md").exists());
         assert_eq!(Some(bench.read("MEMORY.md").into_bytes()), index);
-        let undo = Box::new(Request::Again(Which::Undo));
+        let undo = Box::new(Request::Latest(UndoDirection::Undo));
         bench.writer.perform(Message::Job(WriteJob::Do(undo)));
-        assert_eq!(bench.made().verb, Verb::Undo);
+        assert_eq!(bench.made().verb, ChangeVerb::Undo);
         assert!(bench.root().join("auth.md").exists());
         assert_eq!(bench.read("MEMORY.md"), before);
     }
@@ -387,7 +393,7 @@ mod tests {
     #[test]
     fn what_a_dead_process_left_unfinished_is_taken_back_and_read_again() {
         let mut bench = Bench::new();
-        let dying = History::observed(
+        let dying = History::with_observer(
             bench.writer.history.dir(),
             Arc::new(|step| {
                 assert_ne!(step, "record", "it dies here");
@@ -397,7 +403,7 @@ mod tests {
         let (_, change) = bench.delete("auth.md");
         let by = (&bench.writer.author, &day(1));
         let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            make(&dying, &change.roots(), by, || {
+            plan_and_commit(&dying, &change.roots(), by, || {
                 Ok::<_, Error>((*change).clone())
             })
         }));

@@ -15,18 +15,18 @@ fn talk(home: &Home) -> std::path::PathBuf {
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
         .collect();
-    let said = |number: usize, role: &str, text: &str| {
+    let output = |number: usize, role: &str, text: &str| {
         format!(
             r#"{{"type":"{role}","uuid":"u{number}","timestamp":"2026-01-02T03:04:{number:02}Z","cwd":"{cwd}","sessionId":"s1","message":{{"role":"{role}","content":"{text}"}}}}"#
         ) + "\n"
     };
-    let mut text = said(1, "user", "why do two tabs log each other out?");
-    text += &said(2, "assistant", "Both present the same refresh token.");
+    let mut text = output(1, "user", "why do two tabs log each other out?");
+    text += &output(2, "assistant", "Both present the same refresh token.");
     for number in 3..50 {
         let role = if number % 2 == 1 { "user" } else { "assistant" };
-        text += &said(number, role, &format!("step {number} of the long way"));
+        text += &output(number, role, &format!("step {number} of the long way"));
     }
-    text += &said(50, "user", "keep a grace window of ten seconds");
+    text += &output(50, "user", "keep a grace window of ten seconds");
     let path = format!(".claude/projects/{slug}/s1.jsonl");
     home.file(&path, text);
     home.path().join(path)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
-use crate::core::history::{Author, Tombstone, Touch};
+use crate::core::history::{Author, FileChange, Tombstone};
 use crate::core::layout::Layout;
 
 const DAY: i64 = 86_400_000;
@@ -18,10 +18,10 @@ fn record(id: &str, day: i64, texts: (Option<&str>, Option<&str>)) -> Record {
             who: "you".to_owned(),
             door: "test".to_owned(),
         },
-        verb: Verb::Write,
+        verb: ChangeVerb::Write,
         message: format!("{id} made"),
         of: None,
-        files: vec![Touch {
+        files: vec![FileChange {
             root: PathBuf::from("/r"),
             layout: Layout::Index,
             path: "a.md".to_owned(),
@@ -83,8 +83,8 @@ fn is_whole(history: &History) {
     assert_eq!(history.health().expect("looks").damaged, []);
 }
 
-fn older_than(day: i64) -> Pruning {
-    Pruning {
+fn older_than(day: i64) -> PruneOptions {
+    PruneOptions {
         before: Some(day * DAY),
         most_bytes: None,
     }
@@ -94,9 +94,11 @@ fn older_than(day: i64) -> Pruning {
 fn old_changes_go_with_the_versions_that_only_they_needed() {
     let temp = tempfile::tempdir().expect("a temporary directory");
     let history = filled(temp.path(), 30);
-    let dry = history.prune(&older_than(20), Run::Dry).expect("looks");
+    let dry = history.prune(&older_than(20), RunMode::Dry).expect("looks");
     assert_eq!(ids(&history).len(), 30, "a dry run changes nothing");
-    let pruned = history.prune(&older_than(20), Run::Real).expect("prunes");
+    let pruned = history
+        .prune(&older_than(20), RunMode::Real)
+        .expect("prunes");
     assert_eq!(dry, pruned, "a dry run tells the truth");
     assert_eq!((pruned.changes, pruned.kept), (20, 10));
     assert_eq!(ids(&history)[0], "ID0020");
@@ -107,7 +109,9 @@ fn old_changes_go_with_the_versions_that_only_they_needed() {
     // Version 20 is what the first change that stays began with; the one before is gone.
     let gone = Revision::of(text(19).as_bytes());
     assert!(history.version(&gone).is_err());
-    let again = history.prune(&older_than(20), Run::Real).expect("prunes");
+    let again = history
+        .prune(&older_than(20), RunMode::Real)
+        .expect("prunes");
     assert_eq!((again.changes, again.versions), (0, 0));
     assert_eq!(again.bytes_before, again.bytes_after);
     // It goes on as before.
@@ -120,20 +124,20 @@ fn the_oldest_changes_go_until_the_history_is_small_enough() {
     let temp = tempfile::tempdir().expect("a temporary directory");
     let history = filled(temp.path(), 40);
     let most = size_of(temp.path()) / 2;
-    let pruning = Pruning {
+    let pruning = PruneOptions {
         before: None,
         most_bytes: Some(most),
     };
-    let pruned = history.prune(&pruning, Run::Real).expect("prunes");
+    let pruned = history.prune(&pruning, RunMode::Real).expect("prunes");
     assert!(pruned.kept > 10, "{pruned:?}");
     assert!(pruned.bytes_after <= most + 200, "{pruned:?} of {most}");
     assert_eq!(ids(&history).last().map(String::as_str), Some("ID0039"));
     is_whole(&history);
-    let nothing = Pruning {
+    let nothing = PruneOptions {
         before: None,
         most_bytes: Some(0),
     };
-    let pruned = history.prune(&nothing, Run::Real).expect("prunes");
+    let pruned = history.prune(&nothing, RunMode::Real).expect("prunes");
     assert_eq!(pruned.kept, 0);
     assert_eq!(ids(&history), [""; 0]);
     assert_eq!(history.undoable(&[Path::new("/r")]).expect("reads"), None);
@@ -144,12 +148,14 @@ fn a_change_that_one_that_stays_took_back_stays_too() {
     let temp = tempfile::tempdir().expect("a temporary directory");
     let history = filled(temp.path(), 10);
     let mut undo = record("UNDO", 50, (Some(&text(4)), Some(&text(3))));
-    (undo.verb, undo.of) = (Verb::Undo, Some("ID0003".to_owned()));
+    (undo.verb, undo.of) = (ChangeVerb::Undo, Some("ID0003".to_owned()));
     let mut redo = record("REDO", 51, (Some(&text(3)), Some(&text(4))));
-    (redo.verb, redo.of) = (Verb::Redo, Some("UNDO".to_owned()));
+    (redo.verb, redo.of) = (ChangeVerb::Redo, Some("UNDO".to_owned()));
     history.record(&undo).expect("records");
     history.record(&redo).expect("records");
-    history.prune(&older_than(51), Run::Real).expect("prunes");
+    history
+        .prune(&older_than(51), RunMode::Real)
+        .expect("prunes");
     assert_eq!(ids(&history), ["ID0003", "UNDO", "REDO"]);
     is_whole(&history);
     let redo = history.find("REDO").expect("there");
@@ -162,7 +168,7 @@ fn tombstones_and_lines_that_cannot_be_read_outlive_their_changes() {
     let history = filled(temp.path(), 3);
     for (id, day) in [("GONE1", 4), ("GONE2", 9)] {
         let mut delete = record(id, day, (Some(&text(3)), None));
-        delete.verb = Verb::Delete;
+        delete.verb = ChangeVerb::Delete;
         delete.tombstones.push(Tombstone {
             path: "a.md".to_owned(),
             name: id.to_owned(),
@@ -178,7 +184,9 @@ fn tombstones_and_lines_that_cannot_be_read_outlive_their_changes() {
     let before = history.graves().expect("reads");
     assert_eq!(before.len(), 2);
     for day in [5, 10, 11] {
-        history.prune(&older_than(day), Run::Real).expect("prunes");
+        history
+            .prune(&older_than(day), RunMode::Real)
+            .expect("prunes");
         assert_eq!(history.graves().expect("reads"), before);
         assert_eq!(history.broken_lines().expect("reads"), 1);
     }
@@ -190,8 +198,10 @@ fn what_an_unfinished_change_needs_stays() {
     let temp = tempfile::tempdir().expect("a temporary directory");
     let history = filled(temp.path(), 5);
     let intent = record("INTENT", 1, (Some(&text(1)), Some(&text(2))));
-    history.intend(&intent).expect("intends");
-    history.prune(&older_than(99), Run::Real).expect("prunes");
+    history.record_intent(&intent).expect("intends");
+    history
+        .prune(&older_than(99), RunMode::Real)
+        .expect("prunes");
     assert_eq!(ids(&history), [""; 0]);
     for revision in intent.revisions() {
         history.version(&revision).expect("still there");
@@ -214,9 +224,11 @@ fn versions_that_were_plain_files_are_packed_and_read_as_before() {
     let before = size_of(&temp.path().join("blobs"));
     // One is damaged: it stays as it is, for whoever has a copy.
     blob(7, "damaged");
-    let dry = history.prune(&Pruning::default(), Run::Dry).expect("looks");
+    let dry = history
+        .prune(&PruneOptions::default(), RunMode::Dry)
+        .expect("looks");
     let pruned = history
-        .prune(&Pruning::default(), Run::Real)
+        .prune(&PruneOptions::default(), RunMode::Real)
         .expect("prunes");
     assert_eq!(dry, pruned);
     assert_eq!((pruned.changes, pruned.kept), (0, 20));
@@ -240,7 +252,7 @@ fn versions_that_were_plain_files_are_packed_and_read_as_before() {
     history.keep(text(7).as_bytes()).expect("keeps");
     is_whole(&history);
     history
-        .prune(&Pruning::default(), Run::Real)
+        .prune(&PruneOptions::default(), RunMode::Real)
         .expect("prunes");
     assert!(!temp.path().join("blobs").exists());
     is_whole(&history);
@@ -259,14 +271,14 @@ fn a_process_that_dies_while_pruning_leaves_the_old_or_the_new_history() {
             }
             Ok(())
         };
-        let history = History::observed(temp.path(), Arc::new(observer));
-        let run = std::panic::AssertUnwindSafe(|| history.prune(&older_than(6), Run::Real));
+        let history = History::with_observer(temp.path(), Arc::new(observer));
+        let run = std::panic::AssertUnwindSafe(|| history.prune(&older_than(6), RunMode::Real));
         let is_done = std::panic::catch_unwind(run).is_ok();
         let after = History::open(temp.path());
         let kept = ids(&after);
         assert!(kept == old || kept == old[6..], "{kept:?}");
         is_whole(&after);
-        after.prune(&older_than(6), Run::Real).expect("prunes");
+        after.prune(&older_than(6), RunMode::Real).expect("prunes");
         assert_eq!(ids(&after), old[6..]);
         is_whole(&after);
         assert_eq!(after.packs().paths().count(), 1, "old packs are gone");
@@ -287,7 +299,7 @@ fn a_journal_of_a_later_schema_is_not_pruned() {
     let later = text.replace("\"schema\":1", "\"schema\":7");
     fs::write(&journal, &later).expect("writes");
     let error = history
-        .prune(&older_than(99), Run::Real)
+        .prune(&older_than(99), RunMode::Real)
         .expect_err("refused");
     assert!(error.to_string().contains("later tome"), "{error}");
     assert_eq!(fs::read_to_string(&journal).expect("reads"), later);

@@ -15,7 +15,7 @@ const ANCHORS: u8 = 15;
 
 /// Where a version stands in a chain of differences.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::core::history) struct Place {
+pub(in crate::core::history) struct ChainPosition {
     /// What it is a difference from.
     pub(in crate::core::history) base: Revision,
     anchors: u8,
@@ -26,7 +26,7 @@ pub(in crate::core::history) struct Place {
 pub(in crate::core::history) fn place_after(
     base: &Revision,
     header: impl Fn(&Key) -> Option<Header>,
-) -> Option<Place> {
+) -> Option<ChainPosition> {
     let last = header(&key(base))?;
     let (mut anchor, mut at) = (last, last);
     let mut walked = 0;
@@ -41,14 +41,14 @@ pub(in crate::core::history) fn place_after(
         }
     }
     if last.steps < STEPS {
-        return Some(Place {
+        return Some(ChainPosition {
             base: last.revision,
             anchors: last.anchors,
             steps: last.steps + 1,
         });
     }
     let is_free = anchor.steps == 0 && anchor.anchors < ANCHORS;
-    is_free.then(|| Place {
+    is_free.then(|| ChainPosition {
         base: anchor.revision,
         anchors: anchor.anchors + 1,
         steps: 0,
@@ -58,7 +58,7 @@ pub(in crate::core::history) fn place_after(
 /// A version as it is stored: as the difference from a base where that saves much.
 pub(in crate::core::history) fn encode(
     bytes: &[u8],
-    base: Option<(Place, &[u8])>,
+    base: Option<(ChainPosition, &[u8])>,
 ) -> io::Result<(Header, Vec<u8>)> {
     let too_large = |_| io::Error::from(io::ErrorKind::FileTooLarge);
     let mut header = Header {

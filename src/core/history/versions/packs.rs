@@ -70,7 +70,7 @@ pub(in crate::core::history) struct Entry {
 
 /// What became of looking for a version.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum Lookup {
     Bytes(Vec<u8>),
     Absent,
     /// It cannot be read; the pack with its last entry.
@@ -199,15 +199,15 @@ impl Packs {
     /// A version, if it can be read.
     pub(in crate::core::history) fn bytes(&self, revision: &Revision) -> Option<Vec<u8>> {
         match self.read(revision) {
-            Found::Bytes(bytes) => Some(bytes),
+            Lookup::Bytes(bytes) => Some(bytes),
             _ => None,
         }
     }
 
     /// A version, checked against its hash.
-    pub(super) fn read(&self, revision: &Revision) -> Found {
+    pub(super) fn read(&self, revision: &Revision) -> Lookup {
         let Some(last) = self.latest.get(&key(revision)) else {
-            return Found::Absent;
+            return Lookup::Absent;
         };
         let is_it = |bytes: &Vec<u8>| Revision::of(bytes) == *revision;
         let quick = self.read_chain(*last).filter(is_it);
@@ -216,8 +216,8 @@ impl Packs {
             found.filter(is_it)
         });
         match bytes {
-            Some(bytes) => Found::Bytes(bytes),
-            None => Found::Damaged(self.path_of(*last).to_owned()),
+            Some(bytes) => Lookup::Bytes(bytes),
+            None => Lookup::Damaged(self.path_of(*last).to_owned()),
         }
     }
 

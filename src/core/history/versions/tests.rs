@@ -93,7 +93,7 @@ impl LargeStore {
     /// Changes a line of a memory, and with it a line of the index, as a commit does that knows
     /// nothing of bases.
     fn change(&mut self, history: &History, edit: usize) {
-        use crate::core::history::{Author, Record, Touch, Verb};
+        use crate::core::history::{Author, ChangeVerb, FileChange, Record};
         use crate::core::layout::Layout;
         let memory = |n: usize| {
             let body = line(n).repeat(2);
@@ -103,7 +103,7 @@ impl LargeStore {
         let before = [memory(at), self.lines.concat()];
         self.lines[at] = line(5000 + edit);
         let after = [memory(5000 + edit), self.lines.concat()];
-        let touch = |file: usize| Touch {
+        let touch = |file: usize| FileChange {
             root: PathBuf::from("/home/somebody/.claude/projects/-home-somebody-project/memory"),
             layout: Layout::Index,
             path: [format!("memory_{at}.md"), "MEMORY.md".to_owned()][file].clone(),
@@ -128,7 +128,7 @@ impl LargeStore {
                 who: "claude-code".to_owned(),
                 door: "mcp".to_owned(),
             },
-            verb: Verb::Patch,
+            verb: ChangeVerb::Patch,
             message: format!("memory_{at}.md patched"),
             of: None,
             files: vec![touch(0), touch(1)],

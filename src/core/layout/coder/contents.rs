@@ -9,19 +9,19 @@
 
 use std::collections::HashMap;
 
-use super::super::Upkeep;
-use super::super::listing::{self, Bullet, Item, Leads, is_newer};
+use super::super::IndexUpdate;
+use super::super::listing::{self, Bullet, LinkDestination, ListItem, is_newer};
 use super::{README, TYPES, folders, parent, titles};
 use crate::core::Result;
-use crate::core::change::Draft;
+use crate::core::change::PlannedFiles;
 use crate::core::header::{fitted, splice};
-use crate::core::link::{Form, Link, resolved};
+use crate::core::link::{Link, LinkSyntax, resolve_target};
 use crate::core::memory::{Memory, one_line};
 
 /// Brings the README of every folder up to date.
-pub(super) fn keep_lists(draft: &mut Draft<'_>, how: Upkeep) -> Result<()> {
-    let after = draft.memories_after()?;
-    let before = draft.memories_before()?.to_vec();
+pub(super) fn update_readmes(planned: &mut PlannedFiles<'_>, how: IndexUpdate) -> Result<()> {
+    let after = planned.memories_after()?;
+    let before = planned.memories_before()?.to_vec();
     let mut all = folders(&after);
     for emptied in folders(&before) {
         if !all.contains(&emptied) {
@@ -32,30 +32,30 @@ pub(super) fn keep_lists(draft: &mut Draft<'_>, how: Upkeep) -> Result<()> {
     let children: Vec<(&Memory, Child)> = after
         .iter()
         .map(|memory| {
-            let path = draft.renamed_from(&memory.path).unwrap_or(&memory.path);
+            let path = planned.renamed_from(&memory.path).unwrap_or(&memory.path);
             (memory, Child::of_file(memory, known.get(path).copied()))
         })
         .collect();
     for folder in &all {
         let file = format!("{folder}/{README}");
-        let page = Page {
+        let page = Readme {
             children: children_of(folder, &children, &all),
-            written: draft.modified(&file),
+            written: planned.modified(&file),
             file,
             how,
         };
-        let old = draft.text(&page.file)?;
+        let old = planned.text(&page.file)?;
         let topic = folder.contains('/');
         let wanted = page.children.len() > 1 || (topic && !page.children.is_empty());
         let is_ours = TYPES.contains(&folder.split('/').next().unwrap_or_default());
         match old {
-            None if wanted && is_ours => draft.derive(&page.file, page.generated())?,
+            None if wanted && is_ours => planned.set_derived(&page.file, page.generated())?,
             None => {}
             // A list that a person wrote more into is kept for what they wrote.
-            Some(old) if !wanted && page.is_bare(&old) => draft.unlist(&page.file)?,
+            Some(old) if !wanted && page.is_bare(&old) => planned.remove_derived(&page.file)?,
             Some(old) => {
-                let text = page.listed(draft, &old);
-                draft.derive(&page.file, text)?;
+                let text = page.with_children(planned, &old);
+                planned.set_derived(&page.file, text)?;
             }
         }
     }
@@ -123,8 +123,8 @@ impl Child {
         }
     }
 
-    fn item(&self) -> Item<'_> {
-        Item {
+    fn item(&self) -> ListItem<'_> {
+        ListItem {
             target: &self.target,
             title: &self.title,
             hook: &self.hook,
@@ -150,15 +150,15 @@ fn children_of(folder: &str, files: &[(&Memory, Child)], folders: &[String]) -> 
 }
 
 /// The README of a folder, about to be brought up to date.
-struct Page {
+struct Readme {
     file: String,
     children: Vec<Child>,
     /// When it was last changed.
     written: Option<i64>,
-    how: Upkeep,
+    how: IndexUpdate,
 }
 
-impl Page {
+impl Readme {
     fn heading(&self) -> String {
         format!("# {}", one_line(parent(&self.file)))
     }
@@ -179,24 +179,26 @@ impl Page {
     }
 
     /// The path that a link means, where that is below the page's folder.
-    fn below(&self, form: Form, target: &str) -> Option<String> {
-        let path = resolved(&self.file, target)?;
+    fn below(&self, form: LinkSyntax, target: &str) -> Option<String> {
+        let path = resolve_target(&self.file, target)?;
         let inside = path.strip_prefix(parent(&self.file))?.starts_with('/');
-        (inside && form == Form::Inline).then_some(path)
+        (inside && form == LinkSyntax::Inline).then_some(path)
     }
 
-    fn leads(&self, draft: &Draft<'_>, link: &Link<'_>) -> Leads {
+    fn leads(&self, planned: &PlannedFiles<'_>, link: &Link<'_>) -> LinkDestination {
         let child = self.children.iter().any(|c| c.is_meant_by(&link.target));
         match self.below(link.form, &link.target) {
-            Some(_) if child => Leads::Somewhere,
-            Some(path) if path.ends_with(README) || !draft.has(&path) => Leads::Nowhere,
-            Some(_) => Leads::Somewhere,
-            None => Leads::Elsewhere,
+            Some(_) if child => LinkDestination::Somewhere,
+            Some(path) if path.ends_with(README) || !planned.contains(&path) => {
+                LinkDestination::Nowhere
+            }
+            Some(_) => LinkDestination::Somewhere,
+            None => LinkDestination::Elsewhere,
         }
     }
 
     /// `text` with a line for each child and none for what is gone.
-    fn listed(&self, draft: &Draft<'_>, text: &str) -> String {
+    fn with_children(&self, planned: &PlannedFiles<'_>, text: &str) -> String {
         if self.is_generated(text) {
             let words = listing::bullets(text);
             let made = self.generated_with(|child| {
@@ -210,28 +212,28 @@ impl Page {
             return fitted(text, &made).into_owned();
         }
         let text = match self.how {
-            Upkeep::Mend => text.to_owned(),
-            Upkeep::Rewrite => {
+            IndexUpdate::Repair => text.to_owned(),
+            IndexUpdate::Rewrite => {
                 let mut ours = listing::bullets(text);
                 ours.retain(|b| self.children.iter().any(|c| c.is_meant_by(&b.target)));
-                listing::without(text, &ours)
+                listing::without_bullets(text, &ours)
             }
         };
-        let text = listing::without_dead(&text, |link| self.leads(draft, link));
+        let text = listing::without_dead(&text, |link| self.leads(planned, link));
         let text = self.refreshed(text);
         let there = listing::bullets(&text);
         let missing = self.children.iter().filter(|child| {
             let mut there = there.iter();
             !there.any(|bullet| child.is_meant_by(&bullet.target))
         });
-        let items: Vec<Item<'_>> = missing.map(Child::item).collect();
+        let items: Vec<ListItem<'_>> = missing.map(Child::item).collect();
         listing::with_all(&text, &items)
     }
 
     /// Whether a line's words about a child are somebody's.
     fn keeps(&self, child: &Child, hook: &str) -> bool {
         let is_theirs = !hook.is_empty() && !child.was_said(hook);
-        self.how == Upkeep::Mend && is_theirs && !is_newer(child.modified, self.written)
+        self.how == IndexUpdate::Repair && is_theirs && !is_newer(child.modified, self.written)
     }
 
     /// `text` with the hooks brought up to date that tome wrote.
@@ -281,7 +283,7 @@ impl Page {
     fn is_bare(&self, text: &str) -> bool {
         let mut bullets = listing::bullets(text);
         bullets.retain(|bullet| self.below(bullet.form, &bullet.target).is_some());
-        let rest = listing::without(text, &bullets);
+        let rest = listing::without_bullets(text, &bullets);
         let rest = rest.trim();
         rest.is_empty() || rest == self.heading()
     }

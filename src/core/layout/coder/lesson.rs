@@ -11,7 +11,7 @@ use crate::core::text::{fold, stem, words};
 
 /// A lesson that fits, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lesson {
+pub struct SimilarLesson {
     /// The file.
     pub path: String,
     /// The entry in it.
@@ -21,7 +21,7 @@ pub struct Lesson {
     score: usize,
 }
 
-impl Lesson {
+impl SimilarLesson {
     /// The type.
     pub fn category(&self) -> &str {
         self.path.split('/').next().unwrap_or_default()
@@ -33,7 +33,7 @@ impl Lesson {
     }
 
     /// Whether a lesson of this title and content would say the same again.
-    pub fn is_said_by(&self, title: &str, content: &str) -> bool {
+    pub fn repeats(&self, title: &str, content: &str) -> bool {
         let same = |ours: &str, theirs: &str| {
             let (ours, theirs) = (stems(ours), stems(theirs));
             let shared = ours.intersection(&theirs).count();
@@ -45,13 +45,13 @@ impl Lesson {
     }
 
     /// The lesson on one line.
-    pub fn in_brief(&self) -> String {
+    pub fn one_line(&self) -> String {
         format!("- {}: {} ({})", self.citation(), self.entry.title, self.why)
     }
 }
 
 /// The lessons of a store that share words with `query`, best first.
-pub fn similar(store: &Store, query: &str) -> Result<Vec<Lesson>> {
+pub fn similar_lessons(store: &Store, query: &str) -> Result<Vec<SimilarLesson>> {
     let wanted = stems(query);
     let mut found = Vec::new();
     for memory in store.list()? {
@@ -59,14 +59,14 @@ pub fn similar(store: &Store, query: &str) -> Result<Vec<Lesson>> {
             continue;
         };
         for entry in label::entries(&text) {
-            found.extend(fitting(&memory.path, entry, &wanted));
+            found.extend(score_lesson(&memory.path, entry, &wanted));
         }
     }
     found.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
     Ok(found)
 }
 
-fn fitting(path: &str, entry: Entry, wanted: &BTreeSet<String>) -> Option<Lesson> {
+fn score_lesson(path: &str, entry: Entry, wanted: &BTreeSet<String>) -> Option<SimilarLesson> {
     let places = [
         ("title", format!("{} {path}", entry.title), 4),
         ("tags", entry.tags.join(" "), 3),
@@ -76,9 +76,9 @@ fn fitting(path: &str, entry: Entry, wanted: &BTreeSet<String>) -> Option<Lesson
     let mut score = 0;
     let mut reasons = Vec::new();
     let mut left = wanted.clone();
-    for (place, said, weight) in places {
-        let said = stems(&said);
-        let shared: Vec<String> = left.intersection(&said).cloned().collect();
+    for (place, words, weight) in places {
+        let words = stems(&words);
+        let shared: Vec<String> = left.intersection(&words).cloned().collect();
         if !shared.is_empty() {
             score += weight * shared.len();
             reasons.push(format!("{place}: {}", shared.join(", ")));
@@ -88,7 +88,7 @@ fn fitting(path: &str, entry: Entry, wanted: &BTreeSet<String>) -> Option<Lesson
     // A word or two in passing in the body of a long query is chance.
     let met = wanted.len() - left.len();
     let enough = met > 0 && (score > met || met * 2 >= wanted.len());
-    enough.then(|| Lesson {
+    enough.then(|| SimilarLesson {
         path: path.to_owned(),
         entry,
         why: reasons.join("; "),

@@ -12,32 +12,32 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::Touched;
-use super::super::listing::{self, Item, Leads, is_newer};
+use super::super::TouchedFile;
+use super::super::listing::{self, LinkDestination, ListItem, is_newer};
 use super::{EMPTY_INDEX, INDEX, TYPES};
 use crate::core::Result;
-use crate::core::change::Draft;
+use crate::core::change::PlannedFiles;
 use crate::core::header::{in_crlf, is_crlf, replaced};
-use crate::core::link::{self, Form, Link};
+use crate::core::link::{self, Link, LinkSyntax};
 use crate::core::memory::{Memory, one_line, stem};
 
 const SECTIONS: [&str; 5] = ["User", "Feedback", "Project", "Reference", "Other"];
 
 /// The memories that an index lists: those beside it.
-pub(super) fn top(memories: &[Memory]) -> impl Iterator<Item = &Memory> {
+pub(super) fn listed_memories(memories: &[Memory]) -> impl Iterator<Item = &Memory> {
     memories.iter().filter(|memory| !memory.path.contains('/'))
 }
 
 /// The index that tome makes of the memories.
-pub fn generated(memories: &[Memory]) -> String {
-    generated_with(memories, |memory| (label_of(memory), hook_of(memory)))
+pub fn generate_index(memories: &[Memory]) -> String {
+    generated_with(memories, |memory| (label_of(memory), index_hook(memory)))
 }
 
 /// The generated index, with what stands between the brackets and the hook from `words`.
 fn generated_with(memories: &[Memory], words: impl Fn(&Memory) -> (String, String)) -> String {
     let mut index = "# Memory\n".to_owned();
     for section in SECTIONS {
-        let mut members = top(memories)
+        let mut members = listed_memories(memories)
             .filter(|memory| section_of(memory) == section)
             .peekable();
         if members.peek().is_none() {
@@ -67,7 +67,7 @@ fn label_of(memory: &Memory) -> String {
     listing::label(&name_of(memory))
 }
 
-pub(super) fn hook_of(memory: &Memory) -> String {
+pub(super) fn index_hook(memory: &Memory) -> String {
     match one_line(&memory.summary) {
         none if none.is_empty() => one_line(stem(&memory.path)),
         summary => summary,
@@ -76,13 +76,13 @@ pub(super) fn hook_of(memory: &Memory) -> String {
 
 /// A line of a generated index, as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Listed {
+struct IndexLine {
     file: String,
     title: String,
     hook: String,
 }
 
-impl Listed {
+impl IndexLine {
     /// The line, if tome could have made it.
     fn parse(line: &str) -> Option<Self> {
         let bullet = listing::bullets(line).pop()?;
@@ -100,7 +100,7 @@ impl Listed {
 }
 
 /// The lines of an index that has the form of a generated one; `None` for any other.
-fn listed(text: &str) -> Option<Vec<Listed>> {
+fn listed(text: &str) -> Option<Vec<IndexLine>> {
     let text = match is_crlf(text) {
         true => text.replace("\r\n", "\n"),
         false => text.to_owned(),
@@ -112,7 +112,7 @@ fn listed(text: &str) -> Option<Vec<Listed>> {
     if rest.contains('\r') || !(rest.is_empty() || rest.ends_with('\n')) {
         return None;
     }
-    let mut found: Vec<Listed> = Vec::new();
+    let mut found: Vec<IndexLine> = Vec::new();
     let mut sections = SECTIONS.iter();
     let mut lines = rest.lines().peekable();
     while let Some(blank) = lines.next() {
@@ -122,7 +122,7 @@ fn listed(text: &str) -> Option<Vec<Listed>> {
         }
         let first = found.len();
         while let Some(line) = lines.next_if(|line| !line.is_empty()) {
-            found.push(Listed::parse(line)?);
+            found.push(IndexLine::parse(line)?);
         }
         let section = &found[first..];
         let is_sorted = section.windows(2).all(|pair| pair[0].file < pair[1].file);
@@ -141,21 +141,21 @@ pub(super) fn is_generated(text: &str) -> bool {
 /// An index of the generated form, made anew of the memories `after` a change; `None` where
 /// somebody wrote it. Words that somebody gave a line stay.
 pub(super) fn regenerated(
-    draft: &Draft<'_>,
+    planned: &PlannedFiles<'_>,
     text: &str,
     after: &[Memory],
 ) -> Result<Option<String>> {
     let Some(listed) = listed(text) else {
         return Ok(None);
     };
-    let written = draft.modified(INDEX);
-    let listed: HashMap<&str, &Listed> = listed.iter().map(|l| (l.file.as_str(), l)).collect();
-    let before: HashMap<&str, &Memory> = top(draft.memories_before()?)
+    let written = planned.modified(INDEX);
+    let listed: HashMap<&str, &IndexLine> = listed.iter().map(|l| (l.file.as_str(), l)).collect();
+    let before: HashMap<&str, &Memory> = listed_memories(planned.memories_before()?)
         .map(|memory| (memory.path.as_str(), memory))
         .collect();
     let words = |memory: &Memory| {
-        let own = (label_of(memory), hook_of(memory));
-        let path = draft.renamed_from(&memory.path).unwrap_or(&memory.path);
+        let own = (label_of(memory), index_hook(memory));
+        let path = planned.renamed_from(&memory.path).unwrap_or(&memory.path);
         let (Some(line), Some(old)) = (listed.get(path), before.get(path)) else {
             return own;
         };
@@ -164,7 +164,7 @@ pub(super) fn regenerated(
         }
         (
             kept(&line.title, &label_of(old), own.0),
-            kept(&line.hook, &hook_of(old), own.1),
+            kept(&line.hook, &index_hook(old), own.1),
         )
     };
     let made = generated_with(after, words);
@@ -183,21 +183,21 @@ fn kept(written: &str, made: &str, own: String) -> String {
 }
 
 /// What a line of a hand-written list says of a memory.
-struct Words {
+struct LineText {
     title: String,
     hook: String,
 }
 
-impl Words {
+impl LineText {
     fn of(memory: &Memory) -> Self {
         Self {
             title: name_of(memory),
-            hook: hook_of(memory),
+            hook: index_hook(memory),
         }
     }
 
-    fn item<'a>(&'a self, memory: &'a Memory) -> Item<'a> {
-        Item {
+    fn item<'a>(&'a self, memory: &'a Memory) -> ListItem<'a> {
+        ListItem {
             target: &memory.path,
             title: &self.title,
             hook: &self.hook,
@@ -207,47 +207,55 @@ impl Words {
 }
 
 /// A hand-written index after one file was touched.
-pub(super) fn followed(draft: &Draft<'_>, text: String, touch: &Touched) -> Result<String> {
+pub(super) fn update_index_line(
+    planned: &PlannedFiles<'_>,
+    text: String,
+    touch: &TouchedFile,
+) -> Result<String> {
     let bullet = |file: &str, name: &str| {
         let all = listing::bullets(&text);
         all.into_iter()
             .find(|bullet| listing::is_about(bullet, file, name))
     };
     Ok(match touch {
-        Touched::Added(file) => {
-            let memory = draft.memory_after(file)?;
+        TouchedFile::Added(file) => {
+            let memory = planned.memory_after(file)?;
             match bullet(file, &memory.title) {
                 None if !file.contains('/') => {
-                    listing::with(&text, &Words::of(&memory).item(&memory))
+                    listing::with_bullet(&text, &LineText::of(&memory).item(&memory))
                 }
                 _ => text,
             }
         }
-        Touched::Edited(file) => {
-            let (old, new) = (draft.memory_before(file)?, draft.memory_after(file)?);
-            let (was, is) = (Words::of(&old), Words::of(&new));
+        TouchedFile::Edited(file) => {
+            let (old, new) = (planned.memory_before(file)?, planned.memory_after(file)?);
+            let (was, is) = (LineText::of(&old), LineText::of(&new));
             match bullet(file, &old.title) {
-                Some(bullet) => listing::refreshed(&text, &bullet, &was.item(&old), &is.item(&new)),
+                Some(bullet) => {
+                    listing::refresh_bullet(&text, &bullet, &was.item(&old), &is.item(&new))
+                }
                 None => text,
             }
         }
-        Touched::Removed(file) => {
-            let name = draft.memory_before(file)?.title;
-            let known = Known::of(draft)?;
+        TouchedFile::Removed(file) => {
+            let name = planned.memory_before(file)?.title;
+            let known = Known::of(planned)?;
             listing::without_dead(&text, |link| {
                 match listing::means(link.form, &link.target, file, &name) {
-                    true => Leads::Nowhere,
+                    true => LinkDestination::Nowhere,
                     // Other dead links of the page are not this change's.
-                    false if known.leads(draft, link) == Leads::Somewhere => Leads::Somewhere,
-                    false => Leads::Elsewhere,
+                    false if known.leads(planned, link) == LinkDestination::Somewhere => {
+                        LinkDestination::Somewhere
+                    }
+                    false => LinkDestination::Elsewhere,
                 }
             })
         }
-        Touched::Renamed { from, to } => {
-            let name = draft.memory_before(from)?.title;
+        TouchedFile::Renamed { from, to } => {
+            let name = planned.memory_before(from)?.title;
             let text = match bullet(from, &name) {
-                Some(bullet) if bullet.form == Form::Inline || bullet.target != name => {
-                    listing::retargeted(&text, &bullet, to)
+                Some(bullet) if bullet.form == LinkSyntax::Inline || bullet.target != name => {
+                    listing::retarget_bullet(&text, &bullet, to)
                 }
                 _ => text,
             };
@@ -260,24 +268,24 @@ pub(super) fn followed(draft: &Draft<'_>, text: String, touch: &Touched) -> Resu
 struct Known(HashSet<String>);
 
 impl Known {
-    fn of(draft: &Draft<'_>) -> Result<Self> {
-        let all = draft.memories_before()?.iter();
-        let there = all.filter(|memory| draft.has(&memory.path));
+    fn of(planned: &PlannedFiles<'_>) -> Result<Self> {
+        let all = planned.memories_before()?.iter();
+        let there = all.filter(|memory| planned.contains(&memory.path));
         let names = there.flat_map(|memory| [memory.title.clone(), stem(&memory.path).to_owned()]);
         Ok(Self(names.collect()))
     }
 
     /// What a link of the index leads to.
-    fn leads(&self, draft: &Draft<'_>, link: &Link<'_>) -> Leads {
+    fn leads(&self, planned: &PlannedFiles<'_>, link: &Link<'_>) -> LinkDestination {
         match link.form {
-            Form::Inline => match link::resolved(INDEX, &link.target) {
-                Some(file) if draft.has(&file) => Leads::Somewhere,
-                Some(file) if file.ends_with(".md") => Leads::Nowhere,
-                _ => Leads::Elsewhere,
+            LinkSyntax::Inline => match link::resolve_target(INDEX, &link.target) {
+                Some(file) if planned.contains(&file) => LinkDestination::Somewhere,
+                Some(file) if file.ends_with(".md") => LinkDestination::Nowhere,
+                _ => LinkDestination::Elsewhere,
             },
-            Form::Wiki if self.0.contains(&*link.target) => Leads::Somewhere,
+            LinkSyntax::Wiki if self.0.contains(&*link.target) => LinkDestination::Somewhere,
             // A name that no memory has may be one that is still to be written.
-            Form::Wiki => Leads::Elsewhere,
+            LinkSyntax::Wiki => LinkDestination::Elsewhere,
         }
     }
 }
@@ -286,24 +294,28 @@ impl Known {
 fn relinked(text: &str, from: &str, to: &str) -> String {
     let edits: Vec<_> = link::links(text)
         .into_iter()
-        .filter(|link| link.form == Form::Inline)
-        .filter(|link| link::resolved(INDEX, &link.target).as_deref() == Some(from))
+        .filter(|link| link.form == LinkSyntax::Inline)
+        .filter(|link| link::resolve_target(INDEX, &link.target).as_deref() == Some(from))
         .map(|link| link.pointed_at(to))
         .collect();
     replaced(text, &edits)
 }
 
 /// A hand-written index with a line for every file and none for a file that is gone.
-pub(super) fn mended(text: &str, memories: &[Memory], draft: &Draft<'_>) -> Result<String> {
+pub(super) fn repair_index(
+    text: &str,
+    memories: &[Memory],
+    planned: &PlannedFiles<'_>,
+) -> Result<String> {
     if !is_list(text) {
         return Ok(text.to_owned());
     }
-    let known = Known::of(draft)?;
-    let text = listing::without_dead(text, |link| known.leads(draft, link));
+    let known = Known::of(planned)?;
+    let text = listing::without_dead(text, |link| known.leads(planned, link));
     let missing = unlinked(&text, memories);
-    let words: Vec<Words> = missing.iter().map(|memory| Words::of(memory)).collect();
+    let words: Vec<LineText> = missing.iter().map(|memory| LineText::of(memory)).collect();
     let items = missing.iter().zip(&words);
-    let items: Vec<Item<'_>> = items.map(|(memory, words)| words.item(memory)).collect();
+    let items: Vec<ListItem<'_>> = items.map(|(memory, words)| words.item(memory)).collect();
     Ok(listing::with_all(&text, &items))
 }
 
@@ -319,13 +331,13 @@ pub(super) fn unlinked<'a>(text: &str, memories: &'a [Memory]) -> Vec<&'a Memory
     let mut names: HashSet<String> = HashSet::new();
     for found in link::links(text) {
         match found.form {
-            Form::Inline => files.extend(link::resolved(INDEX, &found.target)),
-            Form::Wiki => {
+            LinkSyntax::Inline => files.extend(link::resolve_target(INDEX, &found.target)),
+            LinkSyntax::Wiki => {
                 names.insert(found.target.into_owned());
             }
         }
     }
-    top(memories)
+    listed_memories(memories)
         .filter(|memory| {
             let by_name = names.contains(&memory.title) || names.contains(stem(&memory.path));
             !files.contains(&memory.path) && !by_name
@@ -387,7 +399,7 @@ mod tests {
         {
             summary.clone_into(&mut memory.summary);
         }
-        let text = generated(&memories);
+        let text = generate_index(&memories);
         let files: Vec<String> = listed(&text)
             .expect("the generated form")
             .into_iter()

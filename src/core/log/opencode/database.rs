@@ -7,18 +7,20 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::super::sink::{Carry, Sink};
-use super::super::{Agent, LogFile, Naming, Places, Transcript, json, place};
+use super::super::{Agent, LogFile, LogLocations, TitleSource, Transcript, json, location};
 use crate::core::{Error, Result};
 
 /// Returns the databases of every channel, and those that lie elsewhere.
-pub(super) fn paths(places: &Places) -> Vec<PathBuf> {
-    let in_data = places
+pub(super) fn paths(locations: &LogLocations) -> Vec<PathBuf> {
+    let in_data = locations
         .opencode
         .iter()
-        .flat_map(|root| place::entries(root))
-        .filter(|path| place::stem(path, ".db").is_some_and(|stem| stem.starts_with("opencode")));
+        .flat_map(|root| location::entries(root))
+        .filter(|path| {
+            location::stem(path, ".db").is_some_and(|stem| stem.starts_with("opencode"))
+        });
     in_data
-        .chain(places.opencode_databases.iter().cloned())
+        .chain(locations.opencode_databases.iter().cloned())
         .filter(|path| path.is_file())
         .collect()
 }
@@ -51,13 +53,13 @@ pub(super) fn read(log: &LogFile) -> Result<Transcript> {
     }
     let mut carry = Carry::new(log);
     let mut messages = Vec::new();
-    let connection = open(&log.path).map_err(|error| told(&log.path, error))?;
-    head(&connection, &mut carry).map_err(|error| told(&log.path, error))?;
-    let told = |error| told(&log.path, error);
+    let connection = open(&log.path).map_err(|error| database_error(&log.path, error))?;
+    head(&connection, &mut carry).map_err(|error| database_error(&log.path, error))?;
+    let to_error = |error| database_error(&log.path, error);
     let mut parts = connection
         .prepare("SELECT data FROM part WHERE message_id = ?1 ORDER BY id")
-        .map_err(told)?;
-    let rows = rows(&connection, &log.id).map_err(told)?;
+        .map_err(to_error)?;
+    let rows = rows(&connection, &log.id).map_err(to_error)?;
     for (ordinal, (id, info)) in (1..).zip(rows) {
         let mut sink = Sink::new(&mut carry, &mut messages, ordinal);
         let Ok((info, _)) = json::object(info.trim_ascii()) else {
@@ -65,7 +67,9 @@ pub(super) fn read(log: &LogFile) -> Result<Transcript> {
             continue;
         };
         let role = super::message(id.clone(), &info, &mut sink);
-        let data = parts.query_map([id], |row| bytes(row, 0)).map_err(told)?;
+        let data = parts
+            .query_map([id], |row| bytes(row, 0))
+            .map_err(to_error)?;
         for part in data.flatten() {
             match json::object(part.trim_ascii()) {
                 Ok((part, _)) => super::part(&part, role, &mut sink),
@@ -86,8 +90,8 @@ fn head(connection: &Connection, carry: &mut Carry) -> rusqlite::Result<()> {
     let head = &mut carry.head;
     head.session = Some(carry.id.clone());
     head.cwd = row.get(0)?;
-    head.entitle(
-        Naming::Ai,
+    head.set_title(
+        TitleSource::Ai,
         row.get::<_, Option<String>>(1)?.unwrap_or_default(),
     );
     head.version = row.get(2)?;
@@ -138,6 +142,6 @@ fn escape(path: &Path) -> String {
         .replace('#', "%23")
 }
 
-fn told(path: &Path, error: rusqlite::Error) -> Error {
+fn database_error(path: &Path, error: rusqlite::Error) -> Error {
     Error::io(path, io::Error::other(error))
 }

@@ -4,24 +4,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::sink::{Carry, Sink};
-use super::super::{Agent, LogFile, Naming, Transcript, json, place};
+use super::super::{Agent, LogFile, TitleSource, Transcript, json, location};
 use crate::core::Result;
 
 /// Returns the sessions of the tree in a data directory.
 pub(super) fn locate(data: &Path) -> Vec<LogFile> {
     let storage = data.join("storage");
-    place::entries(&storage.join("session"))
+    location::entries(&storage.join("session"))
         .iter()
-        .flat_map(|project| place::entries(project))
+        .flat_map(|project| location::entries(project))
         .filter_map(|path| {
-            let id = place::stem(&path, ".json")?;
-            let mut log = place::found(Agent::Opencode, path, id)?;
+            let id = location::stem(&path, ".json")?;
+            let mut log = location::found(Agent::Opencode, path, id)?;
             // The session's own file may be older than its last message.
             let messages = fs::metadata(storage.join("message").join(&log.id)).ok();
             log.modified = log
                 .modified
-                .max(messages.as_ref().and_then(place::modified));
-            let bytes = place::bytes(&log.path).ok()?;
+                .max(messages.as_ref().and_then(location::modified));
+            let bytes = location::bytes(&log.path).ok()?;
             if let Ok((info, _)) = json::object(bytes.trim_ascii()) {
                 log.parent = info.text("parentID");
                 log.title = info.text("title");
@@ -34,7 +34,7 @@ pub(super) fn locate(data: &Path) -> Vec<LogFile> {
 /// Reads a session and all its messages.
 pub(super) fn read(log: &LogFile) -> Result<Transcript> {
     let mut carry = Carry::new(log);
-    let bytes = place::bytes(&log.path)?;
+    let bytes = location::bytes(&log.path)?;
     match json::object(bytes.trim_ascii()) {
         Ok((info, _)) => {
             let head = &mut carry.head;
@@ -42,7 +42,7 @@ pub(super) fn read(log: &LogFile) -> Result<Transcript> {
             head.cwd = info.text("directory");
             head.version = info.text("version");
             head.parent = info.text("parentID");
-            head.entitle(Naming::Ai, info.text("title").unwrap_or_default());
+            head.set_title(TitleSource::Ai, info.text("title").unwrap_or_default());
         }
         Err(_) => carry.skipped.broken += 1,
     }
@@ -57,8 +57,8 @@ pub(super) fn read(log: &LogFile) -> Result<Transcript> {
 
 /// Takes a message and its parts; a file that is gone or broken costs only itself.
 fn read_message(storage: &Path, path: &Path, sink: &mut Sink<'_>) {
-    let id = place::stem(path, ".json").unwrap_or_default();
-    let bytes = place::bytes(path).unwrap_or_default();
+    let id = location::stem(path, ".json").unwrap_or_default();
+    let bytes = location::bytes(path).unwrap_or_default();
     let Ok((info, _)) = json::object(bytes.trim_ascii()) else {
         sink.carry.skipped.broken += 1;
         return;
@@ -66,7 +66,7 @@ fn read_message(storage: &Path, path: &Path, sink: &mut Sink<'_>) {
     let parts = json_files(&storage.join("part").join(&id));
     let role = super::message(id, &info, sink);
     for path in parts {
-        let bytes = place::bytes(&path).unwrap_or_default();
+        let bytes = location::bytes(&path).unwrap_or_default();
         match json::object(bytes.trim_ascii()) {
             Ok((part, _)) => super::part(&part, role, sink),
             Err(_) => sink.carry.skipped.broken += 1,
@@ -76,7 +76,7 @@ fn read_message(storage: &Path, path: &Path, sink: &mut Sink<'_>) {
 
 /// Returns the JSON files of a directory; their names sort by time.
 fn json_files(directory: &Path) -> Vec<PathBuf> {
-    let mut paths = place::entries(directory);
+    let mut paths = location::entries(directory);
     paths.retain(|path| {
         path.extension()
             .is_some_and(|extension| extension == "json")

@@ -8,23 +8,23 @@ use std::sync::mpsc::{self, Receiver};
 use jiff::tz::TimeZone;
 use ratatui::crossterm::event::Event as Input;
 
-use super::{Bench, moment};
-use crate::core::archive::{Archive, Whose, listed};
+use super::{TestApp, moment};
+use crate::core::catalog::{LogCatalog, LogScope, log_summaries};
 use crate::core::library::Library;
-use crate::core::log::{Places, read};
+use crate::core::log::{LogLocations, read};
 use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, TranscriptJob, UnsavedJob};
 use crate::tui::event::Event;
-use crate::tui::keymap::Place;
+use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Background;
-use crate::tui::worker::desk::Clerk as _;
-use crate::tui::worker::finder::{Finder, Job};
+use crate::tui::worker::search::{Job, SearchWorker};
+use crate::tui::worker::thread::Worker as _;
 
 /// An app with logs, whose finder and scribe answer at once.
-struct Desk {
-    bench: Bench,
-    finder: Finder,
+struct TestUi {
+    ui: TestApp,
+    search_worker: SearchWorker,
     newest: Arc<AtomicU64>,
-    told: Receiver<Event>,
+    received: Receiver<Event>,
 }
 
 const SAID: &str = concat!(
@@ -36,56 +36,56 @@ const SAID: &str = concat!(
     "\n",
 );
 
-impl Desk {
+impl TestUi {
     fn new() -> Self {
         Self::sized(100, 28, Background::Dark)
     }
 
     fn sized(width: u16, height: u16, background: Background) -> Self {
-        let bench = Bench::sized(width, height, background);
-        let projects = bench.home.path().join("agent/projects/-shop");
+        let ui = TestApp::sized(width, height, background);
+        let projects = ui.home.path().join("agent/projects/-shop");
         fs::create_dir_all(&projects).expect("folders");
         fs::write(projects.join("s1.jsonl"), SAID).expect("a log");
-        let (events, told) = mpsc::channel();
+        let (events, received) = mpsc::channel();
         let newest = Arc::new(AtomicU64::new(0));
         let time = (moment as fn() -> _, TimeZone::UTC);
-        let finder = Finder::new(events, time, Arc::clone(&newest));
-        let mut desk = Self {
-            bench,
-            finder,
+        let search_worker = SearchWorker::new(events, time, Arc::clone(&newest));
+        let mut ui = Self {
+            ui,
+            search_worker,
             newest,
-            told,
+            received,
         };
-        let library = Arc::clone(&desk.bench.library);
-        desk.finder.perform(Job::Stores(library));
-        desk.look();
-        desk
+        let library = Arc::clone(&ui.ui.library);
+        ui.search_worker.perform(Job::Stores(library));
+        ui.look();
+        ui
     }
 
-    /// Reads the logs, as the archivist does.
+    /// Reads the logs, as the corpus worker does.
     fn look(&mut self) {
-        let archive = Archive {
-            places: Places {
-                claude: vec![self.bench.home.path().join("agent")],
-                ..Places::default()
+        let catalog = LogCatalog {
+            locations: LogLocations {
+                claude: vec![self.ui.home.path().join("agent")],
+                ..LogLocations::default()
             },
             kept: None,
-            cache: self.bench.home.path().join("cache"),
-            whose: Whose::Everybodys,
+            cache: self.ui.home.path().join("cache"),
+            scope: LogScope::All,
         };
-        let files = archive.files();
-        let corpus = archive.meant(&files, &()).expect("reads").corpus;
-        let bundles = Library::bundled(listed(&corpus, &files));
-        self.tell(Event::Logged(Arc::new(bundles)));
-        self.finder.perform(Job::Logs(Arc::new(corpus)));
-        let events: Vec<Event> = self.told.try_iter().collect();
+        let files = catalog.files();
+        let corpus = catalog.scoped_corpus(&files, &()).expect("reads").corpus;
+        let log_groups = Library::group_logs(log_summaries(&corpus, &files));
+        self.tell(Event::LogsListed(Arc::new(log_groups)));
+        self.search_worker.perform(Job::Logs(Arc::new(corpus)));
+        let events: Vec<Event> = self.received.try_iter().collect();
         for event in events {
             self.tell(event);
         }
     }
 
     fn tell(&mut self, event: Event) -> Vec<Effect> {
-        let effects = self.bench.tell(event);
+        let effects = self.ui.tell(event);
         self.perform(effects)
     }
 
@@ -104,8 +104,8 @@ impl Desk {
             match effect {
                 Effect::Search(job) => {
                     self.newest.store(job.generation, Ordering::Relaxed);
-                    self.finder.perform(Job::Find(job));
-                    let events: Vec<Event> = self.told.try_iter().collect();
+                    self.search_worker.perform(Job::Find(job));
+                    let events: Vec<Event> = self.received.try_iter().collect();
                     for event in events {
                         left.extend(self.tell(event));
                     }
@@ -121,49 +121,49 @@ impl Desk {
     }
 
     fn text(&self) -> String {
-        self.bench.text()
+        self.ui.text()
     }
 
     fn styled(&self) -> String {
-        let home = self.bench.home.path().display().to_string();
-        self.bench.styled().replace(&home, "~")
+        let home = self.ui.home.path().display().to_string();
+        self.ui.styled().replace(&home, "~")
     }
 }
 
 #[test]
 fn an_empty_query_shows_what_is_new() {
-    let mut desk = Desk::new();
-    desk.press("/");
-    assert_eq!(desk.bench.place(), Place::Find);
-    let text = desk.text();
+    let mut ui = TestUi::new();
+    ui.press("/");
+    assert_eq!(ui.ui.place(), KeyContext::Find);
+    let text = ui.text();
     assert!(
         text.contains("Auth Refactor") && text.contains("session ") && text.contains("claude-code"),
         "{text}"
     );
     assert!(text.contains("latest first"), "{text}");
-    desk.press("<esc>");
-    assert_eq!(desk.bench.place(), Place::Tree);
+    ui.press("<esc>");
+    assert_eq!(ui.ui.place(), KeyContext::Tree);
 }
 
 #[test]
 fn a_memory_is_found_by_letters_opened_and_edited_at_the_match() {
-    let mut desk = Desk::new();
-    desk.press("/");
-    desk.press("jwt<space>refsh");
-    let text = desk.text();
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("jwt<space>refsh");
+    let text = ui.text();
     assert!(text.contains("◆ Auth Refactor"), "{text}");
     assert!(
         text.contains("Use JWT with refresh token rotation."),
         "{text}"
     );
-    desk.press("<cr>");
-    assert_eq!(desk.bench.place(), Place::Tree);
-    assert!(desk.bench.row("▌").contains("Auth Refactor"));
-    desk.press("/");
-    desk.press("jwt<space>refsh");
-    assert_eq!(desk.press("<c-e>"), []);
-    assert_eq!(desk.bench.place(), Place::Editor);
-    let kept = desk.press("X");
+    ui.press("<cr>");
+    assert_eq!(ui.ui.place(), KeyContext::Tree);
+    assert!(ui.ui.row("▌").contains("Auth Refactor"));
+    ui.press("/");
+    ui.press("jwt<space>refsh");
+    assert_eq!(ui.press("<c-e>"), []);
+    assert_eq!(ui.ui.place(), KeyContext::Editor);
+    let kept = ui.press("X");
     let [Effect::Unsaved(UnsavedJob::Keep(text))] = kept.as_slice() else {
         panic!("{kept:?}");
     };
@@ -176,65 +176,65 @@ fn a_memory_is_found_by_letters_opened_and_edited_at_the_match() {
 
 #[test]
 fn a_message_is_found_and_its_log_opens_there() {
-    let mut desk = Desk::new();
-    desk.press("/");
-    desk.press("people<space>out<space>in:logs<space>");
-    let text = desk.text();
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("people<space>out<space>in:logs<space>");
+    let text = ui.text();
     assert!(
         text.contains("in:logs ×") && text.contains("you · why does"),
         "{text}"
     );
-    desk.press("<cr>");
-    assert_eq!(desk.bench.place(), Place::Log);
-    let text = desk.text();
+    ui.press("<cr>");
+    assert_eq!(ui.ui.place(), KeyContext::Log);
+    let text = ui.text();
     assert!(
         text.contains("log people out?") && text.contains("▸ Bash   cargo test auth"),
         "{text}"
     );
     assert_eq!(
-        desk.press("y"),
+        ui.press("y"),
         [Effect::Terminal(TerminalJob::Copy(
             "claude-code:s1#L1".to_owned()
         ))]
     );
-    let effects = desk.press("o");
+    let effects = ui.press("o");
     assert_eq!(
         effects,
         [Effect::Terminal(TerminalJob::Copy(
             "cd /shop && claude --resume s1".to_owned()
         ))]
     );
-    desk.press("jj<cr>");
-    assert!(desk.text().contains("│ two_tabs FAILED"));
-    desk.press("<esc>");
-    assert_eq!(desk.bench.place(), Place::Find, "back to the results");
+    ui.press("jj<cr>");
+    assert!(ui.text().contains("│ two_tabs FAILED"));
+    ui.press("<esc>");
+    assert_eq!(ui.ui.place(), KeyContext::Find, "back to the results");
 }
 
 #[test]
 fn tool_text_is_found_when_words_give_nothing() {
-    let mut desk = Desk::new();
-    desk.press("/");
-    desk.press("\"two_tabs");
-    desk.press("\"");
-    assert!(desk.text().contains("tool · why does"), "{}", desk.text());
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("\"two_tabs");
+    ui.press("\"");
+    assert!(ui.text().contains("tool · why does"), "{}", ui.text());
 }
 
 #[test]
 fn marks_go_to_the_tree_or_to_the_clipboard() {
-    let mut desk = Desk::new();
-    desk.press("/");
-    desk.press("type:project<space><tab><tab>");
-    assert!(desk.text().contains("2 marked"), "{}", desk.text());
-    let copied = desk.press("<c-y>");
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("type:project<space><tab><tab>");
+    assert!(ui.text().contains("2 marked"), "{}", ui.text());
+    let copied = ui.press("<c-y>");
     let [Effect::Terminal(TerminalJob::Copy(lines))] = copied.as_slice() else {
         panic!("{copied:?}");
     };
     assert_eq!(lines.lines().count(), 2);
-    desk.press("<cr>");
-    assert_eq!(desk.bench.place(), Place::Tree);
-    let text = desk.text();
+    ui.press("<cr>");
+    assert_eq!(ui.ui.place(), KeyContext::Tree);
+    let text = ui.text();
     assert!(text.contains("2 marked"), "{text}");
-    let effects = desk.press("d");
+    let effects = ui.press("d");
     assert!(
         matches!(
             effects.as_slice(),
@@ -246,12 +246,12 @@ fn marks_go_to_the_tree_or_to_the_clipboard() {
 
 #[test]
 fn what_is_not_understood_is_said_and_nothing_found_teaches() {
-    let mut desk = Desk::new();
-    desk.press("/");
-    desk.press("since:never");
-    assert!(desk.text().contains("since"), "{}", desk.text());
-    desk.press("<c-u>zzzzqqqq");
-    let text = desk.text();
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("since:never");
+    assert!(ui.text().contains("since"), "{}", ui.text());
+    ui.press("<c-u>zzzzqqqq");
+    let text = ui.text();
     assert!(
         text.contains("nothing found") && text.contains("just as it stands"),
         "{text}"
@@ -260,108 +260,105 @@ fn what_is_not_understood_is_said_and_nothing_found_teaches() {
 
 #[test]
 fn a_filter_is_completed_and_taken_back() {
-    let mut desk = Desk::new();
-    desk.press("/");
-    desk.press("ty");
-    assert!(desk.text().contains("type:"), "{}", desk.text());
-    desk.press("<right> pro <right>");
-    assert!(desk.text().contains("type:project ×"), "{}", desk.text());
-    desk.press("<bs>");
-    assert!(!desk.text().contains("type:project ×"));
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("ty");
+    assert!(ui.text().contains("type:"), "{}", ui.text());
+    ui.press("<right> pro <right>");
+    assert!(ui.text().contains("type:project ×"), "{}", ui.text());
+    ui.press("<bs>");
+    assert!(!ui.text().contains("type:project ×"));
 }
 
 #[test]
 fn a_log_is_in_the_tree_and_grows_on_the_screen() {
-    let mut desk = Desk::new();
-    desk.press("G");
-    assert!(desk.bench.row("▌").contains("sessions"));
-    desk.press("l j l j");
-    let row = desk.bench.row("▌");
+    let mut ui = TestUi::new();
+    ui.press("G");
+    assert!(ui.ui.row("▌").contains("sessions"));
+    ui.press("l j l j");
+    let row = ui.ui.row("▌");
     assert!(row.contains("why does refresh"), "{row}");
-    assert!(
-        desk.text().contains("Each tab presents"),
-        "the preview reads"
-    );
-    desk.press("<cr> G");
-    assert_eq!(desk.bench.place(), Place::Log);
-    let path = desk.bench.home.path().join("agent/projects/-shop/s1.jsonl");
+    assert!(ui.text().contains("Each tab presents"), "the preview reads");
+    ui.press("<cr> G");
+    assert_eq!(ui.ui.place(), KeyContext::Log);
+    let path = ui.ui.home.path().join("agent/projects/-shop/s1.jsonl");
     let more = r#"{"type":"user","uuid":"u2","timestamp":"2026-01-02T04:04:05Z","message":{"role":"user","content":"and now?"}}"#;
     fs::write(&path, format!("{SAID}{more}\n")).expect("writes");
-    desk.look();
-    assert!(desk.text().contains("and now?"), "{}", desk.text());
+    ui.look();
+    assert!(ui.text().contains("and now?"), "{}", ui.text());
 }
 
 #[test]
 fn words_are_found_in_a_log() {
-    let mut desk = Desk::new();
-    desk.press("/");
-    desk.press("people<space>out<cr>/");
-    assert_eq!(desk.bench.place(), Place::Prompt);
-    desk.press("failed<cr>");
-    assert!(desk.text().contains("│ two_tabs FAILED"), "{}", desk.text());
-    desk.press("/ nowhere <cr>");
-    assert!(desk.text().contains("Not in this conversation"));
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("people<space>out<cr>/");
+    assert_eq!(ui.ui.place(), KeyContext::Prompt);
+    ui.press("failed<cr>");
+    assert!(ui.text().contains("│ two_tabs FAILED"), "{}", ui.text());
+    ui.press("/ nowhere <cr>");
+    assert!(ui.text().contains("Not in this conversation"));
 }
 
 #[test]
 fn every_key_of_a_log_does_its_work() {
-    let mut desk = Desk::new();
-    desk.press("/");
-    desk.press("people<space>out<cr>");
-    let here = |desk: &Desk| desk.bench.row("▌");
-    assert!(here(&desk).contains("people out"));
-    desk.press("J");
-    assert!(here(&desk).contains("Each tab presents"), "{}", desk.text());
-    desk.press("K");
-    assert!(here(&desk).contains("people out"));
-    let effects = desk.press("Y");
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("people<space>out<cr>");
+    let here = |ui: &TestUi| ui.ui.row("▌");
+    assert!(here(&ui).contains("people out"));
+    ui.press("J");
+    assert!(here(&ui).contains("Each tab presents"), "{}", ui.text());
+    ui.press("K");
+    assert!(here(&ui).contains("people out"));
+    let effects = ui.press("Y");
     assert_eq!(
         effects,
         [Effect::Terminal(TerminalJob::Copy(
             "why does refresh rotation log people out?".to_owned()
         ))]
     );
-    desk.press("T");
-    assert!(desk.text().contains("│ two_tabs FAILED"));
-    assert!(desk.text().contains("What tools did is shown"));
-    desk.press("T");
-    assert!(!desk.text().contains("│ two_tabs FAILED"));
-    desk.press("R");
-    assert!(desk.text().contains("Reasoning is shown"));
-    desk.press("I");
-    assert!(desk.text().contains("What the program put in is shown"));
-    desk.press("/");
-    desk.press("t<cr>");
-    let first = here(&desk);
-    desk.press("n");
-    assert_ne!(here(&desk), first);
-    desk.press("N");
-    assert_eq!(here(&desk), first);
+    ui.press("T");
+    assert!(ui.text().contains("│ two_tabs FAILED"));
+    assert!(ui.text().contains("What tools did is shown"));
+    ui.press("T");
+    assert!(!ui.text().contains("│ two_tabs FAILED"));
+    ui.press("R");
+    assert!(ui.text().contains("Reasoning is shown"));
+    ui.press("I");
+    assert!(ui.text().contains("What the program put in is shown"));
+    ui.press("/");
+    ui.press("t<cr>");
+    let first = here(&ui);
+    ui.press("n");
+    assert_ne!(here(&ui), first);
+    ui.press("N");
+    assert_eq!(here(&ui), first);
     for pressed in ["G", "<c-u>", "<c-d>", "<pageup>", "<pagedown>", "g"] {
-        desk.press(pressed);
+        ui.press(pressed);
     }
-    assert!(here(&desk).contains("people out"), "{}", desk.text());
+    assert!(here(&ui).contains("people out"), "{}", ui.text());
 }
 
 #[test]
 fn the_preview_of_find_is_scrolled_without_leaving_the_list() {
-    let mut desk = Desk::sized(100, 9, Background::Dark);
-    desk.press("/");
-    desk.press("auth<space>migr");
-    let before = desk.text();
+    let mut ui = TestUi::sized(100, 9, Background::Dark);
+    ui.press("/");
+    ui.press("auth<space>migr");
+    let before = ui.text();
     assert!(before.contains("Backend auth migration"), "{before}");
-    desk.press("<a-down>");
-    assert_ne!(desk.text(), before);
-    desk.press("<a-up>");
-    assert_eq!(desk.text(), before);
+    ui.press("<a-down>");
+    assert_ne!(ui.text(), before);
+    ui.press("<a-up>");
+    assert_eq!(ui.text(), before);
     assert_eq!(
-        desk.press("<c-o>"),
+        ui.press("<c-o>"),
         [],
         "a memory is no session to be continued"
     );
-    desk.press("<c-u>people<space>out");
+    ui.press("<c-u>people<space>out");
     assert_eq!(
-        desk.press("<c-o>"),
+        ui.press("<c-o>"),
         [Effect::Terminal(TerminalJob::Copy(
             "cd /shop && claude --resume s1".to_owned()
         ))]
@@ -370,14 +367,14 @@ fn the_preview_of_find_is_scrolled_without_leaving_the_list() {
 
 #[test]
 fn the_line_that_was_found_is_edited_also_where_the_memory_is_open_already() {
-    let mut desk = Desk::new();
-    desk.press("/");
-    desk.press("jwt<space>refsh<cr>");
-    assert!(desk.bench.row("▌").contains("Auth Refactor"));
-    desk.press("/");
-    desk.press("access<space>token");
-    desk.press("<c-e>");
-    let kept = desk.press("X");
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("jwt<space>refsh<cr>");
+    assert!(ui.ui.row("▌").contains("Auth Refactor"));
+    ui.press("/");
+    ui.press("access<space>token");
+    ui.press("<c-e>");
+    let kept = ui.press("X");
     let [Effect::Unsaved(UnsavedJob::Keep(text))] = kept.as_slice() else {
         panic!("{kept:?}");
     };
@@ -386,15 +383,15 @@ fn the_line_that_was_found_is_edited_also_where_the_memory_is_open_already() {
 
 #[test]
 fn marks_outlive_what_was_typed_when_they_were_made() {
-    let mut desk = Desk::new();
-    desk.press("/");
-    desk.press("jwt<tab>");
-    desk.press("<c-u>publish<tab>");
-    desk.press("<c-u>tea");
-    assert!(desk.text().contains("2 marked"), "{}", desk.text());
-    desk.press("<cr>");
-    assert!(desk.text().contains("2 marked"), "{}", desk.text());
-    let effects = desk.press("d");
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("jwt<tab>");
+    ui.press("<c-u>publish<tab>");
+    ui.press("<c-u>tea");
+    assert!(ui.text().contains("2 marked"), "{}", ui.text());
+    ui.press("<cr>");
+    assert!(ui.text().contains("2 marked"), "{}", ui.text());
+    let effects = ui.press("d");
     let [Effect::Library(LibraryJob::Plan { request, .. })] = effects.as_slice() else {
         panic!("{effects:?}");
     };
@@ -408,73 +405,69 @@ fn marks_outlive_what_was_typed_when_they_were_made() {
 
 #[test]
 fn enter_waits_for_the_answer_to_what_was_typed() {
-    let mut desk = Desk::new();
-    desk.press("/");
+    let mut ui = TestUi::new();
+    ui.press("/");
     // All of it at once, as fast hands and pastes do: nothing is answered in between.
-    let effects = desk.bench.press("publish<cr>");
-    assert_eq!(desk.bench.place(), Place::Find, "the old rows are not it");
-    desk.perform(effects);
-    assert_eq!(desk.bench.place(), Place::Tree);
-    assert!(desk.bench.row("▌").contains("Release Process"));
+    let effects = ui.ui.press("publish<cr>");
+    assert_eq!(ui.ui.place(), KeyContext::Find, "the old rows are not it");
+    ui.perform(effects);
+    assert_eq!(ui.ui.place(), KeyContext::Tree);
+    assert!(ui.ui.row("▌").contains("Release Process"));
 }
 
 #[test]
 fn a_preview_stays_where_it_is_when_something_else_is_said() {
-    let mut desk = Desk::sized(100, 10, Background::Dark);
-    desk.press("G l j l j <tab> <pagedown>");
-    let before = desk.text();
-    let other = desk.bench.home.path().join("agent/projects/-shop/s2.jsonl");
+    let mut ui = TestUi::sized(100, 10, Background::Dark);
+    ui.press("G l j l j <tab> <pagedown>");
+    let before = ui.text();
+    let other = ui.ui.home.path().join("agent/projects/-shop/s2.jsonl");
     fs::write(other, SAID.replace("2026-01-02", "2026-01-01")).expect("writes");
-    desk.look();
+    ui.look();
     let preview = |text: &str| -> Vec<String> {
         let lines = text.lines().skip(2).take(5);
         lines.map(|line| line.chars().skip(41).collect()).collect()
     };
-    assert_eq!(preview(&desk.text()), preview(&before));
-    assert_ne!(desk.text(), before, "the other one is in the tree");
+    assert_eq!(preview(&ui.text()), preview(&before));
+    assert_ne!(ui.text(), before, "the other one is in the tree");
 }
 
 #[test]
 fn what_is_gone_is_not_edited_and_nothing_else_is_in_its_place() {
-    let mut desk = Desk::new();
-    desk.press("/");
-    desk.press("publish");
-    let home = desk.bench.home.path().join("claude");
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("publish");
+    let home = ui.ui.home.path().join("claude");
     let gone = home.canonicalize().expect("canonical").join("release.md");
     fs::remove_file(&gone).expect("removes");
-    let library = Arc::new(desk.bench.library.refresh(&[gone]));
-    desk.tell(Event::Indexed(library));
-    assert_eq!(desk.press("<c-e>"), []);
-    assert_eq!(desk.bench.place(), Place::Tree, "no editor");
-    assert!(
-        desk.text().contains("not there any more"),
-        "{}",
-        desk.text()
-    );
+    let library = Arc::new(ui.ui.library.refresh(&[gone]));
+    ui.tell(Event::Indexed(library));
+    assert_eq!(ui.press("<c-e>"), []);
+    assert_eq!(ui.ui.place(), KeyContext::Tree, "no editor");
+    assert!(ui.text().contains("not there any more"), "{}", ui.text());
 }
 
 #[test]
 fn looks_of_find_and_of_a_log() {
     for (name, background) in [("dark", Background::Dark), ("light", Background::Light)] {
-        let mut desk = Desk::sized(100, 20, background);
-        desk.press("/");
-        desk.press("refresh");
-        insta::assert_snapshot!(format!("find-{name}"), desk.styled());
-        desk.press("<c-u>people<space>out<cr>jj<cr>");
-        insta::assert_snapshot!(format!("log-{name}"), desk.styled());
+        let mut ui = TestUi::sized(100, 20, background);
+        ui.press("/");
+        ui.press("refresh");
+        insta::assert_snapshot!(format!("find-{name}"), ui.styled());
+        ui.press("<c-u>people<space>out<cr>jj<cr>");
+        insta::assert_snapshot!(format!("log-{name}"), ui.styled());
     }
 }
 
 #[test]
 fn small_screens_show_find_and_logs_too() {
     for (width, height) in [(60, 16), (20, 5), (1, 1), (80, 24), (300, 90)] {
-        let mut desk = Desk::sized(width, height, Background::Dark);
-        desk.text();
+        let mut ui = TestUi::sized(width, height, Background::Dark);
+        ui.text();
         for pressed in [
             "/", "refresh", "<down>", "<cr>", "j", "T", "R", "I", "<esc>", "<esc>",
         ] {
-            desk.press(pressed);
-            desk.text();
+            ui.press(pressed);
+            ui.text();
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{AUTH, Bench, moment};
-use crate::core::change::{Asking, Author, Wish, commit, plan, recorded_edits};
+use super::{AUTH, TestApp, moment};
+use crate::core::change::{Author, ChangeContext, ChangeRequest, commit, plan, recorded_edits};
 use crate::core::error::Conflict;
 use crate::core::history::History;
 use crate::core::unsaved::Unsaved;
@@ -14,29 +14,29 @@ use crate::tui::theme::Background;
 /// Both backgrounds, and what their snapshots are called by.
 const BOTH: [(&str, Background); 2] = [("dark", Background::Dark), ("light", Background::Light)];
 
-fn check(name: &str, background: &str, bench: &Bench) {
-    let home = bench.home.path().display().to_string();
-    let text = bench.styled().replace(&home, "~");
+fn check(name: &str, background: &str, ui: &TestApp) {
+    let home = ui.home.path().display().to_string();
+    let text = ui.styled().replace(&home, "~");
     insta::assert_snapshot!(format!("{name}-{background}"), text);
 }
 
 #[test]
 fn looks_of_browse() {
     for (name, background) in BOTH {
-        let mut bench = Bench::sized(100, 20, background);
-        bench.press(AUTH);
-        bench.press("<space>");
-        check("browse", name, &bench);
-        bench.press("v");
-        check("source", name, &bench);
+        let mut ui = TestApp::sized(100, 20, background);
+        ui.press(AUTH);
+        ui.press("<space>");
+        check("browse", name, &ui);
+        ui.press("v");
+        check("source", name, &ui);
     }
 }
 
 #[test]
 fn looks_of_what_lies_over_it() {
     for (name, background) in BOTH {
-        let mut bench = Bench::sized(80, 24, background);
-        bench.press(AUTH);
+        let mut ui = TestApp::sized(80, 24, background);
+        ui.press(AUTH);
         for (pane, opens) in [
             ("help", "?"),
             ("palette", ":"),
@@ -45,29 +45,29 @@ fn looks_of_what_lies_over_it() {
             ("move", "M"),
             ("agent", "a"),
         ] {
-            bench.press(opens);
-            check(pane, name, &bench);
-            bench.press("<esc>");
+            ui.press(opens);
+            check(pane, name, &ui);
+            ui.press("<esc>");
         }
-        let effects = bench.press("d");
-        bench.planned(&effects);
-        check("delete", name, &bench);
+        let effects = ui.press("d");
+        ui.planned(&effects);
+        check("delete", name, &ui);
     }
 }
 
 #[test]
 fn looks_of_the_editor_and_of_what_it_asks() {
     for (name, background) in BOTH {
-        let mut bench = Bench::sized(80, 24, background);
-        bench.press(AUTH);
-        bench.press("e");
-        let kept = bench.press("X");
-        check("editor", name, &bench);
-        let effects = bench.press("<c-s>");
-        bench.planned(&effects);
-        check("save", name, &bench);
-        bench.press("<esc>");
-        let effects = bench.press("<c-s>");
+        let mut ui = TestApp::sized(80, 24, background);
+        ui.press(AUTH);
+        ui.press("e");
+        let kept = ui.press("X");
+        check("editor", name, &ui);
+        let effects = ui.press("<c-s>");
+        ui.planned(&effects);
+        check("save", name, &ui);
+        ui.press("<esc>");
+        let effects = ui.press("<c-s>");
         let Some(Effect::Library(LibraryJob::Plan {
             generation,
             request,
@@ -86,53 +86,53 @@ fn looks_of_the_editor_and_of_what_it_asks() {
             mine: Some(text.text.clone().into_bytes()),
             theirs: Some(theirs.into_bytes()),
         };
-        bench.tell(Event::Planned {
+        ui.tell(Event::Planned {
             generation: *generation,
             request: request.clone(),
             result: Err(crate::core::Error::Conflict(Box::new(conflict))),
             notes: Vec::new(),
         });
-        check("conflict", name, &bench);
-        let mut bench = Bench::sized(80, 24, background);
-        let root = bench.home.path().join("claude");
-        bench.tell(Event::LeftBehind(vec![Unsaved {
+        check("conflict", name, &ui);
+        let mut ui = TestApp::sized(80, 24, background);
+        let root = ui.home.path().join("claude");
+        ui.tell(Event::Abandoned(vec![Unsaved {
             root,
             ..text.clone()
         }]));
-        check("offer", name, &bench);
+        check("offer", name, &ui);
     }
 }
 
 #[test]
 fn looks_of_history() {
     for (name, background) in BOTH {
-        let mut bench = Bench::sized(100, 20, background);
-        let history = History::open(&bench.home.path().join("history"));
+        let mut ui = TestApp::sized(100, 20, background);
+        let history = History::open(&ui.home.path().join("history"));
         let author = Author {
             who: "you".to_owned(),
             door: "tui".to_owned(),
         };
-        let asking = Asking {
+        let context = ChangeContext {
             moment: moment(),
             expected: None,
         };
-        let wish = Wish::Delete {
+        let change_request = ChangeRequest::Delete {
             paths: vec!["release.md".to_owned()],
         };
-        let shelf = Arc::clone(bench.library.shelf("claude").expect("a store"));
-        let change = plan(&shelf.store, &wish, &asking).expect("plans");
+        let snapshot = Arc::clone(ui.library.store("claude").expect("a store"));
+        let change = plan(&snapshot.store, &change_request, &context).expect("plans");
         commit(&history, &change, &author, &moment()).expect("commits");
-        bench.press("H");
+        ui.press("H");
         let records = history.records().expect("reads");
         let mut record = records[0].clone();
         record.id = "A".to_owned();
         record.time = 1;
         let edits = recorded_edits(&history, &record).expect("reads");
-        bench.tell(Event::Recorded(vec![record]));
-        bench.tell(Event::Compared {
+        ui.tell(Event::HistoryLoaded(vec![record]));
+        ui.tell(Event::Compared {
             id: "A".to_owned(),
             result: Ok(edits),
         });
-        check("history", name, &bench);
+        check("history", name, &ui);
     }
 }

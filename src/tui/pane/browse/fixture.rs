@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::core::discover::{Discovered, Found};
+use crate::core::discover::{Discovered, FoundStore};
 use crate::core::layout::Layout;
 use crate::core::library::Library;
 use crate::core::store::Store;
@@ -66,16 +66,16 @@ pub(crate) fn library(home: &Path) -> Library {
     let mut library = Library::load(Discovered {
         stores: stores
             .into_iter()
-            .map(|(name, layout)| Found {
+            .map(|(name, layout)| FoundStore {
                 store: Store::open(name, &home.join(name), Some(layout)).expect("opens"),
                 why: "a test".to_owned(),
             })
             .collect(),
         ..Discovered::default()
     });
-    for shelf in &mut library.shelves {
-        let shelf = std::sync::Arc::get_mut(shelf).expect("not shared yet");
-        for memory in &mut shelf.memories {
+    for snapshot in &mut library.stores {
+        let snapshot = std::sync::Arc::get_mut(snapshot).expect("not shared yet");
+        for memory in &mut snapshot.memories {
             memory.modified = 1;
         }
     }

@@ -1,21 +1,21 @@
 //! Folding and unfolding rows of the tree.
 
-use super::Browse;
+use super::BrowsePane;
 use super::tree::{Fold, Key, Node, Tree};
-use crate::tui::pane::{Scene, Step};
+use crate::tui::pane::{PaneContext, Step};
 
-impl Browse {
+impl BrowsePane {
     /// Folds or unfolds the row under the cursor.
-    pub(super) fn fold(&mut self, to: Fold, scene: &Scene<'_>) -> Vec<Step> {
+    pub(super) fn fold(&mut self, to: Fold, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(key) = self.selected() else {
             return Vec::new();
         };
-        self.wish.folds.insert(key, to);
-        self.reshape(scene)
+        self.options.folds.insert(key, to);
+        self.reshape(cx)
     }
 
     /// Folds or unfolds every row.
-    pub(super) fn fold_all(&mut self, to: Fold, scene: &Scene<'_>) -> Vec<Step> {
+    pub(super) fn fold_all(&mut self, to: Fold, cx: &PaneContext<'_>) -> Vec<Step> {
         // Rows that show up by unfolding may be folded themselves.
         for _ in 0..4 {
             let keys: Vec<Key> = self
@@ -23,20 +23,20 @@ impl Browse {
                 .rows
                 .iter()
                 .filter(|row| row.fold.is_some_and(|fold| fold != to))
-                .filter(|row| to == Fold::Closed || !matches!(row.node, Node::Bundle(_)))
+                .filter(|row| to == Fold::Closed || !matches!(row.node, Node::LogGroup(_)))
                 .map(|row| self.tree.key(&self.library, row))
                 .collect();
             if keys.is_empty() {
                 break;
             }
             for key in keys {
-                self.wish.folds.insert(key, to);
+                self.options.folds.insert(key, to);
             }
             if to == Fold::Closed {
                 break;
             }
-            self.tree = Tree::of(&self.library, &self.wish);
+            self.tree = Tree::of(&self.library, &self.options);
         }
-        self.reshape(scene)
+        self.reshape(cx)
     }
 }

@@ -1,18 +1,18 @@
 //! Where links and rows lead: to another memory, or into a log.
 
-use super::Browse;
+use super::BrowsePane;
 use super::tree::Node;
-use crate::core::citation::{Citation, Part};
-use crate::core::library::{Library, Listed};
+use crate::core::citation::{Citation, CitedPart};
+use crate::core::library::{Library, LogSummary};
 use crate::core::log::Agent;
-use crate::tui::pane::log::{LogPane, Start, copied};
-use crate::tui::pane::preview::linked;
-use crate::tui::pane::{Scene, Step, Toast};
-use crate::tui::widget::list::Step as Move;
+use crate::tui::pane::log::{LogPane, OpenAt, copy_to_clipboard};
+use crate::tui::pane::preview::link_destination;
+use crate::tui::pane::{PaneContext, Step, Toast};
+use crate::tui::widget::list::Move;
 
-impl Browse {
+impl BrowsePane {
     /// The log under the cursor.
-    pub(super) fn log_here(&self) -> Option<&Listed> {
+    pub(super) fn selected_log(&self) -> Option<&LogSummary> {
         let row = self.tree.rows.get(self.cursor.selected)?;
         match row.node {
             Node::Log(at, log) => self.library.logs.get(at)?.logs.get(log),
@@ -21,20 +21,20 @@ impl Browse {
     }
 
     pub(super) fn open_log(&self) -> Vec<Step> {
-        match self.log_here() {
-            Some(log) => LogPane::open(log.file.clone(), log.title.clone(), Start::default()),
+        match self.selected_log() {
+            Some(log) => LogPane::open(log.file.clone(), log.title.clone(), OpenAt::default()),
             None => Vec::new(),
         }
     }
 
     /// Selects the next or the previous link and brings it into view.
-    pub(super) fn link(&mut self, way: Move, scene: &Scene<'_>) -> Vec<Step> {
+    pub(super) fn link(&mut self, step: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         let links = self.preview.page.links();
         if links == 0 {
-            return vec![Step::Say(Toast::done("No links here"))];
+            return vec![Step::Toast(Toast::done("No links here"))];
         }
-        let height = usize::from(scene.areas.preview_text().height);
-        let next = match (self.preview.link, way) {
+        let height = usize::from(cx.areas.preview_text().height);
+        let next = match (self.preview.link, step) {
             (Some(at), Move::Up) => (at + links - 1) % links,
             (Some(at), _) => (at + 1) % links,
             (None, Move::Up) => links - 1,
@@ -50,24 +50,24 @@ impl Browse {
     }
 
     /// Goes where the selected link leads.
-    pub(super) fn follow(&mut self, scene: &Scene<'_>) -> Vec<Step> {
+    pub(super) fn follow(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(link) = self.preview.link else {
-            return self.link(Move::Down, scene);
+            return self.link(Move::Down, cx);
         };
         let target = self.preview.page.link_target(link).to_owned();
         if target.contains("://") {
-            return copied(target);
+            return copy_to_clipboard(target);
         }
         let Some(here) = self.selected() else {
             return Vec::new();
         };
-        if let Some((log, start)) = cited(&self.library, &target) {
+        if let Some((log, start)) = cited_log(&self.library, &target) {
             return LogPane::open(log.file.clone(), log.title.clone(), start);
         }
-        let Some(key) = linked(&self.library, &here, &target) else {
-            return vec![Step::Say(Toast::trouble(format!("No memory {target}")))];
+        let Some(key) = link_destination(&self.library, &here, &target) else {
+            return vec![Step::Toast(Toast::trouble(format!("No memory {target}")))];
         };
-        let steps = self.go(&key, scene);
+        let steps = self.go(&key, cx);
         if steps.is_some() {
             self.trail.push(here);
         }
@@ -76,18 +76,18 @@ impl Browse {
 }
 
 /// The log that a citation such as `claude-code:ID#L5` means, and where in it.
-fn cited<'a>(library: &'a Library, target: &str) -> Option<(&'a Listed, Start)> {
+fn cited_log<'a>(library: &'a Library, target: &str) -> Option<(&'a LogSummary, OpenAt)> {
     let Ok(citation) = target.parse::<Citation>();
     let agent = Agent::named(citation.store.as_deref()?)?;
-    let mut logs = library.logs.iter().flat_map(|bundle| &bundle.logs);
+    let mut logs = library.logs.iter().flat_map(|log_group| &log_group.logs);
     let log = logs.find(|log| log.file.agent == agent && log.file.id == citation.path)?;
     let line = match citation.part {
-        Part::Lines(lines) => Some(*lines.start() as u64),
+        CitedPart::Lines(lines) => Some(*lines.start() as u64),
         _ => None,
     };
-    let start = Start {
+    let start = OpenAt {
         line,
-        ..Start::default()
+        ..OpenAt::default()
     };
     Some((log, start))
 }

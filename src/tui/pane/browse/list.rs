@@ -4,45 +4,45 @@ use std::path::Path;
 
 use ratatui::text::{Line, Span};
 
-use super::Browse;
-use super::tree::{Fold, Key, Node, Row};
+use super::BrowsePane;
+use super::tree::{Fold, Key, Node, TreeRow};
+use crate::core::display::{format_age, format_size};
 use crate::core::layout::Layout;
-use crate::core::library::{Budget, Library, Shelf};
-use crate::core::memory::Kind;
-use crate::core::shown::{age, size};
-use crate::tui::cells::visible;
+use crate::core::library::{Budget, Library, StoreSnapshot};
+use crate::core::memory::FileKind;
+use crate::tui::cells::escape_line;
 use crate::tui::chrome::{short_path, two_ends};
-use crate::tui::pane::Scene;
+use crate::tui::pane::PaneContext;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::meter::Meter;
 
 /// Whether a row is the one under the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cursor {
+pub(super) enum RowCursor {
     Here,
     Elsewhere,
 }
 
 /// What stands at both ends of a row.
-struct Ends<'a> {
+struct RowEnds<'a> {
     label: Vec<Span<'a>>,
     right: Vec<Span<'a>>,
 }
 
-impl Browse {
+impl BrowsePane {
     /// One row, `width` columns wide.
     pub(super) fn line(
         &self,
-        row: &Row,
-        cursor: Cursor,
-        scene: &Scene<'_>,
+        row: &TreeRow,
+        cursor: RowCursor,
+        cx: &PaneContext<'_>,
         width: usize,
     ) -> Line<'static> {
-        let theme = scene.theme;
+        let theme = cx.theme;
         let key = self.tree.key(&self.library, row);
         let bar = match cursor {
-            Cursor::Here => Span::styled("▌", theme.style(Role::Accent)),
-            Cursor::Elsewhere => Span::raw(" "),
+            RowCursor::Here => Span::styled("▌", theme.style(Role::Accent)),
+            RowCursor::Elsewhere => Span::raw(" "),
         };
         let mark = if self.marks.contains(&key) {
             Span::styled("✓", theme.style(Role::Accent))
@@ -57,27 +57,27 @@ impl Browse {
         let indent = "  ".repeat(usize::from(row.depth));
         let mut left = vec![bar, mark, Span::raw(indent)];
         left.push(Span::styled(fold, theme.style(Role::Muted)));
-        let ends = self.ends(row, scene, width);
+        let ends = self.ends(row, cx, width);
         left.extend(ends.label);
         let mut right = vec![Span::raw(" ")];
         right.extend(ends.right);
         right.push(Span::raw(" "));
         let style = match cursor {
-            Cursor::Here => theme.style(Role::Selected),
-            Cursor::Elsewhere => theme.style(Role::Text),
+            RowCursor::Here => theme.style(Role::Selected),
+            RowCursor::Elsewhere => theme.style(Role::Text),
         };
         two_ends(left, right, width, style)
     }
 
-    fn ends(&self, row: &Row, scene: &Scene<'_>, width: usize) -> Ends<'static> {
-        let theme = scene.theme;
+    fn ends(&self, row: &TreeRow, cx: &PaneContext<'_>, width: usize) -> RowEnds<'static> {
+        let theme = cx.theme;
         let muted = theme.style(Role::Muted);
-        let plain = |label: String| Ends {
+        let plain = |label: String| RowEnds {
             label: vec![Span::raw(label)],
             right: vec![Span::styled(row.count.to_string(), muted)],
         };
         match row.node {
-            Node::Store(at) => store(&self.library.shelves[at], row, theme, width),
+            Node::Store(at) => store(&self.library.stores[at], row, theme, width),
             Node::Group(_, group) => {
                 let group = &self.tree.groups[group];
                 let style = match &group.category {
@@ -88,64 +88,64 @@ impl Browse {
                     0 => String::new(),
                     count => count.to_string(),
                 };
-                Ends {
+                RowEnds {
                     label: vec![Span::styled(group.label.clone(), style)],
                     right: vec![Span::styled(count, muted)],
                 }
             }
-            Node::Memory(at, of) => self.memory(at, of, scene),
+            Node::Memory(at, of) => self.memory(at, of, cx),
             Node::Entry(at, of, entry) => {
-                let entry = &self.library.shelves[at].memories[of].entries[entry];
-                Ends {
-                    label: vec![Span::raw(visible(&entry.title))],
+                let entry = &self.library.stores[at].memories[of].entries[entry];
+                RowEnds {
+                    label: vec![Span::raw(escape_line(&entry.title))],
                     right: vec![Span::styled(entry.date.clone().unwrap_or_default(), muted)],
                 }
             }
-            Node::Instructions => Ends {
+            Node::Instructions => RowEnds {
                 label: vec![
                     Span::styled("instructions", theme.style(Role::Strong)),
                     Span::styled(format!("  {}", instruction_names(&self.library)), muted),
                 ],
                 right: vec![Span::styled(row.count.to_string(), muted)],
             },
-            Node::Sessions => Ends {
+            Node::Sessions => RowEnds {
                 label: vec![Span::styled("sessions", theme.style(Role::Strong))],
                 right: vec![Span::styled(row.count.to_string(), muted)],
             },
             Node::Agent(first) => plain(self.library.logs[first].agent.name().to_owned()),
-            Node::Bundle(at) => plain(match self.library.logs[at].project.as_str() {
+            Node::LogGroup(at) => plain(match self.library.logs[at].project.as_str() {
                 "" => "no project".to_owned(),
-                project => visible(&short_path(Path::new(project))),
+                project => escape_line(&short_path(Path::new(project))),
             }),
             Node::Log(at, log) => {
                 let log = &self.library.logs[at].logs[log];
-                Ends {
-                    label: vec![Span::raw(visible(&log.title))],
-                    right: vec![Span::styled(age(log.time, scene.now), muted)],
+                RowEnds {
+                    label: vec![Span::raw(escape_line(&log.title))],
+                    right: vec![Span::styled(format_age(log.time, cx.now), muted)],
                 }
             }
         }
     }
 
-    fn memory(&self, at: usize, of: usize, scene: &Scene<'_>) -> Ends<'static> {
-        let theme = scene.theme;
-        let shelf = &self.library.shelves[at];
-        let memory = &shelf.memories[of];
-        let mut label = vec![Span::raw(visible(&memory.title))];
-        if memory.kind == Kind::Instructions {
-            let place = short_path(shelf.store.root().path());
+    fn memory(&self, at: usize, of: usize, cx: &PaneContext<'_>) -> RowEnds<'static> {
+        let theme = cx.theme;
+        let snapshot = &self.library.stores[at];
+        let memory = &snapshot.memories[of];
+        let mut label = vec![Span::raw(escape_line(&memory.title))];
+        if memory.kind == FileKind::Instructions {
+            let place = short_path(snapshot.store.root().path());
             label.push(Span::styled(format!("  {place}"), theme.style(Role::Muted)));
         }
         let mut right = Vec::new();
         if memory.problem.is_some() {
             right.push(Span::styled("! ", theme.style(Role::Warn)));
         }
-        let told = match self.wish.sort {
-            super::tree::Sort::Size => size(memory.size),
-            _ => age(memory.modified, scene.now),
+        let detail = match self.options.sort {
+            super::tree::Sort::Size => format_size(memory.size),
+            _ => format_age(memory.modified, cx.now),
         };
-        right.push(Span::styled(told, theme.style(Role::Muted)));
-        Ends { label, right }
+        right.push(Span::styled(detail, theme.style(Role::Muted)));
+        RowEnds { label, right }
     }
 
     /// The key of the row under the cursor.
@@ -157,40 +157,40 @@ impl Browse {
 
 fn instruction_names(library: &Library) -> String {
     let mut names: Vec<&str> = library
-        .shelves
+        .stores
         .iter()
-        .filter(|shelf| shelf.store.layout() == Layout::Instructions)
-        .flat_map(|shelf| shelf.memories.iter().map(|memory| memory.title.as_str()))
+        .filter(|snapshot| snapshot.store.layout() == Layout::Instructions)
+        .flat_map(|snapshot| snapshot.memories.iter().map(|memory| memory.title.as_str()))
         .collect();
     names.sort_unstable();
     names.dedup();
     names.join(" ")
 }
 
-fn store(shelf: &Shelf, row: &Row, theme: &Theme, width: usize) -> Ends<'static> {
+fn store(snapshot: &StoreSnapshot, row: &TreeRow, theme: &Theme, width: usize) -> RowEnds<'static> {
     let muted = theme.style(Role::Muted);
     let mut label = vec![Span::styled(
-        visible(shelf.store.name()),
+        escape_line(snapshot.store.name()),
         theme.style(Role::Strong),
     )];
     let mut right = Vec::new();
-    if shelf.failure.is_some() {
+    if snapshot.failure.is_some() {
         right.push(Span::styled("cannot be read", theme.style(Role::Warn)));
-        return Ends { label, right };
+        return RowEnds { label, right };
     }
-    if let Some(budget) = shelf.index
+    if let Some(budget) = snapshot.index
         && width >= 34
     {
         right.extend(meter(budget, theme));
         right.push(Span::raw("  "));
-    } else if shelf.index.is_none() {
-        let layout = shelf.store.layout().name();
-        if !shelf.store.name().contains(layout) {
+    } else if snapshot.index.is_none() {
+        let layout = snapshot.store.layout().name();
+        if !snapshot.store.name().contains(layout) {
             label.push(Span::styled(format!("  {layout}"), muted));
         }
     }
     right.push(Span::styled(row.count.to_string(), muted));
-    Ends { label, right }
+    RowEnds { label, right }
 }
 
 /// How much of the index an agent reads, by the nearer of its limits.

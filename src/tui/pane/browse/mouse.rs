@@ -3,39 +3,39 @@
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use super::Browse;
+use super::BrowsePane;
 use crate::tui::layout::{Focus, inside};
-use crate::tui::pane::{Scene, Step};
+use crate::tui::pane::{PaneContext, Step};
 
-impl Browse {
+impl BrowsePane {
     /// Takes a click or the wheel.
-    pub(super) fn pointed(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
+    pub(super) fn on_mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
         let at = Position::new(mouse.column, mouse.row);
         match mouse.kind {
-            MouseEventKind::Down(MouseButton::Left) if scene.areas.on_divider(at) => {
+            MouseEventKind::Down(MouseButton::Left) if cx.areas.on_divider(at) => {
                 self.dragging = true;
                 Vec::new()
             }
             MouseEventKind::Drag(MouseButton::Left) if self.dragging => {
-                self.divider = scene.areas.dragged(self.divider, at);
+                self.divider = cx.areas.dragged(self.divider, at);
                 Vec::new()
             }
             MouseEventKind::Up(MouseButton::Left) => {
                 self.dragging = false;
                 Vec::new()
             }
-            MouseEventKind::Down(MouseButton::Left) => self.click(at, scene),
-            MouseEventKind::ScrollDown => self.wheel(at, 3, scene),
-            MouseEventKind::ScrollUp => self.wheel(at, -3, scene),
+            MouseEventKind::Down(MouseButton::Left) => self.click(at, cx),
+            MouseEventKind::ScrollDown => self.wheel(at, 3, cx),
+            MouseEventKind::ScrollUp => self.wheel(at, -3, cx),
             _ => Vec::new(),
         }
     }
 
-    fn click(&mut self, at: Position, scene: &Scene<'_>) -> Vec<Step> {
-        let rows = inside(scene.areas.tree);
+    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
+        let rows = inside(cx.areas.tree);
         if rows.contains(at) {
             let line = usize::from(at.y - rows.y);
-            let (height, count) = (Self::height(scene), self.tree.rows.len());
+            let (height, count) = (Self::height(cx), self.tree.rows.len());
             let Some(row) = self.cursor.row_at(line, height, count) else {
                 return Vec::new();
             };
@@ -48,37 +48,37 @@ impl Browse {
             let on_mark = usize::from(at.x - rows.x) < 4 + 2 * depth;
             let fold = self.tree.rows[row].fold;
             return match fold {
-                Some(fold) if on_mark || again => self.fold(fold.toggled(), scene),
-                None if again && self.log_here().is_some() => self.open_log(),
+                Some(fold) if on_mark || again => self.fold(fold.toggled(), cx),
+                None if again && self.selected_log().is_some() => self.open_log(),
                 None if again => self.enter_preview(),
-                _ => self.look(scene),
+                _ => self.update_preview(cx),
             };
         }
-        let text = scene.areas.preview_text();
-        if scene.areas.preview.contains(at) {
+        let text = cx.areas.preview_text();
+        if cx.areas.preview.contains(at) {
             self.focus = Focus::Preview;
             if text.contains(at) {
                 let line = usize::from(at.y - text.y) + self.preview.scroll;
                 if let Some(link) = self.preview.page.link_at(line, at.x - text.x) {
                     self.preview.link = Some(link);
-                    return self.follow(scene);
+                    return self.follow(cx);
                 }
             }
         }
         Vec::new()
     }
 
-    fn wheel(&mut self, at: Position, rows: isize, scene: &Scene<'_>) -> Vec<Step> {
-        if scene.areas.preview.contains(at) {
-            self.preview.scroll_by(rows, scene);
+    fn wheel(&mut self, at: Position, rows: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        if cx.areas.preview.contains(at) {
+            self.preview.scroll_by(rows, cx);
             return Vec::new();
         }
         let before = self.cursor.selected;
         self.cursor
-            .scroll(rows, Self::height(scene), self.tree.rows.len());
+            .scroll(rows, Self::height(cx), self.tree.rows.len());
         if before == self.cursor.selected {
             return Vec::new();
         }
-        self.look(scene)
+        self.update_preview(cx)
     }
 }

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use crate::core::layout::{Layout, index};
-use crate::core::library::{Library, Shelf};
-use crate::core::memory::{Kind, Memory};
+use crate::core::library::{Library, StoreSnapshot};
+use crate::core::memory::{FileKind, Memory};
 use crate::core::store::StoreId;
 
 /// What a row is about.
@@ -28,10 +28,10 @@ pub(crate) enum Node {
     Instructions,
     /// All logs.
     Sessions,
-    /// The logs of an agent; the number is its first bundle.
+    /// The logs of an agent; the number is its first log group.
     Agent(usize),
     /// The logs of an agent in a project.
-    Bundle(usize),
+    LogGroup(usize),
     /// A log.
     Log(usize, usize),
 }
@@ -46,7 +46,7 @@ pub(crate) enum Key {
     Instructions,
     Sessions,
     Agent(String),
-    Bundle(String, String),
+    LogGroup(String, String),
     /// File and id.
     Log(PathBuf, String),
 }
@@ -70,7 +70,7 @@ impl Fold {
 
 /// One row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct TreeRow {
     pub(crate) node: Node,
     pub(crate) depth: u16,
     /// Of a row that has others below it.
@@ -110,7 +110,7 @@ impl Sort {
 
 /// What a person wants to see of the library.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wish {
+pub(crate) struct TreeOptions {
     /// What was folded and unfolded by hand.
     pub(crate) folds: HashMap<Key, Fold>,
     /// Words that every shown row must have, lower case.
@@ -121,7 +121,7 @@ pub(crate) struct Wish {
 /// The rows, and the groups that they name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Tree {
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<TreeRow>,
     pub(crate) groups: Vec<Group>,
 }
 
@@ -140,15 +140,15 @@ const MANY: usize = 60;
 
 impl Tree {
     /// The tree of a library.
-    pub(crate) fn of(library: &Library, wish: &Wish) -> Self {
-        let mut building = Building {
+    pub(crate) fn of(library: &Library, options: &TreeOptions) -> Self {
+        let mut building = TreeBuilder {
             library,
-            wish,
+            options,
             tree: Self::default(),
         };
-        for (at, shelf) in library.shelves.iter().enumerate() {
-            if shelf.store.layout() != Layout::Instructions {
-                building.store(at, shelf);
+        for (at, snapshot) in library.stores.iter().enumerate() {
+            if snapshot.store.layout() != Layout::Instructions {
+                building.store(at, snapshot);
             }
         }
         building.instructions();
@@ -157,21 +157,21 @@ impl Tree {
     }
 
     /// What a row is about, for later.
-    pub(crate) fn key(&self, library: &Library, row: &Row) -> Key {
-        let store = |at: usize| library.shelves[at].store.id().clone();
-        let memory = |at: usize, of: usize| library.shelves[at].memories[of].path.clone();
+    pub(crate) fn key(&self, library: &Library, row: &TreeRow) -> Key {
+        let store = |at: usize| library.stores[at].store.id().clone();
+        let memory = |at: usize, of: usize| library.stores[at].memories[of].path.clone();
         match row.node {
             Node::Store(at) => Key::Store(store(at)),
             Node::Group(at, group) => Key::Group(store(at), self.groups[group].path.clone()),
             Node::Memory(at, of) => Key::Memory(store(at), memory(at, of)),
             Node::Entry(at, of, entry) => {
-                let slug = library.shelves[at].memories[of].entries[entry].slug();
+                let slug = library.stores[at].memories[of].entries[entry].slug();
                 Key::Entry(store(at), memory(at, of), slug)
             }
             Node::Instructions => Key::Instructions,
             Node::Sessions => Key::Sessions,
             Node::Agent(first) => Key::Agent(library.logs[first].agent.name().to_owned()),
-            Node::Bundle(at) => Key::Bundle(
+            Node::LogGroup(at) => Key::LogGroup(
                 library.logs[at].agent.name().to_owned(),
                 library.logs[at].project.clone(),
             ),
@@ -188,9 +188,9 @@ impl Tree {
     }
 
     /// Whether a row has this key; compares in place, since a tree has many rows.
-    fn is(&self, library: &Library, row: &Row, key: &Key) -> bool {
-        let store = |at: usize, id: &StoreId| library.shelves[at].store.id() == id;
-        let memory = |at: usize, of: usize| library.shelves[at].memories[of].path.as_str();
+    fn is(&self, library: &Library, row: &TreeRow, key: &Key) -> bool {
+        let store = |at: usize, id: &StoreId| library.stores[at].store.id() == id;
+        let memory = |at: usize, of: usize| library.stores[at].memories[of].path.as_str();
         match (row.node, key) {
             (Node::Store(at), Key::Store(id)) => store(at, id),
             (Node::Group(at, group), Key::Group(id, path)) => {
@@ -206,15 +206,15 @@ impl Tree {
     }
 }
 
-struct Building<'a> {
+struct TreeBuilder<'a> {
     library: &'a Library,
-    wish: &'a Wish,
+    options: &'a TreeOptions,
     tree: Tree,
 }
 
-impl Building<'_> {
+impl TreeBuilder<'_> {
     fn push(&mut self, node: Node, depth: u16) -> usize {
-        self.tree.rows.push(Row {
+        self.tree.rows.push(TreeRow {
             node,
             depth,
             fold: None,
@@ -226,10 +226,10 @@ impl Building<'_> {
     /// Makes a row one that can be folded; answers whether it is open.
     fn foldable(&mut self, at: usize, count: usize, unless_said: Fold) -> bool {
         let row = self.tree.rows[at];
-        let fold = if self.wish.filter.is_empty() {
+        let fold = if self.options.filter.is_empty() {
             let key = self.tree.key(self.library, &row);
-            let said = self.wish.folds.get(&key).copied();
-            said.unwrap_or(unless_said)
+            let explicit = self.options.folds.get(&key).copied();
+            explicit.unwrap_or(unless_said)
         } else {
             Fold::Open
         };
@@ -240,7 +240,7 @@ impl Building<'_> {
     }
 
     fn shows(&self, memory: &Memory, entries: &[&str]) -> bool {
-        let said = |word: &String| {
+        let has_word = |word: &String| {
             let has = |text: &str| contains(text, word);
             has(&memory.title)
                 || has(&memory.path)
@@ -248,23 +248,23 @@ impl Building<'_> {
                 || memory.category.as_deref().is_some_and(has)
                 || entries.iter().any(|title| has(title))
         };
-        self.wish.filter.iter().all(said)
+        self.options.filter.iter().all(has_word)
     }
 
     /// The memories of a store that are shown, sorted.
-    fn members(&self, shelf: &Shelf) -> Vec<usize> {
-        let memories = &shelf.memories;
+    fn members(&self, snapshot: &StoreSnapshot) -> Vec<usize> {
+        let memories = &snapshot.memories;
         let mut members: Vec<usize> = (0..memories.len())
             .filter(|at| {
                 let memory = &memories[*at];
-                if self.wish.filter.is_empty() {
+                if self.options.filter.is_empty() {
                     return true;
                 }
                 let titles: Vec<&str> = memory.entries.iter().map(|e| e.title.as_str()).collect();
                 self.shows(memory, &titles)
             })
             .collect();
-        match self.wish.sort {
+        match self.options.sort {
             Sort::Name => members.sort_by_cached_key(|at| memories[*at].title.to_lowercase()),
             Sort::Age => members.sort_by_key(|at| std::cmp::Reverse(memories[*at].modified)),
             Sort::Size => members.sort_by_key(|at| std::cmp::Reverse(memories[*at].size)),
@@ -272,24 +272,24 @@ impl Building<'_> {
         members
     }
 
-    fn store(&mut self, at: usize, shelf: &Shelf) {
-        let members = self.members(shelf);
-        if members.is_empty() && !self.wish.filter.is_empty() {
+    fn store(&mut self, at: usize, snapshot: &StoreSnapshot) {
+        let members = self.members(snapshot);
+        if members.is_empty() && !self.options.filter.is_empty() {
             return;
         }
         let row = self.push(Node::Store(at), 0);
         if !self.foldable(row, members.len(), Fold::Open) {
             return;
         }
-        let groups = if shelf.memories.len() > MANY {
+        let groups = if snapshot.memories.len() > MANY {
             Fold::Closed
         } else {
             Fold::Open
         };
         let mut grouped: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
         for of in members {
-            let memory = &shelf.memories[of];
-            match group_of(shelf.store.layout(), memory) {
+            let memory = &snapshot.memories[of];
+            match group_of(snapshot.store.layout(), memory) {
                 Some(group) => grouped.entry(group).or_default().push(of),
                 None => self.memory((at, of), 1),
             }
@@ -314,7 +314,7 @@ impl Building<'_> {
         (count, unless_said): (usize, Fold),
         open: &mut Vec<(String, bool)>,
     ) -> Option<u16> {
-        let layout = self.library.shelves[at].store.layout();
+        let layout = self.library.stores[at].store.layout();
         let mut above = String::new();
         let mut depth = 1;
         let parts: Vec<&str> = match layout {
@@ -353,27 +353,27 @@ impl Building<'_> {
 
     fn memory(&mut self, (at, of): (usize, usize), depth: u16) {
         let row = self.push(Node::Memory(at, of), depth);
-        let entries = &self.library.shelves[at].memories[of].entries;
+        let entries = &self.library.stores[at].memories[of].entries;
         if entries.len() < 2 {
             return;
         }
-        let filtered = !self.wish.filter.is_empty();
+        let filtered = !self.options.filter.is_empty();
         if self.foldable(row, entries.len(), Fold::Closed) && !filtered {
             for entry in 0..entries.len() {
                 self.push(Node::Entry(at, of, entry), depth + 1);
             }
         } else if filtered {
             let key = self.tree.key(self.library, &self.tree.rows[row]);
-            let said = self.wish.folds.get(&key).copied();
-            self.tree.rows[row].fold = Some(said.unwrap_or(Fold::Closed));
+            let explicit = self.options.folds.get(&key).copied();
+            self.tree.rows[row].fold = Some(explicit.unwrap_or(Fold::Closed));
         }
     }
 
     fn instructions(&mut self) {
         let mut files: Vec<(usize, usize)> = Vec::new();
-        for (at, shelf) in self.library.shelves.iter().enumerate() {
-            if shelf.store.layout() == Layout::Instructions {
-                files.extend(self.members(shelf).into_iter().map(|of| (at, of)));
+        for (at, snapshot) in self.library.stores.iter().enumerate() {
+            if snapshot.store.layout() == Layout::Instructions {
+                files.extend(self.members(snapshot).into_iter().map(|of| (at, of)));
             }
         }
         if files.is_empty() {
@@ -410,21 +410,21 @@ pub(super) fn group_of(layout: Layout, memory: &Memory) -> Option<(usize, String
             let category = memory.category.as_deref().unwrap_or_default();
             let known = index::TYPES.iter().position(|(name, _)| *name == category);
             Some(match known {
-                Some(at) => (at, capital(index::TYPES[at].0)),
+                Some(at) => (at, capitalize(index::TYPES[at].0)),
                 None => (index::TYPES.len(), "Other".to_owned()),
             })
         }
-        _ if memory.kind != Kind::Memory => None,
+        _ if memory.kind != FileKind::Memory => None,
         _ => {
             let (folder, _) = memory.path.rsplit_once('/')?;
             let rules = layout.rules();
-            let rank = rules.rank(&rules.place(&memory.path));
+            let rank = rules.rank(&rules.file_of(&memory.path));
             Some((usize::from(rank), folder.to_owned()))
         }
     }
 }
 
-fn capital(word: &str) -> String {
+fn capitalize(word: &str) -> String {
     let mut letters = word.chars();
     let first = letters.next().map(|c| c.to_uppercase().to_string());
     first.unwrap_or_default() + letters.as_str()
@@ -435,8 +435,8 @@ mod tests {
     use super::*;
     use crate::tui::pane::browse::fixture;
 
-    fn lines(library: &Library, wish: &Wish) -> Vec<String> {
-        let tree = Tree::of(library, wish);
+    fn lines(library: &Library, options: &TreeOptions) -> Vec<String> {
+        let tree = Tree::of(library, options);
         tree.rows
             .iter()
             .map(|row| {
@@ -447,8 +447,8 @@ mod tests {
                 };
                 let key = match tree.key(library, row) {
                     Key::Store(id) => {
-                        let shelf = library.shelf_by_id(&id).expect("a store");
-                        shelf.store.name().to_owned()
+                        let snapshot = library.store_by_id(&id).expect("a store");
+                        snapshot.store.name().to_owned()
                     }
                     Key::Agent(name) => name,
                     Key::Group(_, path) | Key::Memory(_, path) => path,
@@ -465,7 +465,7 @@ mod tests {
         let home = fixture::home();
         let library = fixture::library(home.path());
         assert_eq!(
-            lines(&library, &Wish::default()),
+            lines(&library, &TreeOptions::default()),
             [
                 "▾claude",
                 "  ▾User",
@@ -491,12 +491,12 @@ mod tests {
     fn a_filter_opens_what_it_finds_and_hides_the_rest() {
         let home = fixture::home();
         let library = fixture::library(home.path());
-        let wish = Wish {
+        let options = TreeOptions {
             filter: vec!["auth".to_owned()],
-            ..Wish::default()
+            ..TreeOptions::default()
         };
         assert_eq!(
-            lines(&library, &wish),
+            lines(&library, &options),
             [
                 "▾claude",
                 "  ▾Project",
@@ -512,15 +512,15 @@ mod tests {
     fn folds_hold_and_rows_are_found_again() {
         let home = fixture::home();
         let library = fixture::library(home.path());
-        let mut wish = Wish::default();
-        let id = |name: &str| library.shelf(name).expect("a store").store.id().clone();
+        let mut options = TreeOptions::default();
+        let id = |name: &str| library.store(name).expect("a store").store.id().clone();
         let group = Key::Group(id("claude"), "Project".to_owned());
-        wish.folds.insert(group.clone(), Fold::Closed);
+        options.folds.insert(group.clone(), Fold::Closed);
         let month = Key::Memory(id("facts"), "episodes/2026-02.md".to_owned());
-        wish.folds.insert(month, Fold::Open);
-        let tree = Tree::of(&library, &wish);
-        assert!(lines(&library, &wish).contains(&"  ▸Project".to_owned()));
-        assert!(lines(&library, &wish).contains(&"      ·#logger-leak".to_owned()));
+        options.folds.insert(month, Fold::Open);
+        let tree = Tree::of(&library, &options);
+        assert!(lines(&library, &options).contains(&"  ▸Project".to_owned()));
+        assert!(lines(&library, &options).contains(&"      ·#logger-leak".to_owned()));
         for (at, row) in tree.rows.iter().enumerate() {
             let key = tree.key(&library, row);
             assert_eq!(tree.find(&library, &key), Some(at), "{key:?}");

@@ -4,26 +4,26 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::Browse;
-use super::list::Cursor;
-use crate::tui::chrome::{Keys, bordered, titled};
+use super::BrowsePane;
+use super::list::RowCursor;
+use crate::tui::chrome::{KeyFocus, bordered, title_span};
 use crate::tui::layout::{Focus, inside};
-use crate::tui::pane::Scene;
+use crate::tui::pane::PaneContext;
 use crate::tui::theme::Role;
 
-impl Browse {
-    pub(super) fn keys(&self, focus: Focus) -> Keys {
+impl BrowsePane {
+    pub(super) fn keys(&self, focus: Focus) -> KeyFocus {
         if self.focus == focus {
-            Keys::Here
+            KeyFocus::Here
         } else {
-            Keys::Elsewhere
+            KeyFocus::Elsewhere
         }
     }
 
-    pub(super) fn view_tree(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let theme = scene.theme;
-        let area = scene.areas.tree;
-        let mut block = bordered(theme, self.keys(Focus::Tree)).title(titled(theme, "memory"));
+    pub(super) fn view_tree(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let area = cx.areas.tree;
+        let mut block = bordered(theme, self.keys(Focus::Tree)).title(title_span(theme, "memory"));
         if !self.marks.is_empty() {
             block = block.title_bottom(
                 Line::from(Span::styled(
@@ -44,7 +44,7 @@ impl Browse {
         let rows = inside(area);
         frame.render_widget(block, area);
         if self.tree.rows.is_empty() {
-            self.view_no_rows(frame, rows, scene);
+            self.view_no_rows(frame, rows, cx);
             return;
         }
         let width = usize::from(rows.width);
@@ -53,24 +53,24 @@ impl Browse {
             .window(usize::from(rows.height), self.tree.rows.len());
         for (at, y) in window.zip(rows.top()..rows.bottom()) {
             let cursor = if at == self.cursor.selected {
-                Cursor::Here
+                RowCursor::Here
             } else {
-                Cursor::Elsewhere
+                RowCursor::Elsewhere
             };
-            let line = self.line(&self.tree.rows[at], cursor, scene, width);
+            let line = self.line(&self.tree.rows[at], cursor, cx, width);
             frame.render_widget(line, Rect::new(rows.x, y, rows.width, 1));
         }
-        self.view_filter_cursor(frame, scene);
+        self.view_filter_cursor(frame, cx);
     }
 
     /// The terminal's own cursor stands in the filter while it is typed.
-    fn view_filter_cursor(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let Some(filter) = self.filter.as_ref().filter(|_| self.typing && scene.is_top) else {
+    fn view_filter_cursor(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let Some(filter) = self.filter.as_ref().filter(|_| self.typing && cx.is_top) else {
             return;
         };
-        let area = scene.areas.tree;
+        let area = cx.areas.tree;
         let room = area.width.saturating_sub(20);
-        let (line, column) = filter.line(scene.theme, room);
+        let (line, column) = filter.line(cx.theme, room);
         let width = u16::try_from(line.width()).unwrap_or(room);
         let x = (area.right().saturating_sub(2 + width)).saturating_add(column);
         frame.set_cursor_position((x.min(area.right().saturating_sub(1)), area.y));

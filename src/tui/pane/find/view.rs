@@ -7,43 +7,43 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::Find;
+use super::FindPane;
+use crate::core::display::format_age;
 use crate::core::log::{Agent, Role as Who};
-use crate::core::search::Source;
-use crate::core::search::fuzzy::Progress;
-use crate::core::shown::age;
-use crate::tui::cells::{self, visible};
-use crate::tui::chrome::{Keys, bordered, two_ends};
+use crate::core::search::HitSource;
+use crate::core::search::fuzzy::SearchState;
+use crate::tui::cells::{self, escape_line};
+use crate::tui::chrome::{KeyFocus, bordered, two_ends};
 use crate::tui::layout::inside;
-use crate::tui::pane::Scene;
+use crate::tui::pane::PaneContext;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::worker::finder::{MOST, Row};
+use crate::tui::worker::search::{HitRow, MOST};
 
 /// What stands before the input.
 const PROMPT: &str = " find ❯ ";
 
-impl Find {
-    pub(super) fn draw(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        self.draw_input(frame, scene);
-        self.draw_list(frame, scene);
-        if scene.areas.preview.area() > 0 {
-            self.preview.view(frame, Keys::Elsewhere, scene);
+impl FindPane {
+    pub(super) fn draw(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        self.draw_input(frame, cx);
+        self.draw_list(frame, cx);
+        if cx.areas.preview.area() > 0 {
+            self.preview.view(frame, KeyFocus::Elsewhere, cx);
         }
     }
 
     /// The pills and the count, at the end of the first line. What is typed keeps its room: the
     /// words at the end are cut, and the first pills are left out.
-    fn ends(&self, scene: &Scene<'_>) -> Vec<Span<'static>> {
+    fn ends(&self, cx: &PaneContext<'_>) -> Vec<Span<'static>> {
         const TYPED: usize = 28;
-        let theme = scene.theme;
-        let room = usize::from(scene.areas.title.width);
+        let theme = cx.theme;
+        let room = usize::from(cx.areas.title.width);
         let mut room = room.saturating_sub(cells::width(PROMPT) + TYPED);
-        let (told, role) = self.told(scene);
-        let told = cells::cut(&told, room.saturating_sub(2).max(12));
-        room = room.saturating_sub(cells::width(&told) + 2);
+        let (status, role) = self.status(cx);
+        let status = cells::cut(&status, room.saturating_sub(2).max(12));
+        room = room.saturating_sub(cells::width(&status) + 2);
         let mut pills = Vec::new();
-        for pill in self.typed.pills.iter().rev() {
-            let text = format!(" {} × ", visible(pill));
+        for pill in self.query.pills.iter().rev() {
+            let text = format!(" {} × ", escape_line(pill));
             let width = cells::width(&text) + 1;
             if width > room {
                 break;
@@ -56,12 +56,12 @@ impl Find {
             spans.push(Span::styled(text, theme.style(Role::Toast)));
             spans.push(Span::raw(" "));
         }
-        spans.push(Span::styled(format!(" {told} "), theme.style(role)));
+        spans.push(Span::styled(format!(" {status} "), theme.style(role)));
         spans
     }
 
     /// How many there are, or what is wrong.
-    fn told(&self, scene: &Scene<'_>) -> (String, Role) {
+    fn status(&self, cx: &PaneContext<'_>) -> (String, Role) {
         let Some(found) = &self.found else {
             return ("reading…".to_owned(), Role::Muted);
         };
@@ -74,29 +74,29 @@ impl Find {
             true => listed,
             false => found.total,
         };
-        let mut told = match (total, found.progress) {
-            (number, Progress::Looking) => format!("{}…", thousands(number)),
-            (_, _) if self.typed.query().trim().is_empty() => "latest first".to_owned(),
+        let mut status = match (total, found.progress) {
+            (number, SearchState::Looking) => format!("{}…", thousands(number)),
+            (_, _) if self.query.query().trim().is_empty() => "latest first".to_owned(),
             (0, _) => "nothing found".to_owned(),
             (number, _) => format!("{} found", thousands(number)),
         };
-        if let Some(percent) = scene.reading {
-            told.push_str(&format!(" · reading logs {percent} %"));
+        if let Some(percent) = cx.reading {
+            status.push_str(&format!(" · reading logs {percent} %"));
         }
         if !self.marks.is_empty() {
-            told.push_str(&format!(" · {} marked", self.marks.len()));
+            status.push_str(&format!(" · {} marked", self.marks.len()));
         }
-        (told, Role::Muted)
+        (status, Role::Muted)
     }
 
     /// The pill whose cross is at a column of the first line.
-    pub(super) fn pill_at(&self, x: u16, scene: &Scene<'_>) -> Option<usize> {
-        let ends = self.ends(scene);
+    pub(super) fn pill_at(&self, x: u16, cx: &PaneContext<'_>) -> Option<usize> {
+        let ends = self.ends(cx);
         let width: usize = ends.iter().map(Span::width).sum();
-        let mut at = usize::from(scene.areas.title.right()).saturating_sub(width);
+        let mut at = usize::from(cx.areas.title.right()).saturating_sub(width);
         // The last ones are shown.
         let shown = ends.len() / 2;
-        let left_out = self.typed.pills.len() - shown;
+        let left_out = self.query.pills.len() - shown;
         for (number, span) in ends.iter().enumerate().take(2 * shown) {
             let end = at + span.width();
             if number % 2 == 0 && (at..end).contains(&usize::from(x)) {
@@ -107,26 +107,26 @@ impl Find {
         None
     }
 
-    fn draw_input(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let theme = scene.theme;
-        let area = scene.areas.title;
-        let ends = self.ends(scene);
+    fn draw_input(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let area = cx.areas.title;
+        let ends = self.ends(cx);
         let taken: usize = ends.iter().map(Span::width).sum();
         let prompt = u16::try_from(cells::width(PROMPT)).unwrap_or(0);
         let room = usize::from(area.width.saturating_sub(prompt)).saturating_sub(taken);
         let room = u16::try_from(room.max(12)).unwrap_or(12);
-        let (typed, column) = self.typed.input.line(theme, room);
+        let (typed, column) = self.query.input.line(theme, room);
         let mut left = vec![Span::styled(PROMPT, theme.style(Role::Accent))];
         left.extend(typed.spans);
-        if let Some(completion) = self.typed.completion(scene.library) {
-            let begun = self.typed.input.text().len() - completion.span.start;
+        if let Some(completion) = self.query.completion(cx.library) {
+            let begun = self.query.input.text().len() - completion.span.start;
             let ghost = completion.text.get(begun..).unwrap_or_default().to_owned();
             left.push(Span::styled(ghost, theme.style(Role::Muted)));
             if !completion.meaning.is_empty() {
                 let meaning = format!("  {}", completion.meaning);
                 left.push(Span::styled(meaning, theme.style(Role::Comment)));
             }
-        } else if self.typed.query().is_empty() {
+        } else if self.query.query().is_empty() {
             let hint = "words, \"exact\", 'whole, !not, type: in: agent: since:";
             left.push(Span::styled(hint, theme.style(Role::Muted)));
         }
@@ -134,26 +134,26 @@ impl Find {
         frame.render_widget(Clear, area);
         frame.render_widget(line, area);
         let x = area.x.saturating_add(prompt).saturating_add(column);
-        if scene.is_top {
+        if cx.is_top {
             frame.set_cursor_position((x.min(area.right().saturating_sub(1)), area.y));
         }
     }
 
-    fn draw_list(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let theme = scene.theme;
-        let area = scene.areas.tree;
-        frame.render_widget(bordered(theme, Keys::Here), area);
+    fn draw_list(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let area = cx.areas.tree;
+        frame.render_widget(bordered(theme, KeyFocus::Here), area);
         let inner = inside(area);
         if self.rows().is_empty() {
-            self.draw_nothing(frame, inner, scene);
+            self.draw_nothing(frame, inner, cx);
             return;
         }
-        let window = self.cursor.window(Self::height(scene), self.rows().len());
+        let window = self.cursor.window(Self::height(cx), self.rows().len());
         let width = usize::from(inner.width);
         for (at, y) in window.zip((inner.top()..inner.bottom()).step_by(2)) {
             let row = &self.rows()[at];
             let here = at == self.cursor.selected;
-            let [first, second] = self.lines(row, here, width, scene);
+            let [first, second] = self.lines(row, here, width, cx);
             frame.render_widget(first, Rect::new(inner.x, y, inner.width, 1));
             if y + 1 < inner.bottom() {
                 frame.render_widget(second, Rect::new(inner.x, y + 1, inner.width, 1));
@@ -162,8 +162,14 @@ impl Find {
     }
 
     /// What it is and how old, and below that the line that matches.
-    fn lines(&self, row: &Row, here: bool, width: usize, scene: &Scene<'_>) -> [Line<'static>; 2] {
-        let theme = scene.theme;
+    fn lines(
+        &self,
+        row: &HitRow,
+        here: bool,
+        width: usize,
+        cx: &PaneContext<'_>,
+    ) -> [Line<'static>; 2] {
+        let theme = cx.theme;
         let hit = &row.hit;
         let style = theme.style(if here { Role::Selected } else { Role::Text });
         let bar = || match here {
@@ -172,15 +178,17 @@ impl Find {
         };
         let mark = match self.marks.contains_key(&Self::mark_of(row)) {
             true => Span::styled("✓ ", theme.style(Role::Accent)),
-            false if hit.source == Source::Detail => Span::styled("◆ ", theme.style(Role::Accent)),
+            false if hit.source == HitSource::Detail => {
+                Span::styled("◆ ", theme.style(Role::Accent))
+            }
             false => Span::styled("◇ ", theme.style(Role::Muted)),
         };
         let mut first = vec![bar(), mark];
         let mut ends = Vec::new();
         let muted = theme.style(Role::Muted);
         match hit.source {
-            Source::Detail => {
-                first.extend(lettered(
+            HitSource::Detail => {
+                first.extend(highlight_letters(
                     &hit.title,
                     &row.title_letters,
                     (Style::new(), theme),
@@ -190,11 +198,11 @@ impl Find {
                 }
                 let category = hit.category.as_deref();
                 ends.push(Span::styled(
-                    category.map(visible).unwrap_or_default(),
+                    category.map(escape_line).unwrap_or_default(),
                     theme.badge(category),
                 ));
             }
-            Source::Messages => {
+            HitSource::Messages => {
                 let (who, role) = match hit.role {
                     Some(Who::User) => ("you", Role::You),
                     Some(Who::Assistant) => {
@@ -207,7 +215,10 @@ impl Find {
                 first.push(Span::styled(who, theme.style(role)));
                 // A conversation that was found as a whole tells its title below.
                 if hit.role.is_some() {
-                    first.push(Span::styled(format!(" · {}", visible(&hit.title)), muted));
+                    first.push(Span::styled(
+                        format!(" · {}", escape_line(&hit.title)),
+                        muted,
+                    ));
                 }
                 let agent = hit.agent.map_or("log", |agent| agent.name());
                 ends.push(Span::styled(agent, muted));
@@ -215,13 +226,13 @@ impl Find {
         }
         let old = hit
             .time
-            .map_or_else(String::new, |time| age(time, scene.now));
+            .map_or_else(String::new, |time| format_age(time, cx.now));
         ends.push(Span::styled(format!("{:>6} ", old), muted));
         ends.insert(0, Span::raw(" "));
         let base = if here { Style::new() } else { muted };
         let mut second = vec![bar(), Span::raw("  ")];
-        let (text, letters) = around(&hit.text, &row.letters, width.saturating_sub(4));
-        second.extend(lettered(&text, &letters, (base, theme)));
+        let (text, letters) = scroll_to_match(&hit.text, &row.letters, width.saturating_sub(4));
+        second.extend(highlight_letters(&text, &letters, (base, theme)));
         [
             two_ends(first, ends, width, style),
             two_ends(second, vec![Span::raw(" ")], width, style),
@@ -229,10 +240,10 @@ impl Find {
     }
 
     /// Nothing is there: what could be typed instead.
-    fn draw_nothing(&self, frame: &mut Frame<'_>, area: Rect, scene: &Scene<'_>) {
-        let theme = scene.theme;
+    fn draw_nothing(&self, frame: &mut Frame<'_>, area: Rect, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
         let Some(found) = &self.found else { return };
-        if found.wrong.is_some() || found.progress == Progress::Looking {
+        if found.wrong.is_some() || found.progress == SearchState::Looking {
             return;
         }
         let help = [
@@ -270,7 +281,7 @@ impl Find {
 }
 
 /// A text from a little before its first letter that matches, where it would be out of sight.
-fn around(text: &str, letters: &[u32], width: usize) -> (String, Vec<u32>) {
+fn scroll_to_match(text: &str, letters: &[u32], width: usize) -> (String, Vec<u32>) {
     const BEFORE: usize = 12;
     let first = letters.first().map_or(0, |letter| *letter as usize);
     if first + BEFORE < width {
@@ -285,7 +296,11 @@ fn around(text: &str, letters: &[u32], width: usize) -> (String, Vec<u32>) {
 }
 
 /// A text with the letters that match in the accent.
-fn lettered(text: &str, letters: &[u32], (base, theme): (Style, &Theme)) -> Vec<Span<'static>> {
+fn highlight_letters(
+    text: &str,
+    letters: &[u32],
+    (base, theme): (Style, &Theme),
+) -> Vec<Span<'static>> {
     let found = base.patch(theme.style(Role::Match));
     let mut spans: Vec<Span<'static>> = Vec::new();
     let mut next = letters.iter().copied().peekable();
@@ -293,7 +308,7 @@ fn lettered(text: &str, letters: &[u32], (base, theme): (Style, &Theme)) -> Vec<
     for (at, piece) in text.graphemes(true).enumerate() {
         let is_match = next.next_if(|letter| *letter as usize == at).is_some();
         let style = if is_match { found } else { base };
-        let shown = visible(piece);
+        let shown = escape_line(piece);
         match spans.last_mut() {
             Some(span) if span.style == style => span.content.to_mut().push_str(&shown),
             _ => spans.push(Span::styled(shown, style)),
@@ -322,23 +337,23 @@ mod tests {
     #[test]
     fn letters_that_match_have_spans_of_their_own() {
         let theme = Theme::default();
-        let spans = lettered("refresh", &[0, 1, 4], (Style::new(), &theme));
-        let told: Vec<&str> = spans.iter().map(|span| span.content.as_ref()).collect();
-        assert_eq!(told, ["re", "fr", "e", "sh"]);
+        let spans = highlight_letters("refresh", &[0, 1, 4], (Style::new(), &theme));
+        let status: Vec<&str> = spans.iter().map(|span| span.content.as_ref()).collect();
+        assert_eq!(status, ["re", "fr", "e", "sh"]);
     }
 
     #[test]
     fn a_match_far_to_the_right_comes_into_sight() {
         let text = format!("{}needle", "straw ".repeat(20));
         let letters: Vec<u32> = (120..126).collect();
-        let (shown, moved) = around(&text, &letters, 40);
+        let (shown, moved) = scroll_to_match(&text, &letters, 40);
         assert!(
             shown.starts_with('…') && shown.ends_with("straw needle"),
             "{shown}"
         );
         let first = shown.chars().nth(moved[0] as usize);
         assert_eq!((first, moved.len()), (Some('n'), 6));
-        let (same, _) = around("short", &[1], 40);
+        let (same, _) = scroll_to_match("short", &[1], 40);
         assert_eq!(same, "short");
     }
 

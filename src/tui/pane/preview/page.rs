@@ -4,13 +4,13 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{Mode, Sheet};
-use crate::tui::cells::{self, visible};
+use super::{PreviewContent, PreviewMode};
+use crate::tui::cells::{self, escape_line};
 use crate::tui::highlight::{Highlighter, Language};
-use crate::tui::pane::Scene;
+use crate::tui::pane::PaneContext;
 use crate::tui::theme::Role;
-use crate::tui::widget::emphasis::Words;
-use crate::tui::widget::markdown::{Look, Rendered, render};
+use crate::tui::widget::emphasis::MarkedWords;
+use crate::tui::widget::markdown::{RenderOptions, Rendered, render};
 
 /// The most lines that the source view shows; more is for the editor.
 const MOST_LINES: usize = 5_000;
@@ -22,25 +22,30 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Lays a sheet out, with words marked in it.
-    pub(crate) fn of(sheet: &Sheet, mode: Mode, words: &Words, scene: &Scene<'_>) -> Self {
-        let width = usize::from(scene.areas.preview_text().width);
+    /// Lays content out, with words marked in it.
+    pub(crate) fn of(
+        content: &PreviewContent,
+        mode: PreviewMode,
+        words: &MarkedWords,
+        cx: &PaneContext<'_>,
+    ) -> Self {
+        let width = usize::from(cx.areas.preview_text().width);
         if width == 0 {
             return Self::default();
         }
         let mut rendered = match mode {
-            Mode::Source => source(&sheet.source, scene, width),
-            Mode::Rendered => rendered(sheet, scene, width),
+            PreviewMode::Source => source(&content.source, cx, width),
+            PreviewMode::Rendered => rendered(content, cx, width),
         };
         if !words.is_empty() {
-            let style = scene.theme.style(Role::MatchLine);
+            let style = cx.theme.style(Role::MatchLine);
             let lines = std::mem::take(&mut rendered.lines).into_iter();
             rendered.lines = lines.map(|line| words.mark(line, style)).collect();
         }
         Self { rendered }
     }
 
-    /// The line that shows line `source`, from 0, of the sheet's text.
+    /// The line that shows line `source`, from 0, of the content's text.
     pub(crate) fn line_of(&self, source: usize) -> usize {
         self.rendered.line_of(source)
     }
@@ -80,7 +85,7 @@ impl Page {
         frame: &mut Frame<'_>,
         (area, scroll): (Rect, usize),
         link: Option<usize>,
-        scene: &Scene<'_>,
+        cx: &PaneContext<'_>,
     ) {
         let lines = self.rendered.lines.iter().skip(scroll);
         for (line, y) in lines.zip(area.top()..area.bottom()) {
@@ -97,7 +102,7 @@ impl Page {
             width: cell(spot.columns.len()),
             height: 1,
         };
-        let style = scene.theme.style(Role::MatchCurrent);
+        let style = cx.theme.style(Role::MatchCurrent);
         frame
             .buffer_mut()
             .set_style(marked.intersection(area), style);
@@ -105,14 +110,14 @@ impl Page {
 }
 
 /// The text as it reads, below what is said of it.
-fn rendered(sheet: &Sheet, scene: &Scene<'_>, width: usize) -> Rendered {
-    let look = Look {
-        theme: scene.theme,
-        syntaxes: scene.syntaxes,
+fn rendered(content: &PreviewContent, cx: &PaneContext<'_>, width: usize) -> Rendered {
+    let options = RenderOptions {
+        theme: cx.theme,
+        syntaxes: cx.syntaxes,
         width,
     };
-    let mut rendered = head(sheet, scene, look);
-    let body = render(&sheet.text, 0..sheet.text.len(), look);
+    let mut rendered = head(content, cx, options);
+    let body = render(&content.text, 0..content.text.len(), options);
     if !rendered.lines.is_empty() && !body.lines.is_empty() {
         rendered.lines.push(Line::default());
         rendered.source.push(0);
@@ -122,23 +127,28 @@ fn rendered(sheet: &Sheet, scene: &Scene<'_>, width: usize) -> Rendered {
 }
 
 /// What is said of a text above it.
-fn head(sheet: &Sheet, scene: &Scene<'_>, look: Look<'_>) -> Rendered {
-    let theme = scene.theme;
+fn head(content: &PreviewContent, cx: &PaneContext<'_>, options: RenderOptions<'_>) -> Rendered {
+    let theme = cx.theme;
     let mut head = Rendered::default();
-    if !sheet.summary.is_empty() {
-        head.append(render(&sheet.summary, 0..sheet.summary.len(), look));
+    if !content.summary.is_empty() {
+        head.append(render(&content.summary, 0..content.summary.len(), options));
         for line in &mut head.lines {
             *line = std::mem::take(line).patch_style(theme.style(Role::Emphasis));
         }
         // A description is a sentence, not a place to go from.
         head.links.clear();
     }
-    let told = [(&sheet.facts, Role::Muted)]
+    let lines = [(&content.facts, Role::Muted)]
         .into_iter()
-        .chain(sheet.problem.as_ref().map(|problem| (problem, Role::Warn)))
+        .chain(
+            content
+                .problem
+                .as_ref()
+                .map(|problem| (problem, Role::Warn)),
+        )
         .filter(|(text, _)| !text.is_empty());
-    for (text, role) in told {
-        let text = cells::cut(text, look.width);
+    for (text, role) in lines {
+        let text = cells::cut(text, options.width);
         head.lines
             .push(Line::from(Span::styled(text, theme.style(role))));
         head.source.push(0);
@@ -147,21 +157,21 @@ fn head(sheet: &Sheet, scene: &Scene<'_>, look: Look<'_>) -> Rendered {
 }
 
 /// The lines as they are written, numbered and coloured; long ones go on below.
-fn source(text: &str, scene: &Scene<'_>, width: usize) -> Rendered {
+fn source(text: &str, cx: &PaneContext<'_>, width: usize) -> Rendered {
     const GUTTER: usize = 5;
-    let theme = scene.theme;
+    let theme = cx.theme;
     let lines: Vec<String> = text.lines().take(MOST_LINES).map(str::to_owned).collect();
-    let syntaxes = std::sync::Arc::clone(scene.syntaxes);
+    let syntaxes = std::sync::Arc::clone(cx.syntaxes);
     let mut colours = Highlighter::new(syntaxes, &Language::Markdown, lines.len());
     colours.parse(&lines, lines.len());
-    let room = width.saturating_sub(GUTTER).max(8);
+    let viewport = width.saturating_sub(GUTTER).max(8);
     let mut out = Rendered::default();
     for (row, line) in lines.iter().enumerate() {
         let number = Span::styled(format!("{:>3}  ", row + 1), theme.style(Role::Gutter));
         let mut spans = vec![number];
         let mut used = 0;
         for cell in cells::cells(line) {
-            if used + cell.width > room {
+            if used + cell.width > viewport {
                 out.lines.push(Line::from(std::mem::take(&mut spans)));
                 out.source.push(row);
                 spans.push(Span::raw(" ".repeat(GUTTER)));
@@ -173,7 +183,10 @@ fn source(text: &str, scene: &Scene<'_>, width: usize) -> Rendered {
                 .map(|paint| paint.role)
                 .collect();
             used += cell.width;
-            spans.push(Span::styled(visible(&cell.symbol()), theme.over(&roles)));
+            spans.push(Span::styled(
+                escape_line(&cell.symbol()),
+                theme.over(&roles),
+            ));
         }
         out.lines.push(Line::from(spans));
         out.source.push(row);

@@ -4,36 +4,39 @@ use ratatui::Frame;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::{Mode, Preview};
-use crate::tui::cells::{cut, visible};
-use crate::tui::chrome::{Keys, bordered, titled};
-use crate::tui::pane::Scene;
+use super::{Preview, PreviewMode};
+use crate::tui::cells::{cut, escape_line};
+use crate::tui::chrome::{KeyFocus, bordered, title_span};
+use crate::tui::pane::PaneContext;
 use crate::tui::theme::{Role, Theme};
 
 impl Preview {
     /// Draws the preview in its area.
-    pub(crate) fn view(&self, frame: &mut Frame<'_>, keys: Keys, scene: &Scene<'_>) {
-        let theme = scene.theme;
-        let area = scene.areas.preview;
-        let sheet = &self.sheet;
+    pub(crate) fn view(&self, frame: &mut Frame<'_>, keys: KeyFocus, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let area = cx.areas.preview;
+        let content = &self.content;
         let mut block = bordered(theme, keys);
-        if !sheet.title.is_empty() {
-            let room = usize::from(area.width.saturating_sub(20));
-            block = block.title(titled(theme, &cut(&visible(&sheet.title), room)));
+        if !content.title.is_empty() {
+            let viewport = usize::from(area.width.saturating_sub(20));
+            block = block.title(title_span(
+                theme,
+                &cut(&escape_line(&content.title), viewport),
+            ));
         }
-        if let Some(category) = &sheet.category {
+        if let Some(category) = &content.category {
             let badge = Span::styled(
-                format!(" {} ", visible(category)),
+                format!(" {} ", escape_line(category)),
                 theme.badge(Some(category)),
             );
             block = block.title(Line::from(badge).right_aligned());
         }
-        let text = scene.areas.preview_text();
-        if let Some(talk) = self.talk() {
+        let text = cx.areas.preview_text();
+        if let Some(talk) = self.shown_conversation() {
             let (turn, turns) = talk.turn();
             let place = Span::styled(format!(" {turn}/{turns} "), theme.style(Role::Muted));
             let facts = Span::styled(
-                format!(" {} ", visible(&sheet.facts)),
+                format!(" {} ", escape_line(&content.facts)),
                 theme.style(Role::Muted),
             );
             block = block
@@ -51,22 +54,22 @@ impl Preview {
             let place = Span::styled(place, theme.style(Role::Muted));
             block = block.title_bottom(Line::from(place).right_aligned());
         }
-        if self.mode == Mode::Source {
+        if self.mode == PreviewMode::Source {
             let word = Span::styled(" source ", theme.style(Role::Muted));
             block = block.title_bottom(Line::from(word));
         }
         frame.render_widget(block, area);
-        let link = self.link.filter(|_| keys == Keys::Here);
+        let link = self.link.filter(|_| keys == KeyFocus::Here);
         let place = (text, self.scroll);
-        self.page.view(frame, place, link, scene);
+        self.page.view(frame, place, link, cx);
     }
 
     /// The line that was looked for is pointed at even where the keys are elsewhere.
-    fn cursor(&self, keys: Keys, theme: &Theme) -> Option<Style> {
-        let sought = self
+    fn cursor(&self, keys: KeyFocus, theme: &Theme) -> Option<Style> {
+        let has_target = self
             .log
             .as_ref()
             .is_some_and(|(_, start)| start.line.is_some());
-        (sought || keys == Keys::Here).then(|| theme.style(Role::Accent))
+        (has_target || keys == KeyFocus::Here).then(|| theme.style(Role::Accent))
     }
 }

@@ -2,12 +2,12 @@
 
 use ratatui::text::{Line, Span};
 
-use super::{Conversation, Laid};
-use crate::core::log::turn::{Item, Speaker};
-use crate::core::shown::{safe_line, size};
+use super::{Conversation, LaidOutPiece};
+use crate::core::display::{format_size, safe_line};
+use crate::core::log::turn::{Speaker, TurnItem};
 use crate::tui::cells;
 use crate::tui::theme::Role;
-use crate::tui::widget::markdown::{Look, MEASURE, render};
+use crate::tui::widget::markdown::{MEASURE, RenderOptions, render};
 
 /// From this width on, who spoke and when has columns of its own.
 const WIDE: usize = 72;
@@ -25,7 +25,7 @@ const LONGEST_LINE: usize = 20_000;
 /// A part of a turn that is shown.
 #[derive(Debug, Clone)]
 pub(super) struct Piece {
-    pub(super) item: Item,
+    pub(super) item: TurnItem,
     pub(super) speaker: Speaker,
     pub(super) time: Option<jiff::Zoned>,
     /// Whether it is the first of its turn.
@@ -38,13 +38,21 @@ pub(super) struct Piece {
 
 impl Conversation {
     /// Lays a piece out.
-    pub(super) fn lay(&self, piece: &Piece, at: usize, look: Look<'_>) -> Laid {
-        let theme = look.theme;
-        let wide = look.width >= WIDE;
+    pub(super) fn lay_out_piece(
+        &self,
+        piece: &Piece,
+        at: usize,
+        options: RenderOptions<'_>,
+    ) -> LaidOutPiece {
+        let theme = options.theme;
+        let wide = options.width >= WIDE;
         let gutter = if wide { 2 + NAME + TIME } else { 3 };
-        let body = Look {
-            width: look.width.saturating_sub(gutter + 1).clamp(8, MEASURE + 12),
-            ..look
+        let body = RenderOptions {
+            width: options
+                .width
+                .saturating_sub(gutter + 1)
+                .clamp(8, MEASURE + 12),
+            ..options
         };
         let mut lines = Vec::new();
         if piece.starts && at > 0 {
@@ -73,8 +81,8 @@ impl Conversation {
                 Span::styled(format!("  {clock}"), theme.style(Role::Muted)),
             ]));
         }
-        let said = self.body(piece.item, piece.speaker, body);
-        for (number, line) in said.into_iter().enumerate() {
+        let body_lines = self.body(piece.item, piece.speaker, body);
+        for (number, line) in body_lines.into_iter().enumerate() {
             let mut spans = if number == 0 && piece.starts && wide {
                 vec![
                     Span::raw("  "),
@@ -92,77 +100,86 @@ impl Conversation {
             }));
             lines.push(Line::from(spans));
         }
-        Laid { lines, above }
+        LaidOutPiece { lines, above }
     }
 
-    fn body(&self, item: Item, speaker: Speaker, look: Look<'_>) -> Vec<Line<'static>> {
-        let theme = look.theme;
-        let told = |at: usize| self.begun(at);
+    fn body(
+        &self,
+        item: TurnItem,
+        speaker: Speaker,
+        options: RenderOptions<'_>,
+    ) -> Vec<Line<'static>> {
+        let theme = options.theme;
+        let shown = |at: usize| self.display_beginning(at);
         match item {
-            Item::Text(at) if speaker == Speaker::Person => plain(&told(at), Role::Text, look),
-            Item::Text(at) => {
-                let text = told(at);
-                let text = text.trim();
-                render(text, 0..text.len(), look).lines
+            TurnItem::Text(at) if speaker == Speaker::Person => {
+                plain(&shown(at), Role::Text, options)
             }
-            Item::Thinking(at) => plain(&told(at), Role::Quote, look),
-            Item::Injected(at) => {
+            TurnItem::Text(at) => {
+                let text = shown(at);
+                let text = text.trim();
+                render(text, 0..text.len(), options).lines
+            }
+            TurnItem::Thinking(at) => plain(&shown(at), Role::Quote, options),
+            TurnItem::Injected(at) => {
                 let mut lines = vec![Line::from(Span::styled(
                     "put in by the program",
                     theme.style(Role::Comment),
                 ))];
-                lines.extend(plain(&told(at), Role::Muted, look));
+                lines.extend(plain(&shown(at), Role::Muted, options));
                 lines
             }
-            Item::Notice(at) => plain(&format!("· {}", told(at)), Role::Muted, look),
-            Item::Tool { call, result } => self.tool(item, (call, result), look),
+            TurnItem::Notice(at) => plain(&format!("· {}", shown(at)), Role::Muted, options),
+            TurnItem::Tool { call, result } => self.tool(item, (call, result), options),
         }
     }
 
     /// A tool's call on one line, and below it, unfolded, what went in and came back.
     fn tool(
         &self,
-        item: Item,
+        item: TurnItem,
         (call, result): (Option<usize>, Option<usize>),
-        look: Look<'_>,
+        options: RenderOptions<'_>,
     ) -> Vec<Line<'static>> {
-        let theme = look.theme;
+        let theme = options.theme;
         let is_open = self.is_open(item);
         let message = self.transcript.messages.get(item.message());
         let tool = message.and_then(|message| message.tool.as_deref());
         let tool = tool.map_or_else(|| "tool".to_owned(), safe_line);
-        let input = call.map(|at| self.begun(at)).unwrap_or_default();
+        let input = call
+            .map(|at| self.display_beginning(at))
+            .unwrap_or_default();
         let name = format!("{} ", cells::fit(&tool, cells::width(&tool).max(6)));
-        let told = match result.map(|at| self.text(at)) {
+        let shown = match result.map(|at| self.text(at)) {
             None => "no result".to_owned(),
             Some(output) => match output.lines().count() {
                 0 => "empty".to_owned(),
-                1 => size(output.len() as u64),
+                1 => format_size(output.len() as u64),
                 lines => format!("{lines} lines"),
             },
         };
         let fold = if is_open { "▾ " } else { "▸ " };
-        let room = look
+        let viewport = options
             .width
-            .saturating_sub(2 + cells::width(&name) + cells::width(&told) + 2);
-        let short = cells::fit(without_key(first_line(&input)), room);
+            .saturating_sub(2 + cells::width(&name) + cells::width(&shown) + 2);
+        let short = cells::fit(without_key(first_line(&input)), viewport);
         let mut lines = vec![Line::from(vec![
             Span::styled(fold, theme.style(Role::Muted)),
             Span::styled(name, theme.style(Role::Tool)),
             Span::styled(short, theme.style(Role::Muted)),
-            Span::styled(format!("  {told}"), theme.style(Role::Muted)),
+            Span::styled(format!("  {shown}"), theme.style(Role::Muted)),
         ])];
         if !is_open {
             return lines;
         }
-        let inner = Look {
-            width: look.width.saturating_sub(2).max(8),
-            ..look
+        let inner = RenderOptions {
+            width: options.width.saturating_sub(2).max(8),
+            ..options
         };
-        let is_told_already = !input.trim().contains('\n') && cells::width(&input) <= room;
+        let is_told_already = !input.trim().contains('\n') && cells::width(&input) <= viewport;
         let parts = [
             (!is_told_already).then_some((input, Role::Code)),
-            result.map(|at| (self.begun(at), Role::Text)),
+            result.map(|at| (self.display_beginning(at), Role::Text)),
         ];
         for (text, role) in parts.into_iter().flatten() {
             for line in plain(&text, role, inner) {
@@ -189,8 +206,8 @@ fn without_key(input: &str) -> &str {
 }
 
 /// A text as it is, its long lines broken. What is left of more than anybody reads is counted.
-fn plain(text: &str, role: Role, look: Look<'_>) -> Vec<Line<'static>> {
-    let style = look.theme.style(role);
+fn plain(text: &str, role: Role, options: RenderOptions<'_>) -> Vec<Line<'static>> {
+    let style = options.theme.style(role);
     let mut lines = Vec::new();
     let mut rest = text.trim_end().trim_start_matches(['\n', '\r']).lines();
     for line in rest.by_ref() {
@@ -199,7 +216,7 @@ fn plain(text: &str, role: Role, look: Look<'_>) -> Vec<Line<'static>> {
             .nth(LONGEST_LINE)
             .map_or(line.len(), |(at, _)| at);
         lines.extend(
-            cells::styled_rows(&line[..end], look.width, |_| style)
+            cells::styled_rows(&line[..end], options.width, |_| style)
                 .into_iter()
                 .map(Line::from),
         );
@@ -212,7 +229,7 @@ fn plain(text: &str, role: Role, look: Look<'_>) -> Vec<Line<'static>> {
         let note = format!("… {left} lines more");
         lines.push(Line::from(Span::styled(
             note,
-            look.theme.style(Role::Muted),
+            options.theme.style(Role::Muted),
         )));
     }
     lines

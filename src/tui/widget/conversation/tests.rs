@@ -4,11 +4,11 @@ use proptest::prelude::*;
 use ratatui::style::Style;
 
 use super::*;
-use crate::core::log::{Kind, Origin, Role as Who};
+use crate::core::log::{MessageKind, Origin, Role as Who};
 use crate::tui::highlight::Syntaxes;
 use crate::tui::theme::Theme;
 
-fn message(line: u64, role: Who, kind: Kind, text: &str) -> Message {
+fn message(line: u64, role: Who, kind: MessageKind, text: &str) -> Message {
     let day = 86_400_000;
     Message {
         line,
@@ -19,13 +19,13 @@ fn message(line: u64, role: Who, kind: Kind, text: &str) -> Message {
         text: text.to_owned(),
         id: None,
         reply: None,
-        tool: (role == Who::Tool || kind == Kind::ToolCall).then(|| "Bash".to_owned()),
+        tool: (role == Who::Tool || kind == MessageKind::ToolCall).then(|| "Bash".to_owned()),
         session: None,
     }
 }
 
 fn transcript() -> Arc<Transcript> {
-    use Kind::{Text, Thinking, ToolCall, ToolResult};
+    use MessageKind::{Text, Thinking, ToolCall, ToolResult};
     Arc::new(Transcript {
         messages: vec![
             message(1, Who::User, Text, "why do tabs log out?"),
@@ -40,12 +40,12 @@ fn transcript() -> Arc<Transcript> {
     })
 }
 
-struct Stage {
+struct TestConversation {
     theme: Theme,
     syntaxes: Arc<Syntaxes>,
 }
 
-impl Stage {
+impl TestConversation {
     fn new() -> Self {
         Self {
             theme: Theme::default(),
@@ -53,9 +53,9 @@ impl Stage {
         }
     }
 
-    fn room(&self, width: usize, height: usize) -> Room<'_> {
-        Room {
-            look: Look {
+    fn viewport(&self, width: usize, height: usize) -> Viewport<'_> {
+        Viewport {
+            options: RenderOptions {
                 theme: &self.theme,
                 syntaxes: &self.syntaxes,
                 width,
@@ -65,8 +65,8 @@ impl Stage {
     }
 }
 
-fn telling() -> Telling {
-    Telling {
+fn info() -> ConversationInfo {
+    ConversationInfo {
         agent: Agent::ClaudeCode,
         zone: TimeZone::UTC,
     }
@@ -82,9 +82,9 @@ fn drawn(conversation: &Conversation, width: u16, height: u16) -> Vec<String> {
 
 #[test]
 fn turns_have_names_and_times_and_tools_are_a_line() {
-    let stage = Stage::new();
-    let mut talk = Conversation::new(telling(), transcript());
-    talk.lay_out(stage.room(80, 20));
+    let stage = TestConversation::new();
+    let mut talk = Conversation::new(info(), transcript());
+    talk.lay_out(stage.viewport(80, 20));
     let lines = drawn(&talk, 80, 13);
     assert_eq!(
         lines,
@@ -109,23 +109,23 @@ fn turns_have_names_and_times_and_tools_are_a_line() {
 
 #[test]
 fn a_narrow_pane_puts_the_name_above() {
-    let stage = Stage::new();
-    let mut talk = Conversation::new(telling(), transcript());
-    talk.lay_out(stage.room(40, 20));
+    let stage = TestConversation::new();
+    let mut talk = Conversation::new(info(), transcript());
+    talk.lay_out(stage.viewport(40, 20));
     let lines = drawn(&talk, 40, 4);
     assert_eq!(lines[2..], ["▌ you  22:13", "▌  why do tabs log out?"]);
 }
 
 #[test]
 fn enter_unfolds_a_call_and_layers_show_what_is_hidden() {
-    let stage = Stage::new();
-    let room = stage.room(80, 30);
-    let mut talk = Conversation::new(telling(), transcript());
-    talk.lay_out(room);
-    assert!(!talk.fold(room), "words have nothing to unfold");
-    talk.step(Step::Down, room);
-    talk.step(Step::Down, room);
-    assert!(talk.fold(room));
+    let stage = TestConversation::new();
+    let viewport = stage.viewport(80, 30);
+    let mut talk = Conversation::new(info(), transcript());
+    talk.lay_out(viewport);
+    assert!(!talk.fold(viewport), "words have nothing to unfold");
+    talk.step(Move::Down, viewport);
+    talk.step(Move::Down, viewport);
+    assert!(talk.fold(viewport));
     let text = drawn(&talk, 80, 30).join("\n");
     assert!(
         text.contains("▾ Bash") && text.contains("│ FAILED"),
@@ -135,75 +135,78 @@ fn enter_unfolds_a_call_and_layers_show_what_is_hidden() {
         talk.selected_text().as_deref(),
         Some("command: cargo test\n\nrunning 14 tests\nFAILED\n")
     );
-    talk.toggle(Layer::Thinking, room);
+    talk.toggle(Layer::Thinking, viewport);
     assert!(drawn(&talk, 80, 30).join("\n").contains("a race, perhaps"));
-    talk.toggle(Layer::Thinking, room);
+    talk.toggle(Layer::Thinking, viewport);
     assert!(!drawn(&talk, 80, 30).join("\n").contains("a race, perhaps"));
 }
 
 #[test]
 fn a_line_of_the_log_is_found_even_in_what_is_folded_or_hidden() {
-    let stage = Stage::new();
-    let room = stage.room(80, 30);
-    let mut talk = Conversation::new(telling(), transcript());
-    talk.go_to(4, Words::new(["failed"]), room);
+    let stage = TestConversation::new();
+    let viewport = stage.viewport(80, 30);
+    let mut talk = Conversation::new(info(), transcript());
+    talk.go_to(4, MarkedWords::new(["failed"]), viewport);
     assert_eq!(talk.message().map(|message| message.line), Some(3));
     assert!(drawn(&talk, 80, 30).join("\n").contains("│ FAILED"));
-    talk.go_to(2, Words::new(["race"]), room);
+    talk.go_to(2, MarkedWords::new(["race"]), viewport);
     assert!(drawn(&talk, 80, 30).join("\n").contains("a race, perhaps"));
-    talk.go_to(999, Words::default(), room);
+    talk.go_to(999, MarkedWords::default(), viewport);
 }
 
 #[test]
 fn words_are_found_one_after_the_other_and_around() {
-    let stage = Stage::new();
-    let room = stage.room(80, 30);
-    let mut talk = Conversation::new(telling(), transcript());
-    talk.lay_out(room);
-    assert!(!talk.next_match(Step::Down, room), "nothing is looked for");
-    talk.mark(Words::new(["FAIL"]), room);
+    let stage = TestConversation::new();
+    let viewport = stage.viewport(80, 30);
+    let mut talk = Conversation::new(info(), transcript());
+    talk.lay_out(viewport);
+    assert!(
+        !talk.next_match(Move::Down, viewport),
+        "nothing is looked for"
+    );
+    talk.mark(MarkedWords::new(["FAIL"]), viewport);
     let mut lines = Vec::new();
     for _ in 0..3 {
-        assert!(talk.next_match(Step::Down, room));
+        assert!(talk.next_match(Move::Down, viewport));
         lines.extend(talk.message().map(|message| message.line));
     }
     assert_eq!(lines, [3, 5, 3]);
-    assert!(talk.next_match(Step::Up, room));
+    assert!(talk.next_match(Move::Up, viewport));
     assert_eq!(talk.message().map(|message| message.line), Some(5));
 }
 
 #[test]
 fn what_is_said_meanwhile_is_followed_at_the_end_only() {
-    let stage = Stage::new();
-    let room = stage.room(80, 5);
-    let mut talk = Conversation::new(telling(), transcript());
+    let stage = TestConversation::new();
+    let viewport = stage.viewport(80, 5);
+    let mut talk = Conversation::new(info(), transcript());
     let mut grown = Transcript::clone(&transcript());
     grown
         .messages
-        .push(message(7, Who::Assistant, Kind::Text, "Done."));
+        .push(message(7, Who::Assistant, MessageKind::Text, "Done."));
     let grown = Arc::new(grown);
-    talk.step(Step::Last, room);
-    talk.refresh(Arc::clone(&grown), room);
+    talk.step(Move::Last, viewport);
+    talk.refresh(Arc::clone(&grown), viewport);
     assert!(drawn(&talk, 80, 5).join("\n").contains("Done."));
-    let mut talk = Conversation::new(telling(), transcript());
-    talk.lay_out(room);
-    talk.refresh(grown, room);
+    let mut talk = Conversation::new(info(), transcript());
+    talk.lay_out(viewport);
+    talk.refresh(grown, viewport);
     assert_eq!(talk.turn(), (1, 2));
     assert!(!drawn(&talk, 80, 5).join("\n").contains("Done."));
 }
 
 #[test]
 fn secrets_and_escapes_are_not_shown() {
-    let stage = Stage::new();
-    let room = stage.room(100, 10);
+    let stage = TestConversation::new();
+    let viewport = stage.viewport(100, 10);
     let secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH";
     let text = format!("use {secret} \u{1b}[31mred");
     let transcript = Transcript {
-        messages: vec![message(1, Who::User, Kind::Text, &text)],
+        messages: vec![message(1, Who::User, MessageKind::Text, &text)],
         ..Transcript::default()
     };
-    let mut talk = Conversation::new(telling(), Arc::new(transcript));
-    talk.lay_out(room);
+    let mut talk = Conversation::new(info(), Arc::new(transcript));
+    talk.lay_out(viewport);
     let shown = drawn(&talk, 100, 10).join("\n");
     assert!(
         !shown.contains("abcdefghijklmnop") && !shown.contains('\u{1b}'),
@@ -219,21 +222,24 @@ fn secrets_and_escapes_are_not_shown() {
 
 #[test]
 fn of_a_message_longer_than_a_book_the_beginning_is_laid_out() {
-    let stage = Stage::new();
-    let room = stage.room(80, 10);
+    let stage = TestConversation::new();
+    let viewport = stage.viewport(80, 10);
     let text = format!("{}needle", "word ".repeat(1_000_000));
     let transcript = Transcript {
-        messages: vec![message(1, Who::Assistant, Kind::Text, &text)],
+        messages: vec![message(1, Who::Assistant, MessageKind::Text, &text)],
         ..Transcript::default()
     };
-    let mut talk = Conversation::new(telling(), Arc::new(transcript));
-    talk.lay_out(room);
+    let mut talk = Conversation::new(info(), Arc::new(transcript));
+    talk.lay_out(viewport);
     let lines: usize = talk.laid.values().map(|laid| laid.lines.len()).sum();
     assert!((100..3_000).contains(&lines), "{lines}");
-    talk.step(Step::Last, room);
+    talk.step(Move::Last, viewport);
     assert!(drawn(&talk, 80, 10).join("\n").contains("4.9 MB more"));
-    talk.mark(Words::new(["needle"]), room);
-    assert!(talk.next_match(Step::Down, room), "all of it is searched");
+    talk.mark(MarkedWords::new(["needle"]), viewport);
+    assert!(
+        talk.next_match(Move::Down, viewport),
+        "all of it is searched"
+    );
 }
 
 proptest! {
@@ -246,35 +252,35 @@ proptest! {
         width in 10..110usize,
         height in 1..20usize,
     ) {
-        let stage = Stage::new();
+        let stage = TestConversation::new();
         let kinds = [
-            (Who::User, Kind::Text),
-            (Who::Assistant, Kind::Text),
-            (Who::Assistant, Kind::ToolCall),
-            (Who::Tool, Kind::ToolResult),
+            (Who::User, MessageKind::Text),
+            (Who::Assistant, MessageKind::Text),
+            (Who::Assistant, MessageKind::ToolCall),
+            (Who::Tool, MessageKind::ToolResult),
         ];
         let messages = texts.iter().enumerate().map(|(at, (text, kind))| {
             let (role, kind) = kinds[*kind];
             message(at as u64 + 1, role, kind, text)
         });
         let transcript = Transcript { messages: messages.collect(), ..Transcript::default() };
-        let room = stage.room(width, height);
-        let mut talk = Conversation::new(telling(), Arc::new(transcript));
-        talk.lay_out(room);
-        let steps = [Step::Up, Step::Down, Step::HalfUp, Step::HalfDown, Step::PageUp,
-            Step::PageDown, Step::First, Step::Last];
+        let viewport = stage.viewport(width, height);
+        let mut talk = Conversation::new(info(), Arc::new(transcript));
+        talk.lay_out(viewport);
+        let steps = [Move::Up, Move::Down, Move::HalfUp, Move::HalfDown, Move::PageUp,
+            Move::PageDown, Move::First, Move::Last];
         for (kind, rows) in moves {
             match kind {
-                8 => talk.scroll(rows, room),
-                9 => drop(talk.fold(room)),
-                10 => talk.step_turn(Step::Down, room),
-                11 => talk.toggle(Layer::Tools, room),
-                at => talk.step(steps[at], room),
+                8 => talk.scroll(rows, viewport),
+                9 => drop(talk.fold(viewport)),
+                10 => talk.step_turn(Move::Down, viewport),
+                11 => talk.toggle(Layer::Tools, viewport),
+                at => talk.step(steps[at], viewport),
             }
             let (w, h) = (width as u16, height as u16);
             let lines = drawn(&talk, w, h);
             if !talk.is_empty() {
-                let (first, last) = talk.window(room);
+                let (first, last) = talk.window(viewport);
                 prop_assert!((first..=last).contains(&talk.selected), "{lines:?}");
             }
         }

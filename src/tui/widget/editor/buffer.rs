@@ -5,14 +5,14 @@ use std::time::Duration;
 
 /// A place in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Place {
+pub struct TextPosition {
     /// The line, from 0.
     pub row: usize,
     /// The byte in the line.
     pub at: usize,
 }
 
-impl Place {
+impl TextPosition {
     /// The place at byte `at` of line `row`.
     pub fn new(row: usize, at: usize) -> Self {
         Self { row, at }
@@ -26,7 +26,7 @@ pub struct NotText;
 
 /// How edits go together: what one undo takes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EditKind {
     /// Letters typed one after the other; a word or a pause ends it.
     Typing,
     /// Letters deleted one after the other; a pause ends it.
@@ -39,29 +39,29 @@ pub(super) enum Kind {
 
 /// When and where an edit is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
-    pub(super) kind: Kind,
+pub(super) struct EditStamp {
+    pub(super) kind: EditKind,
     pub(super) time: Duration,
-    pub(super) cursor: Place,
+    pub(super) cursor: TextPosition,
 }
 
 /// One replacement, as it is needed to take it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Edit {
-    start: Place,
+struct TextEdit {
+    start: TextPosition,
     /// Where the new text ends.
-    end: Place,
+    end: TextPosition,
     removed: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Group {
+struct UndoGroup {
     number: u64,
-    kind: Kind,
+    kind: EditKind,
     time: Duration,
-    edits: Vec<Edit>,
-    before: Place,
-    after: Place,
+    edits: Vec<TextEdit>,
+    before: TextPosition,
+    after: TextPosition,
 }
 
 /// Lines that gave way to others, for whoever keeps something by line.
@@ -84,13 +84,13 @@ pub(super) struct Buffer {
     has_bom: bool,
     newline: &'static str,
     ends_with_newline: bool,
-    undo: Vec<Group>,
-    redo: Vec<Group>,
+    undo: Vec<UndoGroup>,
+    redo: Vec<UndoGroup>,
     numbers: u64,
     /// The undo at which the text was saved; 0 for the text as it was opened.
     saved: u64,
     /// Whether the next edit starts an undo of its own.
-    apart: bool,
+    starts_undo_group: bool,
     pub(super) splices: Vec<Splice>,
 }
 
@@ -124,7 +124,7 @@ impl Buffer {
             redo: Vec::new(),
             numbers: 0,
             saved: 0,
-            apart: false,
+            starts_undo_group: false,
             splices: Vec::new(),
         })
     }
@@ -153,13 +153,13 @@ impl Buffer {
         self.newline
     }
 
-    pub(super) fn end(&self) -> Place {
+    pub(super) fn end(&self) -> TextPosition {
         let row = self.lines.len() - 1;
-        Place::new(row, self.lines[row].len())
+        TextPosition::new(row, self.lines[row].len())
     }
 
     /// The text between two places, lines joined by `\n`.
-    pub(super) fn slice(&self, range: &Range<Place>) -> String {
+    pub(super) fn slice(&self, range: &Range<TextPosition>) -> String {
         let (start, end) = (range.start, range.end);
         if start.row == end.row {
             return self.lines[start.row][start.at..end.at].to_owned();
@@ -175,24 +175,24 @@ impl Buffer {
     }
 
     /// Starts what one undo takes back, or goes on with the last one.
-    pub(super) fn begin(&mut self, stamp: Stamp) {
+    pub(super) fn begin(&mut self, stamp: EditStamp) {
         let joins = self.undo.last().is_some_and(|last| {
-            !self.apart
+            !self.starts_undo_group
                 && last.kind == stamp.kind
                 && match stamp.kind {
-                    Kind::Session => true,
-                    Kind::Single => false,
-                    Kind::Typing | Kind::Deleting => {
+                    EditKind::Session => true,
+                    EditKind::Single => false,
+                    EditKind::Typing | EditKind::Deleting => {
                         last.after == stamp.cursor && stamp.time.saturating_sub(last.time) < PAUSE
                     }
                 }
         });
-        self.apart = false;
+        self.starts_undo_group = false;
         if joins {
             return;
         }
         self.numbers += 1;
-        self.undo.push(Group {
+        self.undo.push(UndoGroup {
             number: self.numbers,
             kind: stamp.kind,
             time: stamp.time,
@@ -206,7 +206,7 @@ impl Buffer {
     }
 
     /// Ends an edit with the cursor at `cursor`; whether anything was edited.
-    pub(super) fn finish(&mut self, time: Duration, cursor: Place) -> bool {
+    pub(super) fn finish(&mut self, time: Duration, cursor: TextPosition) -> bool {
         let Some(group) = self.undo.last_mut() else {
             return false;
         };
@@ -221,13 +221,13 @@ impl Buffer {
     }
 
     /// Makes the next edit start an undo of its own.
-    pub(super) fn part(&mut self) {
-        self.apart = true;
+    pub(super) fn end_undo_group(&mut self) {
+        self.starts_undo_group = true;
     }
 
     /// Puts `text` in place of `range` and says where it ends; inside [`Buffer::begin`] and
     /// [`Buffer::finish`].
-    pub(super) fn replace(&mut self, range: Range<Place>, text: &str) -> Place {
+    pub(super) fn replace(&mut self, range: Range<TextPosition>, text: &str) -> TextPosition {
         let edit = self.apply(range, text);
         let end = edit.end;
         if edit.start == edit.end && edit.removed.is_empty() {
@@ -239,15 +239,15 @@ impl Buffer {
         end
     }
 
-    fn apply(&mut self, range: Range<Place>, text: &str) -> Edit {
+    fn apply(&mut self, range: Range<TextPosition>, text: &str) -> TextEdit {
         let (start, end) = (range.start, range.end);
         let removed = self.slice(&range);
         let added = text.matches('\n').count() + 1;
         let last = text.rsplit('\n').next().unwrap_or(text);
         let new_end = if added == 1 {
-            Place::new(start.row, start.at + text.len())
+            TextPosition::new(start.row, start.at + text.len())
         } else {
-            Place::new(start.row + added - 1, last.len())
+            TextPosition::new(start.row + added - 1, last.len())
         };
         if start.row == end.row && added == 1 {
             self.lines[start.row].replace_range(start.at..end.at, text);
@@ -263,7 +263,7 @@ impl Buffer {
             removed: end.row - start.row + 1,
             added,
         });
-        Edit {
+        TextEdit {
             start,
             end: new_end,
             removed,
@@ -271,7 +271,7 @@ impl Buffer {
     }
 
     /// Takes back the last edit and says where the cursor was.
-    pub(super) fn undo(&mut self) -> Option<Place> {
+    pub(super) fn undo(&mut self) -> Option<TextPosition> {
         let group = self.undo.pop()?;
         let cursor = group.before;
         let inverse = self.invert(group);
@@ -280,21 +280,21 @@ impl Buffer {
     }
 
     /// Makes an edit again that was taken back, and says where the cursor was after it.
-    pub(super) fn redo(&mut self) -> Option<Place> {
+    pub(super) fn redo(&mut self) -> Option<TextPosition> {
         let group = self.redo.pop()?;
         let cursor = group.after;
         let inverse = self.invert(group);
         self.undo.push(inverse);
-        self.apart = true;
+        self.starts_undo_group = true;
         Some(cursor)
     }
 
-    fn invert(&mut self, group: Group) -> Group {
+    fn invert(&mut self, group: UndoGroup) -> UndoGroup {
         let mut edits = Vec::with_capacity(group.edits.len());
         for edit in group.edits.iter().rev() {
             edits.push(self.apply(edit.start..edit.end, &edit.removed));
         }
-        Group { edits, ..group }
+        UndoGroup { edits, ..group }
     }
 
     pub(super) fn is_modified(&self) -> bool {
@@ -303,7 +303,7 @@ impl Buffer {
 
     pub(super) fn mark_saved(&mut self) {
         self.saved = self.undo.last().map_or(0, |group| group.number);
-        self.apart = true;
+        self.starts_undo_group = true;
     }
 }
 
@@ -341,14 +341,14 @@ mod tests {
         assert_eq!(Buffer::open(b"\xff").map(|_| ()), Err(NotText));
     }
 
-    fn place(buffer: &Buffer, row: usize, at: usize) -> Place {
+    fn position(buffer: &Buffer, row: usize, at: usize) -> TextPosition {
         let row = row % buffer.lines().len();
         let line = buffer.line(row);
         let mut at = at % (line.len() + 1);
         while !line.is_char_boundary(at) {
             at -= 1;
         }
-        Place::new(row, at)
+        TextPosition::new(row, at)
     }
 
     proptest! {
@@ -359,9 +359,9 @@ mod tests {
         ) {
             let mut buffer = Buffer::open(start.as_bytes()).expect("text");
             for (row, at, row2, at2, text) in edits {
-                let (a, b) = (place(&buffer, row, at), place(&buffer, row2, at2));
+                let (a, b) = (position(&buffer, row, at), position(&buffer, row2, at2));
                 let before = buffer.text();
-                buffer.begin(Stamp { kind: Kind::Single, time: Duration::ZERO, cursor: a });
+                buffer.begin(EditStamp { kind: EditKind::Single, time: Duration::ZERO, cursor: a });
                 buffer.replace(a.min(b)..a.max(b), &text);
                 let edited = buffer.finish(Duration::ZERO, a);
                 prop_assert!(edited || before == buffer.text());

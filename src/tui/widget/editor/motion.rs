@@ -2,7 +2,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::buffer::Place;
+use super::buffer::TextPosition;
 
 /// What a letter is to a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,67 +14,69 @@ enum Class {
 
 /// What counts as a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Words {
+pub(super) enum WordKind {
     /// Letters and digits; marks are words of their own.
     Small,
     /// Everything between blanks.
     Big,
 }
 
-fn class(letter: Option<&str>, words: Words) -> Class {
+fn class(letter: Option<&str>, words: WordKind) -> Class {
     match letter.and_then(|letter| letter.chars().next()) {
         None => Class::Space,
         Some(c) if c.is_whitespace() => Class::Space,
-        Some(c) if words == Words::Big || c.is_alphanumeric() || c == '_' => Class::Word,
+        Some(c) if words == WordKind::Big || c.is_alphanumeric() || c == '_' => Class::Word,
         Some(_) => Class::Mark,
     }
 }
 
 /// The letter at a place; `None` at the end of a line.
-pub(super) fn letter(lines: &[String], place: Place) -> Option<&str> {
-    lines[place.row][place.at..].graphemes(true).next()
+pub(super) fn letter(lines: &[String], position: TextPosition) -> Option<&str> {
+    lines[position.row][position.at..].graphemes(true).next()
 }
 
-fn letter_before(lines: &[String], place: Place) -> Option<&str> {
-    lines[place.row][..place.at].graphemes(true).next_back()
+fn letter_before(lines: &[String], position: TextPosition) -> Option<&str> {
+    lines[position.row][..position.at]
+        .graphemes(true)
+        .next_back()
 }
 
-/// The place after the letter at `place`, in the same line.
-pub(super) fn after(lines: &[String], place: Place) -> Place {
-    let length = letter(lines, place).map_or(0, str::len);
-    Place::new(place.row, place.at + length)
+/// The place after the letter at `position`, in the same line.
+pub(super) fn after(lines: &[String], position: TextPosition) -> TextPosition {
+    let length = letter(lines, position).map_or(0, str::len);
+    TextPosition::new(position.row, position.at + length)
 }
 
-/// The place before the letter before `place`, in the same line.
-pub(super) fn before(lines: &[String], place: Place) -> Place {
-    let length = letter_before(lines, place).map_or(0, str::len);
-    Place::new(place.row, place.at - length)
+/// The place before the letter before `position`, in the same line.
+pub(super) fn before(lines: &[String], position: TextPosition) -> TextPosition {
+    let length = letter_before(lines, position).map_or(0, str::len);
+    TextPosition::new(position.row, position.at - length)
 }
 
 /// One letter on, into the next line at the end of one.
-pub(super) fn right(lines: &[String], place: Place) -> Place {
-    if place.at < lines[place.row].len() {
-        after(lines, place)
-    } else if place.row + 1 < lines.len() {
-        Place::new(place.row + 1, 0)
+pub(super) fn right(lines: &[String], position: TextPosition) -> TextPosition {
+    if position.at < lines[position.row].len() {
+        after(lines, position)
+    } else if position.row + 1 < lines.len() {
+        TextPosition::new(position.row + 1, 0)
     } else {
-        place
+        position
     }
 }
 
 /// One letter back, into the line before at the start of one.
-pub(super) fn left(lines: &[String], place: Place) -> Place {
-    match place.at {
-        0 if place.row == 0 => place,
-        0 => Place::new(place.row - 1, lines[place.row - 1].len()),
-        _ => before(lines, place),
+pub(super) fn left(lines: &[String], position: TextPosition) -> TextPosition {
+    match position.at {
+        0 if position.row == 0 => position,
+        0 => TextPosition::new(position.row - 1, lines[position.row - 1].len()),
+        _ => before(lines, position),
     }
 }
 
 /// The end of the word, or of the next, as shells go.
-pub(super) fn word_right(lines: &[String], place: Place) -> Place {
-    let is_word = |p: Place| class(letter(lines, p), Words::Small) == Class::Word;
-    let mut at = place;
+pub(super) fn word_right(lines: &[String], position: TextPosition) -> TextPosition {
+    let is_word = |p: TextPosition| class(letter(lines, p), WordKind::Small) == Class::Word;
+    let mut at = position;
     while !is_word(at) && right(lines, at) != at {
         at = right(lines, at);
     }
@@ -85,9 +87,9 @@ pub(super) fn word_right(lines: &[String], place: Place) -> Place {
 }
 
 /// The start of the word, or of the one before, as shells go.
-pub(super) fn word_left(lines: &[String], place: Place) -> Place {
-    let is_word = |p: Place| class(letter_before(lines, p), Words::Small) == Class::Word;
-    let mut at = place;
+pub(super) fn word_left(lines: &[String], position: TextPosition) -> TextPosition {
+    let is_word = |p: TextPosition| class(letter_before(lines, p), WordKind::Small) == Class::Word;
+    let mut at = position;
     while !is_word(at) && left(lines, at) != at {
         at = left(lines, at);
     }
@@ -98,8 +100,8 @@ pub(super) fn word_left(lines: &[String], place: Place) -> Place {
 }
 
 /// The start of the next word (`w`).
-pub(super) fn next_word(lines: &[String], place: Place, words: Words) -> Place {
-    let mut at = place;
+pub(super) fn next_word(lines: &[String], position: TextPosition, words: WordKind) -> TextPosition {
+    let mut at = position;
     let here = class(letter(lines, at), words);
     while here != Class::Space && class(letter(lines, at), words) == here {
         at = after(lines, at);
@@ -120,8 +122,8 @@ pub(super) fn next_word(lines: &[String], place: Place, words: Words) -> Place {
 }
 
 /// The end of the word, on its last letter (`e`).
-pub(super) fn word_end(lines: &[String], place: Place, words: Words) -> Place {
-    let mut at = right(lines, place);
+pub(super) fn word_end(lines: &[String], position: TextPosition, words: WordKind) -> TextPosition {
+    let mut at = right(lines, position);
     while class(letter(lines, at), words) == Class::Space {
         let next = right(lines, at);
         if next == at {
@@ -140,10 +142,14 @@ pub(super) fn word_end(lines: &[String], place: Place, words: Words) -> Place {
 }
 
 /// The start of the word, or of the one before (`b`).
-pub(super) fn word_start(lines: &[String], place: Place, words: Words) -> Place {
-    let mut at = left(lines, place);
+pub(super) fn word_start(
+    lines: &[String],
+    position: TextPosition,
+    words: WordKind,
+) -> TextPosition {
+    let mut at = left(lines, position);
     while class(letter(lines, at), words) == Class::Space {
-        let empty = lines[at.row].is_empty() && at != place;
+        let empty = lines[at.row].is_empty() && at != position;
         let next = left(lines, at);
         if next == at || empty {
             return at;
@@ -161,19 +167,19 @@ pub(super) fn word_start(lines: &[String], place: Place, words: Words) -> Place 
 }
 
 /// The first place of a line that is not blank.
-pub(super) fn first_letter(lines: &[String], row: usize) -> Place {
+pub(super) fn first_letter(lines: &[String], row: usize) -> TextPosition {
     let line = &lines[row];
     let blanks = line.len() - line.trim_start().len();
-    Place::new(row, if blanks == line.len() { 0 } else { blanks })
+    TextPosition::new(row, if blanks == line.len() { 0 } else { blanks })
 }
 
 /// The empty line after (`}`) or before (`{`).
-pub(super) fn paragraph(lines: &[String], row: usize, way: Way) -> Place {
+pub(super) fn paragraph(lines: &[String], row: usize, direction: MoveDirection) -> TextPosition {
     let blank = |row: usize| lines[row].trim().is_empty();
     let mut row = row;
-    let step = |row: usize| match way {
-        Way::On => (row + 1 < lines.len()).then_some(row + 1),
-        Way::Back => row.checked_sub(1),
+    let step = |row: usize| match direction {
+        MoveDirection::Forward => (row + 1 < lines.len()).then_some(row + 1),
+        MoveDirection::Backward => row.checked_sub(1),
     };
     while blank(row) {
         match step(row) {
@@ -184,28 +190,30 @@ pub(super) fn paragraph(lines: &[String], row: usize, way: Way) -> Place {
     while !blank(row) {
         match step(row) {
             Some(next) => row = next,
-            None if way == Way::On => return Place::new(row, lines[row].len()),
+            None if direction == MoveDirection::Forward => {
+                return TextPosition::new(row, lines[row].len());
+            }
             None => break,
         }
     }
-    Place::new(row, 0)
+    TextPosition::new(row, 0)
 }
 
 /// Which way to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum MoveDirection {
     /// Towards the end.
-    On,
+    Forward,
     /// Towards the start.
-    Back,
+    Backward,
 }
 
-impl Way {
+impl MoveDirection {
     /// The other way.
-    pub fn turned(self) -> Self {
+    pub fn opposite(self) -> Self {
         match self {
-            Self::On => Self::Back,
-            Self::Back => Self::On,
+            Self::Forward => Self::Backward,
+            Self::Backward => Self::Forward,
         }
     }
 }

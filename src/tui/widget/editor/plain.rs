@@ -2,9 +2,9 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::buffer::{Kind, Place};
+use super::buffer::{EditKind, TextPosition};
 use super::prompt::Question;
-use super::{By, Editor, EditorOutcome, Register, Start, Way, motion};
+use super::{By, Editor, EditorOutcome, MoveDirection, Register, Start, motion};
 use crate::tui::widget::readline::{self, Command, Motion};
 
 /// What Tab puts in.
@@ -15,12 +15,14 @@ impl Editor {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
             KeyCode::Char('s') if control => return EditorOutcome::Save,
-            KeyCode::Char('f') if control => return self.ask(Question::Find(Way::On)),
+            KeyCode::Char('f') if control => {
+                return self.ask(Question::Find(MoveDirection::Forward));
+            }
             KeyCode::Char('g') if control => return self.ask(Question::Line),
             KeyCode::F(3) if key.modifiers.contains(KeyModifiers::SHIFT) => {
-                return self.find_next(Way::Back, Start::Next);
+                return self.find_next(MoveDirection::Backward, Start::Next);
             }
-            KeyCode::F(3) => return self.find_next(Way::On, Start::Next),
+            KeyCode::F(3) => return self.find_next(MoveDirection::Forward, Start::Next),
             KeyCode::Esc if self.anchor.is_some() => {
                 self.anchor = None;
                 return EditorOutcome::None;
@@ -33,40 +35,40 @@ impl Editor {
             _ => {}
         }
         match readline::command(key) {
-            Some(command) => self.obey(command),
+            Some(command) => self.run_command(command),
             None => EditorOutcome::Unused,
         }
     }
 
-    pub(super) fn obey(&mut self, command: Command) -> EditorOutcome {
+    pub(super) fn run_command(&mut self, command: Command) -> EditorOutcome {
         match command {
             Command::Insert(c) => self.type_in(c),
-            Command::Newline => self.newline(Kind::Single),
+            Command::Newline => self.newline(EditKind::Single),
             Command::Indent if self.spans_lines() => self.shift(Shift::In),
-            Command::Indent => self.put(Kind::Single, INDENT),
+            Command::Indent => self.put(EditKind::Single, INDENT),
             Command::Dedent => self.shift(Shift::Out),
             Command::Move(motion) => {
                 self.anchor = None;
-                self.buffer.part();
-                self.travel(motion);
+                self.buffer.end_undo_group();
+                self.move_cursor(motion);
                 EditorOutcome::None
             }
             Command::Select(motion) => {
                 self.anchor = self.anchor.or(Some(self.cursor));
-                self.travel(motion);
+                self.move_cursor(motion);
                 EditorOutcome::None
             }
             Command::SelectAll => {
-                self.anchor = Some(Place::default());
+                self.anchor = Some(TextPosition::default());
                 self.jump(self.buffer.end());
                 EditorOutcome::None
             }
             Command::Delete(motion) => match self.selection() {
-                Some(range) => self.delete(Kind::Single, range),
+                Some(range) => self.delete(EditKind::Single, range),
                 None => {
-                    let there = self.reach(motion);
+                    let there = self.motion_target(motion);
                     self.delete(
-                        Kind::Deleting,
+                        EditKind::Deleting,
                         there.min(self.cursor)..there.max(self.cursor),
                     )
                 }
@@ -76,7 +78,7 @@ impl Editor {
             Command::Cut => self.cut(),
             Command::Paste => {
                 let text = self.register.text.clone();
-                self.put(Kind::Single, &text)
+                self.put(EditKind::Single, &text)
             }
             Command::Undo => self.undo(),
             Command::Redo => self.redo(),
@@ -84,7 +86,7 @@ impl Editor {
     }
 
     /// Puts `text` in place of the selection, or at the cursor.
-    pub(super) fn put(&mut self, kind: Kind, text: &str) -> EditorOutcome {
+    pub(super) fn put(&mut self, kind: EditKind, text: &str) -> EditorOutcome {
         let range = self.selection().unwrap_or(self.cursor..self.cursor);
         self.anchor = None;
         self.edit(kind, |editor| {
@@ -98,18 +100,18 @@ impl Editor {
             .next_back();
         // A word with the blanks behind it is one undo.
         if before.is_some_and(char::is_whitespace) && !c.is_whitespace() {
-            self.buffer.part();
+            self.buffer.end_undo_group();
         }
         let kind = if self.selection().is_some() {
-            Kind::Single
+            EditKind::Single
         } else {
-            Kind::Typing
+            EditKind::Typing
         };
         self.put(kind, c.encode_utf8(&mut [0; 4]))
     }
 
     /// A line end, and the indentation of the line that it ends.
-    pub(super) fn newline(&mut self, kind: Kind) -> EditorOutcome {
+    pub(super) fn newline(&mut self, kind: EditKind) -> EditorOutcome {
         let line = self.buffer.line(self.cursor.row);
         let indent: String = line[..self.cursor.at]
             .chars()
@@ -139,10 +141,10 @@ impl Editor {
         rows: std::ops::Range<usize>,
         shift: Shift,
     ) -> EditorOutcome {
-        self.edit(Kind::Single, |editor| {
+        self.edit(EditKind::Single, |editor| {
             for row in rows {
                 let line = editor.buffer.line(row);
-                let start = Place::new(row, 0);
+                let start = TextPosition::new(row, 0);
                 let change = match shift {
                     Shift::In if line.is_empty() => continue,
                     Shift::In => {
@@ -155,13 +157,15 @@ impl Editor {
                             Some(_) => 1,
                             None => blanks.min(INDENT.len()),
                         };
-                        editor.buffer.replace(start..Place::new(row, gone), "");
+                        editor
+                            .buffer
+                            .replace(start..TextPosition::new(row, gone), "");
                         -isize::try_from(gone).unwrap_or(0)
                     }
                 };
-                for place in [Some(&mut editor.cursor), editor.anchor.as_mut()] {
-                    if let Some(place) = place.filter(|place| place.row == row) {
-                        place.at = place.at.saturating_add_signed(change);
+                for position in [Some(&mut editor.cursor), editor.anchor.as_mut()] {
+                    if let Some(position) = position.filter(|position| position.row == row) {
+                        position.at = position.at.saturating_add_signed(change);
                     }
                 }
             }
@@ -170,7 +174,7 @@ impl Editor {
 
     fn kill(&mut self, motion: Motion) -> EditorOutcome {
         let range = self.selection().unwrap_or_else(|| {
-            let mut there = self.reach(motion);
+            let mut there = self.motion_target(motion);
             // At the end of a line, killing to it takes the line end, as in shells' editors.
             if there == self.cursor && motion == Motion::LineEnd {
                 there = motion::right(self.lines(), there);
@@ -184,7 +188,7 @@ impl Editor {
             text: self.buffer.slice(&range),
             is_lines: false,
         };
-        self.delete(Kind::Single, range)
+        self.delete(EditKind::Single, range)
     }
 
     /// Copies the selection, or the line where there is none.
@@ -202,40 +206,40 @@ impl Editor {
         let range = self.selection().unwrap_or_else(|| {
             let row = self.cursor.row;
             if row + 1 < self.lines().len() {
-                Place::new(row, 0)..Place::new(row + 1, 0)
+                TextPosition::new(row, 0)..TextPosition::new(row + 1, 0)
             } else {
-                Place::new(row, 0)..self.line_end(row)
+                TextPosition::new(row, 0)..self.line_end(row)
             }
         });
         let text = self.buffer.slice(&range);
         self.register.text.clone_from(&text);
         self.register.is_lines = false;
-        match self.delete(Kind::Single, range) {
+        match self.delete(EditKind::Single, range) {
             EditorOutcome::Changed => EditorOutcome::Cut(text),
             other => other,
         }
     }
 
-    pub(super) fn travel(&mut self, motion: Motion) {
+    pub(super) fn move_cursor(&mut self, motion: Motion) {
         match motion {
             Motion::Up => self.vertical(-1, By::Rows),
             Motion::Down => self.vertical(1, By::Rows),
             Motion::PageUp => self.vertical(-self.page(), By::Rows),
             Motion::PageDown => self.vertical(self.page(), By::Rows),
-            other => self.jump(self.reach(other)),
+            other => self.jump(self.motion_target(other)),
         }
     }
 
-    fn reach(&self, motion: Motion) -> Place {
+    fn motion_target(&self, motion: Motion) -> TextPosition {
         let (lines, at) = (self.lines(), self.cursor);
         match motion {
             Motion::Left => motion::left(lines, at),
             Motion::Right => motion::right(lines, at),
             Motion::WordLeft => motion::word_left(lines, at),
             Motion::WordRight => motion::word_right(lines, at),
-            Motion::LineStart => Place::new(at.row, 0),
+            Motion::LineStart => TextPosition::new(at.row, 0),
             Motion::LineEnd => self.line_end(at.row),
-            Motion::Start => Place::default(),
+            Motion::Start => TextPosition::default(),
             Motion::End => self.buffer.end(),
             Motion::Up | Motion::Down | Motion::PageUp | Motion::PageDown => at,
         }

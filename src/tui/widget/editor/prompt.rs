@@ -3,16 +3,16 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::buffer::{Kind, Place};
-use super::search::{Needle, Syntax};
-use super::{Editor, EditorOutcome, Start, Way};
+use super::buffer::{EditKind, TextPosition};
+use super::search::{SearchPattern, Syntax};
+use super::{Editor, EditorOutcome, MoveDirection, Start};
 use crate::tui::widget::input::{Input, InputOutcome};
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Question {
     /// What to find.
-    Find(Way),
+    Find(MoveDirection),
     /// What to put in place of what was found.
     Replace,
     /// A line number.
@@ -23,25 +23,25 @@ pub(super) enum Question {
 
 /// An open question.
 #[derive(Debug, Clone)]
-pub(super) struct Prompt {
+pub(super) struct EditorPrompt {
     pub(super) question: Question,
     pub(super) input: Input,
     pub(super) syntax: Syntax,
     /// Where the cursor was, for when nothing comes of it.
-    origin: Place,
+    origin: TextPosition,
 }
 
-impl Prompt {
+impl EditorPrompt {
     /// What stands before the input, and the keys behind it.
     pub(super) fn words(&self) -> (&'static str, &'static str) {
         match (&self.question, self.syntax) {
-            (Question::Find(Way::On), Syntax::Literal) => {
+            (Question::Find(MoveDirection::Forward), Syntax::Literal) => {
                 ("find ", "Enter go  Tab replace  Alt-R regex  Esc back")
             }
-            (Question::Find(Way::On), Syntax::Regex) => {
+            (Question::Find(MoveDirection::Forward), Syntax::Regex) => {
                 ("find regex ", "Enter go  Tab replace  Alt-R text  Esc back")
             }
-            (Question::Find(Way::Back), _) => ("find back ", "Enter go  Esc back"),
+            (Question::Find(MoveDirection::Backward), _) => ("find back ", "Enter go  Esc back"),
             (Question::Replace, _) => ("replace by ", "Enter this one  Alt-Enter all  Esc done"),
             (Question::Line, _) => ("line ", "Enter go  Esc back"),
             (Question::Command, _) => (":", ""),
@@ -56,7 +56,7 @@ impl Editor {
             Some(needle) => needle.syntax,
             None => Syntax::Literal,
         };
-        self.prompt = Some(Prompt {
+        self.prompt = Some(EditorPrompt {
             question,
             input: Input::default(),
             syntax,
@@ -124,11 +124,11 @@ impl Editor {
         let Some(prompt) = &self.prompt else {
             return EditorOutcome::None;
         };
-        let Question::Find(way) = prompt.question else {
+        let Question::Find(direction) = prompt.question else {
             return EditorOutcome::None;
         };
         let origin = prompt.origin;
-        self.needle = Needle::new(prompt.input.text(), prompt.syntax);
+        self.needle = SearchPattern::new(prompt.input.text(), prompt.syntax);
         self.jump(origin);
         if self.needle.is_some() {
             // vi never finds the place at which it already is.
@@ -136,20 +136,20 @@ impl Editor {
                 Some(_) => Start::Next,
                 None => Start::Here,
             };
-            self.find_next(way, start);
+            self.find_next(direction, start);
         }
         EditorOutcome::None
     }
 
-    fn answer(&mut self, prompt: Prompt) -> EditorOutcome {
+    fn answer(&mut self, prompt: EditorPrompt) -> EditorOutcome {
         let text = prompt.input.text().to_owned();
         match prompt.question {
-            Question::Find(way) => {
+            Question::Find(direction) => {
                 if text.is_empty() {
                     return EditorOutcome::None;
                 }
                 if let Some(vi) = &mut self.vi {
-                    vi.search_way = way;
+                    vi.search_direction = direction;
                 }
                 match &self.needle {
                     Some(needle) if self.is_at(needle) => EditorOutcome::None,
@@ -165,7 +165,7 @@ impl Editor {
             Question::Line => match text.trim().parse::<usize>() {
                 Ok(number) => {
                     let row = number.clamp(1, self.lines().len()) - 1;
-                    self.jump(Place::new(row, 0));
+                    self.jump(TextPosition::new(row, 0));
                     EditorOutcome::None
                 }
                 Err(_) => EditorOutcome::Message(format!("'{text}' is not a line number")),
@@ -174,7 +174,7 @@ impl Editor {
         }
     }
 
-    fn is_at(&self, needle: &Needle) -> bool {
+    fn is_at(&self, needle: &SearchPattern) -> bool {
         needle
             .matches(self.buffer.line(self.cursor.row))
             .any(|range| range.start == self.cursor.at)
@@ -191,14 +191,14 @@ impl Editor {
             .matches(&line)
             .find(|range| range.start == self.cursor.at);
         let Some(found) = found else {
-            return self.find_next(Way::On, Start::Here);
+            return self.find_next(MoveDirection::Forward, Start::Here);
         };
         let new = needle.replaced(&line, &found, with);
-        let outcome = self.edit(Kind::Single, |editor| {
-            let range = Place::new(row, found.start)..Place::new(row, found.end);
+        let outcome = self.edit(EditKind::Single, |editor| {
+            let range = TextPosition::new(row, found.start)..TextPosition::new(row, found.end);
             editor.cursor = editor.buffer.replace(range, &new);
         });
-        self.find_next(Way::On, Start::Here);
+        self.find_next(MoveDirection::Forward, Start::Here);
         outcome
     }
 
@@ -232,7 +232,7 @@ impl Editor {
             _ => {
                 if let Ok(number) = text.parse::<usize>() {
                     let row = number.clamp(1, self.lines().len()) - 1;
-                    self.jump(Place::new(row, 0));
+                    self.jump(TextPosition::new(row, 0));
                     return EditorOutcome::None;
                 }
                 self.substitute(text)
@@ -252,7 +252,7 @@ impl Editor {
         let mark = rest.chars().next().filter(|c| !c.is_alphanumeric())?;
         let mut parts = rest[mark.len_utf8()..].split(mark);
         let (this, that) = (parts.next()?, parts.next().unwrap_or_default());
-        let needle = Needle::new(this, Syntax::Regex)?;
+        let needle = SearchPattern::new(this, Syntax::Regex)?;
         let count = self.replace_rows(&needle, that, rows);
         Some(EditorOutcome::Message(replaced(count)))
     }

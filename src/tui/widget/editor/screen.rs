@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::buffer::Place;
+use super::buffer::TextPosition;
 use crate::tui::cells;
 
 /// Whether long lines are broken or run out of the screen.
@@ -16,7 +16,7 @@ pub enum Wrap {
 
 /// The part of a text that is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Screen {
+pub(super) struct EditorScreen {
     /// The first line that is seen.
     pub(super) top: usize,
     /// The first of its rows that is seen, where it is broken.
@@ -35,13 +35,13 @@ const MARGIN: usize = 3;
 
 /// One row of the screen: a line, which of its rows, and its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct ScreenRow {
     pub(super) line: usize,
     pub(super) nth: usize,
     pub(super) range: Range<usize>,
 }
 
-impl Screen {
+impl EditorScreen {
     /// The rows of a line, in bytes; never none.
     pub(super) fn rows(&self, line: &str) -> Vec<Range<usize>> {
         match self.wrap {
@@ -58,7 +58,7 @@ impl Screen {
     }
 
     /// Every row that is seen.
-    pub(super) fn seen(&self, lines: &[String]) -> Vec<Row> {
+    pub(super) fn visible_rows(&self, lines: &[String]) -> Vec<ScreenRow> {
         let mut seen = Vec::with_capacity(self.height);
         let mut skip = self.row;
         for (line, text) in lines.iter().enumerate().skip(self.top) {
@@ -66,7 +66,7 @@ impl Screen {
                 if seen.len() == self.height {
                     return seen;
                 }
-                seen.push(Row { line, nth, range });
+                seen.push(ScreenRow { line, nth, range });
             }
             skip = 0;
         }
@@ -74,7 +74,7 @@ impl Screen {
     }
 
     /// Moves as little as needed for `cursor` to be seen.
-    pub(super) fn reveal(&mut self, lines: &[String], cursor: Place) {
+    pub(super) fn reveal(&mut self, lines: &[String], cursor: TextPosition) {
         let margin = MARGIN.min(self.height.saturating_sub(1) / 2);
         let (nth, _) = self.row_of(&lines[cursor.row], cursor.at);
         let here = (cursor.row, nth);
@@ -163,7 +163,12 @@ impl Screen {
     }
 
     /// The place nearest to a column of a row.
-    pub(super) fn place(&self, lines: &[String], row: (usize, usize), column: usize) -> Place {
+    pub(super) fn position(
+        &self,
+        lines: &[String],
+        row: (usize, usize),
+        column: usize,
+    ) -> TextPosition {
         let line = &lines[row.0];
         let rows = self.rows(line);
         let range = rows[row.1.min(rows.len() - 1)].clone();
@@ -173,14 +178,14 @@ impl Screen {
         let last = if range.end == line.len() {
             range.end
         } else {
-            super::motion::before(lines, Place::new(row.0, range.end)).at
+            super::motion::before(lines, TextPosition::new(row.0, range.end)).at
         };
-        Place::new(row.0, at.clamp(range.start, last.max(range.start)))
+        TextPosition::new(row.0, at.clamp(range.start, last.max(range.start)))
     }
 
     /// The place under a cell of the text's area.
-    pub(super) fn under(&self, lines: &[String], x: usize, y: usize) -> Place {
+    pub(super) fn position_at(&self, lines: &[String], x: usize, y: usize) -> TextPosition {
         let row = self.down(lines, (self.top, self.row), y);
-        self.place(lines, row, self.left + x)
+        self.position(lines, row, self.left + x)
     }
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
-use super::buffer::{Kind, Place};
-use super::motion::{self, Way};
+use super::buffer::{EditKind, TextPosition};
+use super::motion::{self, MoveDirection};
 use super::{Editor, EditorOutcome};
 use crate::tui::cells;
 
@@ -21,7 +21,7 @@ pub enum Syntax {
 
 /// What is looked for.
 #[derive(Debug, Clone)]
-pub struct Needle {
+pub struct SearchPattern {
     /// As it was typed.
     pub text: String,
     /// How it is written.
@@ -29,7 +29,7 @@ pub struct Needle {
     pattern: Regex,
 }
 
-impl Needle {
+impl SearchPattern {
     /// What `text` looks for; letters of either case unless it has a capital. `None` for an empty
     /// text and for an expression that is not complete.
     pub fn new(text: &str, syntax: Syntax) -> Option<Self> {
@@ -61,22 +61,29 @@ impl Needle {
     }
 
     /// The next match from `from` on, or the last before it, going round at the end.
-    pub(super) fn find(&self, lines: &[String], from: Place, way: Way) -> Option<Range<Place>> {
+    pub(super) fn find(
+        &self,
+        lines: &[String],
+        from: TextPosition,
+        direction: MoveDirection,
+    ) -> Option<Range<TextPosition>> {
         let count = lines.len();
         // The first line comes again at the end, for the part on the other side of `from`.
         (0..=count).find_map(|step| {
-            let row = match way {
-                Way::On => (from.row + step) % count,
-                Way::Back => (from.row + 2 * count - step) % count,
+            let row = match direction {
+                MoveDirection::Forward => (from.row + step) % count,
+                MoveDirection::Backward => (from.row + 2 * count - step) % count,
             };
             let mut matches = self.matches(&lines[row]);
-            let found = match (way, step) {
-                (Way::On, 0) => matches.find(|range| range.start >= from.at),
-                (Way::Back, 0) => matches.take_while(|range| range.start < from.at).last(),
-                (Way::On, _) => matches.next(),
-                (Way::Back, _) => matches.last(),
+            let found = match (direction, step) {
+                (MoveDirection::Forward, 0) => matches.find(|range| range.start >= from.at),
+                (MoveDirection::Backward, 0) => {
+                    matches.take_while(|range| range.start < from.at).last()
+                }
+                (MoveDirection::Forward, _) => matches.next(),
+                (MoveDirection::Backward, _) => matches.last(),
             }?;
-            Some(Place::new(row, found.start)..Place::new(row, found.end))
+            Some(TextPosition::new(row, found.start)..TextPosition::new(row, found.end))
         })
     }
 
@@ -106,54 +113,55 @@ pub(super) enum Start {
 impl Editor {
     /// Looks for `text` from the cursor on and goes there.
     pub fn find(&mut self, text: &str, syntax: Syntax) -> EditorOutcome {
-        self.needle = Needle::new(text, syntax);
-        let outcome = self.find_next(Way::On, Start::Here);
-        self.settle();
+        self.needle = SearchPattern::new(text, syntax);
+        let outcome = self.find_next(MoveDirection::Forward, Start::Here);
+        self.sync_screen();
         outcome
     }
 
     /// Replaces every match of `needle` as one edit, and says how many there were.
-    pub fn replace_all(&mut self, needle: &Needle, with: &str) -> usize {
+    pub fn replace_all(&mut self, needle: &SearchPattern, with: &str) -> usize {
         let rows = 0..self.lines().len();
         self.replace_rows(needle, with, rows)
     }
 
     pub(super) fn replace_rows(
         &mut self,
-        needle: &Needle,
+        needle: &SearchPattern,
         with: &str,
         rows: Range<usize>,
     ) -> usize {
         let mut count = 0;
-        self.edit(Kind::Single, |editor| {
+        self.edit(EditKind::Single, |editor| {
             // From the end, so that places before stay where they are.
             for row in rows.rev() {
                 let line = editor.buffer.line(row).to_owned();
                 let found: Vec<Range<usize>> = needle.matches(&line).collect();
                 for range in found.into_iter().rev() {
                     let new = needle.replaced(&line, &range, with);
-                    let place = Place::new(row, range.start)..Place::new(row, range.end);
-                    editor.buffer.replace(place, &new);
+                    let position =
+                        TextPosition::new(row, range.start)..TextPosition::new(row, range.end);
+                    editor.buffer.replace(position, &new);
                     count += 1;
                 }
             }
             let row = editor.cursor.row.min(editor.lines().len() - 1);
             let at = editor.cursor.at.min(editor.buffer.line(row).len());
-            editor.cursor = Place::new(row, editor.whole(row, at));
+            editor.cursor = TextPosition::new(row, editor.char_start(row, at));
         });
-        self.settle();
+        self.sync_screen();
         count
     }
 
-    pub(super) fn find_next(&mut self, way: Way, start: Start) -> EditorOutcome {
+    pub(super) fn find_next(&mut self, direction: MoveDirection, start: Start) -> EditorOutcome {
         let Some(needle) = self.needle.clone() else {
             return EditorOutcome::Message("nothing to look for yet".to_owned());
         };
-        let from = match (way, start) {
-            (Way::On, Start::Next) => motion::right(self.lines(), self.cursor),
+        let from = match (direction, start) {
+            (MoveDirection::Forward, Start::Next) => motion::right(self.lines(), self.cursor),
             _ => self.cursor,
         };
-        match needle.find(self.lines(), from, way) {
+        match needle.find(self.lines(), from, direction) {
             Some(range) => {
                 self.jump(range.start);
                 EditorOutcome::None
@@ -163,7 +171,7 @@ impl Editor {
     }
 
     /// The start of the letter in which byte `at` of a line is.
-    pub(super) fn whole(&self, row: usize, at: usize) -> usize {
+    pub(super) fn char_start(&self, row: usize, at: usize) -> usize {
         let line = self.buffer.line(row);
         let ends = cells::cells(line).take_while(|cell| cell.at <= at).last();
         match ends {

@@ -6,7 +6,7 @@ use ratatui::crossterm::event::KeyEvent;
 use super::*;
 use crate::tui::dump;
 use crate::tui::keys::keys;
-use crate::tui::theme::{Background, Depth, Terminal, Theme};
+use crate::tui::theme::{Background, ColorDepth, Terminal, Theme};
 
 /// An editor with the cursor at `|`.
 fn editor(flavour: EditorKeys, text: &str) -> Editor {
@@ -17,7 +17,7 @@ fn editor(flavour: EditorKeys, text: &str) -> Editor {
         .expect("text")
         .with_flavour(flavour);
     editor.resize(60, 12);
-    editor.go_to(Place::new(row, column));
+    editor.go_to(TextPosition::new(row, column));
     editor
 }
 
@@ -258,7 +258,7 @@ fn vi_commands_are_outcomes() {
         EditorOutcome::Copied("a\n".to_owned())
     );
     assert_eq!(press(&mut some, "i"), EditorOutcome::None);
-    assert_eq!(some.mode(), Mode::Insert);
+    assert_eq!(some.mode(), EditorMode::Insert);
     press(&mut some, "<esc>");
     assert_eq!(press(&mut some, "<esc>"), EditorOutcome::Leave);
 }
@@ -305,7 +305,7 @@ fn broken_lines_are_walked_by_rows() {
 }
 
 fn theme(background: Background) -> Theme {
-    let depth = Depth::True;
+    let depth = ColorDepth::True;
     Theme::new(Terminal { background, depth })
 }
 

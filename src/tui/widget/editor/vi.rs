@@ -6,21 +6,21 @@ mod verb;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use self::operator::Operator;
-use super::buffer::{Kind, Place};
-use super::motion::{self, Words};
-use super::{By, Editor, EditorOutcome, Mode, Way};
+use super::buffer::{EditKind, TextPosition};
+use super::motion::{self, WordKind};
+use super::{By, Editor, EditorMode, EditorOutcome, MoveDirection};
 use crate::tui::widget::readline::{self, Command};
 
 /// What vi remembers between keys.
 #[derive(Debug, Clone)]
 pub(super) struct Vi {
-    mode: Mode,
+    mode: EditorMode,
     count: Option<usize>,
     operator: Option<(Operator, usize)>,
     /// A key that waits for another: `g`, `r`, `f`, `F`, `t`, `T`.
     pending: Option<char>,
     last_find: Option<(char, char)>,
-    pub(super) search_way: Way,
+    pub(super) search_direction: MoveDirection,
     /// The keys of the command that is being typed, and of the last one that changed the text.
     typed: Vec<KeyEvent>,
     last: Vec<KeyEvent>,
@@ -30,12 +30,12 @@ pub(super) struct Vi {
 impl Default for Vi {
     fn default() -> Self {
         Self {
-            mode: Mode::Normal,
+            mode: EditorMode::Normal,
             count: None,
             operator: None,
             pending: None,
             last_find: None,
-            search_way: Way::On,
+            search_direction: MoveDirection::Forward,
             typed: Vec::new(),
             last: Vec::new(),
             changed: false,
@@ -44,12 +44,12 @@ impl Default for Vi {
 }
 
 impl Vi {
-    pub(super) fn mode(&self) -> Mode {
+    pub(super) fn mode(&self) -> EditorMode {
         self.mode
     }
 
     fn is_idle(&self) -> bool {
-        self.mode == Mode::Normal
+        self.mode == EditorMode::Normal
             && self.count.is_none()
             && self.operator.is_none()
             && self.pending.is_none()
@@ -66,9 +66,9 @@ impl Vi {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Target {
     /// Up to the place.
-    Before(Place),
+    Before(TextPosition),
     /// The letter at the place as well.
-    With(Place),
+    With(TextPosition),
     /// Whole lines.
     Line(usize),
 }
@@ -84,7 +84,7 @@ impl Editor {
         }
         vi.typed.push(key);
         let outcome = match vi.mode {
-            Mode::Insert => self.insert_key(key),
+            EditorMode::Insert => self.insert_key(key),
             _ => self.command_key(key),
         };
         let changed = matches!(outcome, EditorOutcome::Changed | EditorOutcome::Cut(_));
@@ -96,7 +96,7 @@ impl Editor {
                 vi.last = std::mem::take(&mut vi.typed);
             }
         }
-        if self.mode() == Mode::Normal {
+        if self.mode() == EditorMode::Normal {
             self.clamp();
         }
         outcome
@@ -112,26 +112,26 @@ impl Editor {
 
     pub(super) fn enter_visual(&mut self) {
         if let Some(vi) = &mut self.vi {
-            vi.mode = Mode::Visual;
+            vi.mode = EditorMode::Visual;
         }
     }
 
     pub(super) fn leave_visual(&mut self) {
         if let Some(vi) = &mut self.vi
-            && matches!(vi.mode, Mode::Visual | Mode::VisualLine)
+            && matches!(vi.mode, EditorMode::Visual | EditorMode::VisualLine)
         {
-            vi.mode = Mode::Normal;
+            vi.mode = EditorMode::Normal;
         }
     }
 
-    fn set_mode(&mut self, mode: Mode) {
+    fn set_mode(&mut self, mode: EditorMode) {
         if let Some(vi) = &mut self.vi {
             vi.mode = mode;
             vi.clear();
         }
         match mode {
-            Mode::Insert => self.buffer.part(),
-            Mode::Normal => self.anchor = None,
+            EditorMode::Insert => self.buffer.end_undo_group(),
+            EditorMode::Normal => self.anchor = None,
             _ => {}
         }
     }
@@ -139,8 +139,8 @@ impl Editor {
     fn insert_key(&mut self, key: KeyEvent) -> EditorOutcome {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         if key.code == KeyCode::Esc || (control && matches!(key.code, KeyCode::Char('[' | 'c'))) {
-            self.set_mode(Mode::Normal);
-            self.buffer.part();
+            self.set_mode(EditorMode::Normal);
+            self.buffer.end_undo_group();
             let back = motion::before(self.lines(), self.cursor);
             self.jump(back);
             return EditorOutcome::None;
@@ -149,21 +149,21 @@ impl Editor {
             return EditorOutcome::Save;
         }
         match readline::command(key) {
-            Some(Command::Insert(c)) => self.put(Kind::Session, c.encode_utf8(&mut [0; 4])),
-            Some(Command::Newline) => self.newline(Kind::Session),
+            Some(Command::Insert(c)) => self.put(EditKind::Session, c.encode_utf8(&mut [0; 4])),
+            Some(Command::Newline) => self.newline(EditKind::Session),
             Some(Command::Move(motion)) => {
-                self.buffer.part();
-                self.travel(motion);
+                self.buffer.end_undo_group();
+                self.move_cursor(motion);
                 EditorOutcome::None
             }
             Some(Command::Select(_) | Command::SelectAll) | None => EditorOutcome::Unused,
-            Some(command) => self.obey(command),
+            Some(command) => self.run_command(command),
         }
     }
 
     fn command_key(&mut self, key: KeyEvent) -> EditorOutcome {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        let visual = self.mode() != Mode::Normal;
+        let visual = self.mode() != EditorMode::Normal;
         let KeyCode::Char(c) = key.code else {
             return self.named_key(key);
         };
@@ -205,7 +205,7 @@ impl Editor {
     fn named_key(&mut self, key: KeyEvent) -> EditorOutcome {
         if key.code == KeyCode::Esc {
             let idle = self.vi.as_ref().is_some_and(Vi::is_idle);
-            self.set_mode(Mode::Normal);
+            self.set_mode(EditorMode::Normal);
             if idle && self.needle.take().is_none() {
                 return EditorOutcome::Leave;
             }
@@ -214,7 +214,7 @@ impl Editor {
         match readline::command(key) {
             Some(Command::Move(motion) | Command::Select(motion)) => {
                 for _ in 0..self.take_count() {
-                    self.travel(motion);
+                    self.move_cursor(motion);
                 }
                 EditorOutcome::None
             }
@@ -239,7 +239,7 @@ impl Editor {
             'u' => self.vertical(-half, By::Rows),
             'f' => self.vertical(self.page(), By::Rows),
             'b' => self.vertical(-self.page(), By::Rows),
-            'c' | '[' => self.set_mode(Mode::Normal),
+            'c' | '[' => self.set_mode(EditorMode::Normal),
             _ => return EditorOutcome::Unused,
         }
         EditorOutcome::None
@@ -268,28 +268,28 @@ impl Editor {
                 if range.is_empty() {
                     return EditorOutcome::None;
                 }
-                self.edit(Kind::Single, |editor| {
+                self.edit(EditKind::Single, |editor| {
                     let cursor = range.start;
                     editor.buffer.replace(range, c.encode_utf8(&mut [0; 4]));
                     editor.cursor = cursor;
                 })
             }
-            (way, c) => {
+            (direction, c) => {
                 if let Some(vi) = &mut self.vi {
-                    vi.last_find = Some((way, c));
+                    vi.last_find = Some((direction, c));
                 }
-                self.find_letter(way, c)
+                self.find_letter(direction, c)
             }
         }
     }
 
-    fn find_letter(&mut self, way: char, c: char) -> EditorOutcome {
+    fn find_letter(&mut self, direction: char, c: char) -> EditorOutcome {
         let line = self.buffer.line(self.cursor.row).to_owned();
         let row = self.cursor.row;
         let mut at = self.cursor.at;
         for _ in 0..self.take_count() {
-            let found = if way.is_lowercase() {
-                let from = motion::after(self.lines(), Place::new(row, at)).at;
+            let found = if direction.is_lowercase() {
+                let from = motion::after(self.lines(), TextPosition::new(row, at)).at;
                 line[from..].find(c).map(|found| from + found)
             } else {
                 line[..at].rfind(c)
@@ -302,12 +302,12 @@ impl Editor {
                 }
             }
         }
-        let place = Place::new(row, at);
-        self.aim(match way {
-            'f' => Target::With(place),
-            't' => Target::With(motion::before(self.lines(), place)),
-            'F' => Target::Before(place),
-            _ => Target::Before(motion::after(self.lines(), place)),
+        let position = TextPosition::new(row, at);
+        self.aim(match direction {
+            'f' => Target::With(position),
+            't' => Target::With(motion::before(self.lines(), position)),
+            'F' => Target::Before(position),
+            _ => Target::Before(motion::after(self.lines(), position)),
         })
     }
 
@@ -319,7 +319,8 @@ impl Editor {
         let times = vi.operator.map_or(1, |(_, count)| count);
         let count = given.unwrap_or(1).saturating_mul(times);
         let (lines, at) = (self.buffer.lines(), self.cursor);
-        let repeat = |step: &dyn Fn(Place) -> Place| (0..count).fold(at, |at, _| step(at));
+        let repeat =
+            |step: &dyn Fn(TextPosition) -> TextPosition| (0..count).fold(at, |at, _| step(at));
         let last = lines.len() - 1;
         Some(match c {
             'h' => Target::Before(repeat(&|p| motion::before(lines, p))),
@@ -331,18 +332,22 @@ impl Editor {
                 let mut to = repeat(&|p| motion::next_word(lines, p, words));
                 // An operator on the last word of a line leaves the line end alone.
                 if operating && to.row > at.row && lines[to.row][..to.at].trim().is_empty() {
-                    to = Place::new(to.row - 1, lines[to.row - 1].len());
+                    to = TextPosition::new(to.row - 1, lines[to.row - 1].len());
                 }
                 Target::Before(to)
             }
             'b' | 'B' => Target::Before(repeat(&|p| motion::word_start(lines, p, words(c)))),
             'e' | 'E' => Target::With(repeat(&|p| motion::word_end(lines, p, words(c)))),
-            '0' => Target::Before(Place::new(at.row, 0)),
+            '0' => Target::Before(TextPosition::new(at.row, 0)),
             '^' => Target::Before(motion::first_letter(lines, at.row)),
             '$' => Target::Before(self.line_end((at.row + count - 1).min(last))),
             'G' => Target::Line(given.map_or(last, |row| row.clamp(1, last + 1) - 1)),
-            '}' => Target::Before(repeat(&|p| motion::paragraph(lines, p.row, Way::On))),
-            '{' => Target::Before(repeat(&|p| motion::paragraph(lines, p.row, Way::Back))),
+            '}' => Target::Before(repeat(&|p| {
+                motion::paragraph(lines, p.row, MoveDirection::Forward)
+            })),
+            '{' => Target::Before(repeat(&|p| {
+                motion::paragraph(lines, p.row, MoveDirection::Backward)
+            })),
             _ => return None,
         })
     }
@@ -355,7 +360,7 @@ impl Editor {
         vi.count = None;
         let Some((operator, _)) = vi.operator.take() else {
             match target {
-                Target::Before(place) | Target::With(place) => self.jump(place),
+                Target::Before(position) | Target::With(position) => self.jump(position),
                 Target::Line(row) => self.jump(motion::first_letter(self.lines(), row)),
             }
             return EditorOutcome::None;
@@ -365,19 +370,21 @@ impl Editor {
             Target::Line(row) => {
                 self.operate_lines(operator, here.row.min(row)..here.row.max(row) + 1)
             }
-            Target::Before(place) => self.operate(operator, here.min(place)..here.max(place)),
-            Target::With(place) => {
-                let end = motion::after(self.lines(), here.max(place));
-                self.operate(operator, here.min(place)..end)
+            Target::Before(position) => {
+                self.operate(operator, here.min(position)..here.max(position))
+            }
+            Target::With(position) => {
+                let end = motion::after(self.lines(), here.max(position));
+                self.operate(operator, here.min(position)..end)
             }
         }
     }
 }
 
-fn words(c: char) -> Words {
+fn words(c: char) -> WordKind {
     if c.is_uppercase() {
-        Words::Big
+        WordKind::Big
     } else {
-        Words::Small
+        WordKind::Small
     }
 }

@@ -6,8 +6,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use super::screen::Row;
-use super::{Editor, Place};
+use super::screen::ScreenRow;
+use super::{Editor, TextPosition};
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
 
@@ -24,7 +24,7 @@ pub enum Caret {
 
 /// The editor as a widget.
 #[derive(Debug, Clone, Copy)]
-pub struct View<'a> {
+pub struct EditorView<'a> {
     editor: &'a Editor,
     theme: &'a Theme,
     caret: Caret,
@@ -32,8 +32,8 @@ pub struct View<'a> {
 
 impl Editor {
     /// The editor as a widget; give it the area that [`Editor::resize`] was told.
-    pub fn view<'a>(&'a self, theme: &'a Theme, caret: Caret) -> View<'a> {
-        View {
+    pub fn view<'a>(&'a self, theme: &'a Theme, caret: Caret) -> EditorView<'a> {
+        EditorView {
             editor: self,
             theme,
             caret,
@@ -58,7 +58,7 @@ impl Editor {
                 area.bottom().saturating_sub(1),
             ));
         }
-        let seen = self.screen.seen(self.lines());
+        let seen = self.screen.visible_rows(self.lines());
         let y = seen
             .iter()
             .rposition(|row| row.line == self.cursor.row && row.range.start <= self.cursor.at)?;
@@ -73,13 +73,13 @@ impl Editor {
     }
 }
 
-impl Widget for View<'_> {
+impl Widget for EditorView<'_> {
     fn render(self, area: Rect, cells: &mut Cells) {
         if area.is_empty() {
             return;
         }
         for (y, row) in
-            (area.top()..area.bottom()).zip(self.editor.screen.seen(self.editor.lines()))
+            (area.top()..area.bottom()).zip(self.editor.screen.visible_rows(self.editor.lines()))
         {
             let line = Rect::new(area.x, y, area.width, 1);
             self.row(&row, line, cells);
@@ -94,8 +94,8 @@ impl Widget for View<'_> {
     }
 }
 
-impl View<'_> {
-    fn row(&self, row: &Row, area: Rect, cells: &mut Cells) {
+impl EditorView<'_> {
+    fn row(&self, row: &ScreenRow, area: Rect, cells: &mut Cells) {
         let editor = self.editor;
         let is_current = row.line == editor.cursor.row && self.caret != Caret::Hidden;
         if is_current {
@@ -128,7 +128,7 @@ impl View<'_> {
         self.text(row, text, cells);
     }
 
-    fn text(&self, row: &Row, area: Rect, cells: &mut Cells) {
+    fn text(&self, row: &ScreenRow, area: Rect, cells: &mut Cells) {
         let line = &self.editor.lines()[row.line];
         let start = cells::column_of(line, row.range.start);
         let left = start + self.editor.screen.left;
@@ -151,7 +151,7 @@ impl View<'_> {
         // A selected line end is shown as a cell, so that an empty line is seen to be selected.
         let ends = row.range.end == line.len();
         let selected = self.editor.selection().is_some_and(|range| {
-            (range.start..range.end).contains(&Place::new(row.line, line.len()))
+            (range.start..range.end).contains(&TextPosition::new(row.line, line.len()))
         });
         let column = cells::column_of(line, line.len());
         if ends && selected && (left..right).contains(&column) {

@@ -25,7 +25,7 @@ impl Writer<'_> {
     pub(super) fn indent(&mut self, label: String, role: Role) {
         let blanks = " ".repeat(cells::width(&label));
         self.prefixes.push(Prefix {
-            first: Some(Span::styled(label, self.look.theme.style(role))),
+            first: Some(Span::styled(label, self.options.theme.style(role))),
             rest: Span::raw(blanks),
         });
     }
@@ -37,7 +37,7 @@ impl Writer<'_> {
         } else {
             (" ☐ ", Role::Marker)
         };
-        let style = self.look.theme.style(role);
+        let style = self.options.theme.style(role);
         match self.prefixes.last_mut() {
             Some(prefix) if prefix.first.is_some() => {
                 let blanks = " ".repeat(cells::width(&prefix.rest.content).saturating_sub(3));
@@ -49,8 +49,8 @@ impl Writer<'_> {
 
     pub(super) fn rule(&mut self) {
         self.flush();
-        let style = self.look.theme.style(Role::Rule);
-        let rule = Span::styled("─".repeat(self.room()), style);
+        let style = self.options.theme.style(Role::Rule);
+        let rule = Span::styled("─".repeat(self.available_width()), style);
         self.gap = true;
         self.line(vec![rule], self.at);
         self.gap = true;
@@ -66,15 +66,15 @@ impl Writer<'_> {
         else {
             return;
         };
-        let theme = self.look.theme;
+        let theme = self.options.theme;
         let base = theme.style(Role::CodeBlock);
-        let room = self.room();
-        let mut state = self.look.syntaxes.start(&language);
+        let room = self.available_width();
+        let mut state = self.options.syntaxes.start(&language);
         let start = self.source(self.at);
         for (n, line) in text.lines().enumerate() {
             let mut paints = Vec::new();
             if let Some(code) = state.take_if(|_| line.len() <= LONGEST) {
-                let (found, after) = self.look.syntaxes.line(&code, line);
+                let (found, after) = self.options.syntaxes.line(&code, line);
                 paints = found;
                 state = Some(after);
             }
@@ -110,9 +110,9 @@ impl Writer<'_> {
         if trimmed.starts_with("<!--") && trimmed.ends_with("-->") {
             return;
         }
-        let style = self.look.theme.style(Role::Muted);
+        let style = self.options.theme.style(Role::Muted);
         for line in trimmed.lines() {
-            let text = cells::cut(line, self.room());
+            let text = cells::cut(line, self.available_width());
             self.line(vec![Span::styled(text, style)], self.at);
         }
         self.gap = true;
@@ -124,8 +124,8 @@ impl Writer<'_> {
         };
         let indent: usize = self.prefixes.iter().map(|prefix| prefix.rest.width()).sum();
         // A table may be wider than prose, as wide as the pane.
-        let room = self.look.width.max(8).saturating_sub(indent);
-        for row in table.render(self.look.theme, room) {
+        let room = self.options.width.max(8).saturating_sub(indent);
+        for row in table.render(self.options.theme, room) {
             self.line(row.spans, row.at);
             let line = self.out.lines.len() - 1;
             let spots = row

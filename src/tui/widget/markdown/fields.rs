@@ -4,15 +4,15 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::flow::{Piece, wrap};
-use super::{Look, Rendered};
+use super::{RenderOptions, Rendered};
+use crate::core::display::{format_age, format_size};
 use crate::core::memory::Memory;
-use crate::core::shown::{age, size};
 use crate::tui::cells;
 use crate::tui::theme::Role;
 
 /// How much of the header is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Head {
+pub enum HeaderDetail {
     /// Name and type as well.
     Full,
     /// What a pane's title does not say already.
@@ -20,12 +20,17 @@ pub enum Head {
 }
 
 /// The header of a memory; `now` is in milliseconds since 1970.
-pub fn fields(memory: &Memory, now: i64, head: Head, look: Look<'_>) -> Rendered {
-    let theme = look.theme;
-    let width = look.measure();
+pub fn fields(
+    memory: &Memory,
+    now: i64,
+    head: HeaderDetail,
+    options: RenderOptions<'_>,
+) -> Rendered {
+    let theme = options.theme;
+    let width = options.measure();
     let mut lines: Vec<Line<'static>> = Vec::new();
-    if head == Head::Full {
-        let badge = memory.category.as_deref().map(cells::visible);
+    if head == HeaderDetail::Full {
+        let badge = memory.category.as_deref().map(cells::escape_line);
         let taken = badge.as_deref().map_or(0, |badge| cells::width(badge) + 2);
         let title = cells::cut(&memory.title, width.saturating_sub(taken));
         let gap = width.saturating_sub(cells::width(&title) + taken.saturating_sub(2));
@@ -41,7 +46,7 @@ pub fn fields(memory: &Memory, now: i64, head: Head, look: Look<'_>) -> Rendered
             return;
         }
         let pieces = [Piece {
-            text: cells::visible(text),
+            text: cells::escape_line(text),
             style,
             link: None,
             at: 0,
@@ -67,7 +72,7 @@ pub fn fields(memory: &Memory, now: i64, head: Head, look: Look<'_>) -> Rendered
 fn facts(memory: &Memory, now: i64) -> String {
     let updated = match &memory.updated {
         Some(date) => format!("updated {date}"),
-        None => match age(memory.modified, now).as_str() {
+        None => match format_age(memory.modified, now).as_str() {
             "" => String::new(),
             "now" => "updated just now".to_owned(),
             age => format!("updated {age} ago"),
@@ -76,7 +81,7 @@ fn facts(memory: &Memory, now: i64) -> String {
     let tags: Vec<String> = memory.tags.iter().map(|tag| format!("#{tag}")).collect();
     [
         updated,
-        size(memory.size),
+        format_size(memory.size),
         memory.path.clone(),
         tags.join(" "),
     ]

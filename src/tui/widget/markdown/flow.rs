@@ -33,13 +33,13 @@ impl Piece {
 
 /// A part of a piece, on one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct PiecePart {
     pub(super) piece: usize,
     range: Range<usize>,
     width: usize,
 }
 
-impl Part {
+impl PiecePart {
     pub(super) fn span(&self, pieces: &[Piece]) -> Span<'static> {
         let piece = &pieces[self.piece];
         Span::styled(piece.text[self.range.clone()].to_owned(), piece.style)
@@ -51,11 +51,11 @@ struct Glyph {
     piece: usize,
     range: Range<usize>,
     width: usize,
-    kind: Kind,
+    kind: GlyphKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum GlyphKind {
     Blank,
     /// A letter of a script that is broken anywhere.
     Wide,
@@ -69,14 +69,14 @@ fn glyphs(pieces: &[Piece]) -> Vec<Glyph> {
         for (at, letter) in text.grapheme_indices(true) {
             let width = cells::width(letter);
             let kind = match letter {
-                "\n" => Kind::Break,
-                " " => Kind::Blank,
-                _ if width > 1 => Kind::Wide,
-                _ => Kind::Letter,
+                "\n" => GlyphKind::Break,
+                " " => GlyphKind::Blank,
+                _ if width > 1 => GlyphKind::Wide,
+                _ => GlyphKind::Letter,
             };
             // Blanks in a row are one, as everywhere in Markdown; none starts a line.
-            let before = glyphs.last().map_or(Kind::Break, |glyph| glyph.kind);
-            if kind == Kind::Blank && matches!(before, Kind::Blank | Kind::Break) {
+            let before = glyphs.last().map_or(GlyphKind::Break, |glyph| glyph.kind);
+            if kind == GlyphKind::Blank && matches!(before, GlyphKind::Blank | GlyphKind::Break) {
                 continue;
             }
             glyphs.push(Glyph {
@@ -91,28 +91,28 @@ fn glyphs(pieces: &[Piece]) -> Vec<Glyph> {
 }
 
 /// The lines of a paragraph in `width` columns.
-pub(super) fn wrap(pieces: &[Piece], width: usize) -> Vec<Vec<Part>> {
+pub(super) fn wrap(pieces: &[Piece], width: usize) -> Vec<Vec<PiecePart>> {
     let glyphs = glyphs(pieces);
     let mut rows = Vec::new();
     let (mut start, mut taken) = (0, 0);
     // Where the row may end and where the next then starts.
     let mut opportunity: Option<(usize, usize)> = None;
     for (n, glyph) in glyphs.iter().enumerate() {
-        if glyph.kind == Kind::Break {
+        if glyph.kind == GlyphKind::Break {
             rows.push(start..n);
             (start, taken, opportunity) = (n + 1, 0, None);
             continue;
         }
-        let after_wide = n > start && glyphs[n - 1].kind == Kind::Wide;
+        let after_wide = n > start && glyphs[n - 1].kind == GlyphKind::Wide;
         match glyph.kind {
-            Kind::Blank => opportunity = Some((n, n + 1)),
-            Kind::Wide if n > start && glyphs[n - 1].kind != Kind::Blank => {
+            GlyphKind::Blank => opportunity = Some((n, n + 1)),
+            GlyphKind::Wide if n > start && glyphs[n - 1].kind != GlyphKind::Blank => {
                 opportunity = Some((n, n));
             }
-            Kind::Letter if after_wide => opportunity = Some((n, n)),
+            GlyphKind::Letter if after_wide => opportunity = Some((n, n)),
             _ => {}
         }
-        while taken + glyph.width > width && n > start && glyph.kind != Kind::Blank {
+        while taken + glyph.width > width && n > start && glyph.kind != GlyphKind::Blank {
             let (end, next) = opportunity.take().unwrap_or((n, n));
             rows.push(start..end);
             start = next;
@@ -124,19 +124,19 @@ pub(super) fn wrap(pieces: &[Piece], width: usize) -> Vec<Vec<Part>> {
     rows.into_iter().map(|row| parts(&glyphs[row])).collect()
 }
 
-fn parts(glyphs: &[Glyph]) -> Vec<Part> {
+fn parts(glyphs: &[Glyph]) -> Vec<PiecePart> {
     let end = glyphs
         .iter()
-        .rposition(|glyph| glyph.kind != Kind::Blank)
+        .rposition(|glyph| glyph.kind != GlyphKind::Blank)
         .map_or(0, |last| last + 1);
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<PiecePart> = Vec::new();
     for glyph in &glyphs[..end] {
         match parts.last_mut() {
             Some(part) if part.piece == glyph.piece && part.range.end == glyph.range.start => {
                 part.range.end = glyph.range.end;
                 part.width += glyph.width;
             }
-            _ => parts.push(Part {
+            _ => parts.push(PiecePart {
                 piece: glyph.piece,
                 range: glyph.range.clone(),
                 width: glyph.width,
@@ -147,12 +147,16 @@ fn parts(glyphs: &[Glyph]) -> Vec<Part> {
 }
 
 /// How many columns a row takes.
-pub(super) fn width(row: &[Part]) -> usize {
+pub(super) fn width(row: &[PiecePart]) -> usize {
     row.iter().map(|part| part.width).sum()
 }
 
 /// The links of a row with their columns, which start at `column`.
-pub(super) fn spots(row: &[Part], pieces: &[Piece], column: usize) -> Vec<(usize, Range<usize>)> {
+pub(super) fn spots(
+    row: &[PiecePart],
+    pieces: &[Piece],
+    column: usize,
+) -> Vec<(usize, Range<usize>)> {
     let mut spots: Vec<(usize, Range<usize>)> = Vec::new();
     let mut column = column;
     for part in row {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use pulldown_cmark::Alignment;
 use ratatui::text::Span;
 
-use super::flow::{self, Part, Piece, wrap};
+use super::flow::{self, Piece, PiecePart, wrap};
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
 
@@ -46,14 +46,14 @@ impl Table {
         self.rows.push((at, cells));
     }
 
-    pub(super) fn render(mut self, theme: &Theme, room: usize) -> Vec<TableLine> {
+    pub(super) fn render(mut self, theme: &Theme, available: usize) -> Vec<TableLine> {
         let strong = theme.style(Role::Strong);
         if let Some((_, head)) = self.rows.first_mut() {
             for piece in head.iter_mut().flatten() {
                 piece.style = strong.patch(piece.style);
             }
         }
-        let widths = self.widths(room);
+        let widths = self.widths(available);
         let rule = |left: &str, middle: &str, right: &str, at| {
             let bars: Vec<String> = widths.iter().map(|width| "─".repeat(width + 2)).collect();
             let line = format!("{left}{}{right}", bars.join(middle));
@@ -83,7 +83,7 @@ impl Table {
         theme: &Theme,
     ) -> Vec<TableLine> {
         let empty = Vec::new();
-        let wrapped: Vec<(&[Piece], Vec<Vec<Part>>)> = widths
+        let wrapped: Vec<(&[Piece], Vec<Vec<PiecePart>>)> = widths
             .iter()
             .enumerate()
             .map(|(n, width)| {
@@ -122,7 +122,7 @@ impl Table {
     }
 
     /// The widths of the columns: what they want, or, if that is too much, the widest give way.
-    fn widths(&self, room: usize) -> Vec<usize> {
+    fn widths(&self, available: usize) -> Vec<usize> {
         let columns = self.alignments.len().max(1);
         let mut widths = vec![NARROWEST; columns];
         for (_, row) in &self.rows {
@@ -131,8 +131,8 @@ impl Table {
                 *width = (*width).max(wanted);
             }
         }
-        let room = room.saturating_sub(3 * columns + 1);
-        while widths.iter().sum::<usize>() > room {
+        let available = available.saturating_sub(3 * columns + 1);
+        while widths.iter().sum::<usize>() > available {
             let Some(widest) = widths.iter_mut().max() else {
                 break;
             };

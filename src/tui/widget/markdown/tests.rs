@@ -5,17 +5,17 @@ use proptest::prelude::*;
 use super::*;
 use crate::core::memory::Memory;
 use crate::tui::dump;
-use crate::tui::theme::{Background, Depth, Terminal};
+use crate::tui::theme::{Background, ColorDepth, Terminal};
 
 fn shown(text: &str, width: usize) -> Rendered {
     let theme = Theme::default();
     let syntaxes = Syntaxes::shared();
-    let look = Look {
+    let options = RenderOptions {
         theme: &theme,
         syntaxes: &syntaxes,
         width,
     };
-    render(text, 0..text.len(), look)
+    render(text, 0..text.len(), options)
 }
 
 fn picture(text: &str, width: usize) -> String {
@@ -93,7 +93,7 @@ fn tables_fit() {
 #[test]
 fn links_know_their_cells() {
     let rendered = shown(PROSE, 34);
-    let spots: Vec<(&str, Form, String)> = rendered
+    let spots: Vec<(&str, LinkSyntax, String)> = rendered
         .links
         .iter()
         .map(|spot| {
@@ -106,12 +106,12 @@ fn links_know_their_cells() {
     assert_eq!(
         spots,
         [
-            ("testing.md", Form::Inline, "Testing".to_owned()),
-            ("key-decisions", Form::Wiki, "decisions".to_owned()),
-            ("a.png", Form::Inline, "▣ diagram".to_owned()),
+            ("testing.md", LinkSyntax::Inline, "Testing".to_owned()),
+            ("key-decisions", LinkSyntax::Wiki, "decisions".to_owned()),
+            ("a.png", LinkSyntax::Inline, "▣ diagram".to_owned()),
             (
                 "https://e.org/x",
-                Form::Inline,
+                LinkSyntax::Inline,
                 "https://e.org/x".to_owned()
             ),
         ]
@@ -132,14 +132,14 @@ fn the_header_is_shown_and_not_its_source() {
     let syntaxes = Syntaxes::shared();
     let mut out = String::new();
     for background in [Background::Dark, Background::Light] {
-        let depth = Depth::True;
+        let depth = ColorDepth::True;
         let theme = Theme::new(Terminal { background, depth });
-        let look = Look {
+        let options = RenderOptions {
             theme: &theme,
             syntaxes: &syntaxes,
             width: 50,
         };
-        let drawn = fields(&memory, 0, Head::Full, look);
+        let drawn = fields(&memory, 0, HeaderDetail::Full, options);
         out += &dump::styled_lines(&drawn.lines, &theme);
     }
     insta::assert_snapshot!(out, @r##"
@@ -163,7 +163,7 @@ fn nothing_that_a_terminal_obeys_comes_through() {
         "a\u{1b}[31m \u{9b}x `\u{7}` [l\u{202e}](t\u{1b})\n```\n\u{1b}]0;x\u{7}\n```\n<b\u{1b}>\n";
     for line in shown(text, 40).lines {
         for c in line.to_string().chars() {
-            assert_eq!(cells::stand_in(c), None, "{line}");
+            assert_eq!(cells::visible_char(c), None, "{line}");
         }
     }
 }

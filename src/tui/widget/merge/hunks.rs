@@ -31,7 +31,7 @@ impl Choice {
 
 /// Who changed a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
+pub enum ChangedBy {
     /// Only I.
     Mine,
     /// Only they.
@@ -52,21 +52,21 @@ pub struct Hunk {
     /// What they made of it.
     pub theirs: Vec<String>,
     /// Who changed it.
-    pub who: Who,
+    pub who: ChangedBy,
     /// What it shall be; `None` until somebody says.
     pub choice: Option<Choice>,
 }
 
 /// A part of the three texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum MergePart {
     /// Lines that all three share.
     Same(Vec<String>),
     /// Lines in which they differ.
     Hunk(Hunk),
 }
 
-impl Part {
+impl MergePart {
     pub(super) fn hunk(&self) -> Option<&Hunk> {
         match self {
             Self::Hunk(hunk) => Some(hunk),
@@ -83,7 +83,7 @@ impl Part {
 }
 
 /// The parts of three texts in order; hunks that only one side changed are decided.
-pub fn parts(base: &str, mine: &str, theirs: &str) -> Vec<Part> {
+pub fn parts(base: &str, mine: &str, theirs: &str) -> Vec<MergePart> {
     let lines =
         |text: &str| -> Vec<String> { text.split_inclusive('\n').map(str::to_owned).collect() };
     let (mine_edits, their_edits) = (
@@ -104,7 +104,7 @@ pub fn parts(base: &str, mine: &str, theirs: &str) -> Vec<Part> {
         while walks.iter_mut().any(|walk| walk.take(&mut end)) {}
         same(&base[at..start], &mut parts);
         let [mine_range, their_range] = walks.each_mut().map(|walk| walk.close(start, end));
-        parts.push(Part::Hunk(hunk(
+        parts.push(MergePart::Hunk(hunk(
             &base[start..end],
             &mine[mine_range],
             &theirs[their_range],
@@ -115,18 +115,18 @@ pub fn parts(base: &str, mine: &str, theirs: &str) -> Vec<Part> {
     parts
 }
 
-fn same(lines: &[String], parts: &mut Vec<Part>) {
+fn same(lines: &[String], parts: &mut Vec<MergePart>) {
     if !lines.is_empty() {
-        parts.push(Part::Same(lines.to_vec()));
+        parts.push(MergePart::Same(lines.to_vec()));
     }
 }
 
 fn hunk(base: &[String], mine: &[String], theirs: &[String]) -> Hunk {
     let who = match (base == mine, base == theirs) {
-        (_, true) => Who::Mine,
-        (true, _) => Who::Theirs,
-        _ if mine == theirs => Who::Alike,
-        _ => Who::Both,
+        (_, true) => ChangedBy::Mine,
+        (true, _) => ChangedBy::Theirs,
+        _ if mine == theirs => ChangedBy::Alike,
+        _ => ChangedBy::Both,
     };
     Hunk {
         base: base.to_vec(),
@@ -134,20 +134,20 @@ fn hunk(base: &[String], mine: &[String], theirs: &[String]) -> Hunk {
         theirs: theirs.to_vec(),
         who,
         choice: match who {
-            Who::Mine | Who::Alike => Some(Choice::Mine),
-            Who::Theirs => Some(Choice::Theirs),
-            Who::Both => None,
+            ChangedBy::Mine | ChangedBy::Alike => Some(Choice::Mine),
+            ChangedBy::Theirs => Some(Choice::Theirs),
+            ChangedBy::Both => None,
         },
     }
 }
 
 /// The merged text, once every hunk is decided.
-pub(super) fn result(parts: &[Part]) -> Option<String> {
+pub(super) fn result(parts: &[MergePart]) -> Option<String> {
     let mut text = String::new();
     for part in parts {
         match part {
-            Part::Same(lines) => text.extend(lines.iter().map(String::as_str)),
-            Part::Hunk(hunk) => match hunk.choice? {
+            MergePart::Same(lines) => text.extend(lines.iter().map(String::as_str)),
+            MergePart::Hunk(hunk) => match hunk.choice? {
                 Choice::Mine => append(&mut text, &hunk.mine),
                 Choice::Theirs => append(&mut text, &hunk.theirs),
                 Choice::Base => append(&mut text, &hunk.base),
@@ -226,12 +226,12 @@ mod tests {
 
     use super::*;
 
-    fn all(parts: &[Part], choice: Choice) -> String {
-        let parts: Vec<Part> = parts
+    fn all(parts: &[MergePart], choice: Choice) -> String {
+        let parts: Vec<MergePart> = parts
             .iter()
             .cloned()
             .map(|part| match part {
-                Part::Hunk(hunk) => Part::Hunk(Hunk {
+                MergePart::Hunk(hunk) => MergePart::Hunk(Hunk {
                     choice: Some(choice),
                     ..hunk
                 }),

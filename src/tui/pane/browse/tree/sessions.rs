@@ -2,25 +2,25 @@
 
 use std::collections::HashMap;
 
-use super::{Building, Fold, Node, contains};
+use super::{Fold, Node, TreeBuilder, contains};
 
-impl Building<'_> {
+impl TreeBuilder<'_> {
     pub(super) fn sessions(&mut self) {
         let shown = |at: usize| -> Vec<usize> {
             let logs = &self.library.logs[at].logs;
-            let words = &self.wish.filter;
+            let words = &self.options.filter;
             (0..logs.len())
                 .filter(|log| words.iter().all(|word| contains(&logs[*log].title, word)))
                 .collect()
         };
-        let bundles: Vec<(usize, Vec<usize>)> = (0..self.library.logs.len())
+        let log_groups: Vec<(usize, Vec<usize>)> = (0..self.library.logs.len())
             .map(|at| (at, shown(at)))
             .filter(|(_, logs)| !logs.is_empty())
             .collect();
-        let count = |bundles: &[(usize, Vec<usize>)]| -> usize {
-            bundles.iter().map(|(_, logs)| logs.len()).sum()
+        let count = |log_groups: &[(usize, Vec<usize>)]| -> usize {
+            log_groups.iter().map(|(_, logs)| logs.len()).sum()
         };
-        if bundles.is_empty() {
+        if log_groups.is_empty() {
             return;
         }
         // Where there is nothing else to see, they are it.
@@ -29,11 +29,11 @@ impl Building<'_> {
             false => Fold::Closed,
         };
         let row = self.push(Node::Sessions, 0);
-        if !self.foldable(row, count(&bundles), fold) {
+        if !self.foldable(row, count(&log_groups), fold) {
             return;
         }
         let agent = |at: usize| self.library.logs[at].agent;
-        for same in bundles.chunk_by(|a, b| agent(a.0) == agent(b.0)) {
+        for same in log_groups.chunk_by(|a, b| agent(a.0) == agent(b.0)) {
             let row = self.push(Node::Agent(same[0].0), 1);
             if !self.foldable(row, count(same), Fold::Closed) {
                 continue;
@@ -44,7 +44,7 @@ impl Building<'_> {
                     self.logs(*at, logs, 2);
                     continue;
                 }
-                let row = self.push(Node::Bundle(*at), 2);
+                let row = self.push(Node::LogGroup(*at), 2);
                 if self.foldable(row, logs.len(), Fold::Closed) {
                     self.logs(*at, logs, 3);
                 }
@@ -52,7 +52,7 @@ impl Building<'_> {
         }
     }
 
-    /// The logs of a bundle, those of subagents below the one that started them.
+    /// The logs of a log group, those of subagents below the one that started them.
     fn logs(&mut self, at: usize, shown: &[usize], depth: u16) {
         let all = &self.library.logs[at].logs;
         let is_shown = |log: &usize| shown.binary_search(log).is_ok();

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use ratatui::crossterm::event::KeyCode;
 
-use crate::tui::widget::editor::buffer::{Kind, Place};
+use crate::tui::widget::editor::buffer::{EditKind, TextPosition};
 use crate::tui::widget::editor::plain::Shift;
-use crate::tui::widget::editor::{Editor, EditorOutcome, Mode, Register, motion};
+use crate::tui::widget::editor::{Editor, EditorMode, EditorOutcome, Register, motion};
 
 /// What is done to a part of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,10 +35,10 @@ impl Editor {
     /// An operator: twice for lines, at once on a selection, else it waits for a motion.
     pub(super) fn operator(&mut self, operator: Operator, c: char) -> EditorOutcome {
         let mode = self.mode();
-        if let Some(range) = self.selection().filter(|_| mode != Mode::Normal) {
-            self.set_mode(Mode::Normal);
+        if let Some(range) = self.selection().filter(|_| mode != EditorMode::Normal) {
+            self.set_mode(EditorMode::Normal);
             return match mode {
-                Mode::VisualLine => {
+                EditorMode::VisualLine => {
                     self.operate_lines(operator, range.start.row..range.end.row + 1)
                 }
                 _ => self.operate(operator, range),
@@ -65,7 +65,11 @@ impl Editor {
         }
     }
 
-    pub(super) fn operate(&mut self, operator: Operator, range: Range<Place>) -> EditorOutcome {
+    pub(super) fn operate(
+        &mut self,
+        operator: Operator,
+        range: Range<TextPosition>,
+    ) -> EditorOutcome {
         let rows = range.start.row..range.end.row + 1;
         match operator {
             Operator::In => return self.shift_rows(rows, Shift::In),
@@ -98,13 +102,13 @@ impl Editor {
                 EditorOutcome::Copied(text)
             }
             Operator::Change => {
-                self.set_mode(Mode::Insert);
-                self.delete(Kind::Session, range);
+                self.set_mode(EditorMode::Insert);
+                self.delete(EditKind::Session, range);
                 EditorOutcome::Cut(text)
             }
             _ if range.is_empty() => EditorOutcome::None,
             _ => {
-                self.delete(Kind::Single, range);
+                self.delete(EditKind::Single, range);
                 EditorOutcome::Cut(text)
             }
         }
@@ -127,28 +131,28 @@ impl Editor {
         };
         match operator {
             Operator::Yank => {
-                self.jump(Place::new(
+                self.jump(TextPosition::new(
                     rows.start,
                     self.cursor.at.min(self.buffer.line(rows.start).len()),
                 ));
-                self.cursor.at = self.whole(rows.start, self.cursor.at);
+                self.cursor.at = self.char_start(rows.start, self.cursor.at);
                 return EditorOutcome::Copied(text);
             }
             Operator::Change => {
                 let start = motion::first_letter(self.lines(), rows.start);
-                self.set_mode(Mode::Insert);
-                self.delete(Kind::Session, start..self.line_end(rows.end - 1));
+                self.set_mode(EditorMode::Insert);
+                self.delete(EditKind::Session, start..self.line_end(rows.end - 1));
             }
             _ => {
                 let count = self.lines().len();
                 let range = if rows.end < count {
-                    Place::new(rows.start, 0)..Place::new(rows.end, 0)
+                    TextPosition::new(rows.start, 0)..TextPosition::new(rows.end, 0)
                 } else if rows.start > 0 {
                     self.line_end(rows.start - 1)..self.line_end(rows.end - 1)
                 } else {
-                    Place::default()..self.buffer.end()
+                    TextPosition::default()..self.buffer.end()
                 };
-                self.edit(Kind::Single, |editor| {
+                self.edit(EditKind::Single, |editor| {
                     editor.buffer.replace(range, "");
                     let row = rows.start.min(editor.lines().len() - 1);
                     editor.cursor = motion::first_letter(editor.lines(), row);

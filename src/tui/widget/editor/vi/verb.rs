@@ -3,15 +3,17 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::operator::Operator;
-use crate::tui::widget::editor::buffer::{Kind, Place};
+use crate::tui::widget::editor::buffer::{EditKind, TextPosition};
 use crate::tui::widget::editor::prompt::Question;
-use crate::tui::widget::editor::{By, Editor, EditorOutcome, Mode, Register, Start, Way, motion};
+use crate::tui::widget::editor::{
+    By, Editor, EditorMode, EditorOutcome, MoveDirection, Register, Start, motion,
+};
 
 impl Editor {
     pub(super) fn visual_verb(&mut self, c: char) -> EditorOutcome {
         let other = match c {
-            'v' => Mode::Visual,
-            'V' => Mode::VisualLine,
+            'v' => EditorMode::Visual,
+            'V' => EditorMode::VisualLine,
             'x' => return self.operator(Operator::Delete, 'd'),
             's' => return self.operator(Operator::Change, 'c'),
             'o' => {
@@ -26,15 +28,15 @@ impl Editor {
                     return EditorOutcome::None;
                 };
                 let text = self.register.text.trim_end_matches('\n').to_owned();
-                self.set_mode(Mode::Normal);
-                return self.edit(Kind::Single, |editor| {
+                self.set_mode(EditorMode::Normal);
+                return self.edit(EditKind::Single, |editor| {
                     editor.cursor = editor.buffer.replace(range, &text);
                 });
             }
             _ => return self.shared_verb(c),
         };
         self.set_mode(if self.mode() == other {
-            Mode::Normal
+            EditorMode::Normal
         } else {
             other
         });
@@ -48,22 +50,29 @@ impl Editor {
         match c {
             'j' => self.vertical(rows, By::Lines),
             'k' => self.vertical(-rows, By::Lines),
-            '/' => return self.ask(Question::Find(Way::On)),
-            '?' => return self.ask(Question::Find(Way::Back)),
+            '/' => return self.ask(Question::Find(MoveDirection::Forward)),
+            '?' => return self.ask(Question::Find(MoveDirection::Backward)),
             ':' => return self.ask(Question::Command),
             'n' | 'N' => {
-                let way = self.vi.as_ref().map_or(Way::On, |vi| vi.search_way);
-                let way = if c == 'n' { way } else { way.turned() };
-                return self.find_next(way, Start::Next);
+                let direction = self
+                    .vi
+                    .as_ref()
+                    .map_or(MoveDirection::Forward, |vi| vi.search_direction);
+                let direction = if c == 'n' {
+                    direction
+                } else {
+                    direction.opposite()
+                };
+                return self.find_next(direction, Start::Next);
             }
             ';' | ',' => {
-                if let Some((way, letter)) = self.vi.as_ref().and_then(|vi| vi.last_find) {
-                    let way = match c {
-                        ';' => way,
-                        _ if way.is_lowercase() => way.to_ascii_uppercase(),
-                        _ => way.to_ascii_lowercase(),
+                if let Some((direction, letter)) = self.vi.as_ref().and_then(|vi| vi.last_find) {
+                    let direction = match c {
+                        ';' => direction,
+                        _ if direction.is_lowercase() => direction.to_ascii_uppercase(),
+                        _ => direction.to_ascii_lowercase(),
                     };
-                    return self.find_letter(way, letter);
+                    return self.find_letter(direction, letter);
                 }
             }
             _ => return EditorOutcome::Unused,
@@ -73,7 +82,7 @@ impl Editor {
 
     pub(super) fn verb(&mut self, c: char) -> EditorOutcome {
         if self.vi.as_ref().is_some_and(|vi| vi.operator.is_some()) && !matches!(c, 'j' | 'k') {
-            self.set_mode(Mode::Normal);
+            self.set_mode(EditorMode::Normal);
             return EditorOutcome::None;
         }
         let (at, row) = (self.cursor, self.cursor.row);
@@ -85,17 +94,17 @@ impl Editor {
             'A' => self.insert_at(end),
             'o' => {
                 self.insert_at(end);
-                self.newline(Kind::Session)
+                self.newline(EditKind::Session)
             }
             'O' => {
                 let indent = motion::first_letter(self.lines(), row).at;
                 let indent = self.buffer.line(row)[..indent].to_owned();
-                self.insert_at(Place::new(row, 0));
-                self.edit(Kind::Session, |editor| {
+                self.insert_at(TextPosition::new(row, 0));
+                self.edit(EditKind::Session, |editor| {
                     editor
                         .buffer
                         .replace(editor.cursor..editor.cursor, &format!("{indent}\n"));
-                    editor.cursor = Place::new(row, indent.len());
+                    editor.cursor = TextPosition::new(row, indent.len());
                 })
             }
             'x' => {
@@ -111,26 +120,26 @@ impl Editor {
             'Y' => self.operate_lines(Operator::Yank, row..row + 1),
             'J' => self.join(),
             '~' => self.turn_case(),
-            'p' => self.put_register(Way::On),
-            'P' => self.put_register(Way::Back),
+            'p' => self.put_register(MoveDirection::Forward),
+            'P' => self.put_register(MoveDirection::Backward),
             'u' => self.undo(),
             'v' | 'V' => {
                 self.anchor = Some(at);
                 self.set_mode(if c == 'v' {
-                    Mode::Visual
+                    EditorMode::Visual
                 } else {
-                    Mode::VisualLine
+                    EditorMode::VisualLine
                 });
                 EditorOutcome::None
             }
-            '.' => self.again(),
+            '.' => self.repeat_change(),
             _ => self.shared_verb(c),
         }
     }
 
-    fn insert_at(&mut self, place: Place) -> EditorOutcome {
-        self.jump(place);
-        self.set_mode(Mode::Insert);
+    fn insert_at(&mut self, position: TextPosition) -> EditorOutcome {
+        self.jump(position);
+        self.set_mode(EditorMode::Insert);
         EditorOutcome::None
     }
 
@@ -147,7 +156,7 @@ impl Editor {
         } else {
             " "
         };
-        self.edit(Kind::Single, |editor| {
+        self.edit(EditKind::Single, |editor| {
             editor.buffer.replace(end..next, blank);
             editor.cursor = end;
         })
@@ -168,21 +177,21 @@ impl Editor {
                 turned
             })
             .collect();
-        self.edit(Kind::Single, |editor| {
+        self.edit(EditKind::Single, |editor| {
             editor.cursor = editor.buffer.replace(range, &turned);
         })
     }
 
-    fn put_register(&mut self, way: Way) -> EditorOutcome {
+    fn put_register(&mut self, direction: MoveDirection) -> EditorOutcome {
         let count = self.take_count();
         let Register { text, is_lines } = self.register.clone();
         let row = self.cursor.row;
         let text = text.repeat(count);
-        let (place, text) = match (is_lines, way) {
-            (false, Way::On) => (motion::after(self.lines(), self.cursor), text),
-            (false, Way::Back) => (self.cursor, text),
-            (true, Way::Back) => (Place::new(row, 0), text),
-            (true, Way::On) => (
+        let (position, text) = match (is_lines, direction) {
+            (false, MoveDirection::Forward) => (motion::after(self.lines(), self.cursor), text),
+            (false, MoveDirection::Backward) => (self.cursor, text),
+            (true, MoveDirection::Backward) => (TextPosition::new(row, 0), text),
+            (true, MoveDirection::Forward) => (
                 self.line_end(row),
                 format!("\n{}", text.trim_end_matches('\n')),
             ),
@@ -190,18 +199,18 @@ impl Editor {
         if text.is_empty() {
             return EditorOutcome::None;
         }
-        self.edit(Kind::Single, |editor| {
-            let end = editor.buffer.replace(place..place, &text);
-            editor.cursor = match (is_lines, way) {
-                (true, Way::On) => motion::first_letter(editor.lines(), row + 1),
-                (true, Way::Back) => motion::first_letter(editor.lines(), row),
+        self.edit(EditKind::Single, |editor| {
+            let end = editor.buffer.replace(position..position, &text);
+            editor.cursor = match (is_lines, direction) {
+                (true, MoveDirection::Forward) => motion::first_letter(editor.lines(), row + 1),
+                (true, MoveDirection::Backward) => motion::first_letter(editor.lines(), row),
                 (false, _) => motion::before(editor.lines(), end),
             };
         })
     }
 
     /// Types the last change again.
-    fn again(&mut self) -> EditorOutcome {
+    fn repeat_change(&mut self) -> EditorOutcome {
         let keys = self.vi.as_ref().map_or_else(Vec::new, |vi| vi.last.clone());
         let mut changed = EditorOutcome::None;
         for key in &keys {

@@ -8,26 +8,26 @@ use crate::core::Result;
 use crate::core::header::lines;
 use crate::core::layout::Layout;
 use crate::core::layout::coder::README;
-use crate::core::layout::listing::{Bullet, bullets, without};
-use crate::core::link::resolved;
-use crate::core::memory::{Kind, Memory};
-use crate::core::sandbox::Found;
+use crate::core::layout::listing::{Bullet, bullets, without_bullets};
+use crate::core::link::resolve_target;
+use crate::core::memory::{FileKind, Memory};
+use crate::core::sandbox::FoundFile;
 use crate::core::store::Store;
 
 /// The memories of some stores.
 #[derive(Debug, Clone, Default)]
-pub struct Shelf {
+pub struct MemoryTexts {
     /// The files, store by store, each store's sorted by path.
-    pub sheets: Vec<Sheet>,
+    pub texts: Vec<MemoryText>,
     /// The stores' names and roots.
     stores: Vec<(String, PathBuf)>,
     /// The tables of contents of the coder's folders.
-    contents: Vec<Contents>,
+    contents: Vec<ReadmeText>,
 }
 
 /// What the README of a coder's folder says.
 #[derive(Debug, Clone)]
-struct Contents {
+struct ReadmeText {
     store: String,
     /// The README's path.
     file: String,
@@ -36,7 +36,7 @@ struct Contents {
 
 /// A file with its text.
 #[derive(Debug, Clone)]
-pub struct Sheet {
+pub struct MemoryText {
     /// The store's name.
     pub store: String,
     /// The store's layout.
@@ -47,57 +47,61 @@ pub struct Sheet {
     pub text: String,
 }
 
-impl Shelf {
+impl MemoryTexts {
     /// Reads the memories of the stores. A file that cannot be read is left out: `list`
     /// tells of it.
     pub fn read<'a>(stores: impl IntoIterator<Item = &'a Store>) -> Result<Self> {
-        Self::default().again(stores)
+        Self::default().refresh(stores)
     }
 
-    /// Reads the memories of the stores, of which this shelf has what has not changed.
-    pub fn again<'a>(&self, stores: impl IntoIterator<Item = &'a Store>) -> Result<Self> {
-        let known: HashMap<(&str, String), &Sheet> = self
-            .sheets
+    /// Reads the memories of the stores, of which this one has what has not changed.
+    pub fn refresh<'a>(&self, stores: impl IntoIterator<Item = &'a Store>) -> Result<Self> {
+        let known: HashMap<(&str, String), &MemoryText> = self
+            .texts
             .iter()
-            .map(|sheet| {
-                let file = sheet.layout.rules().place(&sheet.memory.path);
-                ((sheet.store.as_str(), file), sheet)
+            .map(|memory_text| {
+                let file = memory_text.layout.rules().file_of(&memory_text.memory.path);
+                ((memory_text.store.as_str(), file), memory_text)
             })
             .collect();
-        let mut shelf = Self::default();
+        let mut memories = Self::default();
         for store in stores {
             let name = store.name().to_owned();
-            shelf.stores.push((name, store.root().path().to_owned()));
-            let unchanged = |file: &Found| {
+            memories.stores.push((name, store.root().path().to_owned()));
+            let unchanged = |file: &FoundFile| {
                 let same = known.get(&(store.name(), file.path.clone()))?;
                 let is_same = same.layout == store.layout()
                     && same.memory.size == file.size
                     && same.memory.modified == file.modified;
                 is_same.then(|| Some((*same).clone()))
             };
-            let read = store.read_all(unchanged, |memory, text| sheet(store, memory, text))?;
-            let mut sheets: Vec<Sheet> = read.into_iter().flatten().collect();
-            sheets.sort_by(|a, b| a.memory.path.cmp(&b.memory.path));
+            let read = store.read_all(unchanged, |memory, text| {
+                read_memory_text(store, memory, text)
+            })?;
+            let mut texts: Vec<MemoryText> = read.into_iter().flatten().collect();
+            texts.sort_by(|a, b| a.memory.path.cmp(&b.memory.path));
             if store.layout() == Layout::Coder {
-                shelf.contents.extend(contents(store, &sheets));
+                memories.contents.extend(contents(store, &texts));
             }
-            shelf.sheets.extend(sheets);
+            memories.texts.extend(texts);
         }
-        Ok(shelf)
+        Ok(memories)
     }
 
     /// Returns what the READMEs above a coder's file say of it: in its own folder all but
     /// the lines about others, further up the lines about the folder it is in.
-    pub(super) fn told_of(&self, sheet: &Sheet) -> String {
-        let mut told = String::new();
-        let mut path = sheet.memory.path.as_str();
+    pub(super) fn readme_text(&self, memory_text: &MemoryText) -> String {
+        let mut text = String::new();
+        let mut path = memory_text.memory.path.as_str();
         let mut is_near = true;
         while let Some((folder, _)) = path.rsplit_once('/') {
             let file = format!("{folder}/{README}");
             let mut known = self.contents.iter();
-            if let Some(page) = known.find(|page| page.store == sheet.store && page.file == file) {
+            if let Some(page) =
+                known.find(|page| page.store == memory_text.store && page.file == file)
+            {
                 let is_about = |bullet: &Bullet| {
-                    resolved(&page.file, &bullet.target).is_some_and(|target| {
+                    resolve_target(&page.file, &bullet.target).is_some_and(|target| {
                         target
                             .strip_suffix(README)
                             .unwrap_or(&target)
@@ -108,17 +112,17 @@ impl Shelf {
                 let (mine, others): (Vec<Bullet>, Vec<Bullet>) =
                     bullets(&page.text).into_iter().partition(is_about);
                 if is_near {
-                    told.push_str(&without(&page.text, &others));
+                    text.push_str(&without_bullets(&page.text, &others));
                 } else {
                     mine.iter()
-                        .for_each(|bullet| told.push_str(&page.text[bullet.line.clone()]));
+                        .for_each(|bullet| text.push_str(&page.text[bullet.line.clone()]));
                 }
-                told.push('\n');
+                text.push('\n');
             }
             path = folder;
             is_near = false;
         }
-        told
+        text
     }
 
     /// Returns what goes before a citation: the store's name, where there are several.
@@ -127,13 +131,13 @@ impl Shelf {
     }
 
     /// Returns the name of the store at this root.
-    pub(super) fn named(&self, root: &Path) -> Option<&str> {
+    pub(super) fn store_at(&self, root: &Path) -> Option<&str> {
         let found = self.stores.iter().find(|(_, known)| known == root);
         found.map(|(name, _)| name.as_str())
     }
 }
 
-impl Sheet {
+impl MemoryText {
     /// Returns the lines that have something on them, each with its number from 1 and its
     /// place.
     pub fn lines(&self) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
@@ -145,16 +149,16 @@ impl Sheet {
 
     /// Tells whether an agent has this in its context anyway, so that recalling it tells
     /// nothing new.
-    pub fn is_always_known(&self) -> bool {
-        self.memory.kind == Kind::Overview
+    pub fn is_in_context(&self) -> bool {
+        self.memory.kind == FileKind::Overview
     }
 }
 
 /// Reads the READMEs of the folders that these files are in, as far as there are any.
-fn contents(store: &Store, sheets: &[Sheet]) -> Vec<Contents> {
+fn contents(store: &Store, texts: &[MemoryText]) -> Vec<ReadmeText> {
     let mut folders: BTreeSet<&str> = BTreeSet::new();
-    for sheet in sheets {
-        let mut path = sheet.memory.path.as_str();
+    for memory_text in texts {
+        let mut path = memory_text.memory.path.as_str();
         while let Some((folder, _)) = path.rsplit_once('/') {
             folders.insert(folder);
             path = folder;
@@ -163,7 +167,7 @@ fn contents(store: &Store, sheets: &[Sheet]) -> Vec<Contents> {
     let read = folders.into_iter().filter_map(|folder| {
         let file = format!("{folder}/{README}");
         let bytes = store.root().read(&file).ok()??;
-        Some(Contents {
+        Some(ReadmeText {
             store: store.name().to_owned(),
             file,
             text: String::from_utf8_lossy(&bytes).into_owned(),
@@ -173,9 +177,10 @@ fn contents(store: &Store, sheets: &[Sheet]) -> Vec<Contents> {
 }
 
 /// What is searched of a file: not logs, which the corpus holds, and nothing that could not be read.
-fn sheet(store: &Store, memory: Memory, text: String) -> Option<Sheet> {
-    let is_searched = memory.kind != Kind::Log && (memory.problem.is_none() || !text.is_empty());
-    is_searched.then(|| Sheet {
+fn read_memory_text(store: &Store, memory: Memory, text: String) -> Option<MemoryText> {
+    let is_searched =
+        memory.kind != FileKind::Log && (memory.problem.is_none() || !text.is_empty());
+    is_searched.then(|| MemoryText {
         store: store.name().to_owned(),
         layout: store.layout(),
         memory,

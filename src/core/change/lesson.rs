@@ -1,11 +1,11 @@
 //! Lessons that grow: more in one of them, and a principle made of several.
 
-use super::Draft;
+use super::PlannedFiles;
 use super::plan::Planner;
-use crate::core::citation::{Citation, Part};
-use crate::core::header::label::{More, entries, extended};
-use crate::core::layout::{Act, Fields, Writing};
-use crate::core::link::relative;
+use crate::core::citation::{Citation, CitedPart};
+use crate::core::header::label::{EntryAddition, entries, extend_entry};
+use crate::core::layout::{Fields, Operation, WriteInput};
+use crate::core::link::relative_target;
 use crate::core::memory::{Entry, one_line, stem};
 use crate::core::{Error, Result};
 
@@ -17,7 +17,7 @@ pub(super) struct Principle<'a> {
 }
 
 /// A lesson in its file.
-struct Found {
+struct FoundLesson {
     file: String,
     text: String,
     entry: Entry,
@@ -27,32 +27,35 @@ impl Planner<'_> {
     /// Adds to one lesson.
     pub(super) fn extend(
         &self,
-        draft: &mut Draft<'_>,
+        planned: &mut PlannedFiles<'_>,
         lesson: &Citation,
         (content, fields): (&str, &Fields),
     ) -> Result<String> {
-        let file = self.target(Act::Patch, &lesson.path)?;
-        self.seen(draft, &file)?;
-        let found = self.lesson(draft, lesson)?;
-        let more = More {
+        let file = self.target(Operation::Patch, &lesson.path)?;
+        self.read_expected(planned, &file)?;
+        let found = self.lesson(planned, lesson)?;
+        let more = EntryAddition {
             content,
             description: fields.description.as_deref(),
             tags: &fields.tags,
         };
-        let text = extended(&found.text, &found.entry, more);
-        draft.set(&found.file, Some(text.into_bytes()))?;
-        Ok(format!("Memory updated: {}", self.refer(&found.file)))
+        let text = extend_entry(&found.text, &found.entry, more);
+        planned.set(&found.file, Some(text.into_bytes()))?;
+        Ok(format!(
+            "Memory updated: {}",
+            self.reference_of(&found.file)
+        ))
     }
 
     /// Writes a principle, and points it and the lessons at each other.
     pub(super) fn generalize(
         &self,
-        draft: &mut Draft<'_>,
+        planned: &mut PlannedFiles<'_>,
         principle: &Principle<'_>,
         from: &[Citation],
     ) -> Result<String> {
         const FEWEST: usize = 2;
-        let file = self.target(Act::Append, principle.path)?;
+        let file = self.target(Operation::Append, principle.path)?;
         if from.len() < FEWEST {
             return Err(Error::refused(
                 principle.path,
@@ -63,49 +66,50 @@ impl Planner<'_> {
         let title = title.unwrap_or_else(|| stem(&file).to_owned());
         let mut links: Vec<String> = Vec::new();
         for lesson in from {
-            let found = self.lesson(draft, lesson)?;
+            let found = self.lesson(planned, lesson)?;
             if found.file == file || !found.file.starts_with("episodic/") {
                 return Err(Error::refused(
                     lesson.to_string(),
                     "principles come from what happened: name lessons below episodic/",
                 ));
             }
-            let link = |title: &str, at: &str, to: &str| format!("[{title}]({})", relative(at, to));
+            let link =
+                |title: &str, at: &str, to: &str| format!("[{title}]({})", relative_target(at, to));
             let note = format!("Generalized in {}.", link(&title, &found.file, &file));
-            let more = More {
+            let more = EntryAddition {
                 content: &note,
                 description: None,
                 tags: &[],
             };
-            let text = extended(&found.text, &found.entry, more);
+            let text = extend_entry(&found.text, &found.entry, more);
             links.push(link(&found.entry.title, &file, &found.file));
-            draft.set(&found.file, Some(text.into_bytes()))?;
+            planned.set(&found.file, Some(text.into_bytes()))?;
         }
-        let old = self.seen(draft, &file)?;
+        let old = self.read_expected(planned, &file)?;
         let content = format!(
             "{}\n\nFrom {}.",
             principle.content.trim_end(),
             links.join(", ")
         );
-        let writing = Writing {
+        let input = WriteInput {
             file: &file,
             content: &content,
             fields: principle.fields,
             old: old.as_deref(),
         };
-        let text = self.store.rules().append(draft, &writing)?;
-        draft.set(&file, Some(text.into_bytes()))?;
-        Ok(format!("Memory updated: {}", self.refer(&file)))
+        let text = self.store.rules().append(planned, &input)?;
+        planned.set(&file, Some(text.into_bytes()))?;
+        Ok(format!("Memory updated: {}", self.reference_of(&file)))
     }
 
-    /// The lesson that a citation means, as the draft has it: the named one, or the only one.
-    fn lesson(&self, draft: &Draft<'_>, lesson: &Citation) -> Result<Found> {
-        let file = self.target(Act::Patch, &lesson.path)?;
+    /// The lesson that a citation means, as they are planned it: the named one, or the only one.
+    fn lesson(&self, planned: &PlannedFiles<'_>, lesson: &Citation) -> Result<FoundLesson> {
+        let file = self.target(Operation::Patch, &lesson.path)?;
         let missing = || Error::not_found(lesson.to_string());
-        let text = draft.text(&file)?.ok_or_else(missing)?;
+        let text = planned.text(&file)?.ok_or_else(missing)?;
         let mut all = entries(&text);
         let entry = match &lesson.part {
-            Part::Entry(slug) => all.into_iter().find(|entry| entry.slug() == *slug),
+            CitedPart::Entry(slug) => all.into_iter().find(|entry| entry.slug() == *slug),
             _ if all.len() > 1 => {
                 let slugs: Vec<String> = all.iter().map(Entry::slug).collect();
                 return Err(Error::refused(
@@ -120,6 +124,6 @@ impl Planner<'_> {
             _ => all.pop(),
         };
         let entry = entry.ok_or_else(missing)?;
-        Ok(Found { file, text, entry })
+        Ok(FoundLesson { file, text, entry })
     }
 }

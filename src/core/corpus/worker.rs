@@ -4,20 +4,20 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::block::{Draft, Sealed};
-use super::catalogue::{Catalogue, LogRow};
+use super::block::{BlockBuilder, SealedBlock};
+use super::manifest::{LogRow, Manifest};
 use super::pack::{Appender, Pack};
 use super::plan::Task;
-use super::source::{Left, Line, Listener, Outcome, Reader};
-use super::state::State;
-use super::{Corpus, Message, Part};
+use super::source::{LineEnd, LogReader, MessageListener, ReadOutcome, ResumePoint};
+use super::state::LogState;
+use super::{Corpus, CorpusMessage, Part};
 use crate::core::log::{self, LogFile};
 use crate::core::text::Stems;
 use crate::core::{Error, Result};
 
 /// Where the threads of a build put what they have made.
-pub(super) struct Store {
-    packs: Mutex<(Appender, Catalogue)>,
+pub(super) struct BuildOutput {
+    packs: Mutex<(Appender, Manifest)>,
     next_owner: AtomicU32,
     next_task: AtomicUsize,
     has_failed: AtomicBool,
@@ -26,18 +26,18 @@ pub(super) struct Store {
 }
 
 /// One thread of a build.
-pub(super) struct Hand<'a> {
-    pub(super) store: &'a Store,
+pub(super) struct BuildWorker<'a> {
+    pub(super) store: &'a BuildOutput,
     /// What went wrong with the store; a log that cannot be read is no such failure.
     pub(super) failure: Option<Error>,
-    drafts: [Draft; 2],
+    builders: [BlockBuilder; 2],
     stems: Stems,
-    log: Current,
+    log: CurrentLog,
 }
 
 /// The log that a thread is reading.
 #[derive(Debug, Clone, Copy, Default)]
-struct Current {
+struct CurrentLog {
     owner: u32,
     tail_owner: u32,
     text: [u64; 2],
@@ -45,7 +45,7 @@ struct Current {
 }
 
 /// A log that has been read.
-pub(super) struct Done {
+pub(super) struct FinishedLog {
     pub(super) listed: usize,
     /// Its row, still without strings.
     pub(super) row: LogRow,
@@ -55,45 +55,45 @@ pub(super) struct Done {
 
 /// What a thread has made of its logs.
 #[derive(Default)]
-pub(super) struct Yield {
-    pub(super) done: Vec<Done>,
+pub(super) struct WorkerResult {
+    pub(super) done: Vec<FinishedLog>,
     /// Logs that could not be read, by their place in the list; no error for one that is gone.
     pub(super) failed: Vec<(usize, Option<Error>)>,
 }
 
-impl Store {
-    pub(super) fn new(appender: Appender, catalogue: Catalogue) -> Self {
+impl BuildOutput {
+    pub(super) fn new(appender: Appender, manifest: Manifest) -> Self {
         Self {
-            next_owner: AtomicU32::new(catalogue.next_owner),
-            packs: Mutex::new((appender, catalogue)),
+            next_owner: AtomicU32::new(manifest.next_owner),
+            packs: Mutex::new((appender, manifest)),
             next_task: AtomicUsize::new(0),
             has_failed: AtomicBool::new(false),
             done: Default::default(),
         }
     }
 
-    /// Returns the packs and the catalogue, for this thread alone.
-    pub(super) fn lock(&self) -> MutexGuard<'_, (Appender, Catalogue)> {
+    /// Returns the packs and the manifest, for this thread alone.
+    pub(super) fn lock(&self) -> MutexGuard<'_, (Appender, Manifest)> {
         self.packs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns what was put in.
-    pub(super) fn finish(self) -> (Appender, Catalogue) {
-        let (appender, mut catalogue) = self
+    pub(super) fn finish(self) -> (Appender, Manifest) {
+        let (appender, mut manifest) = self
             .packs
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        catalogue.lengths = appender.lengths();
-        catalogue.next_owner = self.next_owner.into_inner();
-        (appender, catalogue)
+        manifest.lengths = appender.lengths();
+        manifest.next_owner = self.next_owner.into_inner();
+        (appender, manifest)
     }
 
-    fn put(&self, sealed: &Sealed) -> Result<()> {
+    fn put(&self, sealed: &SealedBlock) -> Result<()> {
         let mut guard = self.lock();
-        let (appender, catalogue) = &mut *guard;
+        let (appender, manifest) = &mut *guard;
         let at = appender.append(Pack::Blocks(sealed.part), &sealed.bytes)?;
         let filter_at = appender.append(Pack::Filters(sealed.part), &sealed.filter)?;
-        catalogue.add(sealed.part, (at, filter_at), sealed.shape, &sealed.owners);
+        manifest.add(sealed.part, (at, filter_at), sealed.shape, &sealed.owners);
         Ok(())
     }
 
@@ -108,58 +108,58 @@ impl Store {
     }
 }
 
-impl Listener for Hand<'_> {
-    fn hear(&mut self, line: Line, message: &log::Message) {
+impl MessageListener for BuildWorker<'_> {
+    fn on_message(&mut self, line: LineEnd, message: &log::Message) {
         let owner = match line {
-            Line::Whole => self.log.owner,
-            Line::Open if self.log.tail_owner != 0 => self.log.tail_owner,
-            Line::Open => {
+            LineEnd::Whole => self.log.owner,
+            LineEnd::Open if self.log.tail_owner != 0 => self.log.tail_owner,
+            LineEnd::Open => {
                 self.log.tail_owner = self.store.new_owner();
                 self.log.tail_owner
             }
         };
         let part = Part::of(message.kind);
-        let length = self.push(owner, part, &Message::of(message));
+        let length = self.push(owner, part, &CorpusMessage::of(message));
         self.log.text[part.number()] += length;
-        if line == Line::Open {
+        if line == LineEnd::Open {
             self.log.tail_text[part.number()] += length;
         }
     }
 }
 
-impl<'a> Hand<'a> {
-    pub(super) fn new(store: &'a Store) -> Self {
+impl<'a> BuildWorker<'a> {
+    pub(super) fn new(store: &'a BuildOutput) -> Self {
         Self {
             store,
             failure: None,
-            drafts: Part::ALL.map(Draft::new),
+            builders: Part::ALL.map(BlockBuilder::new),
             stems: Stems::default(),
-            log: Current::default(),
+            log: CurrentLog::default(),
         }
     }
 
-    fn push(&mut self, owner: u32, part: Part, message: &Message<'_>) -> u64 {
-        let draft = &mut self.drafts[part.number()];
-        let length = draft.push(owner, message);
-        if draft.is_full() {
+    fn push(&mut self, owner: u32, part: Part, message: &CorpusMessage<'_>) -> u64 {
+        let builder = &mut self.builders[part.number()];
+        let length = builder.push(owner, message);
+        if builder.is_full() {
             self.seal(part);
         }
         length
     }
 
     fn seal(&mut self, part: Part) {
-        let draft = &mut self.drafts[part.number()];
-        let sealed = draft.seal(&mut self.stems);
+        let builder = &mut self.builders[part.number()];
+        let sealed = builder.seal(&mut self.stems);
         if let Err(error) = self.store.put(&sealed) {
             self.failure.get_or_insert(error);
         }
-        draft.reuse(sealed);
+        builder.reuse(sealed);
     }
 
-    /// Writes what is in the drafts.
+    /// Writes what is in the builders.
     pub(super) fn flush(&mut self) {
         for part in Part::ALL {
-            if !self.drafts[part.number()].is_empty() {
+            if !self.builders[part.number()].is_empty() {
                 self.seal(part);
             }
         }
@@ -192,9 +192,9 @@ impl<'a> Hand<'a> {
         (logs, old): (&[LogFile], Option<&Corpus>),
         tasks: &[Task],
         go_on: &dyn Fn() -> bool,
-    ) -> Result<Yield> {
-        let mut found = Yield::default();
-        let mut reader = Reader::default();
+    ) -> Result<WorkerResult> {
+        let mut found = WorkerResult::default();
+        let mut reader = LogReader::default();
         while go_on() && !self.store.has_failed.load(Ordering::Relaxed) {
             let next = self.store.next_task.fetch_add(1, Ordering::Relaxed);
             let Some((listed, row)) = tasks.get(next) else {
@@ -223,34 +223,34 @@ impl<'a> Hand<'a> {
     /// Reads a log on from its old row where that is possible, else from its beginning.
     fn take(
         &mut self,
-        reader: &mut Reader,
+        reader: &mut LogReader,
         log: &LogFile,
         old: Option<(&Corpus, usize)>,
-    ) -> Result<Outcome> {
+    ) -> Result<ReadOutcome> {
         if let Some((old, row)) = old
-            && let row = &old.catalogue.logs[row]
+            && let row = &old.manifest.logs[row]
             && row.size < log.size
-            && let Some(carry) = State::of(old, row).and_then(|state| state.carry())
+            && let Some(carry) = LogState::of(old, row).and_then(|state| state.carry())
         {
-            self.log = Current {
+            self.log = CurrentLog {
                 owner: row.owner,
                 text: [0, 1].map(|part| row.text[part] - row.tail_text[part].min(row.text[part])),
-                ..Current::default()
+                ..CurrentLog::default()
             };
-            if let Some(outcome) = reader.resume(log, Left { row, carry }, self)? {
+            if let Some(outcome) = reader.resume(log, ResumePoint { row, carry }, self)? {
                 return Ok(outcome);
             }
         }
-        self.log = Current {
+        self.log = CurrentLog {
             owner: self.store.new_owner(),
-            ..Current::default()
+            ..CurrentLog::default()
         };
         reader.read(log, self)
     }
 
     /// Keeps the state of a log that has been read, and makes its row.
-    fn note(&self, listed: usize, log: &LogFile, outcome: Outcome) -> Result<Done> {
-        let state = State::encode(&outcome.head, outcome.skipped, outcome.carry.as_ref());
+    fn note(&self, listed: usize, log: &LogFile, outcome: ReadOutcome) -> Result<FinishedLog> {
+        let state = LogState::encode(&outcome.head, outcome.skipped, outcome.carry.as_ref());
         let head = outcome.head;
         let row = LogRow {
             agent: log.agent as u32,
@@ -268,7 +268,7 @@ impl<'a> Hand<'a> {
             tail_text: self.log.tail_text,
             ..LogRow::default()
         };
-        Ok(Done {
+        Ok(FinishedLog {
             listed,
             row,
             cwd: head.cwd,

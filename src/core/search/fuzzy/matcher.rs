@@ -10,11 +10,11 @@ use nucleo::pattern::Atom as Pattern;
 use nucleo::{Config, Matcher, Utf32Str};
 use regex::bytes::{Regex, RegexBuilder};
 
-use crate::core::query::{Atom, Case, Form, Query, Sense};
+use crate::core::query::{Atom, Case, MatchMode, Polarity, Query};
 
 /// A query, ready to be tried on lines.
-pub(super) struct Quick {
-    tests: Vec<(Sense, Test)>,
+pub(super) struct LineMatcher {
+    tests: Vec<(Polarity, Test)>,
 }
 
 enum Test {
@@ -37,7 +37,7 @@ const CONSECUTIVE: u32 = 4;
 /// What a text that matches as it stands is worth for each letter.
 const AS_IT_STANDS: u32 = MATCH + CONSECUTIVE;
 
-impl Quick {
+impl LineMatcher {
     pub(super) fn new(query: &Query) -> Self {
         let tests = query.atoms.iter().map(|atom| (atom.sense, test(atom)));
         Self {
@@ -49,7 +49,7 @@ impl Quick {
     /// every line has any one letter.
     pub(super) fn is_worth_a_scan(&self) -> bool {
         self.tests.iter().any(|(sense, test)| match test {
-            Test::Letters(letters) => *sense == Sense::Wanted && letters.len() > 1,
+            Test::Letters(letters) => *sense == Polarity::Wanted && letters.len() > 1,
             _ => true,
         })
     }
@@ -59,8 +59,8 @@ impl Quick {
         let mut score = 0;
         for (sense, test) in &self.tests {
             match (sense, test.score(line)) {
-                (Sense::Wanted, Some(one)) => score += one,
-                (Sense::Unwanted, None) => {}
+                (Polarity::Wanted, Some(one)) => score += one,
+                (Polarity::Unwanted, None) => {}
                 _ => return None,
             }
         }
@@ -70,14 +70,14 @@ impl Quick {
 
 fn test(atom: &Atom) -> Test {
     match atom.form {
-        Form::Fuzzy if atom.text.is_ascii() => {
+        MatchMode::Fuzzy if atom.text.is_ascii() => {
             let letters = atom.text.bytes().map(|letter| match atom.case {
                 Case::Kept => (letter, letter),
                 Case::Ignored => (letter.to_ascii_lowercase(), letter.to_ascii_uppercase()),
             });
             Test::Letters(letters.collect())
         }
-        Form::Fuzzy => Test::Wide(Box::new(super::pattern(atom))),
+        MatchMode::Fuzzy => Test::Wide(Box::new(super::pattern(atom))),
         _ => text(atom).map_or(Test::Nowhere, Test::Text),
     }
 }
@@ -89,11 +89,11 @@ fn text(atom: &Atom) -> Option<Regex> {
     }
     let text = regex::escape(&atom.text);
     let pattern = match atom.form {
-        Form::Fuzzy | Form::Exact => text,
-        Form::Word => format!(r"(?:^|\W){text}(?:\W|$)"),
-        Form::Start => format!(r"^\s*{text}"),
-        Form::End => format!(r"{text}\s*$"),
-        Form::Line => format!(r"^\s*{text}\s*$"),
+        MatchMode::Fuzzy | MatchMode::Exact => text,
+        MatchMode::Word => format!(r"(?:^|\W){text}(?:\W|$)"),
+        MatchMode::Start => format!(r"^\s*{text}"),
+        MatchMode::End => format!(r"{text}\s*$"),
+        MatchMode::Line => format!(r"^\s*{text}\s*$"),
     };
     RegexBuilder::new(&pattern)
         .case_insensitive(atom.case == Case::Ignored)
@@ -217,8 +217,8 @@ mod tests {
     use super::*;
     use crate::core::query::noon;
 
-    fn quick(query: &str) -> Quick {
-        Quick::new(&Query::parse(query, &noon()).expect("a query"))
+    fn quick(query: &str) -> LineMatcher {
+        LineMatcher::new(&Query::parse(query, &noon()).expect("a query"))
     }
 
     #[test]

@@ -6,18 +6,18 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use super::lane::At;
-use crate::core::corpus::{Content, Corpus, Message, Part};
+use super::walker::MessagePosition;
+use crate::core::corpus::{BlockContent, Corpus, CorpusMessage, Part};
 
 /// The blocks of a corpus that are open.
-pub(super) struct Pages<'a> {
+pub(super) struct OpenBlocks<'a> {
     corpus: Option<&'a Corpus>,
     /// The one that was looked into last, and mostly is the next, too.
-    last: Cell<Option<((Part, usize), Content<'a>)>>,
-    open: RefCell<HashMap<(Part, usize), Option<Content<'a>>>>,
+    last: Cell<Option<((Part, usize), BlockContent<'a>)>>,
+    open: RefCell<HashMap<(Part, usize), Option<BlockContent<'a>>>>,
 }
 
-impl<'a> Pages<'a> {
+impl<'a> OpenBlocks<'a> {
     pub(super) fn new(corpus: Option<&'a Corpus>) -> Self {
         Self {
             corpus,
@@ -27,7 +27,7 @@ impl<'a> Pages<'a> {
     }
 
     /// Returns a block's content; `None` where it is damaged.
-    pub(super) fn content(&self, part: Part, block: usize) -> Option<Content<'a>> {
+    pub(super) fn content(&self, part: Part, block: usize) -> Option<BlockContent<'a>> {
         if let Some((_, content)) = self.last.get().filter(|(key, _)| *key == (part, block)) {
             return Some(content);
         }
@@ -43,7 +43,7 @@ impl<'a> Pages<'a> {
     }
 
     /// Returns a message of a log that is shown.
-    pub(super) fn message(&self, part: Part, at: At) -> Option<Message<'a>> {
+    pub(super) fn message(&self, part: Part, at: MessagePosition) -> Option<CorpusMessage<'a>> {
         self.content(part, at.0)?.message(at.1)
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use super::{Agent, LogFile};
-use crate::core::trust::Border;
+use crate::core::trust::TrustBoundary;
 use crate::core::{Error, Result};
 
 /// The directories to look in; a door fills them from home, environment and settings.
@@ -14,7 +14,7 @@ use crate::core::{Error, Result};
 /// Each is a list, since an agent may have been moved: a directory that is not there
 /// costs nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Places {
+pub struct LogLocations {
     /// Claude Code's configuration directories, e.g. `~/.claude`.
     pub claude: Vec<PathBuf>,
     /// Codex's homes, e.g. `~/.codex`.
@@ -44,7 +44,7 @@ pub struct Places {
     pub trusted: Vec<PathBuf>,
 }
 
-impl Places {
+impl LogLocations {
     /// Returns where everything lies under `home` when nothing is configured.
     pub fn of_home(home: &Path) -> Self {
         let one = |path: &str| vec![home.join(path)];
@@ -76,7 +76,9 @@ impl Places {
         let root = self.projects.last().map_or(folder, PathBuf::as_path);
         let store = self.stores.iter().find(is_here).cloned();
         let allowed = self.trusted.iter().cloned().chain(store);
-        Border::around(root, allowed).check(&log.path).is_ok()
+        TrustBoundary::environment(root, allowed)
+            .check(&log.path)
+            .is_ok()
     }
 
     /// Returns the directories below which logs come to be, for whoever waits for new ones.
@@ -121,7 +123,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
     let (path, file) = match File::open(path) {
         Ok(file) => (path.to_owned(), file),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let twin = twin(path);
+            let twin = other_form(path);
             let file = File::open(&twin).map_err(|_| missing(path))?;
             (twin, file)
         }
@@ -199,7 +201,7 @@ pub(super) fn modified(metadata: &fs::Metadata) -> Option<i64> {
 }
 
 /// Returns the other form of a log: compressed for plain, plain for compressed.
-fn twin(path: &Path) -> PathBuf {
+fn other_form(path: &Path) -> PathBuf {
     if is_compressed(path) {
         return path.with_extension("");
     }
@@ -236,8 +238,8 @@ mod tests {
     fn the_other_form_of_a_log_is_beside_it() {
         let plain = Path::new("/a/rollout.jsonl");
         let packed = Path::new("/a/rollout.jsonl.zst");
-        assert_eq!(twin(plain), packed);
-        assert_eq!(twin(packed), plain);
+        assert_eq!(other_form(plain), packed);
+        assert_eq!(other_form(packed), plain);
     }
 
     #[test]

@@ -1,21 +1,21 @@
-//! A draft: the files of a store as they would be, while a change is being planned.
+//! Planned files: the files of a store as they would be, while a change is being planned.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Change, Edit, Moment, Verb};
-use crate::core::layout::Touched;
-use crate::core::memory::{Kind, Memory};
+use super::{Change, ChangeVerb, Edit, Moment};
+use crate::core::layout::TouchedFile;
+use crate::core::memory::{FileKind, Memory};
 use crate::core::sandbox::Attributes;
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
 /// The store with planned edits laid over it; nothing is written.
 #[derive(Debug)]
-pub struct Draft<'a> {
+pub struct PlannedFiles<'a> {
     store: &'a Store,
     moment: &'a Moment,
-    slots: BTreeMap<String, Slot>,
+    slots: BTreeMap<String, PlannedFile>,
     renamed: Vec<(String, String)>,
     before: OnceCell<Vec<Memory>>,
     /// Each file as it was when the plan first looked: what is written must follow from the
@@ -24,7 +24,7 @@ pub struct Draft<'a> {
 }
 
 #[derive(Debug)]
-struct Slot {
+struct PlannedFile {
     before: Option<Vec<u8>>,
     after: Option<Vec<u8>>,
     derived: bool,
@@ -32,8 +32,8 @@ struct Slot {
     attributes: Attributes,
 }
 
-impl<'a> Draft<'a> {
-    /// An empty draft over `store`.
+impl<'a> PlannedFiles<'a> {
+    /// Nothing planned yet over `store`.
     pub fn new(store: &'a Store, moment: &'a Moment) -> Self {
         Self {
             store,
@@ -62,7 +62,7 @@ impl<'a> Draft<'a> {
         self.moment
     }
 
-    /// The bytes of a file as the draft has it.
+    /// The bytes of a file as they are planned it.
     pub fn bytes(&self, file: &str) -> Result<Option<Vec<u8>>> {
         match self.slots.get(file) {
             Some(slot) => Ok(slot.after.clone()),
@@ -70,7 +70,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The text of a file as the draft has it; an error where it is not text.
+    /// The text of a file as they are planned it; an error where it is not text.
     pub fn text(&self, file: &str) -> Result<Option<String>> {
         let file = self.store.root().resolve(file)?;
         let bytes = self.bytes(&file)?;
@@ -78,8 +78,8 @@ impl<'a> Draft<'a> {
         text.transpose()
     }
 
-    /// Whether the draft has the file.
-    pub fn has(&self, file: &str) -> bool {
+    /// Whether they are planned the file.
+    pub fn contains(&self, file: &str) -> bool {
         match self.slots.get(file) {
             Some(slot) => slot.after.is_some(),
             None => self.store.root().has(file),
@@ -88,7 +88,10 @@ impl<'a> Draft<'a> {
 
     /// When a file on the disk was last changed, in milliseconds since 1970.
     pub fn modified(&self, file: &str) -> Option<i64> {
-        self.store.root().found(file).map(|found| found.modified)
+        self.store
+            .root()
+            .find_file(file)
+            .map(|found| found.modified)
     }
 
     /// The name on the disk of a file that the draft gives another.
@@ -100,20 +103,20 @@ impl<'a> Draft<'a> {
 
     /// Sets the content of a file; `None` removes it.
     pub fn set(&mut self, file: &str, after: Option<Vec<u8>>) -> Result<()> {
-        self.place(file, after, false)
+        self.set_file(file, after, false)
     }
 
     /// Sets the content of a file that follows from others.
-    pub fn derive(&mut self, file: &str, text: String) -> Result<()> {
-        self.place(file, Some(text.into_bytes()), true)
+    pub fn set_derived(&mut self, file: &str, text: String) -> Result<()> {
+        self.set_file(file, Some(text.into_bytes()), true)
     }
 
     /// Removes a file that follows from others.
-    pub fn unlist(&mut self, file: &str) -> Result<()> {
-        self.place(file, None, true)
+    pub fn remove_derived(&mut self, file: &str) -> Result<()> {
+        self.set_file(file, None, true)
     }
 
-    fn place(&mut self, file: &str, after: Option<Vec<u8>>, derived: bool) -> Result<()> {
+    fn set_file(&mut self, file: &str, after: Option<Vec<u8>>, derived: bool) -> Result<()> {
         let file = self.store.root().resolve(file)?;
         if let Some(slot) = self.slots.get_mut(&file) {
             slot.after = after;
@@ -121,7 +124,7 @@ impl<'a> Draft<'a> {
             return Ok(());
         }
         let before = self.on_disk(&file)?;
-        let slot = Slot {
+        let slot = PlannedFile {
             before,
             after,
             derived,
@@ -163,15 +166,15 @@ impl<'a> Draft<'a> {
         let rules = self.store.rules();
         let mut memories = self.memories_before()?.to_vec();
         for (file, slot) in self.slots.iter().filter(|(_, slot)| !slot.derived) {
-            let reference = rules.refer(file);
+            let reference = rules.reference_of(file);
             memories.retain(|memory| memory.path != reference);
-            let is_memory = rules.kind(file) != Kind::Index;
+            let is_memory = rules.kind(file) != FileKind::Index;
             if let Some(bytes) = slot.after.as_ref().filter(|_| is_memory) {
                 memories.push(rules.read(file, &String::from_utf8_lossy(bytes)));
             }
         }
         memories.sort_by_cached_key(|memory| {
-            let file = rules.place(&memory.path);
+            let file = rules.file_of(&memory.path);
             (rules.rank(&file), file)
         });
         Ok(memories)
@@ -193,16 +196,16 @@ impl<'a> Draft<'a> {
 
     fn read(&self, file: &str, bytes: Option<Vec<u8>>) -> Result<Memory> {
         let rules = self.store.rules();
-        let bytes = bytes.ok_or_else(|| Error::not_found(rules.refer(file)))?;
+        let bytes = bytes.ok_or_else(|| Error::not_found(rules.reference_of(file)))?;
         Ok(rules.read(file, &String::from_utf8_lossy(&bytes)))
     }
 
     /// What was done to the files that do not follow from others.
-    pub fn touched(&self) -> Vec<Touched> {
-        let mut touched: Vec<Touched> = self
+    pub fn touched(&self) -> Vec<TouchedFile> {
+        let mut touched: Vec<TouchedFile> = self
             .renamed
             .iter()
-            .map(|(from, to)| Touched::Renamed {
+            .map(|(from, to)| TouchedFile::Renamed {
                 from: from.clone(),
                 to: to.clone(),
             })
@@ -216,9 +219,11 @@ impl<'a> Draft<'a> {
                 continue;
             }
             match (&slot.before, &slot.after) {
-                (None, Some(_)) => touched.push(Touched::Added(file.clone())),
-                (Some(_), None) => touched.push(Touched::Removed(file.clone())),
-                (Some(old), Some(new)) if old != new => touched.push(Touched::Edited(file.clone())),
+                (None, Some(_)) => touched.push(TouchedFile::Added(file.clone())),
+                (Some(_), None) => touched.push(TouchedFile::Removed(file.clone())),
+                (Some(old), Some(new)) if old != new => {
+                    touched.push(TouchedFile::Edited(file.clone()))
+                }
                 _ => {}
             }
         }
@@ -226,13 +231,13 @@ impl<'a> Draft<'a> {
     }
 
     /// Lets the layout's index follow what was done.
-    pub fn follow(&mut self) -> Result<()> {
+    pub fn update_index(&mut self) -> Result<()> {
         let touched = self.touched();
         if touched.is_empty() {
             return Ok(());
         }
         let rules = self.store.rules();
-        rules.follow(self, &touched)
+        rules.update_index(self, &touched)
     }
 
     /// The edits, what was asked for first and what follows from it last.
@@ -259,7 +264,7 @@ impl<'a> Draft<'a> {
     }
 
     /// The planned change.
-    pub fn into_change(self, verb: Verb, message: String) -> Change {
+    pub fn into_change(self, verb: ChangeVerb, message: String) -> Change {
         Change {
             verb,
             message,

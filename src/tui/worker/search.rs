@@ -1,4 +1,4 @@
-//! The desk that finds: memories and logs, as fast as one types.
+//! The worker that finds: memories and logs, as fast as one types.
 //!
 //! It keeps the text of the memories and the corpus as they were last handed to it. A newer
 //! request makes the one at work stale at once, so that no letter waits for an older one.
@@ -10,12 +10,14 @@ use std::sync::mpsc::Sender;
 
 use jiff::tz::TimeZone;
 
-use super::desk::Clerk;
+use super::thread::Worker;
 use crate::core::corpus::Corpus;
 use crate::core::library::Library;
-use crate::core::query::{Misunderstood, Query};
-use crate::core::search::fuzzy::{self, Ask, Found, Progress, Spot, Watch};
-use crate::core::search::{Hit, Shelf, Source, Sources, recent};
+use crate::core::query::{Query, QueryError};
+use crate::core::search::fuzzy::{
+    self, FindRequest, MatchSpot, Matches, SearchState, SearchWatcher,
+};
+use crate::core::search::{Hit, HitSource, MemoryTexts, Sources, recent};
 use crate::core::store::StoreId;
 use crate::tui::Clock;
 use crate::tui::effect::SearchJob;
@@ -24,7 +26,7 @@ use crate::tui::event::{Changes, Event};
 /// The most rows of an answer.
 pub(crate) const MOST: usize = 300;
 
-/// What the finder does.
+/// What the search worker does.
 #[derive(Debug)]
 pub(crate) enum Job {
     /// The stores are these now.
@@ -37,18 +39,18 @@ pub(crate) enum Job {
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Findings {
-    pub(crate) rows: Vec<Row>,
+pub(crate) struct FindResults {
+    pub(crate) rows: Vec<HitRow>,
     /// How many lines match, shown or not.
     pub(crate) total: usize,
-    pub(crate) progress: Progress,
+    pub(crate) progress: SearchState,
     /// Why the query is not understood, where it is not.
-    pub(crate) wrong: Option<Misunderstood>,
+    pub(crate) wrong: Option<QueryError>,
 }
 
 /// Something that was found, ready to be shown.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct HitRow {
     pub(crate) hit: Hit,
     /// The store of a memory, which keeps meaning the same one when stores are named anew; `None`
     /// for what was found in a log.
@@ -62,20 +64,20 @@ pub(crate) struct Row {
 }
 
 /// Who finds.
-pub(crate) struct Finder {
+pub(crate) struct SearchWorker {
     pub(crate) events: Sender<Event>,
     pub(crate) clock: Clock,
     pub(crate) zone: TimeZone,
     /// The newest request; older ones are given up.
     pub(crate) newest: Arc<AtomicU64>,
     pub(crate) library: Arc<Library>,
-    pub(crate) shelf: Shelf,
+    pub(crate) memories: MemoryTexts,
     pub(crate) corpus: Option<Arc<Corpus>>,
     /// The last answer, which the next letter narrows.
-    pub(crate) last: Option<Found>,
+    pub(crate) last: Option<Matches>,
 }
 
-impl Finder {
+impl SearchWorker {
     /// A finder that knows of nothing yet.
     pub(crate) fn new(
         events: Sender<Event>,
@@ -88,23 +90,23 @@ impl Finder {
             zone,
             newest,
             library: Arc::default(),
-            shelf: Shelf::default(),
+            memories: MemoryTexts::default(),
             corpus: None,
             last: None,
         }
     }
 
     /// Reads the memories that changed.
-    fn stock(&mut self, library: Arc<Library>) {
-        let stores = library.shelves.iter().map(|shelf| &*shelf.store);
-        match self.shelf.again(stores) {
-            Ok(shelf) => self.shelf = shelf,
+    fn refresh_memories(&mut self, library: Arc<Library>) {
+        let stores = library.stores.iter().map(|memories| &*memories.store);
+        match self.memories.refresh(stores) {
+            Ok(memories) => self.memories = memories,
             // A store that cannot be listed is told of where it is shown.
-            Err(error) => self.tell(Event::Failed(error.to_string())),
+            Err(error) => self.send(Event::Failed(error.to_string())),
         }
         self.library = library;
         self.last = None;
-        self.tell(Event::Findable);
+        self.send(Event::SearchSourcesChanged);
     }
 
     fn find(&mut self, generation: u64, text: &str) {
@@ -112,25 +114,25 @@ impl Finder {
             return;
         }
         let sources = Sources {
-            shelf: &self.shelf,
+            memories: &self.memories,
             corpus: self.corpus.as_deref(),
         };
         let query = match Query::parse(text, &(self.clock)().time.to_zoned(self.zone.clone())) {
             Ok(query) => query,
             Err(wrong) => {
                 self.last = None;
-                return self.tell(Event::Found {
+                return self.send(Event::Found {
                     generation,
-                    found: Findings {
+                    found: FindResults {
                         rows: Vec::new(),
                         total: 0,
-                        progress: Progress::Complete,
+                        progress: SearchState::Complete,
                         wrong: Some(wrong),
                     },
                 });
             }
         };
-        let telling = Telling {
+        let reporter = ResultReporter {
             library: &self.library,
             sources,
             query: &query,
@@ -140,54 +142,54 @@ impl Finder {
         };
         if query.atoms.is_empty() {
             let hits = recent(sources, &query.filters, MOST);
-            let rows: Vec<Row> = hits.into_iter().map(|hit| telling.row(hit)).collect();
-            let found = Findings {
+            let rows: Vec<HitRow> = hits.into_iter().map(|hit| reporter.row(hit)).collect();
+            let found = FindResults {
                 total: rows.len(),
                 rows,
-                progress: Progress::Complete,
+                progress: SearchState::Complete,
                 wrong: None,
             };
             self.last = None;
-            return self.tell(Event::Found { generation, found });
+            return self.send(Event::Found { generation, found });
         }
-        let ask = Ask {
+        let request = FindRequest {
             query: &query,
             limit: MOST,
         };
-        let found = fuzzy::find(sources, ask, self.last.as_ref(), &telling);
-        if found.progress != Progress::Stale {
-            telling.tell(&found);
+        let found = fuzzy::find(sources, request, self.last.as_ref(), &reporter);
+        if found.progress != SearchState::Stale {
+            reporter.send(&found);
         }
         let is_damaged = self.corpus.as_ref().is_some_and(|c| c.is_damaged());
-        self.last = Some(found).filter(|found| found.progress == Progress::Complete);
+        self.last = Some(found).filter(|found| found.progress == SearchState::Complete);
         if is_damaged {
             self.corpus = None;
-            self.tell(Event::Spoken(Changes::Anywhere));
+            self.send(Event::LogsChanged(Changes::Anywhere));
         }
     }
 
-    fn tell(&self, event: Event) {
+    fn send(&self, event: Event) {
         // Nobody listens any more when the program is about to end.
         drop(self.events.send(event));
     }
 }
 
-impl Clerk for Finder {
+impl Worker for SearchWorker {
     type Job = Job;
 
     fn perform(&mut self, job: Job) {
         match job {
-            Job::Stores(library) => self.stock(library),
+            Job::Stores(library) => self.refresh_memories(library),
             Job::Logs(corpus) => {
                 self.corpus = Some(corpus);
                 self.last = None;
-                self.tell(Event::Findable);
+                self.send(Event::SearchSourcesChanged);
             }
             Job::Find(SearchJob { generation, text }) => self.find(generation, &text),
         }
     }
 
-    fn outdates(newer: &Job, older: &Job) -> bool {
+    fn supersedes(newer: &Job, older: &Job) -> bool {
         matches!(
             (newer, older),
             (Job::Stores(_), Job::Stores(_))
@@ -198,7 +200,7 @@ impl Clerk for Finder {
 }
 
 /// Tells what was found while more is looked for.
-struct Telling<'a> {
+struct ResultReporter<'a> {
     library: &'a Library,
     sources: Sources<'a>,
     query: &'a Query,
@@ -207,49 +209,51 @@ struct Telling<'a> {
     events: &'a Sender<Event>,
 }
 
-impl Telling<'_> {
-    fn row(&self, hit: Hit) -> Row {
+impl ResultReporter<'_> {
+    fn row(&self, hit: Hit) -> HitRow {
         // The names of an answer are those of the library that was searched.
         let store = match hit.source {
-            Source::Detail => self.library.shelf(&hit.store),
-            Source::Messages => None,
+            HitSource::Detail => self.library.store(&hit.store),
+            HitSource::Messages => None,
         };
-        Row {
+        HitRow {
             more: 0,
-            store: store.map(|shelf| shelf.store.id().clone()),
+            store: store.map(|memories| memories.store.id().clone()),
             letters: fuzzy::indices(self.query, &hit.text),
             title_letters: fuzzy::indices(self.query, &hit.title),
             hit,
         }
     }
 
-    fn tell(&self, found: &Found) {
-        let mut rows: Vec<Row> = Vec::new();
+    fn send(&self, found: &Matches) {
+        let mut rows: Vec<HitRow> = Vec::new();
         let mut memories: HashMap<usize, usize> = HashMap::new();
         for one in &found.matches {
             // One row a memory, its best line; the preview marks the others.
-            let sheet = match one.spot {
-                Spot::Title(sheet) | Spot::Line(sheet, _) => Some(sheet),
-                Spot::Message { .. } => None,
+            let memory_text = match one.spot {
+                MatchSpot::Title(memory_text) | MatchSpot::Line(memory_text, _) => {
+                    Some(memory_text)
+                }
+                MatchSpot::Message { .. } => None,
             };
-            if let Some(row) = sheet.and_then(|sheet| memories.get(&sheet)) {
+            if let Some(row) = memory_text.and_then(|memory_text| memories.get(&memory_text)) {
                 rows[*row].more += 1;
                 continue;
             }
             let Some(mut hit) = fuzzy::hit(self.sources, self.query, one) else {
                 continue;
             };
-            if let Spot::Title(at) = one.spot {
+            if let MatchSpot::Title(at) = one.spot {
                 // The title is shown anyway; below it, what the memory is about.
                 hit.text
-                    .clone_from(&self.sources.shelf.sheets[at].memory.summary);
+                    .clone_from(&self.sources.memories.texts[at].memory.summary);
             }
-            if let Some(sheet) = sheet {
-                memories.insert(sheet, rows.len());
+            if let Some(memory_text) = memory_text {
+                memories.insert(memory_text, rows.len());
             }
             rows.push(self.row(hit));
         }
-        let found = Findings {
+        let found = FindResults {
             rows,
             total: found.total,
             progress: found.progress,
@@ -262,12 +266,12 @@ impl Telling<'_> {
     }
 }
 
-impl Watch for Telling<'_> {
+impl SearchWatcher for ResultReporter<'_> {
     fn is_stale(&self) -> bool {
         self.newest.load(Ordering::Relaxed) != self.generation
     }
 
-    fn partial(&self, found: &Found) {
-        self.tell(found);
+    fn partial(&self, found: &Matches) {
+        self.send(found);
     }
 }

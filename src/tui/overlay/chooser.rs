@@ -8,34 +8,34 @@ use ratatui::widgets::Clear;
 
 use crate::core::store::StoreId;
 use crate::tui::action::Action;
-use crate::tui::cells::visible;
+use crate::tui::cells::escape_line;
 use crate::tui::chrome::{dialog, two_ends};
 use crate::tui::effect::Request;
-use crate::tui::keymap::Place;
+use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
-use crate::tui::pane::{Answer, Pane, Scene, Step};
+use crate::tui::pane::{Handled, Pane, PaneContext, Step};
 use crate::tui::theme::Role;
-use crate::tui::widget::list::{Cursor, Step as Move};
+use crate::tui::widget::list::{Cursor, Move};
 
 /// A store that can be chosen.
 #[derive(Debug)]
-pub(crate) struct Choice {
+pub(crate) struct PaletteEntry {
     pub(crate) store: StoreId,
     pub(crate) name: String,
 }
 
 /// Asks for a store.
 #[derive(Debug)]
-pub(crate) struct Choose {
+pub(crate) struct StoreChooser {
     store: StoreId,
     path: String,
-    options: Vec<Choice>,
+    options: Vec<PaletteEntry>,
     cursor: Cursor,
 }
 
-impl Choose {
+impl StoreChooser {
     /// Asks to which store the memory at `path` goes.
-    pub(crate) fn store(store: StoreId, path: String, options: Vec<Choice>) -> Self {
+    pub(crate) fn store(store: StoreId, path: String, options: Vec<PaletteEntry>) -> Self {
         Self {
             store,
             path,
@@ -44,13 +44,13 @@ impl Choose {
         }
     }
 
-    fn area(&self, scene: &Scene<'_>) -> Rect {
+    fn area(&self, cx: &PaneContext<'_>) -> Rect {
         let rows = u16::try_from(self.options.len()).unwrap_or(u16::MAX);
-        centred(scene.areas.whole, 56, rows.saturating_add(2))
+        centred(cx.areas.whole, 56, rows.saturating_add(2))
     }
 
-    fn step(&mut self, to: Move, scene: &Scene<'_>) -> Vec<Step> {
-        let height = usize::from(self.area(scene).height.saturating_sub(2));
+    fn step(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
+        let height = usize::from(self.area(cx).height.saturating_sub(2));
         self.cursor.step(to, height, self.options.len());
         Vec::new()
     }
@@ -68,34 +68,34 @@ impl Choose {
     }
 }
 
-impl Pane for Choose {
-    fn place(&self) -> Place {
-        Place::List
+impl Pane for StoreChooser {
+    fn key_context(&self) -> KeyContext {
+        KeyContext::List
     }
 
-    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
-        Answer::Used(match action {
-            Action::Up => self.step(Move::Up, scene),
-            Action::Down => self.step(Move::Down, scene),
-            Action::PageUp => self.step(Move::PageUp, scene),
-            Action::PageDown => self.step(Move::PageDown, scene),
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+        Handled::Used(match action {
+            Action::Up => self.step(Move::Up, cx),
+            Action::Down => self.step(Move::Down, cx),
+            Action::PageUp => self.step(Move::PageUp, cx),
+            Action::PageDown => self.step(Move::PageDown, cx),
             Action::Open => self.chosen(),
             Action::Back => vec![Step::Close],
             _ => Vec::new(),
         })
     }
 
-    fn key(&mut self, key: KeyEvent, scene: &Scene<'_>) -> Vec<Step> {
+    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
         use ratatui::crossterm::event::KeyCode;
         match key.code {
-            KeyCode::Char('j') => self.step(Move::Down, scene),
-            KeyCode::Char('k') => self.step(Move::Up, scene),
+            KeyCode::Char('j') => self.step(Move::Down, cx),
+            KeyCode::Char('k') => self.step(Move::Up, cx),
             _ => Vec::new(),
         }
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, scene: &Scene<'_>) -> Vec<Step> {
-        let area = self.area(scene);
+    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        let area = self.area(cx);
         if mouse.kind != MouseEventKind::Down(MouseButton::Left) {
             return Vec::new();
         }
@@ -113,11 +113,11 @@ impl Pane for Choose {
         }
     }
 
-    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let theme = scene.theme;
-        let area = self.area(scene);
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let area = self.area(cx);
         let title = format!("move {} to", self.path);
-        let block = dialog(scene, &title, Place::List);
+        let block = dialog(cx, &title, KeyContext::List);
         let inner = block.inner(area);
         frame.render_widget(Clear, area);
         frame.render_widget(block, area);
@@ -136,7 +136,7 @@ impl Pane for Choose {
                 (Span::raw("  "), Role::Text)
             };
             let line = two_ends(
-                vec![bar, Span::raw(visible(&option.name))],
+                vec![bar, Span::raw(escape_line(&option.name))],
                 vec![Span::styled(
                     option.store.layout().name(),
                     theme.style(Role::Muted),

@@ -5,26 +5,26 @@ use ratatui::layout::{Alignment, Margin, Rect};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::Browse;
+use super::BrowsePane;
 use crate::tui::action::Action;
 use crate::tui::cells::cut;
-use crate::tui::chrome::{Keys, bordered};
-use crate::tui::keymap::Place;
+use crate::tui::chrome::{KeyFocus, bordered};
+use crate::tui::keymap::KeyContext;
 use crate::tui::layout::MEASURE;
-use crate::tui::pane::Scene;
+use crate::tui::pane::PaneContext;
 use crate::tui::theme::Role;
 
 /// How wide the first column is.
 const COLUMN: usize = 13;
 
-impl Browse {
+impl BrowsePane {
     /// Whether there is nothing at all, filtered or not, and nothing is on its way.
-    pub(super) fn is_empty_handed(&self, scene: &Scene<'_>) -> bool {
-        self.loaded && self.tree.rows.is_empty() && self.filter.is_none() && scene.reading.is_none()
+    pub(super) fn has_nothing_to_show(&self, cx: &PaneContext<'_>) -> bool {
+        self.loaded && self.tree.rows.is_empty() && self.filter.is_none() && cx.reading.is_none()
     }
 
     /// A tree that has nothing to show yet, or nothing that the filter lets through.
-    pub(super) fn view_no_rows(&self, frame: &mut Frame<'_>, area: Rect, scene: &Scene<'_>) {
+    pub(super) fn view_no_rows(&self, frame: &mut Frame<'_>, area: Rect, cx: &PaneContext<'_>) {
         let text = if self.filter.is_some() {
             Text::from(vec![
                 Line::from("Nothing here has these words."),
@@ -33,7 +33,7 @@ impl Browse {
         } else {
             Text::from("reading…")
         };
-        let text = text.style(scene.theme.style(Role::Muted));
+        let text = text.style(cx.theme.style(Role::Muted));
         let paragraph = Paragraph::new(text)
             .wrap(Wrap { trim: true })
             .alignment(Alignment::Center);
@@ -47,13 +47,13 @@ impl Browse {
     }
 
     /// The first start of somebody who has nothing yet, over the whole screen.
-    pub(super) fn view_nothing(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let theme = scene.theme;
-        let area = scene.areas.body;
-        frame.render_widget(bordered(theme, Keys::Here), area);
+    pub(super) fn view_nothing(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let area = cx.areas.body;
+        frame.render_widget(bordered(theme, KeyFocus::Here), area);
         let muted = theme.style(Role::Muted);
         let act = |action, what: &'static str| {
-            let key = scene.keymap.key(Place::Tree, action).unwrap_or_default();
+            let key = cx.keymap.key(KeyContext::Tree, action).unwrap_or_default();
             Line::from(vec![
                 Span::styled(format!("{key:<COLUMN$} "), theme.style(Role::KeyHint)),
                 Span::styled(what, muted),
@@ -86,10 +86,10 @@ impl Browse {
         let inside = area.inner(Margin::new(3, 1));
         let width = inside.width.min(MEASURE);
         let room = usize::from(width).saturating_sub(COLUMN + 1);
-        for row in &self.looked {
+        for row in &self.searched_places {
             lines.push(Line::from(vec![
-                Span::raw(format!("{:<COLUMN$} ", row.whose)),
-                Span::styled(cut(&row.places.join("  "), room), muted),
+                Span::raw(format!("{:<COLUMN$} ", row.owner)),
+                Span::styled(cut(&row.locations.join("  "), room), muted),
             ]));
         }
         let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);

@@ -5,39 +5,39 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::Result;
-use super::citation::{Citation, Part};
-use super::corpus::{Busy, Corpus, Effort, Log, Progress};
+use super::citation::{Citation, CitedPart};
+use super::corpus::{BuildOptions, Corpus, Log, Progress, WhenBusy};
 use super::discover::session_slug;
+use super::display::safe_line;
 use super::keep::kept;
-use super::library::Listed;
-use super::log::{Agent, LogFile, Message, Places, locate, read};
-use super::shown::safe_line;
+use super::library::LogSummary;
+use super::log::{Agent, LogFile, LogLocations, Message, locate, read};
 
 /// Where the logs are, and which of them are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Archive {
+pub struct LogCatalog {
     /// Where logs are looked for, the roots of stores that hold one among them.
-    pub places: Places,
+    pub locations: LogLocations,
     /// Where copies of swept logs are kept, where those are meant, too.
     pub kept: Option<PathBuf>,
     /// Where the text of the logs is cached.
     pub cache: PathBuf,
     /// Whose logs are meant.
-    pub whose: Whose,
+    pub scope: LogScope,
 }
 
 /// Whose logs are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum LogScope {
     /// All that are found.
-    Everybodys,
-    /// Those of the project whose folders [`Places::projects`] names, its root last.
-    Projects,
+    All,
+    /// Those of the project whose folders [`LogLocations::projects`] names, its root last.
+    Project,
 }
 
 /// The corpus of the logs that are meant.
 #[derive(Debug)]
-pub struct Meant {
+pub struct ScopedCorpus {
     /// Their text.
     pub corpus: Corpus,
     /// Which logs could not be read or kept, and why.
@@ -46,10 +46,10 @@ pub struct Meant {
     pub left: usize,
 }
 
-impl Archive {
+impl LogCatalog {
     /// Returns every log that can be found, meant or not.
     pub fn files(&self) -> Vec<LogFile> {
-        let mut found = locate(&self.places);
+        let mut found = locate(&self.locations);
         // A session of this project is found in its own place and as a store.
         found.sort_by(|a, b| (a.agent, &a.path, &a.id).cmp(&(b.agent, &b.path, &b.id)));
         found.dedup_by(|a, b| (a.agent, &a.path, &a.id) == (b.agent, &b.path, &b.id));
@@ -60,13 +60,13 @@ impl Archive {
     }
 
     /// Tells whether a log is one of those that are meant.
-    pub fn holds(&self, log: &Log<'_>) -> bool {
-        self.is_meant(log.cwd(), &log.path())
+    pub fn contains(&self, log: &Log<'_>) -> bool {
+        self.is_in_scope(log.cwd(), &log.path())
     }
 
-    fn is_meant(&self, cwd: Option<&str>, path: &Path) -> bool {
-        let projects = &self.places.projects;
-        let (Whose::Projects, Some(root)) = (self.whose, projects.last()) else {
+    fn is_in_scope(&self, cwd: Option<&str>, path: &Path) -> bool {
+        let projects = &self.locations.projects;
+        let (LogScope::Project, Some(root)) = (self.scope, projects.last()) else {
             return true;
         };
         match cwd {
@@ -76,7 +76,7 @@ impl Archive {
             }
             // A session without a header is where the sessions of its project are.
             None => {
-                let mut sessions = self.places.sessions.iter().flat_map(|sessions| {
+                let mut sessions = self.locations.sessions.iter().flat_map(|sessions| {
                     let slugs = projects.iter().map(|folder| session_slug(folder));
                     slugs.map(|slug| sessions.join(slug))
                 });
@@ -88,38 +88,42 @@ impl Archive {
 
     /// Returns the corpus of these logs, brought up to date.
     pub fn corpus(&self, files: &[LogFile], progress: &dyn Progress) -> Result<Corpus> {
-        let effort = Effort {
+        let options = BuildOptions {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
-            busy: Busy::Wait,
+            busy: WhenBusy::Wait,
         };
-        Corpus::refresh(&self.cache, files, effort, progress)
+        Corpus::refresh(&self.cache, files, options, progress)
     }
 
     /// Returns the corpus of those of the logs that are meant. Every log is brought up to date:
     /// only its text tells which project it is of.
-    pub fn meant(&self, files: &[LogFile], progress: &dyn Progress) -> Result<Meant> {
+    pub fn scoped_corpus(
+        &self,
+        files: &[LogFile],
+        progress: &dyn Progress,
+    ) -> Result<ScopedCorpus> {
         let all = self.corpus(files, progress)?;
         let mut unread: Vec<String> = all.unread().iter().map(ToString::to_string).collect();
         let left = match progress.is_cancelled() {
             true => files.len().saturating_sub(all.logs().len() + unread.len()),
             false => 0,
         };
-        if let Some(error) = all.unkept() {
+        if let Some(error) = all.cache_error() {
             unread.push(format!("{error}: the logs are read anew every time"));
         }
-        let meant: HashSet<(PathBuf, String)> = all
+        let scoped: HashSet<(PathBuf, String)> = all
             .logs()
-            .filter(|log| self.holds(log))
+            .filter(|log| self.contains(log))
             .map(|log| (log.path(), log.id().to_owned()))
             .collect();
-        let corpus = if meant.len() == all.logs().len() {
+        let corpus = if scoped.len() == all.logs().len() {
             all
         } else {
-            let is_meant = |log: &&LogFile| meant.contains(&(log.path.clone(), log.id.clone()));
-            let files: Vec<LogFile> = files.iter().filter(is_meant).cloned().collect();
+            let is_in_scope = |log: &&LogFile| scoped.contains(&(log.path.clone(), log.id.clone()));
+            let files: Vec<LogFile> = files.iter().filter(is_in_scope).cloned().collect();
             self.corpus(&files, progress)?
         };
-        Ok(Meant {
+        Ok(ScopedCorpus {
             corpus,
             unread,
             left,
@@ -128,7 +132,7 @@ impl Archive {
 
     /// Returns the messages that a citation such as `codex:ID#L12` means, in the order of the
     /// log; `None` where it means no log.
-    pub fn quote(&self, citation: &Citation) -> Result<Option<Vec<Message>>> {
+    pub fn cited_messages(&self, citation: &Citation) -> Result<Option<Vec<Message>>> {
         let Some(agent) = citation.store.as_deref().and_then(Agent::named) else {
             return Ok(None);
         };
@@ -138,15 +142,15 @@ impl Archive {
             return Ok(None);
         };
         let transcript = read(file)?;
-        if !self.is_meant(transcript.head.cwd.as_deref(), &file.path) {
+        if !self.is_in_scope(transcript.head.cwd.as_deref(), &file.path) {
             return Ok(None);
         }
         let is_cited = |message: &Message| match &citation.part {
-            Part::Whole => true,
-            Part::Lines(lines) => {
+            CitedPart::Whole => true,
+            CitedPart::Lines(lines) => {
                 usize::try_from(message.line).is_ok_and(|line| lines.contains(&line))
             }
-            Part::Entry(_) => false,
+            CitedPart::Entry(_) => false,
         };
         let messages: Vec<Message> = transcript.messages.into_iter().filter(is_cited).collect();
         Ok((!messages.is_empty()).then_some(messages))
@@ -154,20 +158,20 @@ impl Archive {
 }
 
 /// When something was last said in a log, or else when its file was last changed.
-pub fn last_change(log: &Log<'_>) -> i64 {
-    let said = log.span().map(|(_, last)| last);
-    said.or(log.stamp().1).unwrap_or(0)
+pub fn last_activity(log: &Log<'_>) -> i64 {
+    let last_message = log.span().map(|(_, last)| last);
+    last_message.or(log.stamp().1).unwrap_or(0)
 }
 
 /// What a log is called: its title, or how it began; secrets are masked there, too.
-pub fn title(log: &Log<'_>) -> String {
+pub fn log_title(log: &Log<'_>) -> String {
     let title = log.title().map(str::to_owned);
     let title = title.or_else(|| log.facts()?.0.first_prompt);
     safe_line(&title.unwrap_or_default())
 }
 
 /// The logs of a corpus as a list shows them, each with its project.
-pub fn listed(corpus: &Corpus, files: &[LogFile]) -> Vec<(String, Listed)> {
+pub fn log_summaries(corpus: &Corpus, files: &[LogFile]) -> Vec<(String, LogSummary)> {
     let by_place: HashMap<(&Path, &str), &LogFile> = files
         .iter()
         .map(|file| ((file.path.as_path(), file.id.as_str()), file))
@@ -177,13 +181,13 @@ pub fn listed(corpus: &Corpus, files: &[LogFile]) -> Vec<(String, Listed)> {
         .filter_map(|log| {
             let path = log.path();
             let file = *by_place.get(&(path.as_path(), log.id()))?;
-            let listed = Listed {
+            let listed = LogSummary {
                 file: file.clone(),
-                title: match title(&log) {
+                title: match log_title(&log) {
                     title if title.is_empty() => log.id().to_owned(),
                     title => title,
                 },
-                time: last_change(&log),
+                time: last_activity(&log),
                 turns: log.turns(),
                 cwd: log.cwd().map(str::to_owned),
                 session: log.facts().and_then(|(head, _)| head.session),
@@ -199,14 +203,14 @@ pub fn listed(corpus: &Corpus, files: &[LogFile]) -> Vec<(String, Listed)> {
 mod tests {
     use std::fs;
 
-    use super::super::corpus::Tally;
+    use super::super::corpus::BuildProgress;
     use super::*;
 
     /// Calls the reading off before it begins.
     struct Hurried;
 
     impl Progress for Hurried {
-        fn advance(&self, _: Tally) {}
+        fn advance(&self, _: BuildProgress) {}
 
         fn is_cancelled(&self) -> bool {
             true
@@ -217,7 +221,7 @@ mod tests {
     const THEIRS: &str = "22222222-2222-2222-2222-222222222222";
 
     /// A home with a log of the project and one of another.
-    fn house() -> (tempfile::TempDir, Archive) {
+    fn house() -> (tempfile::TempDir, LogCatalog) {
         let home = tempfile::tempdir().expect("a temporary directory");
         let log = |folder: &str, cwd: &str, (text, id): (&str, &str)| {
             let folder = home.path().join(".claude/projects").join(folder);
@@ -230,41 +234,43 @@ mod tests {
         };
         log("-p", "/p", ("ours", OURS));
         log("-elsewhere", "/elsewhere", ("theirs", THEIRS));
-        let mut places = Places::of_home(home.path());
-        places.projects = vec![PathBuf::from("/p")];
-        let archive = Archive {
-            places,
+        let mut locations = LogLocations::of_home(home.path());
+        locations.projects = vec![PathBuf::from("/p")];
+        let catalog = LogCatalog {
+            locations,
             kept: None,
             cache: home.path().join("cache"),
-            whose: Whose::Projects,
+            scope: LogScope::Project,
         };
-        (home, archive)
+        (home, catalog)
     }
 
-    fn logs(archive: &Archive, progress: &dyn Progress) -> (usize, usize) {
-        let meant = archive.meant(&archive.files(), progress).expect("readable");
-        (meant.corpus.logs().len(), meant.left)
+    fn logs(catalog: &LogCatalog, progress: &dyn Progress) -> (usize, usize) {
+        let scoped = catalog
+            .scoped_corpus(&catalog.files(), progress)
+            .expect("readable");
+        (scoped.corpus.logs().len(), scoped.left)
     }
 
     #[test]
     fn a_reading_that_was_called_off_says_how_much_is_left() {
-        let (_home, archive) = house();
-        assert_eq!(logs(&archive, &Hurried), (0, 2));
-        assert_eq!(logs(&archive, &()), (1, 0));
-        assert_eq!(logs(&archive, &Hurried), (1, 0));
-        let everybodys = Archive {
-            whose: Whose::Everybodys,
-            ..archive
+        let (_home, catalog) = house();
+        assert_eq!(logs(&catalog, &Hurried), (0, 2));
+        assert_eq!(logs(&catalog, &()), (1, 0));
+        assert_eq!(logs(&catalog, &Hurried), (1, 0));
+        let everybodys = LogCatalog {
+            scope: LogScope::All,
+            ..catalog
         };
         assert_eq!(logs(&everybodys, &()), (2, 0));
     }
 
     #[test]
-    fn a_message_is_quoted_where_its_log_is_meant() {
-        let (_home, archive) = house();
+    fn a_cited_message_is_read_where_its_log_is_in_scope() {
+        let (_home, catalog) = house();
         let quote = |citation: &str| {
             let Ok(citation) = citation.parse::<Citation>();
-            let quoted = archive.quote(&citation).expect("readable");
+            let quoted = catalog.cited_messages(&citation).expect("readable");
             quoted.map(|messages| {
                 messages
                     .iter()

@@ -1,4 +1,4 @@
-//! The catalogue: which logs are in the packs, how far they were read, where blocks lie.
+//! the manifest: which logs are in the packs, how far they were read, where blocks lie.
 //!
 //! One small file, replaced whole. Its numbers are decoded when it is opened, its
 //! strings are left where they are; what only a build needs lies in the states pack.
@@ -8,8 +8,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::Part;
-use super::block::Shape;
-use super::bytes::{In, Out, checksum};
+use super::block::BlockShape;
+use super::bytes::{ByteReader, ByteWriter, checksum};
 use super::pack::{Generation, HEADER};
 use crate::core::log::Agent;
 use crate::core::{Error, Result, private};
@@ -22,9 +22,9 @@ const NAME: &str = "catalogue";
 const LOG: usize = 176;
 const BLOCK: usize = 48;
 
-/// A stretch of the catalogue's strings.
+/// A stretch of the manifest's strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Span {
+pub(super) struct StringSpan {
     at: u32,
     length: u32,
 }
@@ -38,14 +38,14 @@ pub(super) struct LogRow {
     /// What stands for its last line while that has no end; 0 for none.
     pub(super) tail_owner: u32,
     pub(super) turns: u32,
-    pub(super) path: Span,
-    pub(super) id: Span,
-    pub(super) cwd: Span,
-    pub(super) title: Span,
+    pub(super) path: StringSpan,
+    pub(super) id: StringSpan,
+    pub(super) cwd: StringSpan,
+    pub(super) title: StringSpan,
     pub(super) size: u64,
     pub(super) modified: Option<i64>,
     pub(super) inode: u64,
-    pub(super) progress: Progress,
+    pub(super) progress: ReadPosition,
     /// Where its state is, and how long.
     pub(super) state: (u64, u64),
     pub(super) first: Option<i64>,
@@ -58,7 +58,7 @@ pub(super) struct LogRow {
 
 /// How far a log was read, and what proves that it is still the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Progress {
+pub(super) struct ReadPosition {
     /// How many bytes; 0 for a log that is read whole.
     pub(super) bytes: u64,
     pub(super) lines: u64,
@@ -72,13 +72,13 @@ pub(super) struct Progress {
 pub(super) struct BlockRow {
     pub(super) at: u64,
     pub(super) filter_at: u64,
-    pub(super) shape: Shape,
+    pub(super) shape: BlockShape,
     owners: (u32, u32),
 }
 
-/// The whole catalogue.
+/// The whole manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Catalogue {
+pub(super) struct Manifest {
     pub(super) generation: Generation,
     pub(super) lengths: [u64; 5],
     pub(super) next_owner: u32,
@@ -90,7 +90,7 @@ pub(super) struct Catalogue {
     strings: Vec<u8>,
 }
 
-impl Catalogue {
+impl Manifest {
     /// Returns an empty one.
     pub(super) fn new(generation: Generation) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl Catalogue {
     }
 
     /// Returns a string.
-    pub(super) fn string(&self, span: Span) -> &[u8] {
+    pub(super) fn string(&self, span: StringSpan) -> &[u8] {
         let from = span.at as usize;
         self.strings
             .get(from..from + span.length as usize)
@@ -123,16 +123,16 @@ impl Catalogue {
     }
 
     /// Keeps a string.
-    pub(super) fn keep(&mut self, string: &[u8]) -> Span {
+    pub(super) fn keep(&mut self, string: &[u8]) -> StringSpan {
         let at = self.strings.len();
         self.strings.extend_from_slice(string);
-        Span {
+        StringSpan {
             at: u32::try_from(at).unwrap_or(u32::MAX),
             length: u32::try_from(string.len()).unwrap_or(0),
         }
     }
 
-    /// Takes over a log of another catalogue with its strings.
+    /// Takes over a log of another manifest with its strings.
     pub(super) fn adopt(&mut self, other: &Self, row: &LogRow) -> LogRow {
         LogRow {
             path: self.keep(other.string(row.path)),
@@ -144,7 +144,7 @@ impl Catalogue {
     }
 
     /// Adds a block.
-    pub(super) fn add(&mut self, part: Part, at: (u64, u64), shape: Shape, owners: &[u32]) {
+    pub(super) fn add(&mut self, part: Part, at: (u64, u64), shape: BlockShape, owners: &[u32]) {
         let from = self.owners.len() as u32;
         self.owners.extend_from_slice(owners);
         self.written[part.number()] += u64::from(shape.text);
@@ -169,7 +169,7 @@ impl Catalogue {
         [0, 1].map(|part| self.logs.iter().map(|log| log.text[part]).sum())
     }
 
-    /// Puts the catalogue in the place of the last one.
+    /// Puts the manifest in the place of the last one.
     pub(super) fn save(&self, cache: &Path) -> Result<()> {
         let path = cache.join(NAME);
         let new = cache.join(format!("{NAME}.new"));
@@ -182,19 +182,19 @@ impl Catalogue {
         write().map_err(|error| Error::io(path.clone(), error))
     }
 
-    /// Reads the catalogue; `None` where there is none of this version, or it is damaged.
+    /// Reads the manifest; `None` where there is none of this version, or it is damaged.
     pub(super) fn load(cache: &Path) -> Option<Self> {
         Self::decode(&fs::read(cache.join(NAME)).ok()?)
     }
 
-    /// Takes the catalogue away, so that the next build begins anew.
+    /// Takes the manifest away, so that the next build begins anew.
     pub(super) fn discard(cache: &Path) {
         // What cannot be removed was not ours to write either.
         let _ = fs::remove_file(cache.join(NAME));
     }
 
     fn encode(&self) -> Vec<u8> {
-        let mut out = Out(Vec::with_capacity(
+        let mut out = ByteWriter(Vec::with_capacity(
             self.logs.len() * (LOG + 200) + self.blocks[1].len() * 2 * BLOCK,
         ));
         out.u64(fingerprint());
@@ -215,7 +215,7 @@ impl Catalogue {
             .for_each(|block| block.write(&mut out));
         self.owners.iter().for_each(|owner| out.u32(*owner));
         out.0.extend_from_slice(&self.strings);
-        let mut whole = Out(Vec::with_capacity(out.0.len() + 16));
+        let mut whole = ByteWriter(Vec::with_capacity(out.0.len() + 16));
         whole.0.extend_from_slice(MAGIC);
         whole.u64(checksum(&out.0));
         whole.0.extend_from_slice(&out.0);
@@ -223,7 +223,7 @@ impl Catalogue {
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut input = In(bytes);
+        let mut input = ByteReader(bytes);
         if input.bytes(8)? != MAGIC || input.u64()? != checksum(input.0) {
             return None;
         }
@@ -244,17 +244,17 @@ impl Catalogue {
         let logs = input.u32()? as usize;
         let blocks = [input.u32()? as usize, input.u32()? as usize];
         let (owners, strings) = (input.u32()? as usize, input.u32()? as usize);
-        let mut rows = In(input.bytes(logs.checked_mul(LOG)?)?);
+        let mut rows = ByteReader(input.bytes(logs.checked_mul(LOG)?)?);
         new.logs = (0..logs)
             .map(|_| LogRow::read(&mut rows))
             .collect::<Option<_>>()?;
         for (part, count) in blocks.into_iter().enumerate() {
-            let mut rows = In(input.bytes(count.checked_mul(BLOCK)?)?);
+            let mut rows = ByteReader(input.bytes(count.checked_mul(BLOCK)?)?);
             new.blocks[part] = (0..count)
                 .map(|_| BlockRow::read(&mut rows))
                 .collect::<Option<_>>()?;
         }
-        let mut rows = In(input.bytes(owners.checked_mul(4)?)?);
+        let mut rows = ByteReader(input.bytes(owners.checked_mul(4)?)?);
         new.owners = (0..owners).map(|_| rows.u32()).collect::<Option<_>>()?;
         new.strings = input.bytes(strings)?.to_vec();
         Some(new)
@@ -262,7 +262,7 @@ impl Catalogue {
 }
 
 impl LogRow {
-    fn write(&self, out: &mut Out) {
+    fn write(&self, out: &mut ByteWriter) {
         [self.agent, self.owner, self.tail_owner, self.turns]
             .iter()
             .for_each(|number| out.u32(*number));
@@ -292,11 +292,11 @@ impl LogRow {
         }
     }
 
-    fn read(from: &mut In<'_>) -> Option<Self> {
-        let mut row = In(from.bytes(LOG)?);
+    fn read(from: &mut ByteReader<'_>) -> Option<Self> {
+        let mut row = ByteReader(from.bytes(LOG)?);
         let row = &mut row;
-        let span = |row: &mut In<'_>| {
-            Some(Span {
+        let span = |row: &mut ByteReader<'_>| {
+            Some(StringSpan {
                 at: row.u32()?,
                 length: row.u32()?,
             })
@@ -313,7 +313,7 @@ impl LogRow {
             size: row.u64()?,
             modified: row.time()?,
             inode: row.u64()?,
-            progress: Progress {
+            progress: ReadPosition {
                 bytes: row.u64()?,
                 lines: row.u64()?,
                 head_length: row.u64()?,
@@ -330,7 +330,7 @@ impl LogRow {
 }
 
 impl BlockRow {
-    fn write(&self, out: &mut Out) {
+    fn write(&self, out: &mut ByteWriter) {
         out.u64(self.at);
         out.u64(self.filter_at);
         let shape = &self.shape;
@@ -347,15 +347,15 @@ impl BlockRow {
         out.u64(shape.checksum);
     }
 
-    fn read(from: &mut In<'_>) -> Option<Self> {
-        let mut row = In(from.bytes(BLOCK)?);
+    fn read(from: &mut ByteReader<'_>) -> Option<Self> {
+        let mut row = ByteReader(from.bytes(BLOCK)?);
         let (at, filter_at) = (row.u64()?, row.u64()?);
         let (text, rows, names, filter) = (row.u32()?, row.u32()?, row.u32()?, row.u32()?);
         Some(Self {
             at,
             filter_at,
             owners: (row.u32()?, row.u32()?),
-            shape: Shape {
+            shape: BlockShape {
                 text,
                 rows,
                 names,
@@ -368,7 +368,7 @@ impl BlockRow {
 
 /// Returns what tells caches of other versions apart.
 fn fingerprint() -> u64 {
-    let mut words = Out::default();
+    let mut words = ByteWriter::default();
     words.u64(VERSION);
     words
         .0

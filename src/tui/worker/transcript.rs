@@ -1,19 +1,19 @@
-//! The desk that reads whole conversations, so that a long one keeps nothing else waiting.
+//! The worker that reads whole conversations, so that a long one keeps nothing else waiting.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use super::desk::Clerk;
+use super::thread::Worker;
 use crate::core::log::read;
 use crate::tui::effect::TranscriptJob;
 use crate::tui::event::Event;
 
 /// Who reads logs.
-pub(crate) struct Scribe {
+pub(crate) struct TranscriptWorker {
     pub(crate) events: Sender<Event>,
 }
 
-impl Clerk for Scribe {
+impl Worker for TranscriptWorker {
     type Job = TranscriptJob;
 
     fn perform(&mut self, TranscriptJob { file, .. }: TranscriptJob) {
@@ -21,7 +21,7 @@ impl Clerk for Scribe {
         drop(self.events.send(Event::Opened { file, result }));
     }
 
-    fn outdates(newer: &TranscriptJob, older: &TranscriptJob) -> bool {
-        newer.asker == older.asker
+    fn supersedes(newer: &TranscriptJob, older: &TranscriptJob) -> bool {
+        newer.requester == older.requester
     }
 }

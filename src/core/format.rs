@@ -1,20 +1,20 @@
 //! How what was recalled is told: the words that agents and scripts know from `recall_memory`.
 
+use super::display::{safe, safe_line};
 use super::layout::session::MESSAGES;
 use super::log::{Message, Role};
 use super::search::lesson::Lesson;
-use super::search::{Hit, Source};
-use super::shown::{safe, safe_line};
+use super::search::{Hit, HitSource};
 
 /// The hits as every door tells them; no line of them is empty but the ones between.
-pub fn hits(query: &str, hits: &[Hit]) -> String {
+pub fn format_hits(query: &str, hits: &[Hit]) -> String {
     if hits.is_empty() {
         return format!("No results found for: \"{query}\"");
     }
     let mut out = format!("Found {} result(s) for: \"{query}\"", hits.len());
     for (at, hit) in hits.iter().enumerate() {
         // A log of a session needs no name; any other is one of many.
-        let is_session = hit.source == Source::Messages && hit.citation.path == MESSAGES;
+        let is_session = hit.source == HitSource::Messages && hit.citation.path == MESSAGES;
         let place = match is_session {
             true => format!("Line: {}", hit.line),
             false => format!("File: {}:{}", hit.path, hit.line),
@@ -31,8 +31,8 @@ pub fn hits(query: &str, hits: &[Hit]) -> String {
 }
 
 /// The lessons in full, each with its type, its path and why it fits.
-pub fn lessons(lessons: &[Lesson]) -> String {
-    let told = lessons.iter().enumerate().map(|(at, lesson)| {
+pub fn format_lessons(lessons: &[Lesson]) -> String {
+    let formatted = lessons.iter().enumerate().map(|(at, lesson)| {
         format!(
             "[{}] Type: {}\n    Path: {}\n    Why: {}\n    Citation: {}\n\n{}",
             at + 1,
@@ -43,13 +43,13 @@ pub fn lessons(lessons: &[Lesson]) -> String {
             lesson.text
         )
     });
-    told.collect::<Vec<_>>().join("\n\n")
+    formatted.collect::<Vec<_>>().join("\n\n")
 }
 
 /// Messages of a log, each under its line and who speaks; nothing in them acts on a terminal, is
 /// hidden or is a secret.
-pub fn messages(messages: &[Message]) -> String {
-    let told = messages.iter().map(|message| {
+pub fn format_messages(messages: &[Message]) -> String {
+    let formatted = messages.iter().map(|message| {
         let tool = message.tool.as_deref().map(safe_line);
         let who = match (message.role, tool.as_deref()) {
             (Role::User, _) => "user",
@@ -60,14 +60,14 @@ pub fn messages(messages: &[Message]) -> String {
         };
         format!("[L{} {who}]\n{}", message.line, safe(&message.text))
     });
-    told.collect::<Vec<_>>().join("\n\n")
+    formatted.collect::<Vec<_>>().join("\n\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn hit(source: Source, citation: &str, text: &str) -> Hit {
+    fn hit(source: HitSource, citation: &str, text: &str) -> Hit {
         let Ok(citation) = citation.parse::<super::super::citation::Citation>();
         Hit {
             source,
@@ -91,20 +91,20 @@ mod tests {
     fn results_are_told_in_the_words_agents_know() {
         let found = [
             hit(
-                Source::Detail,
+                HitSource::Detail,
                 "detail/auth-design.md#L10",
                 "Decided to use JWT tokens",
             ),
             hit(
-                Source::Messages,
+                HitSource::Messages,
                 "messages.jsonl#L10",
                 "User asked about auth",
             ),
         ];
         assert_eq!(
-            hits("auth", &found),
+            format_hits("auth", &found),
             "Found 2 result(s) for: \"auth\"\n\n[1] Source: detail\n    File: detail/auth-design.md:10\n    Content: Decided to use JWT tokens\n    Citation: detail/auth-design.md#L10\n\n[2] Source: messages\n    Line: 10\n    Content: User asked about auth\n    Citation: messages.jsonl#L10"
         );
-        assert_eq!(hits("x", &[]), "No results found for: \"x\"");
+        assert_eq!(format_hits("x", &[]), "No results found for: \"x\"");
     }
 }

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Who does the jobs.
-pub(crate) trait Clerk: Send + 'static {
+pub(crate) trait Worker: Send + 'static {
     /// What is to be done.
     type Job: Send + 'static;
 
@@ -15,7 +15,7 @@ pub(crate) trait Clerk: Send + 'static {
     fn perform(&mut self, job: Self::Job);
 
     /// Whether a job makes an older one pointless.
-    fn outdates(newer: &Self::Job, older: &Self::Job) -> bool;
+    fn supersedes(newer: &Self::Job, older: &Self::Job) -> bool;
 
     /// Puts things right after a job panicked. The panic itself is reported by the panic hook.
     fn after_panic(&mut self) {}
@@ -29,32 +29,32 @@ enum Item<J> {
 }
 
 /// The thread and the way to it.
-pub(crate) struct Desk<J> {
-    queue: Slot<J>,
+pub(crate) struct WorkerThread<J> {
+    queue: JobSender<J>,
     thread: JoinHandle<()>,
 }
 
 /// A way to hand jobs over from elsewhere.
-pub(crate) struct Slot<J>(Sender<Item<J>>);
+pub(crate) struct JobSender<J>(Sender<Item<J>>);
 
-impl<J> Clone for Slot<J> {
+impl<J> Clone for JobSender<J> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<J> Slot<J> {
+impl<J> JobSender<J> {
     /// Hands a job over.
-    pub(crate) fn hand(&self, job: J) {
+    pub(crate) fn send(&self, job: J) {
         // The thread is gone when the program is about to end.
         drop(self.0.send(Item::Job(job)));
     }
 }
 
 /// The queue of a thread that is not started yet: threads that hand jobs to each other need each
-/// other's slots first.
+/// other's senders first.
 pub(crate) struct Queue<J> {
-    slot: Slot<J>,
+    slot: JobSender<J>,
     items: Receiver<Item<J>>,
 }
 
@@ -62,13 +62,13 @@ impl<J: Send + 'static> Queue<J> {
     pub(crate) fn new() -> Self {
         let (items, queue) = mpsc::channel();
         Self {
-            slot: Slot(items),
+            slot: JobSender(items),
             items: queue,
         }
     }
 
     /// A way to hand jobs over.
-    pub(crate) fn slot(&self) -> Slot<J> {
+    pub(crate) fn sender(&self) -> JobSender<J> {
         self.slot.clone()
     }
 
@@ -76,28 +76,28 @@ impl<J: Send + 'static> Queue<J> {
     pub(crate) fn start(
         self,
         name: &str,
-        mut clerk: impl Clerk<Job = J>,
-    ) -> std::io::Result<Desk<J>> {
+        mut worker: impl Worker<Job = J>,
+    ) -> std::io::Result<WorkerThread<J>> {
         let Self { slot, items } = self;
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
-            .spawn(move || work(&mut clerk, &items))?;
-        Ok(Desk {
+            .spawn(move || run_jobs(&mut worker, &items))?;
+        Ok(WorkerThread {
             queue: slot,
             thread,
         })
     }
 }
 
-impl<J: Send + 'static> Desk<J> {
+impl<J: Send + 'static> WorkerThread<J> {
     /// Hands a job over.
-    pub(crate) fn hand(&self, job: J) {
-        self.queue.hand(job);
+    pub(crate) fn send(&self, job: J) {
+        self.queue.send(job);
     }
 
     /// Waits until everything that was handed over is done, but no longer than `until`, and no
     /// longer than `is_stuck` says no. Answers whether it is done.
-    pub(crate) fn leave(self, until: Instant, is_stuck: impl Fn() -> bool) -> bool {
+    pub(crate) fn stop(self, until: Instant, is_stuck: impl Fn() -> bool) -> bool {
         drop(self.queue.0.send(Item::End));
         while !self.thread.is_finished() && Instant::now() < until && !is_stuck() {
             std::thread::sleep(Duration::from_millis(2));
@@ -113,7 +113,7 @@ impl<J: Send + 'static> Desk<J> {
     }
 }
 
-fn work<C: Clerk>(clerk: &mut C, queue: &Receiver<Item<C::Job>>) {
+fn run_jobs<C: Worker>(worker: &mut C, queue: &Receiver<Item<C::Job>>) {
     let mut waiting = VecDeque::new();
     loop {
         if waiting.is_empty() {
@@ -129,15 +129,15 @@ fn work<C: Clerk>(clerk: &mut C, queue: &Receiver<Item<C::Job>>) {
             None => continue,
         };
         let is_newer = |item: &Item<C::Job>| match item {
-            Item::Job(newer) => C::outdates(newer, &job),
+            Item::Job(newer) => C::supersedes(newer, &job),
             Item::End => false,
         };
         if waiting.iter().any(is_newer) {
             continue;
         }
-        if catch_unwind(AssertUnwindSafe(|| clerk.perform(job))).is_err() {
+        if catch_unwind(AssertUnwindSafe(|| worker.perform(job))).is_err() {
             // A second panic is reported as the first one was.
-            drop(catch_unwind(AssertUnwindSafe(|| clerk.after_panic())));
+            drop(catch_unwind(AssertUnwindSafe(|| worker.after_panic())));
         }
     }
 }
@@ -149,7 +149,7 @@ mod tests {
     /// Notes what it does; panics at an empty job.
     struct Noting(Sender<String>);
 
-    impl Clerk for Noting {
+    impl Worker for Noting {
         type Job = &'static str;
 
         fn perform(&mut self, job: &'static str) {
@@ -157,7 +157,7 @@ mod tests {
             drop(self.0.send(job.to_owned()));
         }
 
-        fn outdates(newer: &&'static str, older: &&'static str) -> bool {
+        fn supersedes(newer: &&'static str, older: &&'static str) -> bool {
             newer.starts_with(*older) && newer != older && !older.is_empty()
         }
 
@@ -170,14 +170,14 @@ mod tests {
     fn a_panic_is_put_right_and_the_next_job_is_done() {
         let (notes, noted) = mpsc::channel();
         let queue = Queue::new();
-        let slot = queue.slot();
+        let slot = queue.sender();
         for job in ["a", "ab", "", "c"] {
-            slot.hand(job);
+            slot.send(job);
         }
-        let desk = queue.start("noting", Noting(notes)).expect("starts");
+        let thread = queue.start("noting", Noting(notes)).expect("starts");
         // A slot that somebody still has keeps nobody waiting.
-        desk.finish();
-        slot.hand("too late");
+        thread.finish();
+        slot.send("too late");
         assert_eq!(
             noted.try_iter().collect::<Vec<String>>(),
             ["ab", "put right", "c"]
@@ -188,26 +188,26 @@ mod tests {
     fn leaving_waits_for_what_is_done_and_not_for_what_is_stuck() {
         let (notes, noted) = mpsc::channel();
         let queue = Queue::new();
-        let desk = queue.start("noting", Noting(notes)).expect("starts");
-        desk.hand("a");
+        let thread = queue.start("noting", Noting(notes)).expect("starts");
+        thread.send("a");
         let far = Instant::now() + Duration::from_secs(60);
-        assert!(desk.leave(far, || false));
+        assert!(thread.stop(far, || false));
         assert_eq!(noted.recv().expect("done"), "a");
 
         struct Stuck(Receiver<()>);
-        impl Clerk for Stuck {
+        impl Worker for Stuck {
             type Job = ();
             fn perform(&mut self, (): ()) {
                 self.0.recv().unwrap_or_default();
             }
-            fn outdates((): &(), (): &()) -> bool {
+            fn supersedes((): &(), (): &()) -> bool {
                 false
             }
         }
         let (free, stuck) = mpsc::channel::<()>();
-        let desk = Queue::new().start("stuck", Stuck(stuck)).expect("starts");
-        desk.hand(());
-        assert!(!desk.leave(far, || true));
+        let thread = Queue::new().start("stuck", Stuck(stuck)).expect("starts");
+        thread.send(());
+        assert!(!thread.stop(far, || true));
         drop(free);
     }
 }

@@ -1,4 +1,4 @@
-//! The desk of the logs: finds them, keeps the corpus up to date, hears when they grow.
+//! The worker of the logs: finds them, keeps the corpus up to date, hears when they grow.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,91 +6,91 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::desk::{Clerk, Slot};
-use super::{finder, tell_unwatched};
-use crate::core::archive::{Archive, Meant, listed};
-use crate::core::corpus::{Progress, Tally};
-use crate::core::library::{Depth, Library};
+use super::thread::{JobSender, Worker};
+use super::{search, tell_unwatched};
+use crate::core::catalog::{LogCatalog, ScopedCorpus, log_summaries};
+use crate::core::corpus::{BuildProgress, Progress};
+use crate::core::library::{Library, WatchDepth};
 use crate::core::log::{Agent, LogFile};
-use crate::core::watch::Watch;
+use crate::core::watch::DirectoryWatcher;
 use crate::tui::effect::LogsJob;
 use crate::tui::event::Event;
 
 /// Who knows the logs.
-pub(crate) struct Archivist {
-    pub(crate) archive: Archive,
-    pub(crate) watch: Option<Watch>,
-    pub(crate) finder: Slot<finder::Job>,
+pub(crate) struct CorpusWorker {
+    pub(crate) catalog: LogCatalog,
+    pub(crate) watch: Option<DirectoryWatcher>,
+    pub(crate) search_worker: JobSender<search::Job>,
     pub(crate) events: Sender<Event>,
     /// Set when nobody waits for the logs any more.
     pub(crate) leaving: Arc<AtomicBool>,
     /// What could not be read the last time, which was told.
-    pub(crate) told: Vec<String>,
+    pub(crate) reported: Vec<String>,
     /// What cannot be watched, and was told.
     pub(crate) unwatched: Vec<String>,
 }
 
-impl Archivist {
-    fn look(&mut self) {
-        let files = self.archive.files();
-        let meter = Meter {
+impl CorpusWorker {
+    fn refresh(&mut self) {
+        let files = self.catalog.files();
+        let meter = ProgressReporter {
             events: self.events.clone(),
             leaving: Arc::clone(&self.leaving),
             last: Mutex::new(Instant::now()),
         };
-        let meant = self.archive.meant(&files, &meter);
-        self.tell(Event::Reading(None));
-        match meant {
-            Ok(Meant { corpus, unread, .. }) => {
+        let scoped = self.catalog.scoped_corpus(&files, &meter);
+        self.send(Event::Reading(None));
+        match scoped {
+            Ok(ScopedCorpus { corpus, unread, .. }) => {
                 // The same trouble is told once, however often the logs are looked at.
-                if self.told != unread {
+                if self.reported != unread {
                     unread.first().into_iter().for_each(|error| {
-                        self.tell(Event::Failed(error.clone()));
+                        self.send(Event::Failed(error.clone()));
                     });
-                    self.told = unread;
+                    self.reported = unread;
                 }
-                let logs = Library::bundled(listed(&corpus, &files));
-                self.tell(Event::Logged(Arc::new(logs)));
-                self.finder.hand(finder::Job::Logs(Arc::new(corpus)));
+                let logs = Library::group_logs(log_summaries(&corpus, &files));
+                self.send(Event::LogsListed(Arc::new(logs)));
+                self.search_worker.send(search::Job::Logs(Arc::new(corpus)));
             }
-            Err(error) => self.tell(Event::Failed(error.to_string())),
+            Err(error) => self.send(Event::Failed(error.to_string())),
         }
-        self.aim(&files);
+        self.watch_logs(&files);
     }
 
     /// Watches where the logs are, and where new ones come to be.
-    fn aim(&mut self, files: &[LogFile]) {
+    fn watch_logs(&mut self, files: &[LogFile]) {
         let Some(watch) = &mut self.watch else { return };
-        let mut folders: Vec<(PathBuf, Depth)> = self
-            .archive
-            .places
+        let mut folders: Vec<(PathBuf, WatchDepth)> = self
+            .catalog
+            .locations
             .roots()
             .into_iter()
-            .map(|root| (root, Depth::All))
+            .map(|root| (root, WatchDepth::All))
             .collect();
         // Looking into a database leaves marks beside it, which would be looked into again.
         let files = files.iter().filter(|file| file.agent != Agent::Opencode);
         for file in files {
-            let known = |folder: &&(PathBuf, Depth)| match folder.1 {
-                Depth::All => file.path.starts_with(&folder.0),
-                Depth::Surface => file.path.parent() == Some(&folder.0),
+            let known = |folder: &&(PathBuf, WatchDepth)| match folder.1 {
+                WatchDepth::All => file.path.starts_with(&folder.0),
+                WatchDepth::Surface => file.path.parent() == Some(&folder.0),
             };
             if !folders.iter().any(|folder| known(&folder))
                 && let Some(parent) = file.path.parent()
             {
-                folders.push((parent.to_owned(), Depth::Surface));
+                folders.push((parent.to_owned(), WatchDepth::Surface));
             }
         }
-        let failed = watch.aim(&folders);
+        let failed = watch.set_targets(&folders);
         tell_unwatched(&failed, &mut self.unwatched, &self.events);
     }
 
-    fn tell(&self, event: Event) {
+    fn send(&self, event: Event) {
         drop(self.events.send(event));
     }
 }
 
-impl Clerk for Archivist {
+impl Worker for CorpusWorker {
     type Job = LogsJob;
 
     fn perform(&mut self, job: LogsJob) {
@@ -98,30 +98,30 @@ impl Clerk for Archivist {
             return;
         }
         match job {
-            LogsJob::Look(stores) => self.archive.places.stores = stores,
-            LogsJob::Again => {}
+            LogsJob::Discover(stores) => self.catalog.locations.stores = stores,
+            LogsJob::Refresh => {}
         }
-        self.look();
+        self.refresh();
     }
 
-    fn outdates(newer: &LogsJob, older: &LogsJob) -> bool {
+    fn supersedes(newer: &LogsJob, older: &LogsJob) -> bool {
         matches!(
             (newer, older),
-            (LogsJob::Look(_), _) | (LogsJob::Again, LogsJob::Again)
+            (LogsJob::Discover(_), _) | (LogsJob::Refresh, LogsJob::Refresh)
         )
     }
 }
 
 /// Tells the app how far the reading has come, now and then.
-struct Meter {
+struct ProgressReporter {
     events: Sender<Event>,
     leaving: Arc<AtomicBool>,
     /// When something was last told; starts with a delay, so that short work stays silent.
     last: Mutex<Instant>,
 }
 
-impl Progress for Meter {
-    fn advance(&self, tally: Tally) {
+impl Progress for ProgressReporter {
+    fn advance(&self, tally: BuildProgress) {
         const EVERY: Duration = Duration::from_millis(100);
         let Ok(mut last) = self.last.try_lock() else {
             return;

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use super::Wanted;
-use crate::core::citation::Part;
+use super::PreviewRequest;
+use crate::core::citation::CitedPart;
+use crate::core::display::{format_age, format_size};
 use crate::core::layout::Layout;
-use crate::core::library::{Library, Listed};
-use crate::core::memory::{Kind, Memory};
-use crate::core::shown::{age, size};
+use crate::core::library::{Library, LogSummary};
+use crate::core::memory::{FileKind, Memory};
 use crate::core::store::{Document, StoreId};
 use crate::tui::chrome::count;
 use crate::tui::effect::Target;
-use crate::tui::pane::Scene;
+use crate::tui::pane::PaneContext;
 
 /// A text with what is said above it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Sheet {
+pub(crate) struct PreviewContent {
     /// The title on the border.
     pub(crate) title: String,
     /// The type, for the badge.
@@ -35,53 +35,57 @@ pub(crate) struct Sheet {
 }
 
 /// What is said of a log while it is read, and on the border of its conversation.
-pub(super) fn log_sheet(log: &Listed, scene: &Scene<'_>) -> Sheet {
-    let ago = match age(log.time, scene.now).as_str() {
+pub(super) fn log_content(log: &LogSummary, cx: &PaneContext<'_>) -> PreviewContent {
+    let ago = match format_age(log.time, cx.now).as_str() {
         "" => String::new(),
         "now" => " · just now".to_owned(),
         ago => format!(" · {ago} ago"),
     };
     let turns = usize::try_from(log.turns).unwrap_or(usize::MAX);
-    Sheet {
+    PreviewContent {
         title: log.title.clone(),
         facts: format!(
             "{} · {}{ago}",
             log.file.agent.name(),
             count(turns, "turn", "turns")
         ),
-        ..Sheet::default()
+        ..PreviewContent::default()
     }
 }
 
-/// The sheet of a file or of a part of it.
-pub(super) fn sheet(wanted: &Wanted, document: &Document, scene: &Scene<'_>) -> Sheet {
+/// The content of a file or of a part of it.
+pub(super) fn file_content(
+    wanted: &PreviewRequest,
+    document: &Document,
+    cx: &PaneContext<'_>,
+) -> PreviewContent {
     let text = document.lossy().into_owned();
     match &wanted.target {
-        Target::Context { store } => context(scene.library, store, &text),
+        Target::Context { store } => context(cx.library, store, &text),
         Target::File { store, path } => {
-            let shelf = scene.library.shelf_by_id(store);
-            let layout = shelf.map_or(Layout::Index, |shelf| shelf.store.layout());
+            let snapshot = cx.library.store_by_id(store);
+            let layout = snapshot.map_or(Layout::Index, |snapshot| snapshot.store.layout());
             let rules = layout.rules();
-            let memory = rules.read(&rules.place(path), &text);
-            let listed = shelf.and_then(|shelf| shelf.memory(path));
-            let mut sheet = of_memory(&memory, &text);
+            let memory = rules.read(&rules.file_of(path), &text);
+            let listed = snapshot.and_then(|snapshot| snapshot.memory(path));
+            let mut content = memory_content(&memory, &text);
             let modified = listed.map_or(0, |listed| listed.modified);
-            sheet.facts = facts(&memory, modified, document.bytes.len(), scene.now);
-            sheet.problem = listed.and_then(|listed| listed.problem.clone());
-            if let Part::Entry(slug) = &wanted.part {
-                narrow(&mut sheet, &memory, &text, slug);
+            content.facts = facts(&memory, modified, document.bytes.len(), cx.now);
+            content.problem = listed.and_then(|listed| listed.problem.clone());
+            if let CitedPart::Entry(slug) = &wanted.part {
+                narrow_to_entry(&mut content, &memory, &text, slug);
             }
-            sheet.source = text;
-            sheet
+            content.source = text;
+            content
         }
     }
 }
 
-fn of_memory(memory: &Memory, text: &str) -> Sheet {
+fn memory_content(memory: &Memory, text: &str) -> PreviewContent {
     let body = text.get(memory.body.clone()).unwrap_or(text);
     let body = match memory.kind {
         // An overview's title is on the border already.
-        Kind::Overview => body.trim_start_matches("# Working Memory\n"),
+        FileKind::Overview => body.trim_start_matches("# Working Memory\n"),
         _ => body,
     };
     let blank = body.len() - body.trim_start_matches(['\n', '\r']).len();
@@ -91,7 +95,7 @@ fn of_memory(memory: &Memory, text: &str) -> Sheet {
         let line = line.trim_start_matches(['#', '-', ' ', '>']);
         !memory.summary.is_empty() && line.contains(memory.summary.as_str())
     });
-    Sheet {
+    PreviewContent {
         title: memory.title.clone(),
         category: memory.category.clone(),
         summary: if begins {
@@ -101,19 +105,19 @@ fn of_memory(memory: &Memory, text: &str) -> Sheet {
         },
         text: body[blank..].to_owned(),
         first_line: text[..from].matches('\n').count() + 1,
-        ..Sheet::default()
+        ..PreviewContent::default()
     }
 }
 
-/// Makes the sheet about one entry of the file.
-fn narrow(sheet: &mut Sheet, memory: &Memory, text: &str, slug: &str) {
+/// Makes the content about one entry of the file.
+fn narrow_to_entry(content: &mut PreviewContent, memory: &Memory, text: &str, slug: &str) {
     let Some(entry) = memory.entries.iter().find(|entry| entry.slug() == slug) else {
         return;
     };
-    sheet.title.clone_from(&entry.title);
-    sheet.summary = String::new();
-    sheet.first_line = entry.line;
-    sheet.text = text.get(entry.span.clone()).unwrap_or_default().to_owned();
+    content.title.clone_from(&entry.title);
+    content.summary = String::new();
+    content.first_line = entry.line;
+    content.text = text.get(entry.span.clone()).unwrap_or_default().to_owned();
 }
 
 fn facts(memory: &Memory, modified: i64, bytes: usize, now: i64) -> String {
@@ -121,12 +125,12 @@ fn facts(memory: &Memory, modified: i64, bytes: usize, now: i64) -> String {
     match (&memory.updated, modified) {
         (Some(day), _) => facts.push(format!("updated {day}")),
         (None, 0) => {}
-        (None, modified) => match age(modified, now).as_str() {
+        (None, modified) => match format_age(modified, now).as_str() {
             "now" => facts.push("changed just now".to_owned()),
             ago => facts.push(format!("changed {ago} ago")),
         },
     }
-    facts.push(size(bytes as u64));
+    facts.push(format_size(bytes as u64));
     facts.push(memory.path.clone());
     if !memory.tags.is_empty() {
         let tags: Vec<String> = memory.tags.iter().map(|tag| format!("#{tag}")).collect();
@@ -135,25 +139,27 @@ fn facts(memory: &Memory, modified: i64, bytes: usize, now: i64) -> String {
     facts.join(" · ")
 }
 
-fn context(library: &Arc<Library>, store: &StoreId, text: &str) -> Sheet {
-    let shelf = library.shelf_by_id(store);
-    let name = shelf.map_or("", |shelf| shelf.store.name());
-    let facts = shelf.map(|shelf| {
+fn context(library: &Arc<Library>, store: &StoreId, text: &str) -> PreviewContent {
+    let snapshot = library.store_by_id(store);
+    let name = snapshot.map_or("", |snapshot| snapshot.store.name());
+    let facts = snapshot.map(|snapshot| {
         let mut facts = vec![
-            count(shelf.memories.len(), "memory", "memories"),
-            format!("{} layout", shelf.store.layout()),
-            shelf.store.root().path().display().to_string(),
+            count(snapshot.memories.len(), "memory", "memories"),
+            format!("{} layout", snapshot.store.layout()),
+            snapshot.store.root().path().display().to_string(),
         ];
-        if shelf.broken() > 0 {
-            facts.push(format!("{} with problems", shelf.broken()));
+        if snapshot.broken() > 0 {
+            facts.push(format!("{} with problems", snapshot.broken()));
         }
         facts.join(" · ")
     });
-    Sheet {
+    PreviewContent {
         title: format!("{name} · what the agent sees"),
-        summary: shelf.map(|shelf| shelf.why.clone()).unwrap_or_default(),
+        summary: snapshot
+            .map(|snapshot| snapshot.why.clone())
+            .unwrap_or_default(),
         facts: facts.unwrap_or_default(),
-        problem: shelf.and_then(|shelf| shelf.failure.clone()),
+        problem: snapshot.and_then(|snapshot| snapshot.failure.clone()),
         text: if text.is_empty() {
             "*Nothing of this store is put before an agent unasked.*".to_owned()
         } else {
@@ -161,6 +167,6 @@ fn context(library: &Arc<Library>, store: &StoreId, text: &str) -> Sheet {
         },
         first_line: 1,
         source: text.to_owned(),
-        ..Sheet::default()
+        ..PreviewContent::default()
     }
 }

@@ -7,32 +7,32 @@ use std::time::{Duration, Instant};
 use super::Failure;
 use super::args::{LogFilter, RoleArg};
 use super::world::World;
-use crate::core::archive::{Archive, Whose, last_change};
-use crate::core::corpus::{Corpus, Log, Progress, Tally};
-use crate::core::discover::Reach;
+use crate::core::catalog::{LogCatalog, LogScope, last_activity};
+use crate::core::corpus::{BuildProgress, Corpus, Log, Progress};
+use crate::core::discover::DiscoveryScope;
 use crate::core::layout::Layout;
-use crate::core::log::{Agent, LogFile, Places, Role};
+use crate::core::log::{Agent, LogFile, LogLocations, Role};
 use crate::core::search::{Sources, search};
 use crate::core::store::Store;
 use crate::core::time::{self, Edge};
 
 /// The logs that were found, and their text.
-pub(super) struct Gathered {
-    pub(super) archive: Archive,
+pub(super) struct LogCorpus {
+    pub(super) catalog: LogCatalog,
     pub(super) files: Vec<LogFile>,
     pub(super) corpus: Corpus,
 }
 
 /// Whether logs are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Logs {
-    Wanted,
-    Unwanted,
+pub(super) enum IncludeLogs {
+    Yes,
+    No,
 }
 
 impl World {
     /// Where the logs are that are meant: with `--store`, those of the named stores alone.
-    pub(super) fn archive(&self) -> Result<Archive, Failure> {
+    pub(super) fn log_catalog(&self) -> Result<LogCatalog, Failure> {
         let is_named = !self.common.store.is_empty();
         let stores: Vec<Store> = if is_named {
             self.stores()?
@@ -40,42 +40,42 @@ impl World {
             let found = self.discovered()?.stores.into_iter();
             found.map(|found| found.store).collect()
         };
-        let mut places = match is_named {
-            true => Places::default(),
-            false => self.places.clone(),
+        let mut locations = match is_named {
+            true => LogLocations::default(),
+            false => self.locations.clone(),
         };
         let with_logs = stores
             .iter()
             .filter(|store| matches!(store.layout(), Layout::Session | Layout::Events));
-        places.stores = with_logs
+        locations.stores = with_logs
             .map(|store| store.root().path().to_owned())
             .collect();
-        Ok(Archive {
-            places,
+        Ok(LogCatalog {
+            locations,
             kept: (!is_named).then(|| self.kept.clone()),
             cache: self.cache.clone(),
-            whose: match is_named || self.reach() == Reach::Everything {
-                true => Whose::Everybodys,
-                false => Whose::Projects,
+            scope: match is_named || self.scope() == DiscoveryScope::Everything {
+                true => LogScope::All,
+                false => LogScope::Project,
             },
         })
     }
 
     /// Every log that can be found, kept copies of swept ones included.
     pub(super) fn log_files(&self) -> Result<Vec<LogFile>, Failure> {
-        Ok(self.archive()?.files())
+        Ok(self.log_catalog()?.files())
     }
 
     /// The corpus of every log that can be found, brought up to date; on a terminal it tells how
     /// far it has come.
-    pub(super) fn corpus(&self) -> Result<Gathered, Failure> {
-        let archive = self.archive()?;
-        let files = archive.files();
-        let meter = Meter::new();
-        let corpus = archive.corpus(&files, &meter);
+    pub(super) fn corpus(&self) -> Result<LogCorpus, Failure> {
+        let catalog = self.log_catalog()?;
+        let files = catalog.files();
+        let meter = ProgressLine::new();
+        let corpus = catalog.corpus(&files, &meter);
         meter.clear();
-        Ok(Gathered {
-            archive,
+        Ok(LogCorpus {
+            catalog,
             files,
             corpus: corpus?,
         })
@@ -85,39 +85,42 @@ impl World {
     pub(super) fn search<T>(
         &self,
         stores: &[Store],
-        logs: Logs,
+        logs: IncludeLogs,
         look: impl Fn(Sources<'_>) -> T,
     ) -> Result<T, Failure> {
-        let archive = match logs {
-            Logs::Wanted => Some(self.archive()?),
-            Logs::Unwanted => None,
+        let catalog = match logs {
+            IncludeLogs::Yes => Some(self.log_catalog()?),
+            IncludeLogs::No => None,
         };
-        let meter = Meter::new();
-        let searched = search(stores, archive.as_ref(), &meter, look);
+        let meter = ProgressLine::new();
+        let searched = search(stores, catalog.as_ref(), &meter, look);
         meter.clear();
         let searched = searched?;
         for error in &searched.unread {
-            super::print::complain(&format!("warning: {error}"));
+            super::print::print_error(&format!("warning: {error}"));
         }
         Ok(searched.answer)
     }
 
     /// The filter with its words understood.
-    pub(super) fn understood<'a>(&self, filter: &'a LogFilter) -> Result<Filter<'a>, Failure> {
+    pub(super) fn parse_filter<'a>(
+        &self,
+        filter: &'a LogFilter,
+    ) -> Result<ParsedLogFilter<'a>, Failure> {
         let agent = match &filter.agent {
-            Some(name) => Some(Agent::named(name).ok_or_else(|| no_agent(name))?),
+            Some(name) => Some(Agent::named(name).ok_or_else(|| unknown_agent(name))?),
             None => None,
         };
         let since = match &filter.since {
             Some(text) => {
                 let time = time::parse(text, &self.now, Edge::Start);
                 let unclear =
-                    || Failure::Asked(format!("'{text}' is no time; give {}", time::FORMS));
+                    || Failure::Usage(format!("'{text}' is no time; give {}", time::FORMS));
                 Some(time.ok_or_else(unclear)?)
             }
             None => None,
         };
-        Ok(Filter {
+        Ok(ParsedLogFilter {
             agent,
             since,
             project: filter.project.as_deref(),
@@ -125,27 +128,27 @@ impl World {
     }
 }
 
-fn no_agent(name: &str) -> Failure {
+fn unknown_agent(name: &str) -> Failure {
     let known: Vec<&str> = Agent::all().map(Agent::name).collect();
-    Failure::Asked(format!("no agent '{name}'; there are {}", known.join(", ")))
+    Failure::Usage(format!("no agent '{name}'; there are {}", known.join(", ")))
 }
 
 /// Which logs to show.
-pub(super) struct Filter<'a> {
+pub(super) struct ParsedLogFilter<'a> {
     agent: Option<Agent>,
     since: Option<i64>,
     project: Option<&'a str>,
 }
 
-impl Filter<'_> {
-    pub(super) fn lets(&self, archive: &Archive, log: &Log<'_>) -> bool {
-        let meant = match self.project {
+impl ParsedLogFilter<'_> {
+    pub(super) fn allows(&self, catalog: &LogCatalog, log: &Log<'_>) -> bool {
+        let is_in_project = match self.project {
             Some(part) => log.cwd().is_some_and(|cwd| cwd.contains(part)),
-            None => archive.holds(log),
+            None => catalog.contains(log),
         };
-        meant
+        is_in_project
             && self.agent.is_none_or(|agent| log.agent() == Some(agent))
-            && self.since.is_none_or(|since| last_change(log) >= since)
+            && self.since.is_none_or(|since| last_activity(log) >= since)
     }
 }
 
@@ -161,13 +164,13 @@ impl From<RoleArg> for Role {
 }
 
 /// Tells a person who waits how far the reading of logs has come.
-struct Meter {
+struct ProgressLine {
     is_shown: bool,
     /// When something was last said; starts with a delay, so that short work stays silent.
     last: Mutex<Instant>,
 }
 
-impl Meter {
+impl ProgressLine {
     const EVERY: Duration = Duration::from_millis(200);
 
     fn new() -> Self {
@@ -185,8 +188,8 @@ impl Meter {
     }
 }
 
-impl Progress for Meter {
-    fn advance(&self, tally: Tally) {
+impl Progress for ProgressLine {
+    fn advance(&self, tally: BuildProgress) {
         if !self.is_shown {
             return;
         }

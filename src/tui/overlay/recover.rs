@@ -4,42 +4,42 @@ use ratatui::Frame;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
-use crate::core::shown::age;
+use crate::core::display::format_age;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::chrome::{dialog, fit_end};
 use crate::tui::effect::{Effect, UnsavedJob};
 use crate::tui::event::Event;
-use crate::tui::keymap::Place;
+use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
-use crate::tui::pane::editor::Editor;
-use crate::tui::pane::{Answer, Pane, Scene, Step, Toast};
+use crate::tui::pane::editor::EditorPane;
+use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
 use crate::tui::theme::Role;
 
 /// Offers one text.
 #[derive(Debug)]
-pub(crate) struct Offer {
+pub(crate) struct RecoverDialog {
     text: Unsaved,
     /// Whether throwing it away was asked for once: there is no way back from it.
     asked: bool,
 }
 
-impl Offer {
+impl RecoverDialog {
     pub(crate) fn new(text: Unsaved) -> Self {
         Self { text, asked: false }
     }
 }
 
-impl Pane for Offer {
-    fn place(&self) -> Place {
-        Place::Offer
+impl Pane for RecoverDialog {
+    fn key_context(&self) -> KeyContext {
+        KeyContext::Offer
     }
 
-    fn act(&mut self, action: Action, scene: &Scene<'_>) -> Answer {
-        Answer::Used(match action {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+        Handled::Used(match action {
             Action::Open => vec![
                 Step::Close,
-                Step::Push(Box::new(Editor::open(self.text.clone(), 0, scene))),
+                Step::Push(Box::new(EditorPane::open(self.text.clone(), 0, cx))),
             ],
             Action::Discard if !self.asked => {
                 self.asked = true;
@@ -47,24 +47,24 @@ impl Pane for Offer {
             }
             Action::Discard => vec![
                 Step::Close,
-                Step::Do(Effect::Unsaved(UnsavedJob::Forget(self.text.clone()))),
-                Step::Say(Toast::done("Thrown away")),
+                Step::Effect(Effect::Unsaved(UnsavedJob::Forget(self.text.clone()))),
+                Step::Toast(Toast::done("Thrown away")),
             ],
             // It stays by its memory: whoever edits that goes on with it.
             Action::Back => vec![
                 Step::Close,
-                Step::Tell(Box::new(Event::Parked(self.text.clone()))),
+                Step::Broadcast(Box::new(Event::EditorLeft(self.text.clone()))),
             ],
             _ => Vec::new(),
         })
     }
 
-    fn view(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let theme = scene.theme;
-        let area = centred(scene.areas.whole, 64, 7);
-        let block = dialog(scene, "unsaved text", Place::Offer);
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let area = centred(cx.areas.whole, 64, 7);
+        let block = dialog(cx, "unsaved text", KeyContext::Offer);
         let width = usize::from(block.inner(area).width);
-        let when = match age(self.text.time, scene.now).as_str() {
+        let when = match format_age(self.text.time, cx.now).as_str() {
             "" | "now" => "just now".to_owned(),
             ago => format!("{ago} ago"),
         };

@@ -11,19 +11,19 @@ use crate::tui::widget::input::{Input, InputOutcome};
 
 /// The input and the filters beside it.
 #[derive(Debug)]
-pub(super) struct Typed {
+pub(super) struct QueryInput {
     pub(super) input: Input,
     /// Filters that are whole, such as `type:project`.
     pub(super) pills: Vec<String>,
 }
 
-impl Typed {
+impl QueryInput {
     pub(super) fn new(query: &str) -> Self {
         let mut typed = Self {
             input: Input::new(query),
             pills: Vec::new(),
         };
-        typed.settle();
+        typed.extract_filters();
         typed
     }
 
@@ -51,7 +51,7 @@ impl Typed {
     }
 
     /// Makes pills of the filters that a blank has ended.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn extract_filters(&mut self) {
         let text = self.input.text();
         if !text.contains(':') || text.contains('"') {
             return;
@@ -112,17 +112,19 @@ fn is_filter(word: &str) -> bool {
 
 /// The values that a filter can have here.
 fn known(library: &Library, filter: Filter) -> Vec<String> {
-    let shelves = library.shelves.iter();
+    let stores = library.stores.iter();
     let values: BTreeSet<String> = match filter {
-        Filter::Store => shelves.map(|shelf| shelf.store.name().to_owned()).collect(),
-        Filter::Type => shelves
-            .flat_map(|shelf| &shelf.memories)
+        Filter::Store => stores
+            .map(|snapshot| snapshot.store.name().to_owned())
+            .collect(),
+        Filter::Type => stores
+            .flat_map(|snapshot| &snapshot.memories)
             .filter_map(|memory| memory.category.clone())
             .collect(),
         Filter::Project => library
             .logs
             .iter()
-            .filter_map(|bundle| bundle.project.rsplit('/').next())
+            .filter_map(|log_group| log_group.project.rsplit('/').next())
             .filter(|name| !name.is_empty())
             .map(str::to_owned)
             .collect(),
@@ -140,11 +142,11 @@ mod tests {
     use super::*;
     use crate::tui::keys::keys;
 
-    fn typed(text: &str) -> Typed {
-        let mut typed = Typed::new("");
+    fn typed(text: &str) -> QueryInput {
+        let mut typed = QueryInput::new("");
         for key in keys(text) {
             if typed.key(key) == InputOutcome::Changed {
-                typed.settle();
+                typed.extract_filters();
             }
         }
         typed
@@ -166,13 +168,13 @@ mod tests {
     fn what_only_looks_like_a_filter_is_typed_on() {
         let found = typed("h t t p : / / x <space> y");
         assert_eq!(found.query(), "http://x y");
-        let found = Typed::new("\"type:user x\" type: 'whole ^start !not");
+        let found = QueryInput::new("\"type:user x\" type: 'whole ^start !not");
         assert!(found.pills.is_empty());
     }
 
     #[test]
     fn words_lose_their_marks() {
-        let found = Typed::new("'whole ^start end$ !not \"a phrase\" since:3d x");
+        let found = QueryInput::new("'whole ^start end$ !not \"a phrase\" since:3d x");
         let words = found.words();
         assert_eq!(words, ["whole", "start", "end", "a", "phrase", "x"]);
     }

@@ -6,7 +6,7 @@ use super::memory::one_line;
 use super::secret::mask;
 
 /// What stands for a character that is hidden; `None` for characters that may be shown.
-pub fn stand_in(c: char) -> Option<char> {
+pub fn visible_char(c: char) -> Option<char> {
     match c {
         '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)),
         '\u{7f}' => Some('␡'),
@@ -47,19 +47,19 @@ pub fn visible_json(json: &str) -> String {
 
 /// Text with control characters made visible, so that none of them acts on a terminal; its lines
 /// stay lines.
-pub fn visible(text: &str) -> String {
+pub fn escape_controls(text: &str) -> String {
     text.chars()
         .filter(|c| *c != '\r')
         .map(|c| match c {
             '\n' | '\t' => c,
-            c => stand_in(c).unwrap_or(c),
+            c => visible_char(c).unwrap_or(c),
         })
         .collect()
 }
 
 /// The time between `then` and `now`, both in milliseconds since 1970: `now`, `5m`, `2h`, `12d`,
 /// `3mo`, `2y`. A time that lies ahead is `now`; an unknown one (0) is empty.
-pub fn age(then: i64, now: i64) -> String {
+pub fn format_age(then: i64, now: i64) -> String {
     const MINUTE: i64 = 60_000;
     const HOUR: i64 = 60 * MINUTE;
     const DAY: i64 = 24 * HOUR;
@@ -77,7 +77,7 @@ pub fn age(then: i64, now: i64) -> String {
 }
 
 /// A size in bytes for people: `812 B`, `1.2 KB`, `34 KB`, `1.8 MB`.
-pub fn size(bytes: u64) -> String {
+pub fn format_size(bytes: u64) -> String {
     let mut value = bytes as f64;
     let mut unit = "B";
     for next in ["KB", "MB", "GB", "TB"] {
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn control_characters_are_shown_not_sent() {
         assert_eq!(
-            visible("a\u{1b}[31mb\u{9b}c\u{202e}d\n\t\0\r"),
+            escape_controls("a\u{1b}[31mb\u{9b}c\u{202e}d\n\t\0\r"),
             "a␛[31mb\u{fffd}c\u{fffd}d\n\t␀"
         );
     }
@@ -124,10 +124,10 @@ mod tests {
             '\u{e0041}',
             '\u{200b}',
         ] {
-            assert_eq!(stand_in(c), Some('\u{fffd}'), "{c:?}");
+            assert_eq!(visible_char(c), Some('\u{fffd}'), "{c:?}");
         }
         for c in ['a', '\u{200d}', '\u{200c}', '\u{fe0f}', 'ä', '한'] {
-            assert_eq!(stand_in(c), None, "{c:?}");
+            assert_eq!(visible_char(c), None, "{c:?}");
         }
     }
 
@@ -156,9 +156,12 @@ mod tests {
             (364 * day, "12mo"),
             (800 * day, "2y"),
         ] {
-            assert_eq!(age(1_000_000_000_000, 1_000_000_000_000 + past), expected);
+            assert_eq!(
+                format_age(1_000_000_000_000, 1_000_000_000_000 + past),
+                expected
+            );
         }
-        assert_eq!(age(0, 5), "");
+        assert_eq!(format_age(0, 5), "");
     }
 
     #[test]
@@ -172,7 +175,7 @@ mod tests {
             (999_600, "1.0 MB"),
             (1_800_000_000, "1.8 GB"),
         ] {
-            assert_eq!(size(bytes), expected);
+            assert_eq!(format_size(bytes), expected);
         }
     }
 }

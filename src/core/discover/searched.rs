@@ -1,0 +1,119 @@
+//! Where stores and logs are looked for, for somebody who has none.
+
+use std::path::{Path, PathBuf};
+
+use super::Environment;
+use crate::core::config::{Settings, expand};
+use crate::core::log::{Agent, LogLocations};
+
+/// Where something was looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchedPlace {
+    /// Whose it would be.
+    pub owner: &'static str,
+    /// The places, with the home directory as `~`.
+    pub locations: Vec<String>,
+}
+
+/// Says where stores and logs are looked for, agent by agent.
+pub fn searched_places(
+    environment: &Environment,
+    settings: &Settings,
+    locations: &LogLocations,
+) -> Vec<SearchedPlace> {
+    let short = |path: &Path| match path.strip_prefix(&environment.home) {
+        Ok(rest) => format!("~/{}", rest.display()),
+        Err(_) => path.display().to_string(),
+    };
+    let row = |owner: &'static str, paths: Vec<PathBuf>| SearchedPlace {
+        owner,
+        locations: paths.iter().map(|path| short(path)).collect(),
+    };
+    let below = |homes: &[PathBuf], folders: &[&str]| -> Vec<PathBuf> {
+        let first = homes.first().into_iter();
+        first
+            .flat_map(|home| folders.iter().map(|folder| home.join(folder)))
+            .collect()
+    };
+    let mut rows = Vec::new();
+    if settings.discover_project {
+        let here = super::PROJECT_PLACES.iter().map(|(place, _)| *place);
+        let names = here.chain(["CLAUDE.md", "AGENTS.md", "GEMINI.md"]);
+        rows.push(SearchedPlace {
+            owner: "this project",
+            locations: names.map(str::to_owned).collect(),
+        });
+    }
+    let memories: [&[&str]; 2] = if settings.discover_home {
+        [&["projects", "agent-memory"], &["memories", "sessions"]]
+    } else {
+        [&["projects"], &["sessions"]]
+    };
+    rows.extend([
+        row(
+            Agent::ClaudeCode.name(),
+            below(&locations.claude, memories[0]),
+        ),
+        row(Agent::Codex.name(), below(&locations.codex, memories[1])),
+        row(Agent::Gemini.name(), below(&locations.gemini, &["tmp"])),
+        row(
+            Agent::Copilot.name(),
+            below(&locations.copilot, &["session-state"]),
+        ),
+        row(Agent::Opencode.name(), below(&locations.opencode, &[""])),
+        SearchedPlace {
+            owner: Agent::Aider.name(),
+            locations: vec![".aider.chat.history.md".to_owned()],
+        },
+        row(Agent::Pi.name(), below(&locations.pi, &["sessions"])),
+        row(
+            Agent::Factory.name(),
+            below(&locations.factory, &["sessions"]),
+        ),
+        row(
+            Agent::Cursor.name(),
+            below(&locations.cursor, &["projects"]),
+        ),
+        row("sessions", locations.sessions.clone()),
+    ]);
+    if settings.discover_home {
+        let lessons = expand(&settings.coder_path, &environment.home, &environment.cwd);
+        rows.push(row("lessons", vec![lessons]));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_agent_with_logs_of_its_own_is_named_with_a_place() {
+        let home = Path::new("/home/kim");
+        let environment = Environment {
+            cwd: home.join("shop"),
+            home: home.to_owned(),
+            claude: home.join(".claude"),
+            claude_project: None,
+            codex: home.join(".codex"),
+            gemini: home.join(".gemini"),
+            data: home.join(".local/share/tome"),
+        };
+        let rows = searched_places(
+            &environment,
+            &Settings::default(),
+            &LogLocations::of_home(home),
+        );
+        // Sessions and events are layouts, not agents.
+        for agent in Agent::all().filter(|a| !matches!(a, Agent::Session | Agent::Events)) {
+            let row = rows.iter().find(|row| row.owner == agent.name());
+            let locations = &row.expect("a row").locations;
+            assert!(
+                locations.iter().all(|place| !place.contains("/home")),
+                "{locations:?}"
+            );
+            assert!(!locations.is_empty(), "{}", agent.name());
+        }
+        assert!(rows.iter().any(|row| row.locations == ["~/.ai/sessions"]));
+    }
+}

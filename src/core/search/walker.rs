@@ -1,0 +1,206 @@
+//! One log's messages in their order, walked from where something was found.
+
+use std::cell::Cell;
+
+use super::score::{Count, FROM_AFTER, FROM_BEFORE, Passage, PassageGroup, worth_of};
+#[cfg(test)]
+use crate::core::corpus::CorpusMessage;
+use crate::core::corpus::{Corpus, MessageSummary, MessageTable, Part};
+use crate::core::log::{MessageKind, Origin};
+
+/// A message's place: block and number in it.
+pub(super) type MessagePosition = (usize, usize);
+
+/// A needle in a message. There may be as many as words in the logs, so it is small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct TermOccurrence {
+    pub(super) block: u32,
+    pub(super) message: u16,
+    pub(super) needle: u8,
+    /// Whether it is written as in the query, at least once.
+    pub(super) is_exact: bool,
+    pub(super) times: u32,
+}
+
+impl TermOccurrence {
+    pub(super) fn at(&self) -> MessagePosition {
+        (self.block as usize, usize::from(self.message))
+    }
+}
+
+/// A log's messages of one part, in order.
+pub(super) struct LogWalker<'a> {
+    corpus: &'a Corpus,
+    part: Part,
+    log: usize,
+    /// The blocks that it has messages in, in order.
+    blocks: &'a [usize],
+    /// The one that was opened last, and mostly is the next, too.
+    open: Cell<Option<(usize, MessageTable<'a>)>>,
+}
+
+/// Returns the blocks that each log has messages in.
+pub(super) fn blocks_of_logs(corpus: &Corpus, part: Part) -> Vec<Vec<usize>> {
+    let mut blocks = vec![Vec::new(); corpus.logs().len()];
+    for block in corpus.blocks(part) {
+        for log in block.logs() {
+            if blocks[log].last() != Some(&block.number()) {
+                blocks[log].push(block.number());
+            }
+        }
+    }
+    blocks
+}
+
+impl<'a> LogWalker<'a> {
+    pub(super) fn new(corpus: &'a Corpus, part: Part, (log, blocks): (usize, &'a [usize])) -> Self {
+        Self {
+            corpus,
+            part,
+            log,
+            blocks,
+            open: Cell::default(),
+        }
+    }
+
+    /// Returns what was found, among its neighbours; `found` is in the order of the log.
+    pub(super) fn passage_groups(&self, found: &[TermOccurrence]) -> Vec<PassageGroup> {
+        // As far as the one at the left end lends and the one at the right end hears.
+        const REACH: usize = FROM_BEFORE.len() + FROM_AFTER.len();
+        let mut done = Vec::new();
+        let mut group = PassageGroup::default();
+        let mut gap: Vec<Passage> = Vec::with_capacity(REACH);
+        for occurrences in found.chunk_by(|a, b| a.at() == b.at()) {
+            let at = occurrences[0].at();
+            gap.clear();
+            if let Some(last) = group.passages.last() {
+                self.after(last.at, (REACH, Some(at)), &mut gap);
+            }
+            if gap.last().is_some_and(|passage| passage.at == at) {
+                group.passages.extend(&gap);
+            } else {
+                if !group.passages.is_empty() {
+                    group.passages.extend(gap.iter().take(FROM_BEFORE.len()));
+                    done.push(std::mem::take(&mut group));
+                }
+                self.before(at, &mut group.passages);
+                group.passages.extend(self.passage(at));
+            }
+            let passage = group.passages.len().saturating_sub(1);
+            group
+                .counts
+                .extend(occurrences.iter().map(|occurrence| Count {
+                    passage,
+                    needle: usize::from(occurrence.needle),
+                    times: occurrence.times,
+                    is_exact: occurrence.is_exact,
+                }));
+        }
+        if let Some(last) = group.passages.last().map(|passage| passage.at) {
+            self.after(last, (FROM_BEFORE.len(), None), &mut group.passages);
+            done.push(group);
+        }
+        done
+    }
+
+    /// Adds the passages after `at`, at most so many and none behind `last`.
+    fn after(
+        &self,
+        at: MessagePosition,
+        (most, last): (usize, Option<MessagePosition>),
+        passages: &mut Vec<Passage>,
+    ) {
+        let mut left = most;
+        let first = self.blocks.partition_point(|block| *block < at.0);
+        for block in &self.blocks[first..] {
+            let Some(table) = self.table(*block) else {
+                continue;
+            };
+            let from = if *block == at.0 { at.1 + 1 } else { 0 };
+            for number in from..table.count() {
+                if left == 0 {
+                    return;
+                }
+                if let Some(passage) = self.passage_in_table(table, (*block, number)) {
+                    passages.push(passage);
+                    left -= 1;
+                }
+                if last == Some((*block, number)) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Adds the passages before `at` that it may lend to, in order.
+    fn before(&self, at: MessagePosition, passages: &mut Vec<Passage>) {
+        let start = passages.len();
+        let end = self.blocks.partition_point(|block| *block <= at.0);
+        for block in self.blocks[..end].iter().rev() {
+            let Some(table) = self.table(*block) else {
+                continue;
+            };
+            let to = if *block == at.0 { at.1 } else { table.count() };
+            for number in (0..to).rev() {
+                if passages.len() - start == FROM_AFTER.len() {
+                    break;
+                }
+                passages.extend(self.passage_in_table(table, (*block, number)));
+            }
+            if passages.len() - start == FROM_AFTER.len() {
+                break;
+            }
+        }
+        passages[start..].reverse();
+    }
+
+    fn passage(&self, at: MessagePosition) -> Option<Passage> {
+        self.passage_in_table(self.table(at.0)?, at)
+    }
+
+    fn passage_in_table(&self, table: MessageTable<'a>, at: MessagePosition) -> Option<Passage> {
+        let summary = table
+            .summary(at.1)
+            .filter(|summary| summary.log == self.log)?;
+        Some(passage_of_summary(at, &summary))
+    }
+
+    fn table(&self, block: usize) -> Option<MessageTable<'a>> {
+        if let Some((_, table)) = self.open.get().filter(|(open, _)| *open == block) {
+            return Some(table);
+        }
+        let table = self.corpus.block(self.part, block)?.table()?;
+        self.open.set(Some((block, table)));
+        Some(table)
+    }
+}
+
+/// Returns the passage that a message is, by what its block says of it.
+fn passage_of_summary(at: MessagePosition, summary: &MessageSummary) -> Passage {
+    Passage {
+        at,
+        time: summary.time,
+        length: summary.length,
+        worth: speech_weight(summary.origin, summary.kind) * worth_of(summary.is_question),
+    }
+}
+
+/// Returns the passage that a message is, by its text.
+#[cfg(test)]
+pub(super) fn passage_of_message(at: MessagePosition, message: &CorpusMessage<'_>) -> Passage {
+    Passage {
+        at,
+        time: message.time,
+        length: message.text.len(),
+        worth: speech_weight(message.origin, message.kind) * super::score::worth(message.text),
+    }
+}
+
+/// What somebody said tells more than what was only thought or put there.
+fn speech_weight(origin: Origin, kind: MessageKind) -> f32 {
+    match (origin, kind) {
+        (Origin::Injected, _) => 0.7,
+        (_, MessageKind::Thinking | MessageKind::Notice) => 0.85,
+        _ => 1.0,
+    }
+}
