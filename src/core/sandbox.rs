@@ -194,12 +194,6 @@ impl Root {
         }
     }
 
-    /// The permissions of a file as Unix mode bits; `None` when there is no file.
-    pub fn mode(&self, path: &str) -> Option<u32> {
-        let meta = self.dir()?.metadata(path).ok()?;
-        Some(mode_of(&meta))
-    }
-
     /// Refuses a file that its owner has made read-only.
     ///
     /// A replaced file needs only a writable folder, so without this the owner's wish would be

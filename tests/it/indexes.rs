@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use tome::core::change::{Author, ChangeContext, ChangeRequest, Moment, commit, plan};
 use tome::core::history::History;
-use tome::core::layout::{Fields, Layout, Matching, Patch, index};
+use tome::core::layout::{Fields, IndexUpdate, Layout, Matching, Patch, index};
 use tome::core::store::Store;
 
 use crate::support::{Home, today};
@@ -724,4 +724,173 @@ fn a_rename_among_many_brackets_ends() {
         home.read("project/.memory/MEMORY.md"),
         "# Memory\n\n## User\n- [A](a.md) - d\n- [B](c.md) - d\n"
     );
+}
+
+#[test]
+fn a_wiki_line_lists_by_name_or_by_file_and_follows_a_rename_where_it_names_the_file() {
+    let bench = TestStore::new(Layout::Index);
+    bench.file("a.md", &memory("The A", "d", "user"));
+    bench.file("b.md", &memory("The B", "d", "user"));
+    let page = "# Mine\n\n- [[The A]] — by name\n- [[b]] — by file\n";
+    bench.file("MEMORY.md", page);
+    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
+    assert_eq!(bench.read("MEMORY.md"), page);
+    for (from, to) in [("a.md", "x.md"), ("b.md", "y.md")] {
+        bench.make(&ChangeRequest::Rename {
+            from: from.to_owned(),
+            to: to.to_owned(),
+        });
+    }
+    assert_eq!(bench.read("MEMORY.md"), page.replace("[[b]]", "[[y]]"));
+}
+
+#[test]
+fn an_entry_is_added_to_a_memory_and_its_day_is_stamped() {
+    let bench = TestStore::new(Layout::Index);
+    let head = "---\nname: A\ndescription: d\ntype: user\nupdated: 2020-01-01\n---\n\nbody\n";
+    bench.file("a.md", head);
+    bench.make(&ChangeRequest::Append {
+        path: "a.md".to_owned(),
+        entry: "more\n".to_owned(),
+        fields: Fields::default(),
+    });
+    assert_eq!(
+        bench.read("a.md"),
+        format!("{}more\n", head.replace("2020-01-01", "2026-11-15"))
+    );
+}
+
+#[test]
+fn a_header_without_fields_is_no_header() {
+    let bench = TestStore::new(Layout::Index);
+    bench.make(&ChangeRequest::Write {
+        path: "a.md".to_owned(),
+        content: "---\n---\nbody\n".to_owned(),
+        fields: Fields {
+            description: Some("said".to_owned()),
+            category: Some("project".to_owned()),
+            ..Fields::default()
+        },
+    });
+    let listed = bench.store().list().expect("lists");
+    assert_eq!(listed[0].summary, "said");
+    assert_eq!(listed[0].category.as_deref(), Some("project"));
+    assert!(bench.read("a.md").ends_with("---\n---\nbody\n"));
+    assert!(
+        bench
+            .read("MEMORY.md")
+            .contains("## Project\n- [a](a.md) - said\n")
+    );
+}
+
+#[test]
+fn an_index_that_is_missing_is_made_of_what_is_there() {
+    let bench = TestStore::new(Layout::Index);
+    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
+    assert!(!bench.read("MEMORY.md").contains("##"));
+    fs::remove_file(bench.dir.path().join("store/MEMORY.md")).expect("removed");
+    bench.file("a.md", &memory("A", "d", "user"));
+    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
+    assert_eq!(
+        bench.read("MEMORY.md"),
+        "# Memory\n\n## User\n- [A](a.md) - d\n"
+    );
+}
+
+#[test]
+fn a_readme_of_lessons_can_be_patched_and_nothing_else() {
+    let bench = TestStore::new(Layout::Coder);
+    for name in ["semantic/a.md", "semantic/b.md"] {
+        bench.make(&ChangeRequest::Write {
+            path: name.to_owned(),
+            content: "A lesson.\n".to_owned(),
+            fields: Fields::default(),
+        });
+    }
+    let readme = "semantic/README.md".to_owned();
+    let refused = [
+        ChangeRequest::Delete {
+            paths: vec![readme.clone()],
+        },
+        ChangeRequest::Write {
+            path: readme.clone(),
+            content: "mine".to_owned(),
+            fields: Fields::default(),
+        },
+    ];
+    for wish in refused {
+        let asking = ChangeContext {
+            moment: Moment {
+                time: jiff::Timestamp::now(),
+                today: jiff::civil::date(2026, 11, 15),
+            },
+            expected: None,
+        };
+        let error = plan(&bench.store(), &wish, &asking).expect_err("refused");
+        assert!(error.to_string().contains("tome generates"), "{error}");
+    }
+    bench.make(&ChangeRequest::Patch {
+        path: readme.clone(),
+        patches: vec![Patch {
+            old: "# semantic\n".to_owned(),
+            new: "# What is so\n\nWords of mine.\n".to_owned(),
+        }],
+        matching: Matching::Unique,
+    });
+    let text = bench.read(&readme);
+    assert!(
+        text.starts_with("# What is so\n\nWords of mine.\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("](a.md)") && text.contains("](b.md)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_readme_with_a_heading_or_a_label_of_its_own_keeps_it() {
+    let lesson = |title: &str| format!("**Title:** {title}\n**Description:** d\n");
+    for page in [
+        "# Mine\n\n- [a.md](a.md) - A\n",
+        "# semantic\n\n- [My label](a.md) - A\n",
+        "# semantic\n- [a.md](a.md) - A\n",
+    ] {
+        let bench = TestStore::new(Layout::Coder);
+        fs::create_dir(bench.dir.path().join("store/semantic")).expect("a folder");
+        bench.file("semantic/a.md", &lesson("A"));
+        bench.file("semantic/README.md", page);
+        bench.make(&ChangeRequest::Write {
+            path: "semantic/b.md".to_owned(),
+            content: lesson("B"),
+            fields: Fields::default(),
+        });
+        assert_eq!(
+            bench.read("semantic/README.md"),
+            format!("{page}- [b.md](b.md) - B\n")
+        );
+    }
+}
+
+#[test]
+fn a_summary_of_ones_own_is_made_anew_only_when_asked() {
+    let bench = TestStore::new(Layout::Facts);
+    fs::create_dir(bench.dir.path().join("store/facts")).expect("a folder");
+    let text = "# T\n\n> Summary: mine\n\n## A\n- Summary: s1\n\n## B\n- Summary: s2\n";
+    bench.file("facts/a.md", text);
+    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
+    assert_eq!(bench.read("facts/a.md"), text);
+    bench.make(&ChangeRequest::Index(IndexUpdate::Rewrite));
+    assert_eq!(bench.read("facts/a.md"), text.replace("mine", "s1, s2"));
+}
+
+#[test]
+fn instructions_are_written_as_they_are() {
+    let bench = TestStore::new(Layout::Instructions);
+    bench.make(&ChangeRequest::Write {
+        path: "CLAUDE.md".to_owned(),
+        content: "# Rules\n\nBe brief.".to_owned(),
+        fields: Fields::default(),
+    });
+    assert_eq!(bench.read("CLAUDE.md"), "# Rules\n\nBe brief.");
 }

@@ -352,6 +352,69 @@ fn a_change_that_is_overtaken_every_time_is_given_up_as_a_conflict() {
 }
 
 #[test]
+fn a_change_is_made_when_its_line_is_in_the_journal() {
+    for (step, is_made) in [("record", false), ("record: done", true)] {
+        let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+        let history = bench.observed(move |now| match now == step {
+            true => Err(std::io::ErrorKind::PermissionDenied.into()),
+            false => Ok(()),
+        });
+        let made = bench.make(&history, &patch("facts/a.md", "one", "1"));
+        assert_eq!(made.is_ok(), is_made, "{step}: {made:?}");
+        let text = if is_made {
+            "# A\n\n1\n"
+        } else {
+            "# A\n\none\n"
+        };
+        assert_eq!(bench.text("facts/a.md"), text, "{step}");
+        let records = bench.history().records().expect("readable");
+        assert_eq!(records.len(), usize::from(is_made), "{step}");
+        assert!(bench.history().intents().is_empty(), "{step}");
+        let left = tree(&bench.root());
+        assert!(left.keys().all(|path| !path.contains(".tome-")), "{left:?}");
+    }
+}
+
+fn add(path: &str, entry: &str) -> ChangeRequest {
+    ChangeRequest::Append {
+        path: path.to_owned(),
+        entry: entry.to_owned(),
+        fields: Default::default(),
+    }
+}
+
+#[test]
+fn a_new_file_that_somebody_made_meanwhile_is_added_to() {
+    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let file = bench.file("facts/new.md");
+    let history = bench.observed(move |step| {
+        if step == "place facts/new.md" && !file.exists() {
+            fs::write(&file, "theirs\n").expect("written");
+        }
+        Ok(())
+    });
+    bench
+        .make(&history, &add("facts/new.md", "mine\n"))
+        .expect("made");
+    assert_eq!(bench.text("facts/new.md"), "theirs\nmine\n");
+}
+
+#[test]
+fn a_new_file_that_cannot_be_placed_leaves_nothing_behind() {
+    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let before = tree(&bench.root());
+    let history = bench.observed(|step| match step.starts_with("place") {
+        true => Err(std::io::ErrorKind::PermissionDenied.into()),
+        false => Ok(()),
+    });
+    let failed = bench.make(&history, &add("people/new.md", "mine\n"));
+    let error = failed.expect_err("fails");
+    assert!(matches!(error, Error::Io { .. }), "{error:?}");
+    assert_eq!(tree(&bench.root()), before);
+    assert!(!bench.file("people").exists());
+}
+
+#[test]
 fn a_change_of_a_store_that_it_was_not_about_is_refused() {
     let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
     let by = (&author(), &change_context().moment);

@@ -462,6 +462,8 @@ mod tests {
         }
         assert_eq!(history.find("aaaa").expect("found").id, "01AAAA");
         assert!(matches!(history.find("01"), Err(Error::Refused { .. })));
+        // The next change may have it, too.
+        assert!(matches!(history.find("AAA"), Err(Error::Refused { .. })));
         assert!(matches!(history.find("zzzz"), Err(Error::NotFound { .. })));
     }
 }

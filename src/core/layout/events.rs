@@ -294,6 +294,7 @@ mod tests {
         ];
         fs::write(home.path().join(EVENTS), text.concat()).expect("written");
         let store = Store::open("e", home.path(), None).expect("a store");
+        assert_eq!(Events.context(&store).expect("nothing unasked"), "");
         let ids = |limit: usize| {
             let span = TimeSpan {
                 from: 2,

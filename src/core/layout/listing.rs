@@ -656,6 +656,18 @@ mod tests {
     }
 
     #[test]
+    fn only_brackets_that_would_end_the_link_are_escaped() {
+        for (title, written) in [
+            ("plain", "plain"),
+            ("x [y]", "x [y]"),
+            ("a](b.md)", "a\\](b.md)"),
+            ("]", "\\]"),
+        ] {
+            assert_eq!(label(title), written);
+        }
+    }
+
+    #[test]
     fn many_lines_go_where_each_would_go_alone() {
         let page = "# I\n\n## User\n- [A](a.md) — a\n\n## Project\n\nEnd.\n";
         let items = [item("m.md", Some("User")), item("n.md", Some("Project"))];
@@ -709,6 +721,10 @@ mod tests {
         assert_eq!(
             refresh_bullet(page, &all[0], &old, &new),
             page.replace("the file said", "it says now")
+        );
+        assert_eq!(
+            with_bullet("- [A](a.md) words\n", &item("n.md", None)),
+            "- [A](a.md) words\n- [N](n.md) - new\n"
         );
     }
 
