@@ -131,12 +131,12 @@ impl<'a> Object<'a> {
         self.get(key)?.time()
     }
 
-    /// Tells whether `key` holds exactly this string.
+    /// Whether `key` holds exactly this string.
     pub fn is(&self, key: &str, text: &str) -> bool {
         self.get(key).is_some_and(|value| value.is(text))
     }
 
-    /// Tells whether `key` holds `true`.
+    /// Whether `key` holds `true`.
     pub fn is_true(&self, key: &str) -> bool {
         self.get(key).is_some_and(|value| value.0 == b"true")
     }
@@ -175,17 +175,17 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// Tells whether it is an array.
+    /// Whether it is an array.
     pub fn is_array(self) -> bool {
         self.0.first() == Some(&b'[')
     }
 
-    /// Tells whether it is an object.
+    /// Whether it is an object.
     pub fn is_object(self) -> bool {
         self.0.first() == Some(&b'{')
     }
 
-    /// Tells whether it is exactly this string, written without escapes.
+    /// Whether it is exactly this string, written without escapes.
     pub fn is(self, text: &str) -> bool {
         self.inside()
             .is_some_and(|inside| inside == text.as_bytes())

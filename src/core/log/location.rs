@@ -109,7 +109,7 @@ impl LogLocations {
 /// The file name ending of a compressed log.
 const COMPRESSED: &str = ".zst";
 
-/// Tells whether the file is compressed.
+/// Whether the file is compressed.
 pub(super) fn is_compressed(path: &Path) -> bool {
     path.as_os_str().to_string_lossy().ends_with(COMPRESSED)
 }
