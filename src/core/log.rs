@@ -231,7 +231,7 @@ pub struct Transcript {
     pub head: Head,
     /// The messages, in the order of the file.
     pub messages: Vec<Message>,
-    /// What gave no message, by reason.
+    /// The counts of skipped lines and records.
     pub skipped: Skipped,
 }
 

@@ -33,9 +33,9 @@ pub(super) struct StringSpan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct LogRow {
     pub(super) agent: u32,
-    /// The number of the log in the packs.
+    /// The owner number of the log's messages in the packs.
     pub(super) owner: u32,
-    /// The number of its last line while that has no line break; 0 for none.
+    /// The owner number of its last line while that has no line break; 0 for none.
     pub(super) tail_owner: u32,
     pub(super) turns: u32,
     pub(super) path: StringSpan,

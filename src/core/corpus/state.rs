@@ -44,7 +44,7 @@ impl<'a> LogState<'a> {
         })
     }
 
-    /// Returns the metadata of the log, and what gave no message.
+    /// Returns the metadata of the log and the counts of skipped lines.
     pub(super) fn facts(&self) -> Option<(Head, Skipped)> {
         serde_json::from_slice(self.facts).ok()
     }

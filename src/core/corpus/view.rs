@@ -145,7 +145,7 @@ impl<'a> Log<'a> {
         self.row.text[part.number()]
     }
 
-    /// Returns the metadata of the log, and what gave no message; `None` if damaged.
+    /// Returns the metadata of the log and the counts of skipped lines; `None` if damaged.
     pub fn facts(&self) -> Option<(Head, Skipped)> {
         let facts = LogState::of(self.corpus, self.row).and_then(|state| state.facts());
         if facts.is_none() {

@@ -13,7 +13,7 @@ pub struct Carry {
     pub id: String,
     /// The metadata so far.
     pub head: Head,
-    /// What gave no message so far, by reason.
+    /// The counts of skipped lines and records so far.
     pub skipped: Skipped,
     /// Prompts that are queued for the model.
     pub(super) queue: VecDeque<String>,

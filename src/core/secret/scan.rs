@@ -16,7 +16,7 @@ pub(super) struct Scan<'a> {
     fence: Option<(usize, Option<usize>)>,
 }
 
-/// The ends of the last hints, by what they announce.
+/// Where the last hints ended.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Seen {
     pub(super) curl: Option<usize>,
