@@ -90,7 +90,7 @@ impl Folder {
     }
 }
 
-/// Tells whether something can be written at `path`, without trying.
+/// Returns whether something can be written at `path`, without trying.
 pub fn is_writable(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
