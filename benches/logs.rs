@@ -333,7 +333,7 @@ fn status(field: &str) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-#[allow(clippy::print_stdout)] // A benchmark's words are its output.
+#[allow(clippy::print_stdout)] // A benchmark prints its results.
 fn say(words: &str) {
     println!("{words}");
 }

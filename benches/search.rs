@@ -313,7 +313,7 @@ fn bytes(size: &str) -> Option<u64> {
     }
 }
 
-#[allow(clippy::print_stdout)] // A benchmark's words are its output.
+#[allow(clippy::print_stdout)] // A benchmark prints its results.
 fn say(words: &str) {
     println!("{words}");
 }

@@ -1,6 +1,6 @@
 //! Characters that are drawn as geometry, so that lines join between cells: boxes, blocks, meters.
 
-/// Returns how much of a pixel a shape covers, 0 to 1; x and y are relative to the cell's corner.
+/// How much of a pixel a shape covers, 0 to 1; x and y are relative to the cell's corner.
 pub(crate) type Cover = Box<dyn Fn(f32, f32) -> f32>;
 
 /// The size of a cell and the thickness of a light line, in pixels.

@@ -32,7 +32,7 @@ pub(super) fn copy_key(message: &CorpusMessage<'_>) -> Option<CopyKey> {
     Some((message.id?, message.kind, message.text.len()))
 }
 
-/// Returns whether a message is searched.
+/// The predicate that selects the messages to search.
 pub(super) type MessageFilter<'a> = &'a (dyn Fn(&CorpusMessage<'_>) -> bool + Sync);
 
 /// Finds the lines of the memory texts that contain the text.

@@ -14,11 +14,11 @@ const SATURATION: f32 = 0.6;
 const LENGTH: f32 = 0.3;
 /// The length of a typical text, in bytes.
 pub(super) const ORDINARY: f32 = 160.0;
-/// The shares of a message's score that the messages after it get, the nearest first.
+/// The shares that a message gets of the contributions of those before it, nearest first.
 pub(super) const FROM_BEFORE: [f32; 4] = [0.6, 0.35, 0.2, 0.1];
-/// The shares of a message's score that the messages before it get, the nearest first.
+/// The shares that a message gets of the contributions of those after it, nearest first.
 pub(super) const FROM_AFTER: [f32; 3] = [0.4, 0.2, 0.1];
-/// The share of the conversation's best score that all its messages get.
+/// The share that each message gets of the best contributions in its conversation.
 const CONVERSATION: f32 = 0.1;
 /// The part of the score that depends on how many of the words are covered.
 const COVERAGE: f32 = 0.3;

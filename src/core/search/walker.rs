@@ -132,7 +132,7 @@ impl<'a> LogWalker<'a> {
         }
     }
 
-    /// Appends the passages before `at` that its score is shared with, in order.
+    /// Appends the passages before `at` that it contributes to, in order.
     fn before(&self, at: MessagePosition, passages: &mut Vec<Passage>) {
         let start = passages.len();
         let end = self.blocks.partition_point(|block| *block <= at.0);
