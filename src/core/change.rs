@@ -34,7 +34,7 @@ pub use recover::{interrupted, recover_interrupted};
 pub use replay::{replay, restore};
 pub use transfer::plan_move;
 
-/// The current time, passed in by a door.
+/// The current time, passed in by the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moment {
     /// The time in UTC.

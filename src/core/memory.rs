@@ -85,7 +85,7 @@ pub enum FileKind {
     Instructions,
 }
 
-/// One memory as every door displays it; it is never written back.
+/// One memory, parsed for display; it is never written back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memory {
     /// The reference inside its store, such as `detail/auth.md`.

@@ -1,4 +1,4 @@
-//! Plans a change and commits it under one lock, for every door.
+//! Plans a change and commits it under one lock.
 //!
 //! The plan is made while the stores' locks are held, so the commit finds the files as the plan
 //! read them, index included, unless a program that takes no locks writes in between.

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use crate::core::layout::Layout;
 use crate::core::memory::Revision;
 
-/// Who makes a change, and through which door.
+/// Who makes a change, and through which interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
     /// A user or an agent, such as `you` or `claude-code`.
     pub who: String,
-    /// The door, such as `cli`.
+    /// The interface, such as `cli`.
     pub door: String,
 }
 

@@ -237,7 +237,7 @@ impl Packs {
         bytes
     }
 
-    /// Decodes a version through any entries, each checked; `bad` collects those that were tried.
+    /// Decodes a version through any entries, each checked; `bad` holds those that failed.
     fn read_any(&self, key_: &Key, bad: &mut HashSet<usize>, depth: usize) -> Option<Vec<u8>> {
         let candidates: Vec<usize> = self.entries_of(key_).collect();
         for at in candidates {
