@@ -19,26 +19,30 @@
 //! - From a directory to memories: [`core::discover`] finds stores; [`core::trust`] decides which
 //!   directories a project may point to; [`core::foreign`] opens files that other programs wrote;
 //!   [`core::sandbox`] confines every access to a store's root; [`core::layout`] and
-//!   [`core::header`] parse and write the files; [`core::store`] opens one store;
-//!   [`core::library`] is a snapshot of all of them.
+//!   [`core::header`] parse and compose the texts; [`core::store`] opens one store;
+//!   [`core::library`] is a snapshot of all stores and logs.
 //! - From a request to bytes: [`core::change`] plans and writes; [`core::history`] records changes
 //!   and keeps every version; [`core::unsaved`] keeps text that is not saved yet.
 //! - From logs to text: [`core::log`] reads the logs, one module for each agent; [`core::corpus`]
-//!   caches their text; [`core::catalog`] selects the logs that are searched.
+//!   caches their text; [`core::catalog`] selects the logs that are searched; [`core::keep`] copies
+//!   logs before their agent deletes them.
 //! - From a query to hits: [`core::query`] parses, [`core::search`] finds, [`core::format`] formats
 //!   hits for agents.
-//! - Before text leaves the machine: [`core::secret`] masks secrets, [`core::hidden`] finds
-//!   invisible characters.
+//! - Before text leaves the machine: [`core::secret`] masks secrets, [`core::hidden`] finds and
+//!   removes invisible characters.
 //! - In the background: [`core::watch`] reports changes that other programs make;
 //!   [`core::fault`] records errors of tome itself.
+//! - For all of them: [`core::citation`] parses and prints references; [`core::config`] holds the
+//!   settings; [`core::private`] creates tome's own files, which only their owner can access.
 //!
 //! # Words
 //!
 //! A **store** is a root directory with one **layout**. A **memory** is one curated entry in it. A
-//! **log** is a raw conversation, made of **messages**, and read-only. The **corpus** is the cached
-//! text of all logs. A **query** is what is searched for; a **hit** is one result. A **revision**
-//! is a content hash. A **change** is a planned edit; the **history** records the changes that were
-//! made. A **citation** points at any of these.
+//! **log** is a raw conversation, made of **messages**, and read-only. The **library** is a
+//! snapshot of all stores and logs. The **corpus** is the cached text of all logs. A **query** is
+//! what is searched for; a **hit** is one result. A **revision** is a content hash. A **change** is
+//! a planned edit; the **history** records the changes that were made. A **citation** points at any
+//! of these.
 
 pub mod cli;
 pub mod core;

@@ -160,7 +160,7 @@ fn start(revision: &Revision) -> String {
     revision.to_string()[..12].to_owned()
 }
 
-/// The system's message, with advice where there is some.
+/// The system's message, replaced by advice for common errors.
 fn format_io_error(source: &io::Error) -> String {
     use io::ErrorKind as Kind;
     let advice = match source.kind() {

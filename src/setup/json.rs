@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(parse(" // nothing\n"), Ok(None));
     }
 
-    /// An object with comments, blanks and trailing commas wherever they may stand.
+    /// An object with comments, blanks and trailing commas wherever they are allowed.
     fn object() -> impl Strategy<Value = String> {
         let blank = prop_oneof![
             Just(""),

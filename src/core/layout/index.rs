@@ -293,7 +293,7 @@ Persistent memory is kept in files that outlive this conversation:
 
 const UNCLOSED: &str = "the frontmatter that starts here is never closed; add a line --- after it";
 
-/// Whether the frontmatter is never closed, so that it cannot be told from the body.
+/// Whether the frontmatter is never closed, so that it cannot be separated from the body.
 fn unclosed(text: &str) -> bool {
     let first = lines(text.trim_start_matches('\u{feff}'), 0).next();
     first.is_some_and(|line| line.text.trim_end() == "---") && Frontmatter::parse(text).is_none()

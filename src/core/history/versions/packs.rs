@@ -390,7 +390,7 @@ impl Packs {
         }
     }
 
-    /// Flushes what other processes added, because they may have died before they did.
+    /// Flushes what other processes appended, because they may have died before flushing it.
     fn flush(&mut self) -> Result<()> {
         for pack in &mut self.files {
             if pack.flushed < pack.end {
