@@ -75,7 +75,7 @@ pub struct Setup {
     pub keymap: Option<(PathBuf, String)>,
     /// The command of `$VISUAL` or `$EDITOR`.
     pub editor: Option<String>,
-    /// A short name for the current scope, shown in the title line.
+    /// A short name for the current scope, displayed in the title line.
     pub title: String,
     /// The directories that are searched for stores and logs.
     pub searched_places: Vec<SearchedPlace>,

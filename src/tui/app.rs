@@ -70,7 +70,7 @@ pub(crate) struct App {
 /// What the app knows about the user.
 #[derive(Debug, Clone)]
 pub(crate) struct UserContext {
-    /// A short name for the current scope, shown in the title line.
+    /// A short name for the current scope, displayed in the title line.
     pub(crate) title: String,
     pub(crate) zone: TimeZone,
     /// The key bindings of the editor.

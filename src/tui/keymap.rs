@@ -100,7 +100,7 @@ impl From<KeyEvent> for Chord {
     }
 }
 
-/// The names of keys that are not characters.
+/// The keys that are written by name.
 const NAMES: [(&str, KeyCode); 15] = [
     ("up", KeyCode::Up),
     ("down", KeyCode::Down),

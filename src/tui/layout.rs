@@ -16,7 +16,7 @@ const TALL: u16 = 22;
 /// How the user divides the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Arrangement {
-    /// Whether the preview is shown beside or below the tree.
+    /// Whether the preview is displayed beside or below the tree.
     pub(crate) preview: Visibility,
     /// Which of the two gets the keys.
     pub(crate) focus: Focus,

@@ -1,4 +1,4 @@
-//! Reports of panics in worker threads: shown to the user and logged to a file.
+//! Reports of panics in worker threads: displayed to the user and logged to a file.
 
 use std::fmt;
 use std::panic::PanicHookInfo;

@@ -27,7 +27,7 @@ pub(crate) struct TextDialog {
 enum Body {
     /// Keys and what they do.
     Keys(Vec<(String, String)>),
-    /// Lines as they are, cut to the width.
+    /// Plain lines, wrapped at the width.
     Text(Vec<String>),
 }
 

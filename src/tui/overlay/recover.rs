@@ -49,7 +49,7 @@ impl Pane for RecoverDialog {
                 Step::Effect(Effect::Unsaved(UnsavedJob::Forget(self.text.clone()))),
                 Step::Toast(Toast::done("Thrown away")),
             ],
-            // It is kept with its memory: editing that continues with this text.
+            // The text is kept: editing its memory opens it.
             Action::Back => vec![
                 Step::Close,
                 Step::Broadcast(Box::new(Event::EditorLeft(self.text.clone()))),

@@ -93,7 +93,7 @@ impl ReviewDialog {
     }
 }
 
-/// Returns the diff with generated files unfolded, and deleted files folded if several.
+/// Returns the diff with generated files unfolded, and with deleted files folded if several.
 fn initial_diff(change: &Change) -> Diff {
     let mut diff = Diff::new(change);
     let gone = change.edits.iter().filter(|edit| edit.after.is_none());

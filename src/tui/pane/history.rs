@@ -30,7 +30,7 @@ pub(crate) struct HistoryPane {
     /// The ids of undone changes.
     undone: HashSet<String>,
     cursor: Cursor,
-    /// The id of the change whose diff is shown, and the diff.
+    /// The id of the change whose diff is displayed, and the diff.
     shown: Option<(String, Diff)>,
 }
 

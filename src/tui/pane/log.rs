@@ -28,7 +28,7 @@ use crate::tui::widget::markdown::RenderOptions;
 /// Where to open a log.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OpenAt {
-    /// The line of the log, or its default position.
+    /// The line of the log; `None` for the default position.
     pub(crate) line: Option<u64>,
     /// The words to mark.
     pub(crate) words: MarkedWords,

@@ -40,12 +40,12 @@ pub(crate) struct PreviewRequest {
     pub(crate) line: Option<usize>,
 }
 
-/// The shown text or conversation, and the position in it.
+/// The displayed text or conversation, and the position in it.
 #[derive(Debug)]
 pub(crate) struct Preview {
     generation: u64,
     wanted: Option<PreviewRequest>,
-    /// The shown text and the file that it was made from.
+    /// The displayed text and the file that it was made from.
     pub(crate) shown: Option<(PreviewRequest, Document)>,
     pub(crate) content: PreviewContent,
     pub(crate) mode: PreviewMode,
@@ -59,7 +59,7 @@ pub(crate) struct Preview {
     log: Option<(LogFile, OpenAt)>,
     conversation: Option<(LogFile, Conversation)>,
     requester: Requester,
-    /// Whether the requested text is a new one, to be shown from its start or its line.
+    /// Whether the requested text is a new one, to be displayed from its start or its line.
     arrives: bool,
 }
 
@@ -127,7 +127,7 @@ impl Preview {
         self.words = words;
     }
 
-    /// Requests a conversation; one that is already loaded is shown at once.
+    /// Requests a conversation; one that is already loaded is displayed at once.
     pub(crate) fn request_log(
         &mut self,
         log: &LogSummary,
@@ -375,7 +375,7 @@ impl Preview {
             .line
     }
 
-    /// The shown file, if it is the one at `key`.
+    /// The displayed file, if it is the one at `key`.
     pub(crate) fn document(&self, key: &Key) -> Option<&Document> {
         let (wanted, document) = self.shown.as_ref()?;
         let (Key::Memory(store, path) | Key::Entry(store, path, _)) = key else {

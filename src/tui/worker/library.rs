@@ -174,7 +174,7 @@ impl LibraryWorker {
         }
     }
 
-    /// Reads the result of a change made here, then reports the change as committed.
+    /// Reads the result of a change by the writer, then reports the change as committed.
     fn after_write(&mut self, request: Box<Request>, record: Record) {
         let comes_or_goes = |root: &Path| {
             let mut firsts = self.library.firsts.iter();

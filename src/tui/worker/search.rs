@@ -244,7 +244,7 @@ impl ResultReporter<'_> {
                 continue;
             };
             if let MatchSpot::Title(at) = one.spot {
-                // The title is always shown, so the row shows the summary below it.
+                // The title is always displayed, so the row shows the summary below it.
                 hit.text
                     .clone_from(&self.sources.memories.texts[at].memory.summary);
             }

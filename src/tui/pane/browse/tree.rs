@@ -1,4 +1,4 @@
-//! The rows of the tree: which parts of the library are shown, their order and folding.
+//! The rows of the tree: which parts of the library are displayed, their order and folding.
 //!
 //! Rows refer to the library by index, which keeps large trees cheap. State that outlives a
 //! library (selection, marks, folds) refers to it by [`Key`].
@@ -51,7 +51,7 @@ pub(crate) enum Key {
     Log(PathBuf, String),
 }
 
-/// Whether the rows below a row are shown.
+/// Whether the rows below a row are displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fold {
     Open,

@@ -34,7 +34,7 @@ pub(crate) struct PreviewContent {
     pub(crate) source: String,
 }
 
-/// Returns the content shown for a log while it loads, and the title of its conversation.
+/// Returns the content displayed for a log while it loads, and the title of its conversation.
 pub(super) fn log_content(log: &LogSummary, cx: &PaneContext<'_>) -> PreviewContent {
     let ago = match format_age(log.time, cx.now).as_str() {
         "" => String::new(),
