@@ -201,7 +201,7 @@ fn a_file_is_read_up_to_the_tests_at_its_end_and_imports_are_understood() {
     );
     // These files have a `cfg(test)` item before their end and must still be read whole.
     for (name, last) in [
-        ("tui.rs", "pub enum Left"),
+        ("tui.rs", "pub enum Exit"),
         ("tui/app.rs", "fn take("),
         ("tui/pane/browse.rs", "impl Pane for Browse"),
     ] {
