@@ -1,8 +1,8 @@
-//! How long an agent waits for a hook, beside a program that does nothing.
+//! The time that an agent waits for a hook, compared with a program that does nothing.
 //! Run: `cargo bench --bench hook`.
 //!
-//! Each call is a process of its own, as agents start them. A prompt is appended and flushed to an
-//! events store that holds 50,000 events already; a session's start reads a store of 200 memories.
+//! Each call is a process of its own, as agents start them. A prompt is appended and flushed to
+//! an events store of 50,000 events; the start of a session reads a store of 200 memories.
 
 use std::fs;
 use std::io::Write as _;
@@ -83,7 +83,7 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Makes the events store as large as a busy project's.
+/// Makes the events store as large as that of a busy project.
 fn grow(home: &Path) -> std::io::Result<()> {
     let all = home.join(".local/share/tome/events");
     let folder = fs::read_dir(all)?
@@ -110,7 +110,7 @@ fn run(command: &mut Command, input: &str) {
         .spawn()
         .expect("it starts");
     let mut stdin = child.stdin.take().expect("piped");
-    // A program that reads nothing may be gone already.
+    // A program that reads no input may have ended already.
     drop(stdin.write_all(input.as_bytes()));
     drop(stdin);
     assert!(child.wait().expect("it ends").success());

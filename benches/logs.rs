@@ -1,8 +1,8 @@
-//! How fast the corpus is built, opened and gone through, beside ripgrep on the same logs.
+//! The time to build, open and scan the corpus, compared with ripgrep on the same logs.
 //!
-//! `cargo bench --bench logs -- [100MB|1GB]`. The logs are made once, in the temporary
-//! directory, and are the same everywhere. Each figure is of a process of its own; CPU
-//! and resident memory come from `/proc` and are absent where there is none.
+//! `cargo bench --bench logs -- [100MB|1GB]`. The logs are created once, in the temporary
+//! directory, and are the same everywhere. Each measurement is a process of its own; CPU time
+//! and resident memory come from `/proc` and are absent without it.
 
 #[path = "support/synthetic.rs"]
 mod synthetic;
@@ -17,16 +17,16 @@ use tome::core::corpus::{BuildOptions, Corpus, Part, WhenBusy};
 use tome::core::log::{self, LogFile, LogLocations};
 use tome::core::text::{Term, stem};
 
-/// The word that is looked for: a rare one, which some messages hold.
+/// The word to search: a rare one, which some messages contain.
 const WORD: &str = "subgepagetion";
-/// How often a figure is taken; the best counts, since neighbours only ever cost.
+/// The number of runs; the best counts, since other processes only slow a run down.
 const RUNS: usize = 7;
 const EFFORT: BuildOptions = BuildOptions {
     threads: 2,
     busy: WhenBusy::Wait,
 };
 
-/// One figure: how long it took and what it used.
+/// One measurement: time and memory.
 #[derive(Debug, Clone, Default)]
 struct Measurement {
     name: String,
@@ -86,7 +86,7 @@ fn parent(bytes: u64) -> io::Result<()> {
     fs::remove_dir_all(cache(&home))
 }
 
-/// Runs one task in a process of its own and reads its figure.
+/// Runs one task in a process of its own and reads its measurement.
 fn request(task: &str, home: &Path) -> io::Result<Measurement> {
     let out = Command::new(env::current_exe()?)
         .args(["--child", task])
@@ -106,7 +106,7 @@ fn request(task: &str, home: &Path) -> io::Result<Measurement> {
     })
 }
 
-/// Does one task and tells its figure.
+/// Runs one task and prints its measurement.
 fn child(args: &[String]) -> io::Result<()> {
     let [task, home] = args else {
         return Err(io::Error::other("a task and a home are needed"));
@@ -161,7 +161,7 @@ fn build(cache: &Path, logs: &[LogFile]) -> io::Result<String> {
     ))
 }
 
-/// Lets a log grow by a line since the corpus was built, on a copy; returns the copy.
+/// Appends a line to a copy of a log after the corpus was built; returns the copy's path.
 fn grow(cache: &Path, logs: &mut Vec<LogFile>) -> io::Result<PathBuf> {
     let mut log = logs[logs.len() / 2].clone();
     let bytes = fs::read(&log.path)?;
@@ -228,7 +228,7 @@ fn scan(cache: &Path, part: Part) -> io::Result<String> {
     Ok(format!("{messages} messages hold it"))
 }
 
-/// Runs ripgrep over the logs; `None` where it is not installed.
+/// Runs ripgrep over the logs; `None` if it is not installed.
 fn ripgrep(home: &Path, args: &[&str]) -> io::Result<Option<Measurement>> {
     if Command::new("rg").arg("--version").output().is_err() {
         return Ok(None);
@@ -294,7 +294,7 @@ fn cache(home: &Path) -> PathBuf {
     home.join("cache")
 }
 
-/// Reads a size like `100MB` or `1GB`.
+/// Parses a size like `100MB` or `1GB`.
 fn bytes(size: &str) -> Option<u64> {
     let at = size.find(|char: char| !char.is_ascii_digit())?;
     let number: u64 = size[..at].parse().ok()?;
@@ -318,7 +318,7 @@ fn used_by_children() -> Option<Duration> {
 /// Adds two neighbouring fields of `/proc/self/stat`, which are in hundredths of a second.
 fn ticks(field: usize) -> Option<Duration> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // The name of the process, the second field, may have blanks in it.
+    // The name of the process, the second field, may contain blanks.
     let fields: Vec<&str> = stat[stat.rfind(')')? + 2..].split(' ').collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
     Some(Duration::from_millis(
@@ -333,7 +333,7 @@ fn status(field: &str) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-#[allow(clippy::print_stdout)] // A benchmark's words are its output.
+#[allow(clippy::print_stdout)] // A benchmark prints its results.
 fn say(words: &str) {
     println!("{words}");
 }

@@ -1,8 +1,8 @@
-//! 10,000 memories in one store: how long `tome list` and `tome write` take, beside the nearest
-//! thing another program does. Run: `cargo bench --bench memories`.
+//! The time of `tome list` and `tome write` with 10,000 memories in one store, compared with
+//! similar work of other programs. Run: `cargo bench --bench memories`.
 //!
-//! `list` is held against `grep` picking the description lines of the same files; `write`,
-//! which is atomic, recorded and undoable, against `git add` and `git commit` of one file in a
+//! `list` is compared with `grep` for the description lines of the same files; `write`, which
+//! is atomic, recorded and undoable, with `git add` and `git commit` of one file in a
 //! repository of the same files.
 
 use std::fs;

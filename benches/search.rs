@@ -1,9 +1,9 @@
-//! How fast recall and find are, beside ripgrep, fzf and fast-resume on the same text.
+//! The time of recall and find, compared with ripgrep, fzf and fast-resume on the same text.
 //!
-//! `cargo bench --bench search -- [100MB|1GB]`. A recall is a process of its own, with the
-//! logs checked for changes, over a warm cache; find is what happens at a keystroke,
-//! with the corpus open. Growth is against a tenth of the size. A peer that is not
-//! installed is named and left out.
+//! `cargo bench --bench search -- [100MB|1GB]`. A recall is a process of its own that checks
+//! the logs for changes, with a warm cache; a find is the work for one keystroke, with an
+//! open corpus. Growth is relative to a tenth of the size. A program that is not installed is
+//! reported and left out.
 
 #[path = "support/synthetic.rs"]
 mod synthetic;
@@ -23,13 +23,13 @@ use tome::core::search::{MemoryTexts, Sources};
 
 use synthetic::dice::Dice;
 
-/// How often a figure is taken; the middle one counts.
+/// The number of runs; the median counts.
 const RUNS: usize = 9;
-/// How many lines fuzzy search goes through.
+/// The number of lines for fuzzy search.
 const LINES: usize = 1_000_000;
 const LINES_A_MESSAGE: usize = 50;
 
-/// What the lines are made of, the frequent words first.
+/// The words of the lines, frequent ones first.
 const WORDS: &str = "the to of and a in is it that for this we on with be as not are you can file test code \
     error line change function build server client request response database migration schema index \
     query cache token session memory agent prompt thread lock channel deploy staging production cluster \
@@ -38,8 +38,8 @@ const WORDS: &str = "the to of and a in is it that for this we on with be as not
     permission policy account invoice payment webhook stream dashboard metric benchmark buffer socket \
     connection transaction isolation snapshot restore compress validate render layout keyboard terminal";
 
-/// Queries by what they cost: words that a few, many, most and no messages hold. Where the
-/// words give nothing, all tool text is gone through.
+/// Queries by cost: words that few, many, most and no messages contain. If no message
+/// matches, all tool text is searched.
 const RECALLS: [(&str, &str); 5] = [
     ("one word", "certificate"),
     ("selective words", "rollback certificate"),
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What one run took: time, and peak memory in KB.
+/// The time and the peak memory in KB of one run.
 type Measurement = (Duration, u64);
 
 fn recalls(bytes: u64) -> io::Result<()> {
@@ -115,7 +115,7 @@ fn recalls(bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// What it costs to read the logs for the first time, in processor time.
+/// Measures the processor time of reading the logs for the first time.
 fn first_runs(site: &BenchHome) -> io::Result<()> {
     fs::remove_dir_all(&site.cache)?;
     let before = children_time();
@@ -133,7 +133,7 @@ fn first_runs(site: &BenchHome) -> io::Result<()> {
     Ok(())
 }
 
-/// The processor time of all children that have ended, in seconds, by the kernel's own account.
+/// Returns the processor time of all ended children in seconds, from `/proc`.
 fn children_time() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after = stat.rsplit(')').next().unwrap_or_default();
@@ -141,11 +141,11 @@ fn children_time() -> f64 {
         let field = after.split_whitespace().nth(at);
         field.and_then(|field| field.parse().ok()).unwrap_or(0.0)
     };
-    // A tick is a hundredth of a second wherever Linux runs today.
+    // A tick is a hundredth of a second on all current Linux systems.
     (ticks(13) + ticks(14)) / 100.0
 }
 
-/// A home with logs, and a cache beside it.
+/// A home with logs, and its cache.
 struct BenchHome {
     home: PathBuf,
     cache: PathBuf,
@@ -161,7 +161,7 @@ impl BenchHome {
             cache: cache.into(),
         };
         site.recall("warm up")?;
-        // The peer builds its index in its first run.
+        // The other program builds its index in its first run.
         drop(site.peer("fr", &["--json", "warm"]));
         Ok(site)
     }
@@ -188,7 +188,7 @@ impl BenchHome {
         let status = PathBuf::from(format!("/proc/{}/status", child.id()));
         let mut child = child;
         let mut peak = 0;
-        // The last value before the end is the one that counts, and it only grows.
+        // The last value before the end counts; it never shrinks.
         while child.try_wait()?.is_none() {
             peak = peak.max(high_water(&status));
             std::thread::sleep(Duration::from_micros(200));
@@ -279,7 +279,7 @@ fn write_lines(store: &Path, text: &Path) -> io::Result<()> {
     for number in 0..LINES {
         let mut line = String::new();
         while line.len() < 110 {
-            // Small numbers are drawn more often, as frequent words are.
+            // Lower indices are drawn more often, as frequent words are.
             let word = dice.below(words.len()).min(dice.below(words.len()));
             write!(line, "{} ", words[word]).map_err(io::Error::other)?;
         }
@@ -302,7 +302,7 @@ fn middle(mut run: impl FnMut() -> io::Result<Measurement>) -> io::Result<Measur
     Ok(figures.swap_remove(RUNS / 2))
 }
 
-/// Reads a size like `100MB` or `1GB`.
+/// Parses a size like `100MB` or `1GB`.
 fn bytes(size: &str) -> Option<u64> {
     let at = size.find(|char: char| !char.is_ascii_digit())?;
     let number: u64 = size[..at].parse().ok()?;
@@ -313,7 +313,7 @@ fn bytes(size: &str) -> Option<u64> {
     }
 }
 
-#[allow(clippy::print_stdout)] // A benchmark's words are its output.
+#[allow(clippy::print_stdout)] // A benchmark prints its results.
 fn say(words: &str) {
     println!("{words}");
 }

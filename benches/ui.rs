@@ -1,9 +1,9 @@
-//! The terminal UI: a frame over 10,000 memories, a letter in a text of 10,000 lines, and what it
-//! costs to do nothing. Run: `cargo bench --bench ui`.
+//! The terminal UI: a frame with 10,000 memories, a key press in a text of 10,000 lines, and the
+//! load while idle. Run: `cargo bench --bench ui`.
 //!
-//! A frame is the update and the drawing that a key leads to, measured without a terminal. The
-//! letter is held against ratatui-textarea, the usual text area of such programs, which
-//! highlights nothing. Idle is the processor time of the real program on a pty.
+//! A frame is the update and the drawing after a key, measured without a terminal. The key press
+//! is compared with ratatui-textarea, the usual text area of such programs, which has no
+//! highlighting. The idle load is the processor time of the real program on a pty.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -176,7 +176,7 @@ fn peer_letters(text: &str) -> Both {
     spread(frames)
 }
 
-/// How much processor time the real program takes while nobody does anything.
+/// Returns the processor time that the real program uses while idle.
 fn idle(home: &Path) -> Result<Duration, Box<dyn std::error::Error>> {
     let pty = native_pty_system().openpty(PtySize {
         rows: SIZE.1,
@@ -206,13 +206,13 @@ fn idle(home: &Path) -> Result<Duration, Box<dyn std::error::Error>> {
     Ok(spent)
 }
 
-/// Of all threads of a process, from the kernel's own account.
+/// Returns the processor time of all threads of a process, from `/proc`.
 fn processor_time(id: u32) -> Result<Duration, Box<dyn std::error::Error>> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat"))?;
     let after = stat.rsplit(')').next().ok_or("no stat")?;
     let fields: Vec<&str> = after.split_whitespace().collect();
     let ticks = |at: usize| -> Option<u64> { fields.get(at)?.parse().ok() };
     let ticks = ticks(11).zip(ticks(12)).ok_or("no times")?;
-    // A tick is a hundredth of a second wherever Linux runs today.
+    // A tick is a hundredth of a second on all current Linux systems.
     Ok(Duration::from_millis((ticks.0 + ticks.1) * 10))
 }

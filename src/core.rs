@@ -1,7 +1,8 @@
 //! The domain: stores, layouts, changes, history; logs and their text.
 //!
-//! Knows no door. Everything of the outside world that it needs (where the data
-//! directory is, what day it is, who asks) comes in as a value.
+//! The core does not depend on the command line, the UI or a protocol. What it needs from the
+//! outside, such as the data directory, the date or the author of a change, is passed in as a
+//! value.
 
 pub mod catalog;
 pub mod change;

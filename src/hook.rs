@@ -1,9 +1,9 @@
-//! The door for agents' hooks: an event in, what that agent expects out.
+//! Agents' hooks: reads an event, stores it, and replies in the format that the agent expects.
 //!
-//! Whatever happens, the agent goes on: what cannot be understood is not stored, what cannot be
-//! stored is not waited for, and the answer is then the one that changes nothing.
-//! `document` knows when all of it was read, `payload` what each agent sends, `reply` what it
-//! expects, `turn` what has happened in the turn so far.
+//! A hook never blocks the agent: input that cannot be parsed is not stored, a lock is waited for
+//! only briefly, and on any failure the reply is the one that changes nothing.
+//! `document` detects the end of the input, `payload` parses what each agent sends, `reply` formats
+//! the reply, and `turn` counts what has happened in the turn so far.
 
 mod document;
 mod payload;
@@ -29,47 +29,47 @@ pub use document::DocumentScanner;
 use payload::{Payload, Stage};
 use turn::{Reminder, SessionWork, TurnState};
 
-/// What a hook is told of the outside world.
+/// The environment of a hook.
 pub struct HookContext<'a> {
     /// The agent that calls.
     pub agent: Agent,
-    /// What happened, where the agent's payload does not say.
+    /// The name of the event, if the agent's payload does not contain it.
     pub event: Option<&'a str>,
     /// tome's data directory.
     pub data: &'a Path,
     /// The history, whose locks are used.
     pub history: &'a History,
-    /// What time it is.
+    /// The current time.
     pub moment: &'a Moment,
-    /// What is wanted.
+    /// Which parts of the hook are enabled.
     pub settings: HookSettings,
-    /// Until when a lock is waited for.
+    /// When to stop waiting for a lock.
     pub until: Instant,
-    /// Where memory is found.
+    /// Access to the stores.
     pub memory: &'a dyn HookMemory,
 }
 
-/// What a hook asks of the stores; whoever starts it knows where they are.
+/// Access to the stores; implemented by the caller, which knows where they are.
 pub trait HookMemory {
-    /// What the stores have for a session in this directory, and for this agent.
+    /// The context from the stores for a session of this agent in this directory.
     fn context(&self, cwd: &Path, agent: Agent) -> String;
 
-    /// Where the coder's lessons are, or would be.
+    /// The directory of the coder's lessons, which may not exist.
     fn lessons(&self) -> PathBuf;
 }
 
-/// What an agent expects to read when there is nothing to say.
+/// The reply to an agent when there is nothing to report.
 pub fn empty_reply(agent: Option<Agent>) -> String {
     reply::empty_reply(agent)
 }
 
-/// Hears what an agent has to tell, and answers.
+/// Handles an agent's event and returns the reply.
 pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
     let payload = payload::read(input, hook.agent, hook.event);
     let Some(payload) = payload else {
         return empty_reply(Some(hook.agent));
     };
-    // Without a place to count in, there is nothing to remind of.
+    // Without a store to count in, there is no reminder.
     let offer = record(&payload, hook).unwrap_or(Reminder::Nothing);
     let text = match (&payload.stage, offer) {
         (Stage::Start, _) if hook.settings.context && !payload.is_replayed => {
@@ -83,10 +83,10 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
     reply::reply_with(hook.agent, &payload, &text)
 }
 
-/// Keeps the event and counts it into its turn; says what is to be offered.
+/// Stores the event and counts it in its turn; returns the reminder to give.
 fn record(payload: &Payload, hook: &HookContext<'_>) -> Result<Reminder> {
     let root = events_root(hook.data, &payload.cwd);
-    // What was said is nobody else's business, whichever of tome's files comes first.
+    // Events are private, so the folders are created private before any file in them.
     for folder in [root.parent().unwrap_or(&root), &root] {
         private::create_dir(folder).map_err(|e| Error::io(folder, e))?;
     }
@@ -107,10 +107,10 @@ fn record(payload: &Payload, hook: &HookContext<'_>) -> Result<Reminder> {
     TurnState::count(&root, payload)
 }
 
-/// How many events that were set aside one agent waits for.
+/// How many events that were set aside one hook appends.
 const FEW: usize = 8;
 
-/// The lock, unless others hold it for longer than an agent should wait.
+/// The store's lock, or `None` if it is not free in time.
 fn lock(store: &Store, hook: &HookContext<'_>) -> Result<Option<Lock>> {
     const PAUSE: Duration = Duration::from_millis(2);
     loop {
@@ -129,7 +129,7 @@ fn event(payload: &Payload, hook: &HookContext<'_>) -> CapturedEvent {
         timestamp: hook.moment.time.as_millisecond(),
         event_type: payload.event_type.clone(),
         role: payload.role.to_owned(),
-        // Secrets are not kept in a second place.
+        // Secrets are not stored a second time.
         text: mask(&payload.text),
         metadata: payload.metadata.clone(),
         agent: hook.agent.name().to_owned(),
@@ -137,7 +137,7 @@ fn event(payload: &Payload, hook: &HookContext<'_>) -> CapturedEvent {
     }
 }
 
-/// At most what Claude Code takes in one piece, cut between lines.
+/// The text cut between lines to what Claude Code accepts in one piece.
 fn truncate_context(text: &str) -> String {
     const MOST: usize = 9_500;
     let mut length = 0;
@@ -167,7 +167,7 @@ fn store_pointer(lessons: &Path, touched: &SessionWork) -> String {
     )
 }
 
-/// What the session did, for whoever is to say what it taught.
+/// The work of a session, as text for the agent.
 fn describe_work(touched: &SessionWork) -> String {
     let tools = match touched.tools {
         1 => "one tool was used".to_owned(),
@@ -181,7 +181,7 @@ fn describe_work(touched: &SessionWork) -> String {
     format!("This session did real work: {tools}{files}. ")
 }
 
-/// Where the guide is; the guide itself, where the store has none yet.
+/// Points to the guide, or contains it if the store has none yet.
 fn pointer(lessons: &Path, guide: usize, done: &str) -> String {
     let (name, text) = GUIDES[guide];
     let file = lessons.join(name);

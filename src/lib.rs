@@ -1,40 +1,48 @@
 //! tome: see, search, fix and prune what coding agents remember.
 //!
-//! The truth is the agents' own files. One core reads and changes them; doors
-//! (the command line, the terminal UI, [`mcp`] and [`hook`] for agents, [`setup`] that registers
-//! them) turn a person's or an agent's request into a call of the core and its answer into words.
-//! Nothing but [`core::change`] writes a memory
-//! file, and logs are never written at all.
+//! The agents' own files are the only source of truth. One core reads and changes them. The doors
+//! are the interfaces to it: the command line ([`cli`]), the terminal UI ([`tui`]), the MCP server
+//! ([`mcp`]), the agents' hooks ([`hook`]), and [`setup`], which registers tome with an agent. A
+//! door turns a user's or an agent's request into a call of the core and formats the result.
+//! Only [`core::change`] writes memory files, and nothing writes logs.
 //!
 //! # Direction
 //!
-//! `main → cli → {tui, mcp, hook, setup} → core`. The core knows no terminal, no argument parser and no
-//! protocol; it reads no environment, no home directory and no clock, and prints
-//! nothing: all of these are values that a door hands in. Doors do not know each
-//! other. An operation that two doors need is a core function.
+//! Dependencies point one way: `main → cli → {tui, mcp, hook, setup} → core`. The core depends on
+//! no terminal, no argument parser and no protocol. It does not read the environment, the home
+//! directory or the clock, and it does not print: a door passes these in as values. Doors do not
+//! depend on each other; an operation that two doors need is a function of the core.
 //! `tests/it/rules.rs` checks this.
 //!
-//! # Rooms of the core
+//! # Modules of the core
 //!
-//! From a directory to memories: [`core::discover`] finds, [`core::trust`] says where a project may
-//! lead, [`core::foreign`] opens what others wrote, [`core::sandbox`] confines,
-//! [`core::layout`] and [`core::header`] understand, [`core::store`] opens, [`core::library`]
-//! holds all of it at one moment. From a request to bytes: [`core::change`] plans and writes,
-//! [`core::history`] remembers, [`core::unsaved`] keeps what is not written yet. From logs to
-//! text: [`core::log`] reads one agent a file, [`core::corpus`] caches, [`core::catalog`] knows
-//! which of them are searched. From a question to an answer: [`core::query`] understands, [`core::search`]
-//! finds, [`core::format`] formats it for agents. [`core::watch`] hears of what others change,
-//! [`core::fault`] keeps errors of tome itself.
-//! Before text leaves the machine: [`core::secret`] masks secrets, [`core::hidden`] knows the
-//! characters that nobody sees.
+//! - From a directory to memories: [`core::discover`] finds stores; [`core::trust`] decides which
+//!   directories a project may point to; [`core::foreign`] opens files that other programs wrote;
+//!   [`core::sandbox`] confines every access to a store's root; [`core::layout`] and
+//!   [`core::header`] parse and compose the texts; [`core::store`] opens one store;
+//!   [`core::library`] is a snapshot of all stores and logs.
+//! - From a request to bytes: [`core::change`] plans and writes; [`core::history`] records changes
+//!   and keeps every version; [`core::unsaved`] keeps text that is not saved yet.
+//! - From logs to text: [`core::log`] reads the logs, one module for each agent; [`core::corpus`]
+//!   caches their text; [`core::catalog`] selects the logs that are searched; [`core::keep`] copies
+//!   logs before their agent deletes them.
+//! - From a query to hits: [`core::query`] parses, [`core::search`] finds, [`core::format`] formats
+//!   hits for agents.
+//! - Before text leaves the machine: [`core::secret`] masks secrets, [`core::hidden`] finds and
+//!   removes invisible characters.
+//! - In the background: [`core::watch`] reports changes that other programs make;
+//!   [`core::fault`] records errors of tome itself.
+//! - For all of them: [`core::citation`] parses and prints references; [`core::config`] holds the
+//!   settings; [`core::private`] creates tome's own files, which only their owner can access.
 //!
 //! # Words
 //!
-//! A **store** is a root directory with one **layout**; a **memory** is one curated
-//! entry in it; a **log** is a raw conversation, made of **messages**, and
-//! read-only; the **corpus** is the cached text of all logs. A **query** is what somebody
-//! looks for, a **hit** what was found. A **revision** is a content hash. A **change** is a planned edit; the
-//! **history** is what changes did. A **citation** points at any of these.
+//! A **store** is a root directory with one **layout**. A **memory** is one curated entry in it. A
+//! **log** is a raw conversation, made of **messages**, and read-only. The **library** is a
+//! snapshot of all stores and logs. The **corpus** is the cached text of all logs. A **query** is
+//! what is searched for; a **hit** is one result. A **revision** is a content hash. A **change** is
+//! a planned edit; the **history** records the changes that were made. A **citation** points at any
+//! of these.
 
 pub mod cli;
 pub mod core;

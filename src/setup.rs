@@ -1,11 +1,11 @@
-//! Registers tome with an agent, and takes it out again.
+//! Registers tome with an agent, and removes it again.
 //!
-//! Each agent keeps its settings in files of its own; `plan` says which of them change and
-//! how, `json` and `toml` splice a text without touching the rest of it, `file` writes what was
-//! decided and remembers what was there, so that taking tome out gives back the very bytes.
+//! Each agent has its own settings files. `plan` decides which of them change and how; `json` and
+//! `toml` splice a text and leave the rest of it unchanged; `file` writes the result and keeps the
+//! original, so that removing tome restores the exact bytes.
 //!
-//! `~/.claude.json`, where Claude Code keeps its login and its user-wide servers, is never
-//! touched: for the user, `claude mcp add` is printed instead; for a project, `.mcp.json` is written.
+//! `~/.claude.json`, where Claude Code keeps its login and its user-wide servers, is never touched:
+//! for the user, `claude mcp add` is printed instead; for a project, `.mcp.json` is written.
 
 mod file;
 mod json;
@@ -21,7 +21,7 @@ use crate::core::{Error, Result};
 
 pub use plugin::plugin;
 
-/// Where agents keep their settings; handed in by a door.
+/// The directories of the agents' settings, passed in by the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsDirs {
     /// Claude Code's directory.
@@ -36,49 +36,49 @@ pub struct SettingsDirs {
     pub opencode: PathBuf,
     /// The root of the current project.
     pub project: PathBuf,
-    /// Where tome remembers what was there before.
+    /// Where the original settings are kept.
     pub memory: PathBuf,
 }
 
-/// For whom tome is registered.
+/// The scope in which tome is registered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetupScope {
     /// For the user, in every project.
     User,
-    /// For everybody, in the current project.
+    /// For every user, in the current project.
     Project,
 }
 
-/// Whether tome is put in or taken out.
+/// Whether tome is installed or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetupMode {
-    /// In.
+    /// Install tome.
     Install,
-    /// Out.
+    /// Remove tome.
     Remove,
 }
 
-/// What is asked for.
+/// A request to register or remove tome.
 #[derive(Debug, Clone, Copy)]
 pub struct SetupRequest<'a> {
-    /// With which agent.
+    /// The agent.
     pub agent: Agent,
-    /// For whom.
+    /// The scope.
     pub scope: SetupScope,
-    /// In or out.
+    /// Whether to install or remove.
     pub mode: SetupMode,
-    /// How the program is called.
+    /// The command that starts tome.
     pub program: &'a str,
 }
 
-/// One file that would be different.
+/// A planned change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileStep {
     /// The file.
     pub path: PathBuf,
-    /// What it holds; `None` when it is not there.
+    /// The current content; `None` if the file does not exist.
     pub before: Option<String>,
-    /// What it would hold; `None` when it would go.
+    /// The new content; `None` if the file is to be deleted.
     pub after: Option<String>,
 }
 
@@ -97,21 +97,21 @@ impl FileStep {
     }
 }
 
-/// What would be done.
+/// A planned setup.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// The files that would be different.
+    /// The files that would change.
     pub steps: Vec<FileStep>,
-    /// What is as it should be already, or what is left to a person.
+    /// What is already in place, and what the user has to do.
     pub notes: Vec<String>,
 }
 
-/// Says what would be done; writes nothing.
+/// Plans the request; writes nothing.
 pub fn plan(dirs: &SettingsDirs, request: SetupRequest<'_>) -> Result<Plan> {
     plan::plan(dirs, request)
 }
 
-/// Does what was planned, if the files are still what the plan saw.
+/// Carries out a plan, if the files are still as the plan read them.
 pub fn carry_out(dirs: &SettingsDirs, plan: &Plan, mode: SetupMode) -> Result<()> {
     for step in &plan.steps {
         if file::read(&step.path)? != step.before {
@@ -134,14 +134,14 @@ pub fn carry_out(dirs: &SettingsDirs, plan: &Plan, mode: SetupMode) -> Result<()
             .collect();
         folders.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
         for folder in folders {
-            // One that holds something by now stays.
+            // A folder that is not empty stays.
             drop(std::fs::remove_dir(folder));
         }
     }
     Ok(())
 }
 
-/// Replaces a settings file by this text: mode kept, links followed.
+/// Replaces the content of a settings file; keeps its mode and follows links.
 pub fn replace(path: &Path, text: &str) -> Result<()> {
     file::write(path, Some(text))
 }
@@ -155,7 +155,7 @@ pub const AGENTS: [Agent; 5] = [
     Agent::Copilot,
 ];
 
-/// How a program is written in a shell command.
+/// A program, quoted for a shell command.
 fn quoted(program: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
     match program.chars().all(plain) {
@@ -164,7 +164,7 @@ fn quoted(program: &str) -> String {
     }
 }
 
-/// Whether a command calls tome, wherever it lies.
+/// Whether a command calls tome, in whatever directory.
 fn calls_tome(command: &str, verb: &str) -> bool {
     let Some((program, rest)) = command.split_once(&format!(" {verb}")) else {
         return false;

@@ -1,8 +1,8 @@
-//! The terminal door: what a person sees and types.
+//! The terminal UI.
 //!
-//! [`run()`] draws, waits for something to happen, tells `App::update`, has the effects carried
-//! out, and draws again. The reader of keys, the watchers and the workers are threads that send
-//! events; nothing ticks, so that an idle program costs nothing.
+//! [`run()`] draws a frame, waits for an event, passes it to `App::update`, carries out the
+//! effects that it returns, and draws again. The input reader, the watchers and the workers are
+//! threads that send events. There is no timer tick, so an idle program uses no CPU.
 
 mod action;
 mod app;
@@ -43,72 +43,72 @@ use crate::core::discover::{DiscoveryScope, Environment, SearchedPlace};
 use crate::core::history::History;
 use crate::core::layout::Layout;
 
-/// Tells the time; handed in by the door.
+/// Returns the current time; the caller of [`run()`] supplies it.
 pub type Clock = fn() -> Moment;
 
-/// What the terminal door is told of the outside world.
+/// Everything that the UI gets from its caller: paths, settings, clock and theme.
 #[derive(Debug)]
 pub struct Setup {
-    /// Where the stores come from.
+    /// How the stores are found.
     pub source: StoreSource,
-    /// Whether something is to be picked, and nothing else.
+    /// Set to show the finder alone and print the choice.
     pub pick: Option<Pick>,
-    /// Where the logs are.
+    /// The log files, and how they are found.
     pub catalog: LogCatalog,
-    /// The history that changes go to.
+    /// The history that changes are recorded in.
     pub history: History,
     /// The directory for unsaved texts.
     pub unsaved: PathBuf,
-    /// The file that errors inside tome are written to.
+    /// The file that panics are logged to.
     pub faults: PathBuf,
-    /// Who makes the changes.
+    /// The author recorded with every change.
     pub author: Author,
-    /// The time.
+    /// Returns the current time.
     pub clock: Clock,
-    /// The time zone that the person is in.
+    /// The user's time zone.
     pub zone: TimeZone,
-    /// Whose keys the editor understands.
+    /// The key bindings of the editor: readline or vi.
     pub editor_keys: EditorKeys,
-    /// How things look.
+    /// The style of every role.
     pub theme: Theme,
-    /// The user's keymap file and what it says.
+    /// The path and text of the user's keymap file.
     pub keymap: Option<(PathBuf, String)>,
     /// The command of `$VISUAL` or `$EDITOR`.
     pub editor: Option<String>,
-    /// Where the person stands, in a word.
+    /// A short name for the current scope, displayed in the title line.
     pub title: String,
-    /// Where stores and logs are looked for.
+    /// The directories that are searched for stores and logs.
     pub searched_places: Vec<SearchedPlace>,
-    /// What was wrong in the settings and the theme.
+    /// Problems in the settings and the theme.
     pub warnings: Vec<Warning>,
-    /// Whether to panic after the first frame: tests look at what is left of the terminal.
+    /// Whether to panic after the first frame, so that tests can check the terminal afterwards.
     pub panics: bool,
 }
 
-/// Where the stores come from.
+/// How the stores are found.
 #[derive(Debug, Clone)]
 pub enum StoreSource {
-    /// They are looked for.
+    /// By discovery.
     Discover {
-        /// From where.
+        /// The environment to search in.
         environment: Box<Environment>,
-        /// By which settings.
+        /// The settings that control the search.
         settings: Box<Settings>,
-        /// How far.
+        /// Which stores are included.
         scope: DiscoveryScope,
     },
-    /// Somebody named them.
+    /// The caller lists them.
     Named(Vec<NamedStore>),
 }
 
-/// A store that was named.
+/// A store that the caller lists.
 #[derive(Debug, Clone)]
 pub struct NamedStore {
-    /// Its name.
+    /// The name of the store.
     pub name: String,
-    /// Its root.
+    /// The root directory.
     pub root: PathBuf,
-    /// Its layout, where the files do not tell.
+    /// The layout; `None` to detect it from the files.
     pub layout: Option<Layout>,
 }
 
@@ -116,33 +116,33 @@ pub use pane::find::Print;
 pub use run::run;
 pub use terminal::background;
 
-/// The finder alone.
+/// The options of the finder when it runs alone.
 #[derive(Debug)]
 pub struct Pick {
-    /// What is printed of the choice.
+    /// What is printed for each picked hit.
     pub print: Print,
-    /// What to look for at first.
+    /// The initial query.
     pub query: String,
 }
 
-/// Why the UI ended otherwise than it should.
+/// Why the UI ended with an error.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The terminal failed.
     #[error(transparent)]
     Terminal(#[from] io::Error),
-    /// A change that was asked for just before leaving was not made.
+    /// A change requested just before the exit was not made.
     #[error("the last change was not made: {0}; open tome and repeat it")]
     Unwritten(String),
 }
 
-/// What a person left the UI for.
+/// Why the UI ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Exit {
-    /// They are done.
+    /// The user quit.
     Done,
-    /// They picked something.
+    /// The user picked hits; the lines to print.
     Picked(Vec<String>),
-    /// They want to see the sample.
+    /// The user asked for the demo.
     Demo,
 }

@@ -1,4 +1,4 @@
-//! The fonts: where they are found, and which of them has a letter.
+//! Finds the fonts, and the font that has a given character.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use ab_glyph::{Font as _, FontVec, GlyphId};
 
 use crate::Result;
 
-/// The variable that names a directory with a family of `.ttf` files, or one such file.
+/// The variable with a directory of a family's `.ttf` files, or with one such file.
 const VARIABLE: &str = "TOME_PICTURE_FONT";
 
-/// Where families usually are, the one we like best first.
+/// The usual directories of the families, in the order of preference.
 const USUAL: [&str; 6] = [
     "/usr/share/fonts/truetype/jetbrains-mono",
     "/usr/share/fonts/jetbrains-mono-fonts",
@@ -35,7 +35,7 @@ const FAMILIES: [[&str; 4]; 2] = [
     ],
 ];
 
-/// Which cut of a family.
+/// The style of a font in a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct FontStyle {
     pub(crate) bold: bool,
@@ -48,18 +48,18 @@ impl FontStyle {
     }
 }
 
-/// One family; a cut that is missing is the regular one.
+/// One family; a missing style is replaced by the regular one.
 struct Family {
     cuts: Vec<FontVec>,
 }
 
-/// Families, of which a later one has what the ones before it lack.
+/// Families; a later one is used for characters that the earlier ones lack.
 pub(crate) struct Fonts {
     families: Vec<Family>,
 }
 
 impl Fonts {
-    /// Finds the fonts of this machine, or says what to do about it.
+    /// Finds installed fonts; the error explains what to install.
     pub(crate) fn find() -> Result<Self> {
         let asked = std::env::var_os(VARIABLE).map(PathBuf::from);
         if let Some(asked) = &asked {
@@ -97,12 +97,12 @@ impl Fonts {
         Ok(Self { families })
     }
 
-    /// The regular cut of the first family, by which cells are measured.
+    /// Returns the regular font of the first family, which determines the size of cells.
     pub(crate) fn first(&self) -> &FontVec {
         &self.families[0].cuts[0]
     }
 
-    /// A font that has the letter.
+    /// Returns the first font that has the character.
     pub(crate) fn with(&self, letter: char, cut: FontStyle) -> Option<(&FontVec, GlyphId)> {
         self.families.iter().find_map(|family| {
             let font = family.cuts.get(cut.number()).unwrap_or(&family.cuts[0]);

@@ -1,4 +1,4 @@
-//! From the cells of a screen to a PNG.
+//! Draws the cells of a screen to a PNG.
 
 use std::collections::HashMap;
 
@@ -8,33 +8,33 @@ use crate::Result;
 use crate::font::{FontStyle, Fonts};
 use crate::shape;
 
-/// Points of a cell, at twice the size in which a page shows it.
+/// The size of a cell in pixels, for screens with two pixels per point.
 const WIDTH: usize = 16;
 const HEIGHT: usize = 36;
-/// Points around the screen.
+/// The margin around the screen, in pixels.
 const MARGIN: usize = 28;
-/// The radius of the window's corners.
+/// The radius of the window's corners, in pixels.
 const CORNER: f32 = 20.0;
-/// How thick a light line is.
+/// The thickness of a light line, in pixels.
 const LINE: f32 = 2.0;
 
 type Colour = [u8; 3];
 
-/// What a terminal makes of colours.
+/// The colours of a terminal.
 pub(crate) struct Colours {
-    /// What it says of itself in `COLORFGBG`.
+    /// The value of `COLORFGBG`.
     pub(crate) says: &'static str,
     text: Colour,
     ground: Colour,
-    /// The line around the window.
+    /// The border of the window.
     edge: Colour,
-    /// How much heavier letters look than they are drawn: light ones on dark need it.
+    /// The exponent of letters' coverage: below 1 makes light letters on dark heavier.
     weight: f32,
     /// The 16 colours.
     palette: [Colour; 16],
 }
 
-/// A terminal that is dark.
+/// A dark terminal.
 pub(crate) const DARK: Colours = Colours {
     says: "15;0",
     text: [0xd8, 0xdc, 0xe8],
@@ -61,7 +61,7 @@ pub(crate) const DARK: Colours = Colours {
     ],
 };
 
-/// A terminal that is light.
+/// A light terminal.
 pub(crate) const LIGHT: Colours = Colours {
     says: "0;15",
     text: [0x24, 0x28, 0x33],
@@ -104,7 +104,7 @@ impl Colours {
     }
 }
 
-/// What is painted on; the fourth number is how much there is of a point.
+/// The image; the fourth number of a pixel is its alpha.
 struct Canvas {
     width: usize,
     height: usize,
@@ -138,7 +138,7 @@ impl Canvas {
         }
     }
 
-    /// Makes the corners round, and draws a line around it all.
+    /// Makes the corners round, and draws the border.
     fn frame(&mut self, edge: Colour) {
         let (width, height) = (self.width as f32, self.height as f32);
         for y in 0..self.height {
@@ -173,7 +173,7 @@ fn between(one: Colour, other: Colour, much: f32) -> Colour {
     [0, 1, 2].map(|part| mixed(one[part], other[part], much))
 }
 
-/// Draws a screen.
+/// Returns the PNG of a screen.
 pub(crate) fn png(screen: &vt100::Screen, fonts: &Fonts, colours: &Colours) -> Result<Vec<u8>> {
     let (rows, columns) = screen.size();
     let (rows, columns) = (rows.get(), columns.get());
@@ -210,13 +210,13 @@ fn corner(row: u16, column: u16) -> (usize, usize) {
     )
 }
 
-/// The size at which a letter of a font is as wide as a cell.
+/// Returns the size at which a character of a font is as wide as a cell.
 fn scale(font: &FontVec) -> PxScale {
     let advance = font.h_advance_unscaled(font.glyph_id('m')).max(1.0);
     PxScale::from(WIDTH as f32 * font.height_unscaled() / advance)
 }
 
-/// How far below the top of its cell a letter stands.
+/// Returns the distance of the baseline from the top of a cell.
 fn baseline(font: &FontVec) -> f32 {
     let scaled = font.as_scaled(scale(font));
     ((HEIGHT as f32 - scaled.height()) / 2.0 + scaled.ascent()).round()
@@ -283,7 +283,7 @@ impl Painter<'_> {
             return;
         }
         let Some((font, glyph)) = self.fonts.with(letter, cut) else {
-            // What no font has is an empty box, as terminals do it.
+            // A character that no font has becomes an empty box, as in terminals.
             let inner = (left + 3, top + 8);
             let ground = between(colour, self.colours.ground, 0.7);
             return self.canvas.fill(inner, (WIDTH - 6, HEIGHT - 16), ground);
@@ -298,7 +298,7 @@ impl Painter<'_> {
         outline.draw(|x, y, much| {
             let (x, y) = (x as f32 + bounds.min.x, y as f32 + bounds.min.y);
             if x >= 0.0 && y >= 0.0 {
-                // In a few steps only: nobody sees more of them, and the file is smaller.
+                // In a few steps only: more are not visible, and the file is smaller.
                 let much = (much.clamp(0.0, 1.0).powf(weight) * 12.0).round() / 12.0;
                 self.canvas.blend(x as usize, y as usize, colour, much);
             }
@@ -306,7 +306,7 @@ impl Painter<'_> {
     }
 }
 
-/// A PNG of 256 colours: those that are there most often, and for the rest the nearest of them.
+/// Encodes a PNG of the 256 most frequent colours; others are replaced by the nearest.
 fn encoded(canvas: &Canvas) -> Result<Vec<u8>> {
     let mut often: HashMap<[u8; 4], usize> = HashMap::new();
     for point in &canvas.points {

@@ -1,14 +1,14 @@
-//! The pictures of the README: the real program, on a terminal of its own, drawn cell by cell.
+//! Draws the screenshots of the README: the real program in a pseudo-terminal, cell by cell.
 //!
 //! Run: `cargo run --example pictures`, which writes `screenshots/*.png`; with names after
 //! it (`… --example pictures find-dark help-dark`) only those. The program is built first.
 //!
-//! What is shown is the sample of `tome --demo`, at a place that does not change, so that paths are
-//! the same in every picture. Its ages are those of the sample; dates and times are of the day on
-//! which the pictures were made.
+//! The screenshots show the sample of `tome --demo` in a fixed folder, so that paths are the
+//! same in all of them. Ages are those of the sample; dates and times are of the day on which
+//! the screenshots were made.
 //!
-//! The font is JetBrains Mono where it is installed (`fonts-jetbrains-mono` in Debian), else DejaVu
-//! Sans Mono; `TOME_PICTURE_FONT` names another directory or file, see `font.rs`.
+//! The font is JetBrains Mono if it is installed (`fonts-jetbrains-mono` in Debian), else DejaVu
+//! Sans Mono; `TOME_PICTURE_FONT` sets another directory or file, see `font.rs`.
 
 mod font;
 mod paint;
@@ -31,7 +31,7 @@ const ESCAPE: &str = "\u{1b}";
 const SAVE: &str = "\u{13}";
 const END_OF_LINE: &str = "\u{1b}[F";
 
-/// A picture: its name, the terminal it is taken of, and how one gets there.
+/// A screenshot: its name, the colours of the terminal, and the keys that lead to it.
 struct Picture {
     name: &'static str,
     colours: Colours,
@@ -120,12 +120,12 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The program beside this one, brought up to date.
+/// Builds the program beside this one, and returns its path.
 fn built() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let folder = own.ancestors().nth(2).ok_or("no folder of programs")?;
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // With the example, so that what it shares with the program is the same and is there already.
+    // With the example, so that shared dependencies have the same features and are not rebuilt.
     cargo.args(["build", "--quiet", "--bin", "tome", "--example", "pictures"]);
     if folder.ends_with("release") {
         cargo.arg("--release");
@@ -139,11 +139,11 @@ fn built() -> Result<PathBuf> {
 }
 
 fn say(line: &str) {
-    // With standard output gone there is nobody to tell.
+    // An error means that standard output is closed.
     drop(writeln!(std::io::stdout(), "{line}"));
 }
 
-/// Goes to a memory by its name, and shows everything around it again.
+/// Selects a memory by its name with the filter, then clears the filter.
 fn go_to(stage: &mut TerminalSession, name: &str, then: &str) -> Result<()> {
     stage.see("memories")?;
     stage.press("f", "filter ❯")?;
@@ -159,7 +159,7 @@ const AUTH: &str = "Use JWT with refresh token rotation.";
 
 fn browse(stage: &mut TerminalSession) -> Result<()> {
     stage.see("9 sessions")?;
-    // Row by row, so that the tree is seen from its top.
+    // Row by row, so that the top of the tree stays visible.
     stage.press(&"j".repeat(9), AUTH)
 }
 
@@ -173,7 +173,7 @@ fn find(stage: &mut TerminalSession) -> Result<()> {
 fn edit(stage: &mut TerminalSession) -> Result<()> {
     browse(stage)?;
     stage.press("e", "edit · auth_refactor.md")?;
-    // Ctrl-G goes to a line.
+    // Ctrl-G moves to a line.
     stage.send("\u{7}")?;
     stage.press("13", "13")?;
     stage.send(ENTER)?;

@@ -1,9 +1,9 @@
-//! Letters that are drawn as geometry, so that lines meet from cell to cell: boxes, blocks, meters.
+//! Characters that are drawn as geometry, so that lines join between cells: boxes, blocks, meters.
 
-/// How much of a point of a cell a shape covers, 0 to 1; points are counted from the cell's corner.
+/// How much of a pixel a shape covers, 0 to 1; x and y are relative to the cell's corner.
 pub(crate) type Cover = Box<dyn Fn(f32, f32) -> f32>;
 
-/// The size of a cell in points, and how thick a light line is.
+/// The size of a cell and the thickness of a light line, in pixels.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cell {
     pub(crate) width: f32,
@@ -11,7 +11,7 @@ pub(crate) struct Cell {
     pub(crate) line: f32,
 }
 
-/// The arms of a box: up, right, down, left; each none, light or heavy.
+/// The arms of box characters: up, right, down, left; each none, light or heavy.
 const ARMS: [(char, [u8; 4]); 33] = [
     ('─', [0, 1, 0, 1]),
     ('│', [1, 0, 1, 0]),
@@ -48,7 +48,7 @@ const ARMS: [(char, [u8; 4]); 33] = [
     ('╻', [0, 0, 2, 0]),
 ];
 
-/// Corners that are round: to which sides they open, as signs of x and y.
+/// Round corners: the directions in which they open, as signs of x and y.
 const ROUND: [(char, f32, f32); 4] = [
     ('╭', 1.0, 1.0),
     ('╮', -1.0, 1.0),
@@ -56,7 +56,7 @@ const ROUND: [(char, f32, f32); 4] = [
     ('╯', -1.0, -1.0),
 ];
 
-/// Lines with gaps: whether upright, and how many dashes.
+/// Dashed lines: whether vertical, and the number of dashes.
 const DASHED: [(char, bool, f32); 6] = [
     ('┄', false, 3.0),
     ('┈', false, 4.0),
@@ -66,7 +66,7 @@ const DASHED: [(char, bool, f32); 6] = [
     ('╎', true, 2.0),
 ];
 
-/// The shape of a letter, where it is one.
+/// Returns the shape of a character, if it has one.
 pub(crate) fn of(letter: char, cell: Cell) -> Option<Cover> {
     let Cell {
         width,
@@ -104,7 +104,7 @@ pub(crate) fn of(letter: char, cell: Cell) -> Option<Cover> {
     }
 }
 
-/// 1 within `reach` of 0, with a soft edge of one point.
+/// Returns 1 if `distance` is within `reach`, with a soft edge of one pixel.
 fn within(distance: f32, reach: f32) -> f32 {
     (reach + 0.5 - distance.abs()).clamp(0.0, 1.0)
 }
@@ -118,7 +118,7 @@ fn lines(arms: [u8; 4], cell: Cell) -> Cover {
     };
     Box::new(move |x, y| {
         let (dx, dy) = (x - middle_x, y - middle_y);
-        // An arm reaches as far over the middle as the thickest line that it meets.
+        // An arm extends over the middle as far as the thickest line that it meets.
         let thickest = half(arms.into_iter().max().unwrap_or(1));
         let [up, right, down, left] = arms.map(half);
         let upright = |half: f32, there: bool| match there && half > 0.0 {
@@ -141,7 +141,7 @@ fn corner(towards_x: f32, towards_y: f32, cell: Cell) -> Cover {
     let half = cell.line / 2.0;
     let radius = middle_x;
     Box::new(move |x, y| {
-        // As if it opened to the right and downwards.
+        // Mirrored so that it opens to the right and downwards.
         let (dx, dy) = ((x - middle_x) * towards_x, (y - middle_y) * towards_y);
         if dy >= radius {
             return within(dx, half);
@@ -154,7 +154,7 @@ fn corner(towards_x: f32, towards_y: f32, cell: Cell) -> Cover {
     })
 }
 
-/// A part of the cell: left, top, right, bottom.
+/// Returns the part of the cell that is filled: left, top, right, bottom.
 fn block(letter: char) -> Option<(f32, f32, f32, f32)> {
     let eighths = |from: char| (u32::from(letter) - u32::from(from)) as f32;
     Some(match letter {
@@ -166,7 +166,7 @@ fn block(letter: char) -> Option<(f32, f32, f32, f32)> {
     })
 }
 
-/// A step of a meter.
+/// Returns the shape of one step of a meter.
 fn slanted(full: bool, cell: Cell) -> Cover {
     let Cell {
         width,
@@ -176,7 +176,7 @@ fn slanted(full: bool, cell: Cell) -> Cover {
     let (tall, slant) = (height * 0.16, width * 0.14);
     Box::new(move |x, y| {
         let dy = y - height * 0.5;
-        // Upright again, then a rectangle.
+        // Undoes the slant, which gives a rectangle.
         let dx = x - width * 0.5 + dy / tall * slant;
         let wide = width * 0.5 - slant - 0.5;
         let outside = (dx.abs() - wide).max(dy.abs() - tall);

@@ -1,4 +1,4 @@
-//! The program on a terminal of its own, in the sample's world.
+//! Runs the program in a pseudo-terminal, on the unpacked sample.
 
 use std::fs;
 use std::io::{self, Read as _, Write};
@@ -14,27 +14,27 @@ use tome::core::demo::{Demo, unpack};
 
 use crate::Result;
 
-/// How many cells the terminal has.
+/// The size of the terminal in cells.
 pub(crate) const COLUMNS: u16 = 120;
 pub(crate) const ROWS: u16 = 36;
 
-/// How long anything may take on a busy machine.
+/// The timeout for anything, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long nothing must be written for a screen to be a still one.
+/// The time without output after which the screen counts as final.
 const STILL: Duration = Duration::from_millis(400);
 
-/// The program, its keyboard and its screen.
+/// The running program with its input and output.
 pub(crate) struct TerminalSession {
     child: Box<dyn Child + Send + Sync>,
     _master: Box<dyn MasterPty + Send>,
     keys: Box<dyn Write + Send>,
     seen: Arc<(Mutex<Output>, Condvar)>,
-    /// Where the sample is.
+    /// The unpacked sample.
     demo: Demo,
 }
 
-/// What came out of the terminal so far.
+/// The output so far.
 struct Output {
     parser: vt100::Parser,
     last: Instant,
@@ -42,7 +42,7 @@ struct Output {
 }
 
 impl TerminalSession {
-    /// Opens the sample on a terminal that says this of its colours.
+    /// Starts the program on the sample, in a terminal with this `COLORFGBG`.
     pub(crate) fn open(program: &Path, colours: &str) -> Result<Self> {
         let demo = unpacked()?;
         let pty = native_pty_system().openpty(PtySize {
@@ -93,13 +93,13 @@ impl TerminalSession {
         })
     }
 
-    /// Types.
+    /// Sends keys.
     pub(crate) fn send(&mut self, keys: &str) -> Result<()> {
         self.keys.write_all(keys.as_bytes())?;
         Ok(self.keys.flush()?)
     }
 
-    /// Types, and waits for a text on the screen.
+    /// Sends keys, and waits for a text on the screen.
     pub(crate) fn press(&mut self, keys: &str, then: &str) -> Result<()> {
         self.send(keys)?;
         self.see(then)
@@ -134,7 +134,7 @@ impl TerminalSession {
         }
     }
 
-    /// The screen, once nothing moves on it.
+    /// Returns the screen after the output has stopped.
     pub(crate) fn still(&self) -> vt100::Screen {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -148,7 +148,7 @@ impl TerminalSession {
         }
     }
 
-    /// Changes a file of the sample's home behind the program's back, as an agent would.
+    /// Changes a file in the sample's home directory while the program runs, as an agent would.
     pub(crate) fn change(&self, path: &str, how: impl Fn(&str) -> String) -> Result<()> {
         let path = self.demo.home.join(path);
         let before = fs::read_to_string(&path)?;
@@ -159,7 +159,7 @@ impl TerminalSession {
         Ok(fs::write(&path, after)?)
     }
 
-    /// Ends the program, and takes the sample away.
+    /// Ends the program, and removes the sample.
     pub(crate) fn leave(mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;
@@ -167,12 +167,12 @@ impl TerminalSession {
     }
 }
 
-/// Where the sample is unpacked.
+/// Returns the folder of the sample.
 fn root() -> PathBuf {
     std::env::temp_dir().join("tome-pictures")
 }
 
-/// The sample, anew: what a picture before this one left is gone.
+/// Unpacks the sample after removing an earlier one.
 fn unpacked() -> Result<Demo> {
     match fs::remove_dir_all(root()) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e.into()),

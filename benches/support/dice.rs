@@ -1,6 +1,6 @@
-//! Chance that is the same in every run.
+//! Deterministic random numbers.
 
-/// Numbers that look random and are not (splitmix64).
+/// A pseudorandom generator (splitmix64).
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
@@ -24,7 +24,7 @@ impl Dice {
         self.below(n) == 0
     }
 
-    /// A size whose logarithm is normal: most are small, a few are large.
+    /// Returns a size with a log-normal distribution: most are small, a few are large.
     pub(crate) fn spread(&mut self, mean: f64, sigma: f64) -> f64 {
         let normal: f64 = (0..12).map(|_| self.unit()).sum::<f64>() - 6.0;
         mean * (sigma * normal - sigma * sigma / 2.0).exp()

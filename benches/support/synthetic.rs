@@ -1,8 +1,8 @@
-//! Logs that nobody wrote: the same bytes in every run, shaped like real ones.
+//! Synthetic logs: the same bytes in every run, shaped like real ones.
 //!
-//! Shares of bytes, sizes of sessions and frequencies of words follow counts of real
-//! logs: tool results are kept twice and more, a fiftieth is what people and agents
-//! said, a session has 1.7 MB in the mean and a few have ten times that.
+//! Shares of bytes, sizes of sessions and frequencies of words follow counts of real logs: tool
+//! results are stored twice or more, a fiftieth is messages of users and agents, a session has
+//! 1.7 MB on average and a few have ten times that.
 
 #[path = "dice.rs"]
 pub(crate) mod dice;
@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 
 use dice::Dice;
 
-/// Raised when the bytes change, so that an old corpus is not taken for a new one.
+/// Incremented if the bytes change, so that an old corpus is not reused.
 const EDITION: u32 = 3;
-/// How many words the language has.
+/// The number of words of the language.
 const VOCABULARY: usize = 24_000;
-/// The mean size of a session.
+/// The mean size of a session in bytes.
 const SESSION: f64 = 1.7e6;
 
-/// Makes a home directory with about `bytes` of logs under `parent`, or finds it there.
+/// Creates a home directory with about `bytes` of logs below `parent`, or reuses it.
 pub(crate) fn home(parent: &Path, bytes: u64) -> io::Result<PathBuf> {
     let home = parent.join(format!("tome-bench-logs-{EDITION}-{bytes}"));
     if home.join("complete").exists() {
@@ -47,14 +47,14 @@ pub(crate) fn home(parent: &Path, bytes: u64) -> io::Result<PathBuf> {
     Ok(home)
 }
 
-/// Makes text and the records around it.
+/// Generates text and the records around it.
 struct Writer {
     dice: Dice,
     words: Vec<String>,
     clock: u64,
 }
 
-/// One session while it is being written.
+/// One session while it is written.
 struct Session {
     id: String,
     cwd: String,
@@ -116,13 +116,13 @@ impl Writer {
         self.dice.spread(SESSION, 1.1).clamp(20_000.0, 40e6)
     }
 
-    /// A word by Zipf's law: the n-th is met with a frequency of 1/n.
+    /// Returns a word by Zipf's law: the n-th has a frequency of 1/n.
     fn word(&mut self) -> usize {
         let rank = (self.dice.unit() * (VOCABULARY as f64).ln()).exp();
         (rank as usize).min(VOCABULARY) - 1
     }
 
-    /// Prose of about `size` bytes.
+    /// Returns prose of about `size` bytes.
     fn prose(&mut self, size: usize) -> String {
         let mut text = String::with_capacity(size + 32);
         let mut in_sentence = 0;
@@ -152,7 +152,7 @@ impl Writer {
         text
     }
 
-    /// What a tool shows, about `size` bytes: code, listings, numbers.
+    /// Returns output of a tool of about `size` bytes: code, listings, numbers.
     fn output(&mut self, size: usize) -> String {
         let mut text = String::with_capacity(size + 80);
         let mut number = 1;
@@ -217,7 +217,7 @@ impl Writer {
         )
     }
 
-    /// The next moment of the conversation, as records give it.
+    /// Returns the next timestamp of the conversation.
     fn stamp(&mut self) -> String {
         self.clock += 400 + self.dice.next() % 20_000;
         let seconds = self.clock / 1000;
@@ -233,7 +233,7 @@ impl Writer {
         )
     }
 
-    /// A Claude Code transcript of about `size` bytes and where it lies.
+    /// Returns a Claude Code transcript of about `size` bytes, and its path.
     fn transcript(&mut self, size: usize) -> (PathBuf, String) {
         let project = self.dice.below(30);
         let word = self.words[60 + project].clone();
@@ -266,7 +266,7 @@ impl Writer {
         (PathBuf::from(path), session.out)
     }
 
-    /// A prompt, some steps with tools, an answer.
+    /// Writes a prompt, some steps with tools, and an answer.
     fn turn(&mut self, session: &mut Session, limit: usize) {
         let size = self.dice.spread(420.0, 0.9) as usize;
         let prompt = quoted(&self.prose(size));
@@ -302,7 +302,7 @@ impl Writer {
         );
     }
 
-    /// A thought, a call, its progress and its result.
+    /// Writes a thought, a call, its progress and its result.
     fn step(&mut self, session: &mut Session) {
         if self.dice.one_in(3) {
             let words = if self.dice.one_in(3) { 300 } else { 0 };
@@ -350,7 +350,7 @@ impl Writer {
         self.record(session, &body, "");
     }
 
-    /// A tool's result, with the harness's own copy of it and often the whole file.
+    /// Writes a tool's result, with the harness's own copy of it and often the whole file.
     fn result(&mut self, session: &mut Session, (call, file): (&str, &str), output: &str) {
         let text = quoted(output);
         let original = match self.dice.below(3) {
@@ -377,7 +377,7 @@ impl Writer {
         self.record(session, &body, "");
     }
 
-    /// Puts the envelope around a record.
+    /// Writes a record with its envelope.
     fn record(&mut self, session: &mut Session, body: &str, after: &str) {
         let (uuid, stamp) = (self.uuid(), self.stamp());
         let Session {
@@ -396,7 +396,7 @@ impl Writer {
         *parent = uuid;
     }
 
-    /// A Codex rollout of about `size` bytes and where it lies.
+    /// Returns a Codex rollout of about `size` bytes, and its path.
     fn rollout(&mut self, size: usize) -> (PathBuf, String) {
         let id = self.uuid();
         let mut out = String::with_capacity(size + 100_000);
@@ -459,7 +459,7 @@ impl Writer {
     }
 }
 
-/// The text as a JSON string.
+/// Returns the text as a JSON string.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8 + 2);
     out.push('"');

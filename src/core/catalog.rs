@@ -1,5 +1,5 @@
-//! The logs that are meant: what every door that lists or searches logs needs. Searching them is
-//! [`crate::core::search`], which imports this module and not the other way round.
+//! Which logs are in scope (all, or the current project's), and the corpus over them. The
+//! search over them is [`crate::core::search`], which depends on this module.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,44 +13,44 @@ use super::keep::kept;
 use super::library::LogSummary;
 use super::log::{Agent, LogFile, LogLocations, Message, locate, read};
 
-/// Where the logs are, and which of them are meant.
+/// The locations of logs, and which of them are in scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogCatalog {
-    /// Where logs are looked for, the roots of stores that hold one among them.
+    /// The locations of logs, including stores that contain one.
     pub locations: LogLocations,
-    /// Where copies of swept logs are kept, where those are meant, too.
+    /// The folder of copies of deleted logs, if these are in scope.
     pub kept: Option<PathBuf>,
-    /// Where the text of the logs is cached.
+    /// The folder of the corpus's cache.
     pub cache: PathBuf,
-    /// Whose logs are meant.
+    /// Which logs are in scope.
     pub scope: LogScope,
 }
 
-/// Whose logs are meant.
+/// Which logs are in scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogScope {
-    /// All that are found.
+    /// All logs.
     All,
-    /// Those of the project whose folders [`LogLocations::projects`] names, its root last.
+    /// Logs of the current project, whose folders are [`LogLocations::projects`], its root last.
     Project,
 }
 
-/// The corpus of the logs that are meant.
+/// The corpus of the logs in scope.
 #[derive(Debug)]
 pub struct ScopedCorpus {
-    /// Their text.
+    /// The corpus.
     pub corpus: Corpus,
-    /// Which logs could not be read or kept, and why.
+    /// The logs that could not be read or cached, and why.
     pub unread: Vec<String>,
-    /// How many logs were left for another time, because the reading was called off.
+    /// The number of logs that were not read, because the refresh was cancelled.
     pub left: usize,
 }
 
 impl LogCatalog {
-    /// Returns every log that can be found, meant or not.
+    /// Returns every log that is found, whether in scope or not.
     pub fn files(&self) -> Vec<LogFile> {
         let mut found = locate(&self.locations);
-        // A session of this project is found in its own place and as a store.
+        // A session of this project is found in its own location and as a store.
         found.sort_by(|a, b| (a.agent, &a.path, &a.id).cmp(&(b.agent, &b.path, &b.id)));
         found.dedup_by(|a, b| (a.agent, &a.path, &a.id) == (b.agent, &b.path, &b.id));
         if let Some(folder) = &self.kept {
@@ -59,7 +59,7 @@ impl LogCatalog {
         found
     }
 
-    /// Tells whether a log is one of those that are meant.
+    /// Returns whether a log is in scope.
     pub fn contains(&self, log: &Log<'_>) -> bool {
         self.is_in_scope(log.cwd(), &log.path())
     }
@@ -74,7 +74,7 @@ impl LogCatalog {
                 Path::new(cwd).starts_with(root)
                     || projects.iter().any(|folder| path.starts_with(folder))
             }
-            // A session without a header is where the sessions of its project are.
+            // A session without a header belongs to the project whose session folder it is in.
             None => {
                 let mut sessions = self.locations.sessions.iter().flat_map(|sessions| {
                     let slugs = projects.iter().map(|folder| session_slug(folder));
@@ -86,7 +86,7 @@ impl LogCatalog {
         }
     }
 
-    /// Returns the corpus of these logs, brought up to date.
+    /// Returns the refreshed corpus of these logs.
     pub fn corpus(&self, files: &[LogFile], progress: &dyn Progress) -> Result<Corpus> {
         let options = BuildOptions {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
@@ -95,8 +95,8 @@ impl LogCatalog {
         Corpus::refresh(&self.cache, files, options, progress)
     }
 
-    /// Returns the corpus of those of the logs that are meant. Every log is brought up to date:
-    /// only its text tells which project it is of.
+    /// Returns the corpus of those of the logs that are in scope. Every log is refreshed,
+    /// because only its text has the project.
     pub fn scoped_corpus(
         &self,
         files: &[LogFile],
@@ -130,8 +130,8 @@ impl LogCatalog {
         })
     }
 
-    /// Returns the messages that a citation such as `codex:ID#L12` means, in the order of the
-    /// log; `None` where it means no log.
+    /// Returns the messages of a citation such as `codex:ID#L12`, in the order of the log;
+    /// `None` if it cites no log in scope.
     pub fn cited_messages(&self, citation: &Citation) -> Result<Option<Vec<Message>>> {
         let Some(agent) = citation.store.as_deref().and_then(Agent::named) else {
             return Ok(None);
@@ -157,20 +157,20 @@ impl LogCatalog {
     }
 }
 
-/// When something was last said in a log, or else when its file was last changed.
+/// Returns the time of the last message of a log, or else of the last change of its file.
 pub fn last_activity(log: &Log<'_>) -> i64 {
     let last_message = log.span().map(|(_, last)| last);
     last_message.or(log.stamp().1).unwrap_or(0)
 }
 
-/// What a log is called: its title, or how it began; secrets are masked there, too.
+/// Returns the title of a log, or else its first prompt, with secrets masked.
 pub fn log_title(log: &Log<'_>) -> String {
     let title = log.title().map(str::to_owned);
     let title = title.or_else(|| log.facts()?.0.first_prompt);
     safe_line(&title.unwrap_or_default())
 }
 
-/// The logs of a corpus as a list shows them, each with its project.
+/// Returns the logs of a corpus for a list, each with its project.
 pub fn log_summaries(corpus: &Corpus, files: &[LogFile]) -> Vec<(String, LogSummary)> {
     let by_place: HashMap<(&Path, &str), &LogFile> = files
         .iter()
@@ -206,7 +206,7 @@ mod tests {
     use super::super::corpus::BuildProgress;
     use super::*;
 
-    /// Calls the reading off before it begins.
+    /// Cancels the refresh before it begins.
     struct Hurried;
 
     impl Progress for Hurried {
@@ -220,7 +220,7 @@ mod tests {
     const OURS: &str = "11111111-1111-1111-1111-111111111111";
     const THEIRS: &str = "22222222-2222-2222-2222-222222222222";
 
-    /// A home with a log of the project and one of another.
+    /// A home with a log of the project and a log of another.
     fn house() -> (tempfile::TempDir, LogCatalog) {
         let home = tempfile::tempdir().expect("a temporary directory");
         let log = |folder: &str, cwd: &str, (text, id): (&str, &str)| {

@@ -1,8 +1,8 @@
 //! The one way to change a memory: plan → diff → commit → undo.
 //!
-//! A [`ChangeRequest`] says what somebody wants. [`plan()`] turns it into a [`Change`]: the bytes of every
-//! file before and after, the index among them. Nothing is written until
-//! [`commit()`] is called, which checks that the files still are what the plan saw.
+//! [`plan()`] turns a [`ChangeRequest`] into a [`Change`]: the bytes of every file before and
+//! after, the index included. Nothing is written until [`commit()`], which first checks that the
+//! files are still as the plan read them.
 
 mod apply;
 mod commit;
@@ -34,35 +34,35 @@ pub use recover::{interrupted, recover_interrupted};
 pub use replay::{replay, restore};
 pub use transfer::plan_move;
 
-/// The time at which something is done, handed in by a door.
+/// The current time, passed in by the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moment {
-    /// The time.
+    /// The time in UTC.
     pub time: jiff::Timestamp,
-    /// The day where the user is.
+    /// The date in the user's time zone.
     pub today: jiff::civil::Date,
 }
 
 /// A planned change: every file with its bytes before and after.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// What kind it is.
+    /// The kind of change.
     pub verb: ChangeVerb,
-    /// What to tell when it is done.
+    /// The message to print once the change is made.
     pub message: String,
-    /// The files, what was asked for first and what follows from it last.
+    /// The edits: requested files first, generated ones such as an index last.
     pub edits: Vec<Edit>,
-    /// The change that this one takes back or repeats.
+    /// The id of the change that this one undoes or redoes.
     pub of: Option<String>,
 }
 
 impl Change {
-    /// Whether nothing would be different.
+    /// Whether no file would change.
     pub fn is_empty(&self) -> bool {
         self.edits.is_empty()
     }
 
-    /// The roots of the stores that it touches, one for each file.
+    /// The store root of each edit, with repetitions.
     pub fn roots(&self) -> Vec<&Path> {
         self.edits.iter().map(|edit| edit.root.as_path()).collect()
     }
@@ -82,20 +82,20 @@ pub struct Edit {
     pub layout: Layout,
     /// The file below the root, links resolved.
     pub path: String,
-    /// What the plan saw; `None` for a file that is not there.
+    /// The content that the plan read; `None` if the file did not exist.
     pub before: Option<Vec<u8>>,
-    /// What shall be there; `None` for a file that shall go.
+    /// The new content; `None` if the file is to be deleted.
     pub after: Option<Vec<u8>>,
-    /// Whether the file follows from others, as an index does.
+    /// Whether the file is generated from others, such as an index.
     pub derived: bool,
-    /// Folders to take away, once the file is gone, if nothing else is in them.
+    /// Folders to remove after the file is deleted, if they are empty.
     pub emptied: Vec<String>,
-    /// The mode and time of a file that comes back.
+    /// The mode and modification time to restore with the file.
     pub attributes: Attributes,
 }
 
 impl Edit {
-    /// The edit as a unified diff with the file's reference in its head.
+    /// The edit as a unified diff, with the file's reference in the header.
     pub fn diff(&self) -> String {
         let name = self.reference();
         let side = |mark: &str, bytes: &Option<Vec<u8>>| match bytes {
@@ -115,7 +115,7 @@ impl Edit {
     }
 }
 
-/// What a recorded change did, file by file.
+/// The edits of a recorded change, one for each file.
 pub fn recorded_edits(history: &History, record: &Record) -> Result<Vec<Edit>> {
     let version = |revision: Option<Revision>| {
         revision

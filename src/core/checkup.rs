@@ -1,5 +1,5 @@
-//! A look at what tome keeps for itself: its directories and its cache. Changes nothing, but a
-//! cache that turns out to be damaged is forgotten, as it would be by a search.
+//! Checks of tome's own directories and its cache. Nothing is changed, except that a damaged
+//! cache is discarded, as a search would do.
 
 use std::fs;
 use std::io;
@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 use super::corpus::{Corpus, Part};
 
-/// A directory of tome's own.
+/// One of tome's own directories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
     /// Whether it can be used.
     pub state: FolderState,
-    /// How many files are in it, at any depth.
+    /// The number of files in it, at any depth.
     pub files: u64,
-    /// How large they are together.
+    /// The total size of the files.
     pub bytes: u64,
 }
 
@@ -25,11 +25,11 @@ pub struct Folder {
 pub enum FolderState {
     /// It can be read and written.
     Usable,
-    /// It is not there yet, and can be made.
+    /// It does not exist, and can be created.
     Missing,
-    /// It is not there, and cannot be made.
+    /// It does not exist, and cannot be created.
     Unmakable,
-    /// Something else has its name.
+    /// The path is not a directory.
     NoFolder,
     /// It cannot be read.
     Unreadable,
@@ -38,7 +38,7 @@ pub enum FolderState {
 }
 
 impl FolderState {
-    /// A word for it.
+    /// Returns the name used in output.
     pub fn name(self) -> &'static str {
         match self {
             Self::Usable => "usable",
@@ -50,7 +50,7 @@ impl FolderState {
         }
     }
 
-    /// What is wrong with it, where something is.
+    /// Returns what is wrong, if anything is.
     pub fn trouble(self) -> Option<&'static str> {
         match self {
             Self::Usable | Self::Missing => None,
@@ -63,7 +63,7 @@ impl FolderState {
 }
 
 impl Folder {
-    /// Looks at the directory at `path`.
+    /// Checks the directory at `path`.
     pub fn at(path: &Path) -> Self {
         let found = fs::metadata(path);
         let (files, bytes) = contents(path);
@@ -90,12 +90,12 @@ impl Folder {
     }
 }
 
-/// Tells whether something can be written at `path`, without trying.
+/// Returns whether `path` may be written, without trying.
 pub fn is_writable(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-/// How many files are below a directory, and how large they are.
+/// Returns the number and total size of the files below a directory.
 fn contents(path: &Path) -> (u64, u64) {
     let files = walkdir::WalkDir::new(path).into_iter().flatten();
     let files = files.filter(|entry| entry.file_type().is_file());
@@ -103,22 +103,22 @@ fn contents(path: &Path) -> (u64, u64) {
     sizes.fold((0, 0), |(files, bytes), size| (files + 1, bytes + size))
 }
 
-/// What the cache of the logs' text is good for.
+/// The state of the cache of the logs' text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheState {
-    /// There is none yet.
+    /// There is no cache yet.
     Empty,
     /// It can be used.
     Usable {
-        /// How many logs it holds.
+        /// The number of logs in it.
         logs: usize,
     },
-    /// It is of another version, or damaged: it is made anew when it is needed next.
+    /// It is damaged or from another version: the next use rebuilds it.
     Useless,
 }
 
 impl CacheState {
-    /// Looks at the cache in `dir`, every block of it.
+    /// Checks the cache in `dir`, including every block.
     pub fn at(dir: &Path) -> Self {
         if fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none()) || !dir.exists() {
             return Self::Empty;

@@ -1,4 +1,4 @@
-//! References: `[store:]path[#part]`, as every door accepts and prints them.
+//! Citations: `[store:]path[#part]`, as all interfaces accept and print them.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -11,18 +11,18 @@ use super::memory::Memory;
 /// A reference to a file or a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Citation {
-    /// The store, where one is named.
+    /// The store, if one is named.
     pub store: Option<String>,
     /// The path inside the store.
     pub path: String,
-    /// Which part is meant.
+    /// The cited part.
     pub part: CitedPart,
 }
 
 /// A part of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CitedPart {
-    /// All of it.
+    /// The whole file.
     Whole,
     /// Lines, from 1.
     Lines(RangeInclusive<usize>),
@@ -52,7 +52,8 @@ impl FromStr for Citation {
     }
 }
 
-/// Names are short and plain, so that a path with a colon in it is not mistaken for one.
+/// Returns whether this is a store name. Names have few special characters, so that a path
+/// with a colon is not mistaken for one.
 pub(in crate::core) fn is_store_name(name: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '@' | '~');
     // A single letter would be a drive.
@@ -94,7 +95,7 @@ impl fmt::Display for Citation {
 }
 
 impl CitedPart {
-    /// The text that this part means; `None` when the file has no such part.
+    /// Returns the text of this part; `None` if the file has no such part.
     pub fn of<'a>(&self, text: &'a str, memory: &Memory, layout: Layout) -> Option<&'a str> {
         match self {
             Self::Whole => Some(text),
@@ -118,7 +119,7 @@ impl CitedPart {
     }
 }
 
-/// The section below a heading whose title has this slug.
+/// Returns the section below the first heading whose title has this slug.
 fn heading<'a>(text: &'a str, slug: &str) -> Option<&'a str> {
     let mut start: Option<(usize, usize)> = None;
     for line in lines(text, 0) {

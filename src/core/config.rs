@@ -1,7 +1,7 @@
-//! Settings as values: the defaults, and what a file or the environment says instead.
+//! Settings: the defaults, and the values of files and the environment.
 //!
-//! A key that is not known or a value that does not fit is a warning that names its line; the
-//! rest of the file counts.
+//! An unknown key or an invalid value is a warning that names its line; the rest of the file
+//! is used.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,47 +12,47 @@ use toml::de::{DeTable, DeValue};
 use super::citation::is_store_name;
 use super::layout::Layout;
 
-/// The file that documents every setting at its default.
+/// The default settings file, which documents every setting.
 pub const DOCUMENTED: &str = include_str!("../../assets/config.toml");
 
-/// Every setting.
+/// All settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// When output is coloured.
     pub color: Color,
-    /// The name that signs changes in the history.
+    /// The author of changes in the history.
     pub author: String,
-    /// Whether stores are looked for in the current project.
+    /// Whether stores are discovered in the current project.
     pub discover_project: bool,
-    /// Whether stores are looked for where agents keep theirs in the home directory.
+    /// Whether the stores of agents in the home directory are discovered.
     pub discover_home: bool,
-    /// Whose keys the editor of the terminal UI understands.
+    /// The key bindings of the editor of the terminal UI.
     pub editor_keys: EditorKeys,
-    /// What hooks do.
+    /// The settings of hooks.
     pub hook: HookSettings,
-    /// Where the coder's lessons are.
+    /// The path of the coder's lessons.
     pub coder_path: String,
-    /// Stores that are named by hand.
+    /// Stores that are listed explicitly.
     pub stores: Vec<StoreSetting>,
-    /// Paths that links and settings of a project may lead to, although they lie outside it.
+    /// Paths outside a project that its links and settings may lead to.
     pub trusted: Vec<String>,
 }
 
-/// What hooks do.
+/// The settings of hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HookSettings {
-    /// Whether what happens in sessions is kept as events.
+    /// Whether events of sessions are captured.
     pub capture: bool,
-    /// Whether a session starts with what the stores have for it.
+    /// Whether a session starts with context from the stores.
     pub context: bool,
-    /// Whether long plans are reminded of recalling and storing lessons.
+    /// Whether the agent is reminded to recall and store lessons for long plans.
     pub reminders: bool,
 }
 
-/// Whose keys the editor of the terminal UI understands.
+/// The key bindings of the editor of the terminal UI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EditorKeys {
-    /// Those of shells and of common editors.
+    /// Those of shells and common editors.
     Readline,
     /// Those of vi.
     Vi,
@@ -69,14 +69,14 @@ pub enum Color {
     Never,
 }
 
-/// A store that the settings name.
+/// A store that is listed in the settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StoreSetting {
-    /// Its name.
+    /// The store's name.
     pub name: String,
-    /// Its root; `~/` is the home directory.
+    /// The store's root; `~/` is the home directory.
     pub path: String,
-    /// Its layout, where the files do not speak for themselves.
+    /// The layout, if it cannot be detected from the files.
     pub layout: Option<Layout>,
 }
 
@@ -100,12 +100,12 @@ impl Default for Settings {
     }
 }
 
-/// Something in the settings that was passed over.
+/// A key or value of the settings that was ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// The file and line, or the variable.
     pub place: String,
-    /// What is wrong and what to do.
+    /// What is wrong and how to correct it.
     pub message: String,
 }
 
@@ -115,7 +115,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Every key that holds one value.
+/// Every key with a single value.
 pub const KEYS: [&str; 9] = [
     "color",
     "author",
@@ -129,7 +129,7 @@ pub const KEYS: [&str; 9] = [
 ];
 
 impl Settings {
-    /// Takes over what a settings file says.
+    /// Applies the values of a settings file.
     pub fn read_file(&mut self, path: &Path, text: &str) -> Vec<Warning> {
         let mut reading = SettingsReader {
             settings: self,
@@ -155,7 +155,7 @@ impl Settings {
             .collect()
     }
 
-    /// Takes over what variables such as `TOME_DISCOVER_HOME` say.
+    /// Applies the values of variables such as `TOME_DISCOVER_HOME`.
     pub fn read_variables<'a>(
         &mut self,
         variables: impl Iterator<Item = (&'a str, &'a str)>,
@@ -175,7 +175,7 @@ impl Settings {
         warnings
     }
 
-    /// Sets one value from its text.
+    /// Sets one key from the text of its value.
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let flag = || match value {
             "true" | "1" => Ok(true),
@@ -212,12 +212,12 @@ impl Settings {
     }
 }
 
-/// The variable that sets `key`.
+/// Returns the environment variable that sets `key`.
 pub fn variable(key: &str) -> String {
     format!("TOME_{}", key.replace('.', "_").to_uppercase())
 }
 
-/// A path of the settings: `~/` is `home`, anything relative is below `base`.
+/// Expands a path of the settings: `~/` is `home`, relative paths are below `base`.
 pub fn expand(path: &str, home: &Path, base: &Path) -> PathBuf {
     match path.strip_prefix("~/") {
         Some(rest) => home.join(rest),
@@ -240,7 +240,7 @@ fn unknown(key: &str) -> String {
     }
 }
 
-/// Whether two words differ by a letter or so.
+/// Whether two words differ by at most two letters in one place.
 fn alike(a: &str, b: &str) -> bool {
     let shared = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let tail = a
@@ -256,7 +256,7 @@ fn alike(a: &str, b: &str) -> bool {
 struct SettingsReader<'a> {
     settings: &'a mut Settings,
     text: &'a str,
-    /// Each with the line that it is about.
+    /// Warnings, each with its line from 1.
     warnings: Vec<(usize, String)>,
 }
 

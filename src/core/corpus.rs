@@ -1,34 +1,31 @@
-//! The corpus: the decoded text of every log, cached, mapped and grown as logs grow.
+//! The corpus: the decoded text of all logs, cached on disk and updated as logs grow.
 //!
-//! # On disk
+//! # Files
 //!
-//! In the cache directory that a door hands in: one manifest, small and replaced whole;
-//! and five packs that are only appended to and are mapped, not loaded. Words (what
-//! people and agents said, thought and were told) and tool text (calls and results) lie
-//! in packs of their own, in blocks of about 64 KB that messages are never cut by. What a
-//! block can be asked by is made with it and lies with that of all others, so that a search
-//! that passes over most blocks touches nothing of them: for words a concordance, which
-//! costs about the text's size again, for tool text, which is ten times as much and asked
-//! seldom, a filter. Packs that are half garbage are copied into new ones.
+//! The cache directory, which the caller passes, holds a small manifest that is replaced
+//! whole, and five packs that are append-only and memory-mapped. Conversation text
+//! (messages, reasoning, notices) and tool text (calls and results) have packs of their own.
+//! Text is stored in blocks of about 64 KB, and a message is never split between blocks. The
+//! index of each block is stored in a separate pack, so that a search does not read the
+//! blocks that cannot match. Conversation text is indexed by a concordance, which is about as
+//! large as the text. Tool text is ten times as much and is searched less often, so it has
+//! only a filter. Packs that are half garbage are copied into new ones.
 //!
-//! # What can be relied on
+//! # Guarantees
 //!
-//! A log that has grown costs its new bytes; one that was rewritten, cut short or
-//! replaced is read again; one that is gone is no longer shown. A last line without
-//! an end counts as far as it is a whole record, and is read again when it has grown.
-//! Of a message longer than [`LONGEST`] bytes the beginning is kept, see
-//! [`CorpusMessage::is_cut`].
+//! Of a log that has grown only the new bytes are read. A log that was rewritten, truncated
+//! or replaced is read again, and one that was deleted is left out. A last line without a line
+//! break is used if it is a complete record, and is read again when it has grown. Of a message
+//! longer than [`LONGEST`] bytes only the beginning is kept, see [`CorpusMessage::is_cut`].
 //!
-//! Nothing that stands in the cache is trusted: what was damaged, cut or written by
-//! another version is read anew from the logs. Deleting the cache, at any time, costs time and
-//! nothing else.
+//! The cache is verified: if it is damaged, truncated or from another version, it is rebuilt
+//! from the logs. It can be deleted at any time; the next refresh rebuilds it.
 //!
-//! Where the cache cannot be written, the corpus is made in memory for this once, see
+//! If the cache cannot be written, the corpus is built in memory, see
 //! [`Corpus::cache_error`].
 //!
-//! A corpus shows the logs as they were when it was made, whatever is built meanwhile.
-//! Text that has been looked at stays resident until it is dropped or told to
-//! [`Corpus::release`] it.
+//! A corpus is a snapshot: later builds do not change it. Text that was read stays resident
+//! until the corpus is dropped or [`Corpus::release`] is called.
 
 mod block;
 mod bytes;
@@ -57,52 +54,52 @@ pub use view::{Block, BlockContent, CorpusMessage, Log, MessageSummary, MessageT
 use manifest::Manifest;
 use pack::{Maps, Pack};
 
-/// The two kinds of text, which are kept apart.
+/// The two kinds of text, which are stored separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// What was said, thought, noted or injected; its blocks know which message has which word.
+    /// Conversation text: messages, reasoning, notices, injected text; has a concordance.
     Words,
-    /// What tools were given and gave back; filters know its folded words.
+    /// Tool calls and results; has a filter of folded words.
     Tools,
 }
 
-/// What to do when another builder is at work.
+/// What to do while another process or thread builds the corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenBusy {
-    /// Wait for it.
+    /// Wait until it has finished.
     Wait,
-    /// Take the last complete corpus, if there is one, else wait.
+    /// Use the last complete corpus, if there is one, else wait.
     TakeLast,
 }
 
-/// How a corpus is to be brought up to date.
+/// How a corpus is updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuildOptions {
-    /// How many threads may be used where there is much to read.
+    /// The maximum number of threads; small updates use one.
     pub threads: usize,
-    /// What to do when another builder is at work.
+    /// What to do while another process or thread builds the corpus.
     pub busy: WhenBusy,
 }
 
-/// How far a build has come.
+/// The progress of a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BuildProgress {
-    /// How many logs are to be read.
+    /// The number of logs to read.
     pub logs: usize,
-    /// How many have been read.
+    /// The number of logs read so far.
     pub logs_done: usize,
-    /// About how many bytes are to be read.
+    /// The approximate number of bytes to read.
     pub bytes: u64,
-    /// How many have been read.
+    /// The number of bytes read so far.
     pub bytes_done: u64,
 }
 
-/// Watches a build, from the threads that do it.
+/// Observes a build and can cancel it; called from the threads of the build.
 pub trait Progress: Sync {
-    /// Hears how far it has come, before each log.
+    /// Is called with the progress before each log.
     fn advance(&self, tally: BuildProgress);
 
-    /// Tells whether to stop; what has been read so far is kept.
+    /// Whether to stop the build; the logs read so far are kept.
     fn is_cancelled(&self) -> bool {
         false
     }
@@ -112,15 +109,15 @@ impl Progress for () {
     fn advance(&self, _: BuildProgress) {}
 }
 
-/// The text of all logs at one moment.
+/// A snapshot of the text of all logs.
 #[derive(Debug)]
 pub struct Corpus {
     cache: PathBuf,
     manifest: Manifest,
     maps: Maps,
-    /// The rows of the logs that are shown, in the order of [`Corpus::logs`].
+    /// The rows of the visible logs, in the order of [`Corpus::logs`].
     shown: Vec<usize>,
-    /// Which of the shown logs an owner stands for, sorted by owner.
+    /// Each owner number with the index of its visible log, sorted by owner.
     owners: Vec<(u32, usize)>,
     checked: [Vec<AtomicU8>; 2],
     is_damaged: AtomicBool,
@@ -129,7 +126,7 @@ pub struct Corpus {
 }
 
 impl Part {
-    /// Both.
+    /// Both parts.
     pub const ALL: [Self; 2] = [Self::Words, Self::Tools];
 
     fn number(self) -> usize {
@@ -141,9 +138,9 @@ impl Part {
 }
 
 impl Corpus {
-    /// Opens the corpus as the last build left it; `None` where there is none to use.
+    /// Opens the corpus of the last build; `None` if there is none that can be used.
     pub fn open(cache: &Path) -> Option<Self> {
-        // Packs may be replaced between the reading of the manifest and their opening.
+        // Packs may be replaced after the manifest is read and before they are opened.
         const TRIES: usize = 3;
         (0..TRIES).find_map(|_| {
             let manifest = Manifest::load(cache)?;
@@ -155,10 +152,10 @@ impl Corpus {
 
     /// Returns the corpus of these logs, after reading what has changed in them.
     ///
-    /// Costs no more than opening where nothing has changed. A log that cannot be read
-    /// is left out, see [`Corpus::unread`]; a log that is cached but not listed is not
-    /// shown, and stays cached as long as it exists. A cache that cannot be written is done
-    /// without, see [`Corpus::cache_error`].
+    /// If nothing has changed, only opens the cache. A log that cannot be read is left out,
+    /// see [`Corpus::unread`]. A log that is cached but not listed is not visible, and stays
+    /// cached as long as it exists. If the cache cannot be written, the corpus is built in
+    /// memory, see [`Corpus::cache_error`].
     pub fn refresh(
         cache: &Path,
         logs: &[LogFile],
@@ -183,7 +180,7 @@ impl Corpus {
         }
     }
 
-    /// Shows the logs of these rows, in this order, and no others.
+    /// Makes only the logs of these rows visible, in this order.
     fn with_rows(mut self, rows: &[usize]) -> Self {
         self.shown = rows.to_vec();
         self.owners = Vec::with_capacity(rows.len());
@@ -197,19 +194,19 @@ impl Corpus {
         self
     }
 
-    /// Says why it is in memory only.
+    /// Sets the error because of which the corpus is only in memory.
     fn in_memory(mut self, why: Error) -> Self {
         self.unkept = Some(why);
         self
     }
 
-    /// Says which logs could not be read.
+    /// Sets the errors of the logs that could not be read.
     fn with_unread(mut self, unread: Vec<Error>) -> Self {
         self.unread = unread;
         self
     }
 
-    /// Returns the logs, in the order of their indices in messages.
+    /// Returns the visible logs, in the order of their indices in messages.
     pub fn logs(&self) -> impl ExactSizeIterator<Item = Log<'_>> {
         self.shown.iter().map(|row| Log {
             corpus: self,
@@ -217,13 +214,13 @@ impl Corpus {
         })
     }
 
-    /// Returns one log by its index in messages.
+    /// Returns a visible log by its index in messages.
     pub fn log(&self, log: usize) -> Option<Log<'_>> {
         let row = self.manifest.logs.get(*self.shown.get(log)?)?;
         Some(Log { corpus: self, row })
     }
 
-    /// Returns the blocks of a part; a log's messages come in the order of the log.
+    /// Returns the blocks of a part; the messages of a log are in the order of the log.
     pub fn blocks(&self, part: Part) -> impl ExactSizeIterator<Item = Block<'_>> {
         let rows = self.manifest.blocks[part.number()].iter();
         rows.enumerate().map(move |(number, row)| Block {
@@ -245,9 +242,9 @@ impl Corpus {
         })
     }
 
-    /// Gives back the memory of blocks that have been looked at; they can be looked at again.
+    /// Releases the memory of blocks that were read; they can be read again.
     ///
-    /// A search that goes through many blocks does so now and then.
+    /// For searches that read many blocks.
     pub fn release(&self, part: Part, blocks: Range<usize>) {
         let rows = &self.manifest.blocks[part.number()];
         let Some((first, last)) = rows
@@ -264,18 +261,18 @@ impl Corpus {
         self.maps.release(pack, from, to.saturating_sub(from));
     }
 
-    /// Returns the logs that the last refresh could not read.
+    /// Returns the errors of the logs that the last refresh could not read.
     pub fn unread(&self) -> &[Error] {
         &self.unread
     }
 
-    /// Returns why what was read could not be kept, so that the next refresh reads it again;
-    /// `None` where all is well.
+    /// Returns why the cache could not be written, so that the next refresh reads the logs again;
+    /// `None` if it was written.
     pub fn cache_error(&self) -> Option<&Error> {
         self.unkept.as_ref()
     }
 
-    /// Tells whether damage was met; the next refresh then reads everything again.
+    /// Whether damage was found; the next refresh then reads all logs again.
     pub fn is_damaged(&self) -> bool {
         self.is_damaged.load(Ordering::Relaxed)
     }
@@ -284,16 +281,16 @@ impl Corpus {
         self.block(part, number)?.read()
     }
 
-    /// Notes damage, and takes the manifest away so that the next refresh repairs it.
+    /// Records damage and deletes the manifest, so that the next refresh rebuilds the cache.
     fn report_damage(&self) {
         if !self.is_damaged.swap(true, Ordering::Relaxed) {
             Manifest::discard(&self.cache);
         }
     }
 
-    /// Returns the shown log that an owner stands for.
+    /// Returns the index of the visible log with this owner number.
     fn owned_by(&self, owner: u32) -> Option<usize> {
-        // Numbered from 1, and few are gone: the first guess is mostly right.
+        // Owners are numbered from 1 and few are missing: this guess is mostly right.
         let guess = self.owners.get((owner as usize).wrapping_sub(1));
         if let Some((_, log)) = guess.filter(|(known, _)| *known == owner) {
             return Some(*log);
@@ -322,7 +319,7 @@ mod tests {
         busy: WhenBusy::Wait,
     };
 
-    /// A directory of logs and a cache, with a clock that ticks at every change.
+    /// A directory of logs and a cache, with a clock that advances with every change.
     struct TestCache {
         root: TempDir,
         now: i64,
@@ -342,14 +339,14 @@ mod tests {
             self.root.path().join(name)
         }
 
-        /// Lets `change` have the file's bytes, and lists it as changed just now.
+        /// Changes the file's bytes, and lists it with a new modification time.
         fn change(&mut self, name: &str, change: impl FnOnce(&mut Vec<u8>)) -> LogFile {
             let path = self.path(name);
             let mut bytes = fs::read(&path).unwrap_or_default();
             let before = bytes.len();
             change(&mut bytes);
             if bytes.len() >= before && before > 0 {
-                // As agents do: the same file, longer.
+                // Like an agent: the file grows in place.
                 let mut file = fs::OpenOptions::new()
                     .write(true)
                     .open(&path)
@@ -403,7 +400,7 @@ mod tests {
         ) + "\n"
     }
 
-    /// All that the corpus says of a part of a log, in order.
+    /// Returns the messages of a part of a log, in order.
     fn messages_of(corpus: &Corpus, log: usize, part: Part) -> Vec<CorpusMessage<'_>> {
         let blocks = corpus
             .blocks(part)
@@ -416,7 +413,7 @@ mod tests {
             .collect()
     }
 
-    /// Compares the corpus with a naive reading of the logs that can be read.
+    /// Compares the corpus with the transcripts of the logs that can be read.
     fn check(corpus: &Corpus, logs: &[LogFile]) -> Result<(), TestCaseError> {
         let read = logs
             .iter()
@@ -503,7 +500,7 @@ mod tests {
                 Some(home.change(&names[log], |bytes| *bytes = records.concat().into_bytes()))
             }
             Step::Remove(log) => {
-                // It may never have been made.
+                // It may not exist.
                 let _ = fs::remove_file(home.path(&names[log]));
                 None
             }
@@ -516,7 +513,7 @@ mod tests {
                 Some(home.change(&names[log], |bytes| *bytes = packed))
             }
             Step::ForgetCache => {
-                // It may not have been made yet.
+                // It may not exist.
                 let _ = fs::remove_dir_all(home.cache());
                 None
             }
@@ -621,7 +618,7 @@ mod tests {
             .collect();
         let log = home.change("a.jsonl", |bytes| *bytes = old.clone().into_bytes());
         home.refresh(&[log]);
-        // Far from both ends, where only a second reading would notice.
+        // Far from both ends, where only reading the whole log would detect it.
         let log = home.change("a.jsonl", |bytes| {
             let middle = bytes.len() / 2;
             bytes[middle..middle + 400].fill(b'x');
@@ -752,7 +749,7 @@ mod tests {
         struct Deletes(PathBuf);
         impl Progress for Deletes {
             fn advance(&self, _: BuildProgress) {
-                // The second time there is nothing to delete.
+                // Fails the second time, when there is nothing to delete.
                 let _ = fs::remove_dir_all(&self.0);
             }
         }
@@ -802,7 +799,7 @@ mod tests {
         let text = prompt("first words") + &reply("an answer") + &result("some output");
         let log = home.change("a.jsonl", |bytes| *bytes = text.into_bytes());
         let logs = [log];
-        // Not a directory, whoever asks.
+        // A file in place of the directory, which even root cannot write into.
         fs::write(home.cache(), "in the way").expect("it can be written");
         let corpus = home.refresh(&logs);
         assert_right(&corpus, &logs);
@@ -821,7 +818,7 @@ mod tests {
         let old = home.change("a.jsonl", |bytes| *bytes = prompt("old").into_bytes());
         home.refresh(&[old]);
         let logs = [home.change("a.jsonl", |b| b.extend_from_slice(prompt("new").as_bytes()))];
-        // the manifest's place is taken by what cannot be replaced, as on a full disk.
+        // A directory that cannot be replaced by the manifest, which fails as on a full disk.
         let manifest = home.cache().join("catalogue");
         fs::remove_file(&manifest).expect("it is there");
         fs::create_dir_all(manifest.join("x")).expect("it can be made");
@@ -876,7 +873,7 @@ mod tests {
                     .map(|m| m.len())
                     .sum(),
             );
-            // A reader of an old generation goes on with it.
+            // A reader keeps its old generation.
             old.get_or_insert(corpus);
         }
         let first: u64 = sizes[0];

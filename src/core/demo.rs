@@ -1,6 +1,6 @@
-//! An embedded sample: a home directory and a project in it, with every layout and the logs of
-//! three agents, dated so that the youngest memory is of this week. Only the commits of the
-//! project's git history have days of their own, since these are a part of what names them.
+//! An embedded sample: a home directory with a project, every layout and the logs of three
+//! agents, dated so that the newest memory is of this week. Only the commits of the project's
+//! git history have fixed dates, since their ids depend on them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ use super::{Error, Result};
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/assets/demo");
 
-/// Where the sample was put.
+/// The directories of the unpacked sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Demo {
     /// The home directory.
     pub home: PathBuf,
-    /// The project, in which to stand.
+    /// The project, to be used as the working directory.
     pub project: PathBuf,
 }
 
-/// Writes the sample below `root`, dated as seen from `moment`.
+/// Writes the sample below `root`, with dates relative to `moment`.
 pub fn unpack(root: &Path, moment: &Moment) -> Result<Demo> {
     let root = root.canonicalize().map_err(|e| Error::io(root, e))?;
     let demo = Demo {
@@ -34,7 +34,7 @@ pub fn unpack(root: &Path, moment: &Moment) -> Result<Demo> {
             ("@PROJECT@", demo.project.display().to_string()),
             ("@CLAUDE_SLUG@", claude_slug(&demo.project)),
             ("@SESSION_SLUG@", session_slug(&demo.project)),
-            // A folder of that name could not be kept in a repository.
+            // A folder of that name cannot be committed to a repository.
             ("@GIT@", ".git".to_owned()),
         ],
         moment,
@@ -47,7 +47,7 @@ pub fn unpack(root: &Path, moment: &Moment) -> Result<Demo> {
         };
         let folder = path.parent().unwrap_or(&root);
         fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-        // What is no text, as a pack of git, has no marks.
+        // Files that are not text, such as a pack of git, have no placeholders.
         let template = file.contents_utf8().unwrap_or_default();
         let written = match template {
             "" => fs::write(&path, file.contents()),
@@ -71,7 +71,7 @@ fn files<'a>(dir: &'a Dir<'a>) -> Vec<&'a include_dir::File<'a>> {
         .collect()
 }
 
-/// What the marks in the sample stand for.
+/// The values of the placeholders in the sample.
 struct Filling<'a> {
     words: [(&'static str, String); 4],
     moment: &'a Moment,
@@ -89,7 +89,7 @@ impl Filling<'_> {
         text
     }
 
-    /// When a file was last changed: on the latest day that it speaks of, or else some time ago.
+    /// Returns the modification time of a file: the latest day in its text, or else 40 days ago.
     fn age_of(&self, text: &str) -> jiff::Timestamp {
         let marks = ["@DAY-", "@TIME-", "@MS-"];
         let days = marks.iter().flat_map(|mark| text.split(mark).skip(1));
@@ -101,7 +101,7 @@ impl Filling<'_> {
             .unwrap_or(self.moment.time)
     }
 
-    /// `text` with each `@MARK-days[:hour:minute]@` replaced by that time.
+    /// Returns `text` with each `@MARK-days[:hour:minute]@` replaced by that time.
     fn dated(&self, text: &str, mark: &str) -> String {
         let mut parts = text.split(mark);
         let mut out = parts.next().unwrap_or_default().to_owned();

@@ -1,35 +1,34 @@
-//! Differences between two texts by lines, and the merge of three.
+//! Line differences between two texts, and three-way merges.
 //!
-//! The work is bounded for any bytes: texts that share almost nothing get a coarser answer, not a
-//! longer wait.
+//! The work is bounded for any input: texts that share almost nothing get a coarser result.
 
 use std::hash::Hash;
 use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput, Interner};
 
-/// How many tokens between the first and the last difference are compared one by one; beyond that
-/// all of them count as replaced.
+/// The maximum number of tokens between the first and the last difference that are compared one by
+/// one; beyond that, all of them count as replaced.
 const MOST_COMPARED: usize = 20_000;
 
-/// How many equal lines stand around a difference in a unified diff.
+/// The number of equal lines around a difference in a unified diff.
 const CONTEXT: usize = 3;
 
-/// Tokens of the old sequence that gave way to tokens of the new one; counted from 0.
+/// Tokens of the old sequence that are replaced by tokens of the new one; counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
-    /// Which ones went; empty where something was only added.
+    /// The removed tokens; empty for an insertion.
     pub old: Range<usize>,
-    /// Which ones came; empty where something was only removed.
+    /// The added tokens; empty for a deletion.
     pub new: Range<usize>,
 }
 
-/// The lines of a text with their ends.
+/// The lines of a text, line endings included.
 pub fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// What makes `new` out of `old`, in order.
+/// The replacements that turn `old` into `new`, in order.
 pub fn replacements<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<Replacement> {
     let shared = |(a, b): &(&T, &T)| a == b;
     let head = old.iter().zip(new).take_while(shared).count();
@@ -65,30 +64,30 @@ pub fn replacements<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<Replacement> {
         .collect()
 }
 
-/// What makes the lines of `after` out of those of `before`, in order.
+/// The replacements that turn the lines of `before` into those of `after`, in order.
 pub fn line_replacements(before: &[u8], after: &[u8]) -> Vec<Replacement> {
     replacements(&lines(before), &lines(after))
 }
 
-/// Differences that stand together in a unified diff, with the equal lines around them.
+/// Nearby differences in a unified diff, with the equal lines around them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk {
     /// The old lines, context included.
     pub old: Range<usize>,
     /// The new lines, context included.
     pub new: Range<usize>,
-    /// What differs between them.
+    /// The differences between them.
     pub replacements: Vec<Replacement>,
 }
 
-/// The replacements of a text of `old_lines` lines, grouped with their context.
+/// Groups the replacements of a text of `old_lines` lines into hunks with context.
 pub fn hunks(replacements: Vec<Replacement>, old_lines: usize) -> Vec<Hunk> {
     let mut hunks: Vec<Hunk> = Vec::new();
     for replacement in replacements {
         let before = replacement.old.start.min(CONTEXT);
         let after = (old_lines - replacement.old.end).min(CONTEXT);
         let old = replacement.old.start - before..replacement.old.end + after;
-        // Where an earlier difference is nearer than the context, the two are one hunk.
+        // A difference within the context of the previous one joins its hunk.
         let new = replacement.new.start.saturating_sub(before)..replacement.new.end + after;
         match hunks.last_mut() {
             Some(last) if old.start <= last.old.end => {
@@ -125,7 +124,7 @@ pub fn unified((old_name, new_name): (&str, &str), before: &[u8], after: &[u8]) 
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A range of lines as the head of a hunk has it: from 1, and before the first line 0.
+/// A range of lines in a hunk's header: counted from 1; an empty one names the line before it.
 fn position(range: &Range<usize>) -> String {
     match range.len() {
         0 => format!("{},0", range.start),
@@ -144,7 +143,7 @@ fn push_lines(out: &mut Vec<u8>, sign: u8, lines: &[&[u8]]) {
     }
 }
 
-/// How many lines are added and removed.
+/// The numbers of added and removed lines.
 pub fn counts(before: &[u8], after: &[u8]) -> (usize, usize) {
     let replacements = line_replacements(before, after);
     replacements.iter().fold((0, 0), |(added, removed), one| {
@@ -152,8 +151,8 @@ pub fn counts(before: &[u8], after: &[u8]) -> (usize, usize) {
     })
 }
 
-/// Merges what two sides made of `base`; `None` where both changed the same lines, or lines next to
-/// each other, in different ways: a merge of those could drop one side silently.
+/// Merges two edits of `base`. Returns `None` if both changed the same or adjacent lines in
+/// different ways, because a merge could then silently drop one side.
 pub fn merge(base: &[u8], mine: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
     if mine == theirs {
         return Some(mine.to_vec());

@@ -1,7 +1,7 @@
-//! From where somebody stands to the stores that matter there.
+//! Discovery of the stores for a working directory.
 //!
-//! Each place that is looked at is a rule of its own below, and each store that is found
-//! carries the reason why. Reads directories; opens no memory.
+//! Each location is a rule of its own below, and each store carries the reason why it was
+//! found. Directories are read, memories are not opened.
 
 mod captured;
 mod claude;
@@ -31,7 +31,7 @@ use project::Project;
 pub use project::project_folders;
 pub use searched::{SearchedPlace, searched_places};
 
-/// Where somebody stands and where agents keep their things; handed in by a door.
+/// The working directory and the directories of agents; provided by the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {
     /// The working directory.
@@ -40,7 +40,7 @@ pub struct Environment {
     pub home: PathBuf,
     /// Claude Code's directory.
     pub claude: PathBuf,
-    /// The name that Claude Code was told to give the project's directory.
+    /// The name for the project's directory that Claude Code is configured with.
     pub claude_project: Option<String>,
     /// Codex's directory.
     pub codex: PathBuf,
@@ -50,68 +50,68 @@ pub struct Environment {
     pub data: PathBuf,
 }
 
-/// How far to look.
+/// Which stores are discovered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiscoveryScope {
-    /// What belongs to the current project.
+    /// Stores of the current project.
     Project,
-    /// Every store that can be found.
+    /// All stores.
     Everything,
 }
 
-/// A place that may be a store.
+/// A directory that may be a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Candidate {
     name: String,
     root: PathBuf,
     layout: Option<Layout>,
     why: String,
-    /// Whether it is worth a word when it turns out not to be one.
+    /// Whether a failure to open it is reported.
     is_explicit: bool,
     origin: Origin,
 }
 
-/// Through what a place was found.
+/// The source of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    /// The content of the project, which may lead nowhere else.
+    /// The content of the project, which may not lead outside of it.
     Project,
-    /// The home directory, the environment or the person's own settings.
+    /// The home directory, the environment or the user's own settings.
     Home,
 }
 
-/// A store that was found, and why.
+/// A discovered store, and why it was found.
 #[derive(Debug)]
 pub struct FoundStore {
     /// The store.
     pub store: Store,
-    /// The rule that found it, in a few words.
+    /// The rule that found the store, in a few words.
     pub why: String,
 }
 
-/// A place that looked like a store and could not be opened.
+/// A candidate that could not be opened.
 #[derive(Debug)]
 pub struct Problem {
-    /// The place.
+    /// The directory.
     pub root: PathBuf,
     /// What is wrong.
     pub error: Error,
 }
 
-/// Everything that was found.
+/// The result of discovery.
 #[derive(Debug, Default)]
 pub struct Discovered {
-    /// The stores, each with a name of its own.
+    /// The stores, each with a unique name.
     pub stores: Vec<FoundStore>,
-    /// What could not be opened.
+    /// Candidates that could not be opened.
     pub problems: Vec<Problem>,
-    /// What is not used, since it leads out of the project.
+    /// Paths that are not used, because they lead out of the project.
     pub refusals: Vec<Refusal>,
-    /// Stores that the first memory of their kind would make.
+    /// Stores that would be created with their first memory.
     pub firsts: Vec<FoundStore>,
 }
 
-/// Finds the stores.
+/// Discovers the stores.
 pub fn discover(
     environment: &Environment,
     settings: &Settings,
@@ -142,7 +142,7 @@ pub fn discover(
             continue;
         }
         match open_candidate(&candidate) {
-            // The directory may have become a link after it was checked.
+            // The directory may have been replaced by a link after the check.
             Ok(store)
                 if candidate.origin == Origin::Project
                     && !looking.border.allows(store.root().path()) => {}
@@ -181,7 +181,7 @@ pub fn discover(
     found
 }
 
-/// Opens a candidate. A store that the settings name need not exist yet, or hold anything.
+/// Opens a candidate. A store that is listed in the settings may be missing or empty.
 fn open_candidate(candidate: &Candidate) -> Result<Store> {
     let layout = match candidate.layout {
         None if candidate.is_explicit && is_empty(&candidate.root) => Some(Layout::Index),
@@ -190,7 +190,7 @@ fn open_candidate(candidate: &Candidate) -> Result<Store> {
     Store::open(&candidate.name, &candidate.root, layout)
 }
 
-/// Whether a directory is missing or holds nothing.
+/// Whether a directory is missing or empty.
 pub fn is_empty(path: &Path) -> bool {
     match fs::read_dir(path) {
         Ok(mut entries) => entries.next().is_none(),
@@ -198,13 +198,13 @@ pub fn is_empty(path: &Path) -> bool {
     }
 }
 
-/// Whether more than one layout fits: that is for a person to settle, so they must hear of it.
+/// Whether more than one layout matches: that is reported, because the user must decide.
 fn is_ambiguous(candidate: &Candidate) -> bool {
     Root::open(&candidate.root).is_ok_and(|root| Layout::detect(&root).len() > 1)
 }
 
 fn unique(name: &str, taken: &mut HashSet<String>) -> String {
-    // The name stands in references: `name:path`.
+    // The name is part of citations: `name:path`.
     let plain = |c: char| {
         if c.is_alphanumeric() || "-_.".contains(c) {
             c
@@ -227,7 +227,7 @@ fn unique(name: &str, taken: &mut HashSet<String>) -> String {
     unique
 }
 
-/// What is looked for, and from where.
+/// The inputs of discovery.
 struct Discovery<'a> {
     environment: &'a Environment,
     settings: &'a Settings,
@@ -248,7 +248,7 @@ impl Discovery<'_> {
                 layout: store.layout,
                 why: "named in the settings".to_owned(),
                 is_explicit: true,
-                // A relative path names a place of whichever project one is in.
+                // A relative path is relative to the current project.
                 origin: match expand(&store.path, &environment.home, Path::new("")).is_absolute() {
                     true => Origin::Home,
                     false => Origin::Project,
@@ -307,19 +307,19 @@ impl Discovery<'_> {
         for place in ["agent-memory", "agent-memory-local"] {
             let folder = folder.join(".claude").join(place);
             let why = "a subagent's memory, for this project";
-            // A refused folder is told of once, not for each folder that it leads to.
+            // A refused folder is reported once, not for each folder below it.
             match self.border.check_present(&folder) {
                 Ok(()) => agents_in(&folder, ("agent", why), Origin::Project, found),
                 Err(refusal) => refused.push(refusal),
             }
         }
-        // Read as a log, which knows of no refusals; it is told of here.
+        // The log is read elsewhere, without refusals; so the refusal is reported here.
         let log = folder.join(AIDER_LOG);
         refused.extend(self.border.check_present(&log).err());
     }
 }
 
-/// Where stores are looked for in each folder of a project, and what they are called.
+/// The locations of stores in each folder of a project, and their names.
 const PROJECT_PLACES: [(&str, &str); 4] = [
     (".memory", ".memory"),
     ("memory", "memory"),
@@ -327,7 +327,7 @@ const PROJECT_PLACES: [(&str, &str); 4] = [
     (".claude/memory", "claude-memory"),
 ];
 
-/// The log that Aider keeps in the project itself.
+/// The log that Aider writes in the project itself.
 const AIDER_LOG: &str = ".aider.chat.history.md";
 
 fn agents_in(
@@ -348,7 +348,7 @@ fn agents_in(
     }
 }
 
-/// The sessions that were held in the project's folders.
+/// Adds the sessions of the project's folders; with `Everything`, all sessions.
 fn sessions(
     environment: &Environment,
     project: &Project,
@@ -368,7 +368,7 @@ fn sessions(
     };
     for folder in &project.folders {
         for session in subfolders(&all.join(session_slug(folder))) {
-            // Different paths share a slug; the log's first line says which one is meant.
+            // Different paths share a slug; the log's first line has the real path.
             if session_cwd(&session).is_none_or(|cwd| Path::new(&cwd) == folder) {
                 push(session, "a session held in this project");
             }
@@ -383,7 +383,7 @@ fn sessions(
     }
 }
 
-/// The directory name under which the sessions of a working directory are kept.
+/// Returns the directory name for the sessions of a working directory.
 pub fn session_slug(cwd: &Path) -> String {
     let path = cwd.to_string_lossy();
     let path = path.strip_prefix('/').unwrap_or(&path);
@@ -402,7 +402,7 @@ fn session_cwd(session: &Path) -> Option<String> {
 
 fn lessons(environment: &Environment, settings: &Settings, found: &mut Vec<Candidate>) {
     let named = expand(&settings.coder_path, &environment.home, &environment.cwd);
-    // As with stores: a relative path names a place of the project.
+    // As with stores: a relative path is relative to the project.
     let origin = match expand(&settings.coder_path, &environment.home, Path::new("")).is_absolute()
     {
         true => Origin::Home,
@@ -448,7 +448,7 @@ fn name_of(path: &Path) -> String {
         .unwrap_or_default()
 }
 
-/// The visible folders of a folder, sorted.
+/// Returns the folders in a folder that are not hidden, sorted.
 fn subfolders(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(folder)
         .into_iter()

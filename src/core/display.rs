@@ -1,11 +1,11 @@
-//! How values read, the same behind every door.
+//! Formats values for output, the same for all interfaces.
 
 use super::hidden::is_hidden;
 use super::log::clean;
 use super::memory::one_line;
 use super::secret::mask;
 
-/// What stands for a character that is hidden; `None` for characters that may be shown.
+/// Returns a visible replacement for a hidden character; `None` for visible ones.
 pub fn visible_char(c: char) -> Option<char> {
     match c {
         '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)),
@@ -15,19 +15,19 @@ pub fn visible_char(c: char) -> Option<char> {
     }
 }
 
-/// Text of a log as it may be shown to anybody: nothing in it acts on a terminal, is hidden or is a
-/// secret.
+/// Returns text of a log that is safe to show: without control characters, hidden characters
+/// and secrets.
 pub fn safe(text: &str) -> String {
     mask(&clean(text))
 }
 
-/// As [`safe`], on one line.
+/// Like [`safe`], on one line.
 pub fn safe_line(text: &str) -> String {
     one_line(&safe(text))
 }
 
-/// JSON with the characters that are hidden written as `\uXXXX`, so that whoever looks at it sees
-/// them. They stand in strings alone.
+/// Returns JSON with hidden characters escaped as `\uXXXX`, so that a reader sees them. Such
+/// characters occur in strings only.
 pub fn visible_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut units = [0; 2];
@@ -45,8 +45,8 @@ pub fn visible_json(json: &str) -> String {
     out
 }
 
-/// Text with control characters made visible, so that none of them acts on a terminal; its lines
-/// stay lines.
+/// Replaces control characters by visible ones, so that none of them affects a terminal;
+/// newlines and tabs stay.
 pub fn escape_controls(text: &str) -> String {
     text.chars()
         .filter(|c| *c != '\r')
@@ -57,8 +57,8 @@ pub fn escape_controls(text: &str) -> String {
         .collect()
 }
 
-/// The time between `then` and `now`, both in milliseconds since 1970: `now`, `5m`, `2h`, `12d`,
-/// `3mo`, `2y`. A time that lies ahead is `now`; an unknown one (0) is empty.
+/// Formats the time between `then` and `now`, both in milliseconds since 1970: `now`, `5m`,
+/// `2h`, `12d`, `3mo`, `2y`. A time in the future is `now`; an unknown one (0) is empty.
 pub fn format_age(then: i64, now: i64) -> String {
     const MINUTE: i64 = 60_000;
     const HOUR: i64 = 60 * MINUTE;
@@ -76,7 +76,7 @@ pub fn format_age(then: i64, now: i64) -> String {
     }
 }
 
-/// A size in bytes for people: `812 B`, `1.2 KB`, `34 KB`, `1.8 MB`.
+/// Formats a size in bytes: `812 B`, `1.2 KB`, `34 KB`, `1.8 MB`.
 pub fn format_size(bytes: u64) -> String {
     let mut value = bytes as f64;
     let mut unit = "B";
@@ -137,7 +137,7 @@ mod tests {
             safe("\u{1b}]52;c;eA==\u{7}PASSWORD=hunter22"),
             "PASSWORD=‹masked›"
         );
-        // A secret is found though something hidden stands in it.
+        // A secret is found despite a hidden character in it.
         assert_eq!(safe("PASS\u{200b}WORD=hunter22"), "PASSWORD=‹masked›");
         assert_eq!(safe_line("a\nb"), "a b");
     }

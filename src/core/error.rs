@@ -1,7 +1,7 @@
-//! What can go wrong, sorted by what a caller can do about it.
+//! The errors of the core, grouped by what a caller can do about them.
 //!
-//! Every variant names the file. The `Display` text is the general wording; a
-//! layout that has a wording of its own gives it in [`crate::core::layout`].
+//! Every variant names the file. `Display` gives the general text; a layout with a text of its own
+//! provides it in [`crate::core::layout`].
 
 use std::io;
 use std::path::PathBuf;
@@ -11,14 +11,14 @@ use super::memory::Revision;
 /// The result of a core operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failure of a core operation; nothing was changed unless it says so.
+/// An error of a core operation; nothing was changed unless it says so.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// There is no such file, entry or version.
     #[error("{path} not found")]
     NotFound {
-        /// What was asked for, as the caller wrote it.
+        /// The requested path, as the caller wrote it.
         path: String,
     },
     /// The path is absolute, climbs out of the root, or leads out through a link.
@@ -27,12 +27,12 @@ pub enum Error {
         /// The path as the caller wrote it.
         path: String,
     },
-    /// The layout, or the state of the file, does not allow it.
+    /// The layout or the state of the file does not allow the operation.
     #[error("{path}: {reason}")]
     Refused {
-        /// The file the caller named.
+        /// The file, as the caller named it.
         path: String,
-        /// Why not, and what to do instead.
+        /// The reason, and what to do instead.
         reason: String,
     },
     /// The text to replace does not occur.
@@ -50,12 +50,12 @@ pub enum Error {
     /// A memory type that the layout does not have.
     #[error("Invalid type '{given}'. Must be one of: {allowed}")]
     BadType {
-        /// What the caller asked for.
+        /// The type that the caller gave.
         given: String,
         /// The allowed names, comma-separated.
         allowed: String,
     },
-    /// The file is no longer what the caller saw.
+    /// The file has changed since the caller read it.
     #[error(
         "{} has changed since it was read, in the same place; read it again and repeat the change (tome history -p shows what was changed, tome restore brings a whole version back)",
         .0.path
@@ -79,56 +79,56 @@ pub enum Error {
     NotText {
         /// The file.
         path: PathBuf,
-        /// Where the first invalid byte is, from 0.
+        /// The offset of the first invalid byte.
         offset: usize,
     },
-    /// Another process is changing the store and does not come to an end.
+    /// Another process holds the store's lock for too long.
     #[error(
         "{}: {holder} is changing it; waited {seconds} s. Try again when it is done, or end that process",
         store.display()
     )]
     Busy {
-        /// The store, or the history itself.
+        /// The store, or the history's directory.
         store: PathBuf,
-        /// Who it is, with the number of the process where that is known.
+        /// The process that holds the lock, with its pid if known.
         holder: String,
-        /// For how long it was waited for.
+        /// How long the lock was waited for.
         seconds: u64,
     },
-    /// A version that the history should have cannot be read.
+    /// A version in the history cannot be read.
     #[error(
         "{}: version {} {state}, so nothing was done with it; `tome doctor` tells what else is",
         path.display(),
         start(revision)
     )]
     Damaged {
-        /// The file that it is in, or the folder where it should be.
+        /// The file that contains it, or the folder where it should be.
         path: PathBuf,
         /// The version.
         revision: Revision,
         /// What is wrong with it.
         state: &'static str,
     },
-    /// The operating system said no.
+    /// The operating system returned an error.
     #[error("{}: {}", path.display(), format_io_error(source))]
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// Both sides of a change that met another one, so that they can be merged.
+/// Both sides of a conflict, so that they can be merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
     /// The file, relative to its store.
     pub path: String,
-    /// What the caller saw; `None` when the file did not exist then.
+    /// The content that the caller read; `None` if the file did not exist.
     pub base: Option<Vec<u8>>,
-    /// What the caller wants; `None` for a delete.
+    /// The content that the caller wants to write; `None` for a deletion.
     pub mine: Option<Vec<u8>>,
-    /// What the file holds now; `None` when it is gone.
+    /// The current content; `None` if the file was deleted.
     pub theirs: Option<Vec<u8>>,
 }
 
@@ -155,12 +155,12 @@ impl Error {
     }
 }
 
-/// Enough of a revision to tell it from others.
+/// The first 12 digits of a revision, enough to identify it.
 fn start(revision: &Revision) -> String {
     revision.to_string()[..12].to_owned()
 }
 
-/// The system's message with what to do about it, where that is known.
+/// The system's message, replaced by advice for common errors.
 fn format_io_error(source: &io::Error) -> String {
     use io::ErrorKind as Kind;
     let advice = match source.kind() {

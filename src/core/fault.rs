@@ -6,31 +6,31 @@ use std::path::{Path, PathBuf};
 
 use super::{Error, Result, private};
 
-/// The size at which the log starts anew.
+/// The size in bytes at which the log is truncated.
 const LARGEST: u64 = 256 * 1024;
 
-/// The log; its file is made when something is added.
+/// The log; its file is created when the first line is added.
 #[derive(Debug, Clone)]
 pub struct FaultLog {
     path: PathBuf,
 }
 
 impl FaultLog {
-    /// The log in this file.
+    /// Returns the log in this file.
     pub fn new(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
         }
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Adds a line.
+    /// Appends a line.
     pub fn add(&self, line: &str) -> Result<()> {
-        // What was worked on may be quoted in it.
+        // The file is private, because a line may quote the user's data.
         let is_full = fs::metadata(&self.path).is_ok_and(|meta| meta.len() > LARGEST);
         private::create_dir(self.path.parent().unwrap_or(Path::new(".")))
             .and_then(|()| match is_full {

@@ -1,7 +1,7 @@
-//! Files that others wrote, opened one way: regular, of bounded size, never blocking.
+//! Reads files that other programs wrote: regular files of bounded size, without blocking.
 //!
-//! A repository or a home directory can hold a pipe, a device or an endless file under any name.
-//! Opening one here is an error that names it, not a wait.
+//! A repository or a home directory can contain a pipe, a device or an endless file under any
+//! name. Opening one returns an error that names it, instead of blocking.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::{Error, Result};
 
-/// The largest settings file that is read.
+/// The maximum size in bytes of a settings file.
 pub const LARGEST_SETTINGS: u64 = 4 << 20;
 
 /// Opens a regular file for reading; links are followed.
@@ -20,8 +20,8 @@ pub fn open_regular(path: &Path) -> Result<File> {
         }
         _ => Error::io(path, e),
     };
-    // Looked at before it is opened, since opening a device may do something; and after, since it
-    // may have been replaced in between.
+    // Checked before it is opened, since opening a device can have effects; and after, since
+    // it may have been replaced in between.
     check_regular(path, &fs::metadata(path).map_err(failed)?)?;
     let mut options = OpenOptions::new();
     options.read(true);
@@ -59,13 +59,13 @@ pub fn read_capped(path: &Path, max: u64) -> Result<Vec<u8>> {
     let read = file.take(max + 1).read_to_end(&mut bytes);
     read.map_err(|e| Error::io(path, e))?;
     match bytes.len() as u64 {
-        // It grew while it was read.
+        // The file grew while it was read.
         size if size > max => Err(too_large(size)),
         _ => Ok(bytes),
     }
 }
 
-/// Reads a regular text file of at most `max` bytes; `None` when there is none.
+/// Reads a regular text file of at most `max` bytes; `None` if it does not exist.
 pub fn read_text(path: &Path, max: u64) -> Result<Option<String>> {
     match read_capped(path, max) {
         Ok(bytes) => match String::from_utf8(bytes) {
@@ -91,8 +91,8 @@ fn without_waiting(options: &mut OpenOptions) {
 #[cfg(not(unix))]
 fn without_waiting(_: &mut OpenOptions) {}
 
-/// Opens the directory at a canonical path. A link that has taken the place of a part of it since
-/// then is an error, not followed.
+/// Opens the directory at a canonical path. If a link has replaced a part of the path since
+/// then, it is not followed and an error is returned.
 #[cfg(unix)]
 pub(in crate::core) fn open_directory(path: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags, open};
@@ -102,7 +102,7 @@ pub(in crate::core) fn open_directory(path: &Path) -> io::Result<File> {
         use rustix::fs::{CWD, ResolveFlags, openat2};
         use rustix::io::Errno;
         match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-            // Old kernels and some sandboxes have no such call.
+            // Old kernels and some sandboxes do not have this call.
             Err(Errno::NOSYS | Errno::PERM) => {}
             opened => return Ok(opened?.into()),
         }
@@ -118,7 +118,7 @@ pub(in crate::core) fn open_directory(path: &Path) -> io::Result<File> {
     Ok(dir.into_std_file())
 }
 
-/// Whether opening failed because a link stood where a directory was expected.
+/// Whether opening failed because a directory was replaced by a link.
 pub(in crate::core) fn is_link(error: &io::Error) -> bool {
     #[cfg(unix)]
     return error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());

@@ -1,4 +1,4 @@
-//! How what was recalled is told: the words that agents and scripts know from `recall_memory`.
+//! Formats hits, lessons and messages as text, in the form that `recall_memory` documents.
 
 use super::display::{safe, safe_line};
 use super::layout::session::MESSAGES;
@@ -6,14 +6,14 @@ use super::log::{Message, Role};
 use super::search::lesson::Lesson;
 use super::search::{Hit, HitSource};
 
-/// The hits as every door tells them; no line of them is empty but the ones between.
+/// Formats hits; empty lines occur only between them.
 pub fn format_hits(query: &str, hits: &[Hit]) -> String {
     if hits.is_empty() {
         return format!("No results found for: \"{query}\"");
     }
     let mut out = format!("Found {} result(s) for: \"{query}\"", hits.len());
     for (at, hit) in hits.iter().enumerate() {
-        // A log of a session needs no name; any other is one of many.
+        // The log of a session store needs no name; any other is one of many.
         let is_session = hit.source == HitSource::Messages && hit.citation.path == MESSAGES;
         let place = match is_session {
             true => format!("Line: {}", hit.line),
@@ -30,7 +30,7 @@ pub fn format_hits(query: &str, hits: &[Hit]) -> String {
     out
 }
 
-/// The lessons in full, each with its type, its path and why it fits.
+/// Formats lessons in full, each with its type, its path and why it matches.
 pub fn format_lessons(lessons: &[Lesson]) -> String {
     let formatted = lessons.iter().enumerate().map(|(at, lesson)| {
         format!(
@@ -46,8 +46,8 @@ pub fn format_lessons(lessons: &[Lesson]) -> String {
     formatted.collect::<Vec<_>>().join("\n\n")
 }
 
-/// Messages of a log, each under its line and who speaks; nothing in them acts on a terminal, is
-/// hidden or is a secret.
+/// Formats messages of a log, each below its line and its role; control characters, hidden
+/// characters and secrets are replaced.
 pub fn format_messages(messages: &[Message]) -> String {
     let formatted = messages.iter().map(|message| {
         let tool = message.tool.as_deref().map(safe_line);

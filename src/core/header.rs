@@ -1,7 +1,7 @@
-//! What a memory says of itself at its head, in the four forms that exist on disk.
+//! The headers of memories, in the four formats that exist on disk.
 //!
-//! Readers are tolerant: anything that is not understood is text. Writers splice:
-//! they replace the bytes of one value and leave every other byte as it is.
+//! Readers are tolerant: anything that cannot be parsed is text. Writers splice: they replace the
+//! bytes of one value and leave every other byte unchanged.
 
 pub mod frontmatter;
 pub mod label;
@@ -11,7 +11,7 @@ pub mod summary;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The line ending that a text uses; where it mixes them, that of its first line.
+/// The line ending of a text; if it mixes them, that of its first line.
 pub fn newline(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",
@@ -28,7 +28,7 @@ pub fn splice(text: &str, span: Range<usize>, with: &str) -> String {
     out
 }
 
-/// `text` with every one of these spans replaced; they are in order and do not overlap.
+/// `text` with each span replaced; the spans are sorted and do not overlap.
 pub fn replaced(text: &str, edits: &[(Range<usize>, String)]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -41,7 +41,7 @@ pub fn replaced(text: &str, edits: &[(Range<usize>, String)]) -> String {
     out
 }
 
-/// Whether every line of `text` that ends does so with CRLF, and at least one does.
+/// Whether the text has line endings and all of them are CRLF.
 pub fn is_crlf(text: &str) -> bool {
     let mut ends = text.match_indices('\n').map(|(at, _)| at).peekable();
     ends.peek().is_some() && ends.all(|at| text[..at].ends_with('\r'))
@@ -52,7 +52,7 @@ pub fn in_crlf(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
-/// `added` as it goes into `text`: with CRLF where that has nothing else.
+/// `added` with the line endings of `text`: CRLF if `text` has no other.
 pub fn fitted<'a>(text: &str, added: &'a str) -> Cow<'a, str> {
     match added.contains('\n') && is_crlf(text) {
         true => Cow::Owned(in_crlf(added)),
@@ -60,14 +60,14 @@ pub fn fitted<'a>(text: &str, added: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// A line of a text: its content without the ending, and the whole of it.
+/// A line of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line<'a> {
     /// The text without `\n` or `\r\n`.
     pub text: &'a str,
-    /// Where the text is.
+    /// The range of the text.
     pub span: Range<usize>,
-    /// Where the line ends, its ending included.
+    /// The end of the line, its line ending included.
     pub end: usize,
 }
 

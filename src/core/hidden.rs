@@ -1,8 +1,8 @@
-//! Characters that nobody sees, or that act on whoever shows them.
+//! Characters that are invisible, control a terminal or change the reading direction.
 
-/// Tells whether a character acts on a terminal, turns the direction of reading or is not seen at
-/// all, so that a text may say to an agent what no person reads. Joiners and the selectors of
-/// pictures are not among them: words and pictures need those.
+/// Whether a character controls a terminal, changes the reading direction or is invisible, so that
+/// an agent would read text that a person does not see. Joiners and emoji selectors do not count,
+/// because words and emoji need them.
 pub fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{0}'..='\u{1f}'
@@ -28,8 +28,8 @@ pub fn is_hidden(c: char) -> bool {
     )
 }
 
-/// Text without the characters that are hidden, for agents, which would read what no person sees.
-/// Line breaks and tabs stay.
+/// Returns `text` without hidden characters, which an agent would read and a person does not see.
+/// Line breaks and tabs are kept.
 pub fn without_hidden(text: &str) -> String {
     let is_seen = |c: &char| matches!(c, '\n' | '\r' | '\t') || !is_hidden(*c);
     text.chars().filter(is_seen).collect()

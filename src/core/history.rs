@@ -1,10 +1,10 @@
-//! What changes did: a journal of them, every version of every file they touched, and what
-//! was in progress when a process died.
+//! The history: a journal of changes, every version of every file that they touched, and the
+//! changes that were in progress when a process died.
 //!
-//! All of it is in tome's own data directory:
-//! `journal.jsonl`, a line for each change that was made; `versions/`, the versions in packs, found
-//! by their hashes; `pending/`, the intents of changes that are under way; `locks/`, a
-//! lock file for each store. The first tome kept each version as a plain file in `blobs/`.
+//! It is stored in tome's data directory: `journal.jsonl` has a line for each committed change;
+//! `versions/` has the versions in packs, found by their hashes; `pending/` has the intents of
+//! changes in progress; `locks/` has a lock file for each store. Old histories keep each version
+//! as a plain file in `blobs/`.
 
 mod health;
 mod journal;
@@ -30,7 +30,7 @@ pub use record::{Author, ChangeVerb, Direction, FileChange, PrunedTombstone, Rec
 
 pub(in crate::core) use super::private::write_whole;
 
-/// The history in tome's data directory. Clones share what they know of it.
+/// The history in tome's data directory. Clones share the cache of its packs.
 #[derive(Clone)]
 pub struct History {
     dir: PathBuf,
@@ -39,7 +39,7 @@ pub struct History {
     packs: Arc<Mutex<Packs>>,
 }
 
-/// Hears of each step of a commit before the next one is taken; its error makes the step fail.
+/// Called at each step of a commit; an error that it returns makes the step fail.
 pub type Observer = Arc<dyn Fn(&str) -> io::Result<()> + Send + Sync>;
 
 impl std::fmt::Debug for History {
@@ -51,7 +51,7 @@ impl std::fmt::Debug for History {
 }
 
 impl History {
-    /// The history in `dir`, which is made at the first change.
+    /// The history in `dir`, which is created by the first change.
     pub fn open(dir: &Path) -> Self {
         Self {
             dir: dir.to_owned(),
@@ -61,7 +61,7 @@ impl History {
         }
     }
 
-    /// The same, telling `observer` of every step.
+    /// As [`History::open`], calling `observer` at every step.
     pub fn with_observer(dir: &Path, observer: Observer) -> Self {
         Self {
             observer: Some(observer),
@@ -75,15 +75,15 @@ impl History {
             .map_or(Ok(()), |observer| observer(what))
     }
 
-    /// The directory it is in.
+    /// The directory of the history.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// A folder of the history, which is made where it is missing.
+    /// Returns a folder of the history, and creates it if it is missing.
     fn folder(&self, name: &str) -> Result<PathBuf> {
         let dir = self.dir.join(name);
-        // The versions of a private memory are as private as the memory.
+        // The folders are private because versions of private memories are stored in them.
         for path in [&self.dir, &dir] {
             private::create_dir(path).map_err(|e| Error::io(path, e))?;
         }

@@ -1,8 +1,8 @@
-//! Copies of logs that an agent would sweep away, kept in tome's data directory.
+//! Copies of logs that an agent would delete, kept in tome's data directory.
 //!
-//! Claude Code deletes its logs after thirty days. A kept log is a copy of the file, byte for
-//! byte, with a small description beside it; it is read and searched like the one it was copied
-//! from, and stands in for it once that one is gone.
+//! Claude Code deletes its logs after thirty days. A kept log is an exact copy of the file,
+//! with a description beside it; it is read and searched like the original, and replaces it
+//! after the original is deleted.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -15,17 +15,17 @@ use super::foreign::{LARGEST_SETTINGS, read_capped};
 use super::log::LogFile;
 use super::{Error, Result, private};
 
-/// What stands beside the copy of a log.
+/// The description beside the copy of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Description {
-    /// The log as it was found; its path is the original's.
+    /// The log as it was found, with the path of the original.
     #[serde(flatten)]
     log: LogFile,
-    /// The name of the copy.
+    /// The file name of the copy.
     copy: String,
 }
 
-/// Copies `log` to `dir`; a copy from an earlier time is replaced.
+/// Copies `log` to `dir`; an earlier copy is replaced.
 pub fn keep(dir: &Path, log: &LogFile) -> Result<PathBuf> {
     if log.size == 0 && !log.path.is_file() {
         return Err(not_a_file(log));
@@ -62,7 +62,7 @@ fn not_a_file(log: &LogFile) -> Error {
     )
 }
 
-/// A name for the copy: the session's id, told apart by where it was.
+/// Returns a name for the copy: the session's id, and a hash of its path to make it unique.
 fn safe_name(log: &LogFile) -> String {
     let plain = |c: char| {
         if c.is_alphanumeric() || c == '-' {
@@ -76,7 +76,7 @@ fn safe_name(log: &LogFile) -> String {
     format!("{id}-{}", &place[..8])
 }
 
-/// The kept logs whose originals are not among `found`.
+/// Returns the kept logs whose originals are not among `found`.
 pub fn kept(dir: &Path, found: &[LogFile]) -> Vec<LogFile> {
     let there: HashSet<&Path> = found.iter().map(|log| log.path.as_path()).collect();
     let folders = fs::read_dir(dir).into_iter().flatten().flatten();
@@ -91,7 +91,7 @@ pub fn kept(dir: &Path, found: &[LogFile]) -> Vec<LogFile> {
     kept
 }
 
-/// The original's path and the copy as a log, from its description.
+/// Returns the original's path, and the copy as a log, from its description.
 fn described(beside: &Path) -> Option<(PathBuf, LogFile)> {
     let description: Description =
         serde_json::from_slice(&read_capped(beside, LARGEST_SETTINGS).ok()?).ok()?;

@@ -1,8 +1,8 @@
-//! The five memory layouts, and the instruction files beside them.
+//! The five memory layouts, and the instruction files.
 //!
-//! A layout says which files are memories, how one is read and composed, what an agent or a person may
-//! do to it, and how its index follows. It does so on texts: only
-//! [`crate::core::change`] writes files.
+//! A layout defines which files are memories, how they are parsed and composed, which operations
+//! are allowed, and how its index is updated. It works on texts: only [`crate::core::change`]
+//! writes files.
 
 pub mod coder;
 pub mod events;
@@ -24,7 +24,7 @@ use super::sandbox::{FoundFile, Root};
 use super::store::Store;
 use super::{Error, Result};
 
-/// Which of the known forms a store has.
+/// The format of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layout {
@@ -38,12 +38,12 @@ pub enum Layout {
     Coder,
     /// Append-only events.
     Events,
-    /// Files of standing instructions: `CLAUDE.md`, `AGENTS.md` and their kin.
+    /// Files of standing instructions: `CLAUDE.md`, `AGENTS.md` and the like.
     Instructions,
 }
 
 impl Layout {
-    /// Every layout, in the order in which stores are shown.
+    /// Every layout, in the order in which stores are listed.
     pub const ALL: [Self; 6] = [
         Self::Index,
         Self::Session,
@@ -65,7 +65,7 @@ impl Layout {
         }
     }
 
-    /// The layouts that the content of `root` speaks for; more than one is for a person to settle.
+    /// The layouts that match the content of `root`; if there are several, the user has to choose.
     pub fn detect(root: &Root) -> Vec<Self> {
         let has = |name: &str| root.has(name);
         let mut found = Vec::new();
@@ -90,7 +90,7 @@ impl Layout {
         found
     }
 
-    /// The layout that a store gets whose first file is `path`: the one that would be detected then.
+    /// The layout of a store whose first file is `path`: the one that would then be detected.
     pub fn of_first_file(path: &str) -> Option<Self> {
         let path = path.trim_start_matches("./");
         match path.split_once('/') {
@@ -104,7 +104,7 @@ impl Layout {
         }
     }
 
-    /// What this layout knows.
+    /// The rules of this layout.
     pub fn rules(self) -> &'static dyn Rules {
         match self {
             Self::Session => &session::Session,
@@ -134,15 +134,15 @@ impl FromStr for Layout {
     }
 }
 
-/// A name that is no layout.
+/// A name that is not a layout.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no layout '{0}'; the layouts are session, facts, index, coder and events")]
 pub struct UnknownLayout(String);
 
-/// What somebody wants to do to a file.
+/// An operation on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Make a file or replace all of it.
+    /// Create a file or replace its whole content.
     Write,
     /// Replace a part.
     Patch,
@@ -150,17 +150,17 @@ pub enum Operation {
     Append,
     /// Remove the file.
     Delete,
-    /// Give it another name.
+    /// Rename the file.
     Rename,
 }
 
-/// The fields that a caller may give beside the content.
+/// The fields that a caller may give with the content.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Fields {
     /// The name or title.
     pub name: Option<String>,
-    /// The description; in a facts store the summary of the entry that `name` names, or, without a
-    /// name, of the file.
+    /// The description. In a facts store: the summary of the entry that `name` names, or of the
+    /// file if there is no name.
     pub description: Option<String>,
     /// The summary of the file, in a facts store.
     pub summary: Option<String>,
@@ -170,27 +170,27 @@ pub struct Fields {
     pub tags: Vec<String>,
 }
 
-/// A text to be replaced by another.
+/// A replacement of one text by another.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Patch {
-    /// The text that is there.
+    /// The text to replace.
     #[serde(rename = "oldText", alias = "old_str", alias = "old_text")]
     pub old: String,
-    /// The text that shall be there.
+    /// The new text.
     #[serde(rename = "newText", alias = "new_str", alias = "new_text")]
     pub new: String,
 }
 
-/// What a text may match that shall be replaced.
+/// How the text to replace is matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Matching {
-    /// The only place where it stands; several are an error.
+    /// It must occur exactly once.
     Unique,
-    /// The first place where it stands, where the layout allows that.
+    /// The first occurrence is replaced, if the layout allows that.
     First,
 }
 
-/// Which view of a store is asked for.
+/// A view of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
     /// The index as the agent sees it.
@@ -199,16 +199,16 @@ pub enum View {
     Files,
 }
 
-/// What happened to a file in the planned files, for the index to follow.
+/// What the plan does to a file, for updating the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TouchedFile {
     /// A new file.
     Added(String),
-    /// A file with other content.
+    /// A file with new content.
     Edited(String),
-    /// A file that is gone.
+    /// A deleted file.
     Removed(String),
-    /// A file with another name.
+    /// A renamed file.
     Renamed {
         /// The old name.
         from: String,
@@ -217,19 +217,19 @@ pub enum TouchedFile {
     },
 }
 
-/// How thoroughly an index is brought up to date.
+/// How thoroughly an index is updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexUpdate {
-    /// A generated index is made anew; of a hand-written one only wrong lines change.
+    /// A generated index is generated again; in a hand-written one only wrong lines change.
     Repair,
     /// The index is replaced by a generated one.
     Rewrite,
 }
 
-/// What a layout knows. Files are named by their path below the root; callers name them by
+/// The rules of a layout. Files are named by their path below the root; callers name them by
 /// reference, which differs only in the session layout.
 pub trait Rules: Sync {
-    /// The file that a caller's path means.
+    /// The file at a caller's path.
     fn file_of(&self, path: &str) -> String {
         path.to_owned()
     }
@@ -239,21 +239,21 @@ pub trait Rules: Sync {
         file.to_owned()
     }
 
-    /// Whether `operation` may be done to `file` (a path that was resolved).
+    /// Returns an error if `operation` is not allowed on `file`, a resolved path.
     fn allow(&self, operation: Operation, file: &str, root: &Root) -> Result<()>;
 
-    /// The files that are shown, in any order.
+    /// The files of the store, in any order.
     fn files(&self, root: &Root) -> Result<Vec<FoundFile>>;
 
-    /// Which files come first; those of equal rank are sorted by path.
+    /// The rank of a file in listings; files of equal rank are sorted by path.
     fn rank(&self, _file: &str) -> u8 {
         0
     }
 
-    /// Reads one file.
+    /// Parses one file.
     fn read(&self, file: &str, text: &str) -> Memory;
 
-    /// What the file is, by its name.
+    /// The role of a file, by its name.
     fn kind(&self, _file: &str) -> FileKind {
         FileKind::Memory
     }
@@ -280,25 +280,24 @@ pub trait Rules: Sync {
         patched((&self.reference_of(file), text), patches, Matching::Unique)
     }
 
-    /// A text that a person saved as a whole in place of `old`, with what the layout derives
-    /// inside it.
+    /// A text that a user saved in place of `old`, with its derived parts updated.
     fn normalize(&self, _old: Option<&str>, text: String) -> String {
         text
     }
 
-    /// Whether the index on the disk is one that tome generates, so that nobody's words are in it.
+    /// Whether the index on disk is generated by tome and contains no other text.
     fn is_index_generated(&self, _planned: &PlannedFiles<'_>) -> Result<bool> {
         Ok(false)
     }
 
-    /// The text of a memory without what the header says, for another layout to write anew.
+    /// The text of a memory without its header, for writing it in another layout.
     fn body(&self, text: &str, memory: &Memory) -> String {
         text[memory.body.clone()]
             .trim_start_matches(['\r', '\n'])
             .to_owned()
     }
 
-    /// Brings what the layout derives up to date after planned files were touched.
+    /// Updates the generated files after planned files were touched.
     fn update_index(
         &self,
         _planned: &mut PlannedFiles<'_>,
@@ -307,36 +306,36 @@ pub trait Rules: Sync {
         Ok(())
     }
 
-    /// Makes the index what it should be.
+    /// Repairs or rewrites the index.
     fn rebuild_index(&self, planned: &mut PlannedFiles<'_>, how: IndexUpdate) -> Result<()>;
 
     /// One of the two views of the store.
     fn view(&self, store: &Store, view: View) -> Result<String>;
 
-    /// What an agent gets to read at the start.
+    /// The text that an agent reads at the start of a session.
     fn context(&self, store: &Store) -> Result<String>;
 
-    /// The error in the layout's own words.
+    /// The text of an error in this layout.
     fn format_error(&self, error: &Error) -> String {
         error.to_string()
     }
 }
 
-/// A file about to be written.
+/// The input for writing a file.
 #[derive(Debug, Clone, Copy)]
 pub struct WriteInput<'a> {
     /// The file below the root.
     pub file: &'a str,
     /// The content as the caller gave it.
     pub content: &'a str,
-    /// What the caller gave beside it.
+    /// The fields that the caller gave.
     pub fields: &'a Fields,
-    /// What the file holds now.
+    /// The current content of the file.
     pub old: Option<&'a str>,
 }
 
-/// `old` and `entry`, with a newline between them only where `old` does not end in one; the lines
-/// of `entry` end as those of `old` do.
+/// Appends `entry` to `old`, with a newline between them if `old` does not end in one; `entry` gets
+/// the line endings of `old`.
 pub fn append_entry(old: &str, entry: &str) -> String {
     let nl = match old {
         "" => "",
@@ -346,8 +345,8 @@ pub fn append_entry(old: &str, entry: &str) -> String {
     format!("{old}{nl}{}", header::fitted(old, entry))
 }
 
-/// Applies each patch to the text of a file, where its old text stands at its turn. In a file of
-/// CRLF lines, lines of a patch that end otherwise are taken for such.
+/// Applies the patches to the text of a file, one after the other. If the file has CRLF line
+/// endings, they are also used in the patches.
 pub fn patched(
     (path, text): (&str, &str),
     patches: &[Patch],
@@ -373,7 +372,7 @@ pub fn patched(
     Ok(text)
 }
 
-/// Where `needle` occurs first, and whether it occurs again, overlapping or not.
+/// The first occurrence of `needle`, and whether it occurs again, overlapping or not.
 fn occurrences(text: &str, needle: &str) -> (Option<usize>, bool) {
     if needle.is_empty() {
         return (None, false);
@@ -385,7 +384,7 @@ fn occurrences(text: &str, needle: &str) -> (Option<usize>, bool) {
     (Some(at), text[at + step..].contains(needle))
 }
 
-/// A size as people read it: `500B`, `1.2KB`.
+/// A readable size: `500B`, `1.2KB`.
 pub fn format_size(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes}B");
@@ -394,7 +393,7 @@ pub fn format_size(bytes: u64) -> String {
     format!("{}.{}KB", tenths / 10, tenths % 10)
 }
 
-/// The refusal of a file that tome generates.
+/// The error for editing a file that tome generates.
 fn generated_file_error(file: &str) -> Error {
     Error::refused(
         file,

@@ -1,7 +1,7 @@
-//! The library: every store with its memories, and the logs, at one moment.
+//! The library: a snapshot of every store with its memories, and of the logs.
 //!
-//! Immutable: what changed on the disk gives a new library, which shares with the old one
-//! everything that did not change.
+//! Immutable: a change on disk gives a new library, which shares everything unchanged with
+//! the old one.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,31 +13,31 @@ use super::log::{Agent, Head, LogFile, Resume};
 use super::memory::Memory;
 use super::store::{Store, StoreId};
 
-/// Everything at one moment.
+/// A snapshot of all stores and logs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Library {
-    /// The stores, in the order in which they were found.
+    /// The stores, in the order of discovery.
     pub stores: Vec<Arc<StoreSnapshot>>,
-    /// The logs, by agent and project; empty until somebody hands them in.
+    /// The logs, by agent and project; empty until [`Library::with_logs`].
     pub logs: Arc<Vec<LogGroup>>,
-    /// What could not be opened, in words.
+    /// Messages about stores that could not be opened.
     pub problems: Vec<String>,
-    /// Stores that the first memory of their kind would make; each is empty.
+    /// Stores that would be created with their first memory; each is empty.
     pub firsts: Vec<Arc<StoreSnapshot>>,
 }
 
-/// A store and what was in it.
+/// A store and its memories at one moment.
 #[derive(Debug)]
 pub struct StoreSnapshot {
     /// The store.
     pub store: Arc<Store>,
-    /// Why it is here, in a few words.
+    /// Why the store was discovered, in a few words.
     pub why: String,
     /// The memories, in the layout's order.
     pub memories: Vec<Memory>,
-    /// The health of the index that agents load, where the layout has one.
+    /// The size of the index that agents load, if the layout has one.
     pub index: Option<Budget>,
-    /// Why the store could not be listed, where that is so.
+    /// Why the store could not be listed, if that failed.
     pub failure: Option<String>,
 }
 
@@ -57,12 +57,12 @@ impl PartialEq for StoreSnapshot {
     }
 }
 
-/// How much of an index there is, and how much of it an agent reads.
+/// The size of an index, compared with what an agent reads of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Its lines.
+    /// The number of lines.
     pub lines: usize,
-    /// Its bytes.
+    /// The number of bytes.
     pub bytes: usize,
 }
 
@@ -73,7 +73,7 @@ impl Budget {
         bytes: index::BUDGET_BYTES,
     };
 
-    /// The budget that a text takes.
+    /// Returns the size of a text.
     pub fn of(text: &str) -> Self {
         Self {
             lines: text.lines().count(),
@@ -81,7 +81,8 @@ impl Budget {
         }
     }
 
-    /// How full it is in percent, by whichever limit is nearer; over 100 something is cut.
+    /// Returns the share of the limit in percent, the higher one of lines and bytes; above 100
+    /// the agent cuts the text.
     pub fn percent(self) -> usize {
         let part = |is: usize, most: usize| is * 100 / most;
         part(self.lines, Self::MOST.lines).max(part(self.bytes, Self::MOST.bytes))
@@ -91,35 +92,35 @@ impl Budget {
 /// The logs of one agent in one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogGroup {
-    /// Whose they are.
+    /// The agent that wrote the logs.
     pub agent: Agent,
-    /// The project's directory, or the name that the agent gives it.
+    /// The project's directory, or the agent's name for it.
     pub project: String,
     /// The logs, newest first.
     pub logs: Vec<LogSummary>,
 }
 
-/// A log with what a list says of it.
+/// A log as it is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSummary {
     /// The log.
     pub file: LogFile,
-    /// Its title: what the agent or the person called it, or how it began.
+    /// The title given by the agent or the user, or else the first prompt.
     pub title: String,
-    /// When it was last spoken in, in milliseconds since 1970; 0 when unknown.
+    /// The time of the last message, in milliseconds since 1970; 0 if unknown.
     pub time: i64,
-    /// How many prompts a person wrote.
+    /// The number of prompts by the user.
     pub turns: u64,
     /// The working directory.
     pub cwd: Option<String>,
-    /// The session's id as its records give it.
+    /// The session's id in its records.
     pub session: Option<String>,
-    /// Where in its group the log is that started this one as a subagent.
+    /// The index in the group of the log that started this one as a subagent.
     pub parent: Option<usize>,
 }
 
 impl LogSummary {
-    /// The agent's own command that continues the session, where it has one.
+    /// Returns the agent's command that resumes the session, if it has one.
     pub fn resume(&self) -> Option<Resume> {
         self.file.resume(&Head {
             cwd: self.cwd.clone(),
@@ -130,7 +131,7 @@ impl LogSummary {
 }
 
 impl Library {
-    /// Reads everything that was found.
+    /// Reads all discovered stores.
     pub fn load(found: Discovered) -> Self {
         let problems = found
             .problems
@@ -149,8 +150,8 @@ impl Library {
         }
     }
 
-    /// Logs, each given with its project, grouped by agent and project. The logs of subagents
-    /// come behind the one that started them.
+    /// Groups logs, each given with its project, by agent and project. The logs of subagents
+    /// follow the log that started them.
     pub fn group_logs(logs: impl IntoIterator<Item = (String, LogSummary)>) -> Vec<LogGroup> {
         let mut groups: BTreeMap<(Agent, String), Vec<LogSummary>> = BTreeMap::new();
         for (project, log) in logs {
@@ -177,7 +178,7 @@ impl Library {
         log_groups
     }
 
-    /// The library with these logs.
+    /// Returns the library with these logs.
     pub fn with_logs(&self, logs: Arc<Vec<LogGroup>>) -> Self {
         Self {
             logs,
@@ -185,14 +186,14 @@ impl Library {
         }
     }
 
-    /// The log at this file with this id.
+    /// Returns the log in this file with this id.
     pub fn log(&self, path: &Path, id: &str) -> Option<&LogSummary> {
         let mut logs = self.logs.iter().flat_map(|log_group| &log_group.logs);
         logs.find(|log| log.file.path == path && log.file.id == id)
     }
 
-    /// The library after something happened at `paths`: only their stores are looked at again,
-    /// and of those only the files that changed are read.
+    /// Returns the library after changes at `paths`: only their stores are listed again, and
+    /// only changed files are read.
     pub fn refresh(&self, paths: &[PathBuf]) -> Self {
         let stores = self
             .stores
@@ -217,19 +218,19 @@ impl Library {
         }
     }
 
-    /// The store of that name, or the one that the first memory would make.
+    /// Returns the store of that name, including those that do not exist yet.
     pub fn store(&self, name: &str) -> Option<&Arc<StoreSnapshot>> {
         let mut all = self.stores.iter().chain(&self.firsts);
         all.find(|snapshot| snapshot.store.name() == name)
     }
 
-    /// The store with this id, whatever it is called now.
+    /// Returns the store with this id, whatever its current name.
     pub fn store_by_id(&self, id: &StoreId) -> Option<&Arc<StoreSnapshot>> {
         let mut all = self.stores.iter().chain(&self.firsts);
         all.find(|snapshot| snapshot.store.id() == id)
     }
 
-    /// How many memories there are, instruction files not counted.
+    /// Returns the number of memories, without instruction files.
     pub fn memories(&self) -> usize {
         self.stores
             .iter()
@@ -238,19 +239,19 @@ impl Library {
             .sum()
     }
 
-    /// How many conversations there are, those of subagents not counted.
+    /// Returns the number of conversations, without those of subagents.
     pub fn sessions(&self) -> usize {
         let logs = self.logs.iter().flat_map(|log_group| &log_group.logs);
         logs.filter(|log| log.parent.is_none()).count()
     }
 
-    /// The directories to watch, and whether what is below them matters too.
+    /// Returns the directories to watch, and how deep.
     pub fn watched(&self) -> Vec<(PathBuf, WatchDepth)> {
         let mut all = Vec::new();
         for snapshot in &self.stores {
             let root = snapshot.store.root().path().to_owned();
             if snapshot.store.layout() == Layout::Instructions {
-                // Such a root is a whole project or a home directory: only its surface matters.
+                // Such a root is a whole project or a home directory: only its own files matter.
                 let inner = root.join(".claude");
                 if inner.is_dir() {
                     all.push((inner, WatchDepth::Surface));
@@ -264,7 +265,7 @@ impl Library {
     }
 }
 
-/// The logs, newest first, each followed by those that it started.
+/// Sorts logs, newest first, each followed by those that it started.
 fn order_by_parent(mut logs: Vec<LogSummary>) -> Vec<LogSummary> {
     logs.sort_by(|a, b| {
         b.time
@@ -284,7 +285,7 @@ fn order_by_parent(mut logs: Vec<LogSummary>) -> Vec<LogSummary> {
     for head in heads {
         push_with_children(head, None, &mut started, &mut sorted);
     }
-    // Whoever claims to have started each other still is shown.
+    // Logs that claim to have started each other are listed, too.
     sorted.extend(started.into_values().flatten());
     sorted
 }
@@ -306,7 +307,7 @@ fn push_with_children(
 /// How deep a directory is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WatchDepth {
-    /// Its own files.
+    /// The directory's own files.
     Surface,
     /// Everything below it.
     All,
@@ -350,12 +351,12 @@ impl StoreSnapshot {
         }
     }
 
-    /// The memory with this reference.
+    /// Returns the memory with this reference.
     pub fn memory(&self, path: &str) -> Option<&Memory> {
         self.memories.iter().find(|memory| memory.path == path)
     }
 
-    /// How many memories cannot be read as they should.
+    /// Returns the number of memories with a problem.
     pub fn broken(&self) -> usize {
         let broken = |memory: &&Memory| memory.problem.is_some();
         self.memories.iter().filter(broken).count()
@@ -400,7 +401,7 @@ mod tests {
         fs::write(root.join("b.md"), "---\nname: B\n---\n").expect("writes");
         let before = library(&root);
         assert_eq!(titles(&before), ["A", "B"]);
-        // A change of which nobody tells is not seen while size and time stay as they are.
+        // A change that is not reported is not seen while size and time stay the same.
         fs::write(root.join("b.md"), "---\nname: C\n---\n").expect("writes");
         fs::write(root.join("MEMORY.md"), "# Memory\n").expect("writes");
         let after = before.refresh(&[root.join("b.md"), root.join("MEMORY.md")]);

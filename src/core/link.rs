@@ -1,7 +1,7 @@
 //! Links in Markdown text: `[text](file.md#part)` and `[[name]]`, by position.
 //!
-//! Reading is linear in the text, whatever it holds: no search starts again over bytes that an
-//! earlier one has passed in vain.
+//! Parsing is linear in the text, whatever it contains: no failed search is repeated over the
+//! same bytes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::header::{Line, lines};
 
-/// How a link is written.
+/// The syntax of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkSyntax {
     /// `[text](target)`.
@@ -21,26 +21,26 @@ pub enum LinkSyntax {
 /// One link of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link<'a> {
-    /// How it is written.
+    /// The syntax.
     pub form: LinkSyntax,
-    /// The target without `#part`, title and `|label`, percent signs decoded.
+    /// The target without `#part`, title and `|label`, percent-decoded.
     pub target: Cow<'a, str>,
-    /// Where the link starts: at its first bracket.
+    /// The offset of the first bracket.
     pub start: usize,
-    /// The text that is shown for it.
+    /// The range of the label.
     pub label: Range<usize>,
-    /// Where the target is in the text.
+    /// The range of the target.
     pub span: Range<usize>,
-    /// Where the link ends, its closing brackets included.
+    /// The offset behind the closing brackets.
     pub end: usize,
-    /// `#part` after the target, or nothing.
+    /// `#part` after the target, or empty.
     part: &'a str,
-    /// Whether `<…>` stands around the address.
+    /// Whether `<…>` encloses the address.
     in_angles: bool,
 }
 
 impl Link<'_> {
-    /// What to put where, for the link to lead to the file `target`; its `#part` stays.
+    /// Returns the edit that makes the link point to the file `target` and keeps its `#part`.
     pub fn pointed_at(&self, target: &str) -> (Range<usize>, String) {
         if self.form == LinkSyntax::Wiki {
             return (self.span.clone(), target.to_owned());
@@ -54,8 +54,8 @@ impl Link<'_> {
     }
 }
 
-/// A file as the address of a link: `<…>` around blanks and parentheses, percent codes for what
-/// would end the address or the line.
+/// Returns a file as the address of a link: in `<…>` if it has blanks or parentheses,
+/// percent-encoded where a character would end the address or the line.
 pub fn address(target: &str) -> String {
     let written = encoded(target);
     match needs_angles(&written) {
@@ -88,7 +88,7 @@ fn encoded(target: &str) -> String {
     out
 }
 
-/// The links of `text`, in order.
+/// Returns the links of `text`, in order.
 pub fn links(text: &str) -> Vec<Link<'_>> {
     scanned(text).found
 }
@@ -106,17 +106,17 @@ fn scanned(text: &str) -> Scan<'_> {
     scan
 }
 
-/// A text while its links are looked for.
+/// The state of a scan for links.
 struct Scan<'a> {
     text: &'a str,
     found: Vec<Link<'a>>,
-    /// The brackets of this paragraph that are not closed yet.
+    /// The open brackets of this paragraph.
     open: Vec<usize>,
-    /// How many bytes were looked at, some more than once.
+    /// How many bytes were examined; bytes examined twice count twice.
     looked_at: usize,
 }
 
-/// The next place of a byte in a line, searched for once over every byte.
+/// The next occurrence of a byte in a line, such that every byte is examined once.
 struct NextByte {
     byte: u8,
     from: usize,
@@ -175,7 +175,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The parentheses of a line that follow a bracket, each with the one that closes it.
+    /// Returns the parentheses of a line that follow a bracket, each with its closing one.
     fn parentheses(&mut self, line: &Line<'_>) -> HashMap<usize, usize> {
         let mut closing = HashMap::new();
         if !line.text.contains("](") {
@@ -222,13 +222,13 @@ impl<'a> Scan<'a> {
         found
     }
 
-    /// Whether the bracket has a backslash before it that is none itself.
+    /// Whether the bracket is escaped: an odd number of backslashes precedes it.
     fn is_escaped(&self, at: usize) -> bool {
         let before = self.text.as_bytes()[..at].iter().rev();
         before.take_while(|byte| **byte == b'\\').count() % 2 == 1
     }
 
-    /// Notes the link between `[[` at `start` and `]]` at `closed`.
+    /// Adds the link between `[[` at `start` and `]]` at `closed`.
     fn wiki(&mut self, start: usize, closed: usize) {
         let inside = &self.text[start + 2..closed];
         let target = inside.split(['#', '|']).next().unwrap_or(inside);
@@ -251,7 +251,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Notes the link with this address that ends with `)` at `closed`. Blanks are part of the
+    /// Adds the link with this address that ends with `)` at `closed`. Blanks are part of the
     /// address; a title after it is not.
     fn inline(
         &mut self,
@@ -286,7 +286,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// `a%20b` as `a b`; what is no such code stays.
+/// Decodes `a%20b` to `a b`; invalid codes stay.
 fn percent_decode(target: &str) -> Cow<'_, str> {
     if !target.contains('%') {
         return Cow::Borrowed(target);
@@ -313,8 +313,8 @@ fn percent_decode(target: &str) -> Cow<'_, str> {
     String::from_utf8(out).map_or(Cow::Borrowed(target), Cow::Owned)
 }
 
-/// The path that `target` means when it stands in `file`: relative to the file's folder, with
-/// `.` and `..` taken out; `None` for addresses and for paths that leave the store.
+/// Resolves `target` relative to the folder of `file`, with `.` and `..` removed; `None` for
+/// URLs and for paths that leave the store.
 pub fn resolve_target(file: &str, target: &str) -> Option<String> {
     if target.contains("://") || target.starts_with(['/', '#']) || target.starts_with("mailto:") {
         return None;
@@ -333,7 +333,7 @@ pub fn resolve_target(file: &str, target: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// How `file` writes a link to `to`: relative to the file's folder.
+/// Returns the path of `to` relative to the folder of `file`.
 pub fn relative_target(file: &str, to: &str) -> String {
     let from: Vec<&str> = file.split('/').collect();
     let target: Vec<&str> = to.split('/').collect();

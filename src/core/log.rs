@@ -1,14 +1,13 @@
-//! Raw conversations of coding agents: where they lie and what was said in them.
+//! The logs of coding agents: finds them and decodes their messages.
 //!
-//! One agent a file under `log/`, one row an agent in `FORMATS`. A log is never
-//! written, and nothing here reads the environment, the home directory or the clock:
-//! a door hands in [`LogLocations`]. Logs are read as they are found: what is broken is
-//! skipped and counted in [`Skipped`], never an error.
+//! Each agent has a file under `log/` and a row in `FORMATS`. Logs are only read, and
+//! nothing here reads the environment, the home directory or the clock: the caller passes
+//! [`LogLocations`]. Broken records are skipped and counted in [`Skipped`], never an error.
 //!
-//! A log whose lines stand for themselves is fed line by line to a [`Decoder`], whose
-//! [`Carry`] can be kept, so that a log that has grown costs only its new lines. A log
-//! that takes things back (Gemini) or is no file of lines (OpenCode, Aider, anything
-//! compressed) is read whole. [`read`] does either.
+//! A log of independent records is decoded line by line by a [`Decoder`], whose [`Carry`]
+//! can be stored, so that only the new lines of a grown log are read. A log whose lines
+//! change earlier ones (Gemini) or that is not made of records (OpenCode, Aider, compressed
+//! files) is read whole. [`read`] handles both.
 
 mod aider;
 mod claude;
@@ -46,7 +45,7 @@ pub use sink::Carry;
 
 use decode::Decode;
 
-/// An agent, or a layout of ours, whose logs can be read.
+/// An agent, or a layout of tome, whose logs can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Agent {
@@ -74,11 +73,11 @@ pub enum Agent {
     Events,
 }
 
-/// Who speaks.
+/// The sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The person, or what the agent's program says in the person's place.
+    /// The user, or the agent's program on the user's behalf.
     User,
     /// The model.
     Assistant,
@@ -88,73 +87,73 @@ pub enum Role {
     Tool,
 }
 
-/// What a message is made of.
+/// The kind of content of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MessageKind {
-    /// Words.
+    /// Text.
     Text,
     /// The model's reasoning.
     Thinking,
     /// A tool's name and its input.
     ToolCall,
-    /// What a tool gave back.
+    /// The output of a tool.
     ToolResult,
-    /// Something the program noted: a compaction, an error, a model change.
+    /// A note of the agent's program, such as a compaction or an error, or an image's placeholder.
     Notice,
 }
 
-/// Whether somebody said it or the program put it there.
+/// Whether a message was written by its sender or injected by the agent's program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// Said by the one whose role it bears.
+    /// Written by the sender that the role names.
     Written,
-    /// Put into the conversation by the program: reminders, instructions, hook output.
+    /// Injected by the agent's program: reminders, instructions, hook output.
     Injected,
 }
 
-/// One thing said in a log; a record with several blocks gives several.
+/// A message of a log; a record with several blocks gives several messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// The record's line in the file, from 1; its ordinal where there are no lines.
+    /// The record's line in the file, from 1; its ordinal if the log has no lines.
     pub line: u64,
-    /// Who speaks.
+    /// The sender.
     pub role: Role,
-    /// What it is made of.
+    /// The kind of content.
     pub kind: MessageKind,
     /// Written or injected.
     pub origin: Origin,
-    /// When, in milliseconds since 1970 UTC.
+    /// The time, in milliseconds since 1970 UTC.
     pub time: Option<i64>,
-    /// The decoded text; control characters are still in it, see [`clean()`].
+    /// The decoded text, control characters included; see [`clean()`].
     pub text: String,
     /// The record's own id; copies of a record in other logs share it.
     pub id: Option<String>,
-    /// What the records of one reply share.
+    /// The id that the records of one reply share.
     pub reply: Option<String>,
-    /// The tool's name.
+    /// The tool's name, for calls and results.
     pub tool: Option<String>,
-    /// The session it belongs to, where one log holds several.
+    /// The session it belongs to, if the log holds several.
     pub session: Option<String>,
 }
 
-/// Where a title comes from; a later one is the better one.
+/// Where a title comes from, in ascending order of priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TitleSource {
-    /// There is none.
+    /// There is no title.
     #[default]
     None,
     /// A summary made by the agent.
     Summary,
     /// A title made by the agent.
     Ai,
-    /// A title given by the person.
+    /// A title given by the user.
     Custom,
 }
 
-/// What a log says of itself.
+/// The metadata of a log, from its records.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Head {
     /// The session's id as its records give it.
@@ -167,7 +166,7 @@ pub struct Head {
     pub cwd: Option<String>,
     /// The git branch.
     pub branch: Option<String>,
-    /// The model that spoke last.
+    /// The model of the last reply.
     pub model: Option<String>,
     /// The agent's version.
     pub version: Option<String>,
@@ -179,69 +178,69 @@ pub struct Head {
     pub first: Option<i64>,
     /// The latest time of any message.
     pub last: Option<i64>,
-    /// The first thing that a person wrote, cut to a line's length.
+    /// The beginning of the first prompt that the user wrote.
     pub first_prompt: Option<String>,
-    /// The last thing that a person wrote, cut likewise.
+    /// The beginning of the last prompt that the user wrote.
     pub last_prompt: Option<String>,
-    /// How many prompts a person wrote.
+    /// The number of prompts that the user wrote.
     pub turns: u64,
 }
 
-/// How many lines gave no message, and why.
+/// The numbers of lines and records that gave no message, by reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Skipped {
-    /// Nothing on the line.
+    /// Blank lines.
     pub blank: u64,
-    /// No JSON, or a record cut short by another.
+    /// Lines that are not JSON, or on which a record was cut short by another.
     pub broken: u64,
-    /// JSON, but no object.
+    /// Lines with a JSON value that is not an object.
     pub not_object: u64,
-    /// Bytes that are not UTF-8; the text was kept, with U+FFFD in their place.
+    /// Lines with bytes that are not UTF-8; the text is kept, with U+FFFD in their place.
     pub not_utf8: u64,
-    /// A record of a type that is not known here.
+    /// Records of an unknown type.
     pub unknown: u64,
-    /// Nothing but NUL bytes, as a crash leaves them.
+    /// Lines of NUL bytes only, as left by a crash.
     pub nul: u64,
-    /// A last line without an end that is no whole record yet.
+    /// A last line without a line break that is not a complete record yet.
     pub partial: u64,
 }
 
-/// A log as it was found on disk.
+/// A log found on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogFile {
-    /// Whose it is.
+    /// The agent or layout of the log.
     pub agent: Agent,
     /// The file, or the database that holds it.
     pub path: PathBuf,
     /// The session's id, from the file's name or the database's key.
     pub id: String,
-    /// The id of the session that started this one as a subagent, where the place tells.
+    /// The id of the session that started this one as a subagent, if known without reading it.
     pub parent: Option<String>,
-    /// What an index beside the log calls it.
+    /// The title in an index or a metadata file beside the log, or in the database.
     pub title: Option<String>,
     /// Its size in bytes; 0 in a database.
     pub size: u64,
-    /// When it was changed, in milliseconds since 1970 UTC.
+    /// The modification time, in milliseconds since 1970 UTC.
     pub modified: Option<i64>,
 }
 
-/// A log read to its end.
+/// The content of a whole log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Transcript {
-    /// What it says of itself.
+    /// The metadata.
     pub head: Head,
-    /// What was said, in the order of the file.
+    /// The messages, in the order of the file.
     pub messages: Vec<Message>,
-    /// What gave no message.
+    /// The counts of skipped lines and records.
     pub skipped: Skipped,
 }
 
-/// How the log must be read.
+/// How a log must be read.
 #[derive(Debug)]
 pub enum ReadMode {
-    /// Line by line; a cache may stop anywhere and go on later.
+    /// Line by line; a cache may stop after any line and continue later.
     Lines(Box<Decoder>),
-    /// From its beginning, every time it has changed, by [`read`].
+    /// From the beginning after every change, by [`read`].
     Whole,
 }
 
@@ -252,12 +251,12 @@ pub struct Resume {
     pub program: &'static str,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Where it must be started.
+    /// The directory in which it must be started.
     pub cwd: Option<PathBuf>,
 }
 
 impl Resume {
-    /// The command as a shell takes it, the way to its directory included.
+    /// Returns the command as shell input, including the `cd` to its directory.
     pub fn command_line(&self) -> String {
         let words: Vec<String> = std::iter::once(self.program)
             .chain(self.args.iter().map(String::as_str))
@@ -271,8 +270,8 @@ impl Resume {
     }
 }
 
-/// A word as a shell takes it. What is hidden is written out, so that a command can be copied and
-/// pasted without anything in it acting on a terminal.
+/// Quotes a word for a shell. Hidden characters are escaped, so that a copied command cannot act on
+/// a terminal.
 fn quoted(word: &str) -> String {
     if word.contains(is_hidden) {
         let mut out = String::from("$'");
@@ -280,7 +279,7 @@ fn quoted(word: &str) -> String {
             match c {
                 '\'' | '\\' => out.extend(['\\', c]),
                 c if is_hidden(c) => {
-                    // Byte by byte: every shell that knows such quotes takes these.
+                    // Octal bytes, which every shell with `$'…'` quotes accepts.
                     let bytes = c.encode_utf8(&mut [0; 4]).bytes().collect::<Vec<u8>>();
                     bytes
                         .iter()
@@ -299,7 +298,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// An agent's row: all that the rest of the program asks of it.
+/// What is specific to one agent.
 struct Format {
     agent: Agent,
     name: &'static str,
@@ -308,7 +307,7 @@ struct Format {
     resume: fn(&LogFile, &Head) -> Option<Resume>,
 }
 
-/// Every agent, once.
+/// All agents, each once.
 const FORMATS: &[Format] = &[
     claude::FORMAT,
     codex::FORMAT,
@@ -329,7 +328,7 @@ impl Agent {
         FORMATS.iter().map(|format| format.agent)
     }
 
-    /// Returns the agent of that name.
+    /// Returns the agent with that name.
     pub fn named(name: &str) -> Option<Self> {
         FORMATS
             .iter()
@@ -337,13 +336,13 @@ impl Agent {
             .map(|format| format.agent)
     }
 
-    /// Returns the agent's name, as people type it.
+    /// Returns the agent's name, as used on the command line.
     pub fn name(self) -> &'static str {
         self.format().name
     }
 
-    /// Returns what it is called where it speaks: one word, and of layouts of ours, whose logs any
-    /// agent may write, just that.
+    /// Returns one word to label the agent's messages with: `agent` for the layouts of tome, whose
+    /// logs any agent may write.
     pub fn short_name(self) -> &'static str {
         match self {
             Self::Session | Self::Events => "agent",
@@ -360,7 +359,7 @@ impl Agent {
 }
 
 impl LogFile {
-    /// Tells how this log must be read.
+    /// Returns how this log must be read.
     pub fn read_mode(&self) -> ReadMode {
         match self.agent.format().decode {
             Decode::Records(_) if !location::is_compressed(&self.path) => {
@@ -370,7 +369,7 @@ impl LogFile {
         }
     }
 
-    /// Returns the agent's own command that continues this session, where it has one.
+    /// Returns the agent's own command that continues this session, if it has one.
     pub fn resume(&self, head: &Head) -> Option<Resume> {
         (self.agent.format().resume)(self, head)
     }
@@ -384,7 +383,7 @@ impl Skipped {
 }
 
 impl Head {
-    /// Takes `title` unless there is one of a better kind.
+    /// Sets the title unless it is blank or the current one has a higher priority.
     pub fn set_title(&mut self, naming: TitleSource, title: String) {
         if naming >= self.naming && !title.trim().is_empty() {
             self.naming = naming;
@@ -392,7 +391,7 @@ impl Head {
         }
     }
 
-    /// Widens the span of the log so that `time` is in it.
+    /// Extends the time span of the log to include `time`.
     pub fn extend_span(&mut self, time: Option<i64>) {
         let Some(time) = time else { return };
         self.first = Some(self.first.map_or(time, |first| first.min(time)));
@@ -402,7 +401,7 @@ impl Head {
 
 /// Returns every log in `locations`, agent by agent, each agent's sorted by path.
 ///
-/// What cannot be read is left out: a place that an agent never made is no error.
+/// Directories that are missing or cannot be read are ignored.
 pub fn locate(locations: &LogLocations) -> Vec<LogFile> {
     FORMATS
         .iter()
@@ -415,12 +414,12 @@ pub fn locate(locations: &LogLocations) -> Vec<LogFile> {
         .collect()
 }
 
-/// A resume command for agents that have none.
+/// The `resume` of agents without a resume command.
 fn no_resume(_: &LogFile, _: &Head) -> Option<Resume> {
     None
 }
 
-/// The result of reading a log whole.
+/// Reads a whole log.
 type ReadWhole = fn(&LogFile) -> Result<Transcript>;
 
 #[cfg(test)]

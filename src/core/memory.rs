@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The hash of a file's content: what a caller saw, and what a change expects to find.
+/// The hash of a file's content: identifies the content that a caller read or a change expects.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Revision([u8; 32]);
 
@@ -67,7 +67,7 @@ impl<'de> Deserialize<'de> for Revision {
     }
 }
 
-/// What a file is to its layout.
+/// The role of a file in its layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileKind {
@@ -75,7 +75,7 @@ pub enum FileKind {
     Memory,
     /// The note that is always in the agent's context.
     Overview,
-    /// A list of the memories that tome keeps in step.
+    /// A list of the memories, which tome keeps up to date.
     Index,
     /// Instructions for agents that come with the layout.
     Guide,
@@ -85,39 +85,39 @@ pub enum FileKind {
     Instructions,
 }
 
-/// One memory as every door shows it; writing never goes through this.
+/// One memory, parsed for display; it is never written back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memory {
     /// The reference inside its store, such as `detail/auth.md`.
     pub path: String,
-    /// What the file is to its layout.
+    /// The role of the file in its layout.
     pub kind: FileKind,
-    /// The name, or the file's stem where it has none.
+    /// The name, or the file's stem if it has none.
     pub title: String,
-    /// The description or summary, one line; empty where there is none.
+    /// The description or summary on one line; may be empty.
     pub summary: String,
-    /// The type as it is written, such as `feedback`.
+    /// The type as written, such as `feedback`.
     pub category: Option<String>,
     /// Keywords or tags, without `#`.
     pub tags: Vec<String>,
-    /// When it was made, as the file says.
+    /// When it was created, as written in the file.
     pub created: Option<String>,
-    /// When it was last changed, as the file says.
+    /// When it was last changed, as written in the file.
     pub updated: Option<String>,
-    /// Where the body is in the text.
+    /// The range of the body in the text.
     pub body: Range<usize>,
     /// The size of the file in bytes.
     pub size: u64,
     /// When the file was last changed, in milliseconds since 1970; 0 when unknown.
     pub modified: i64,
-    /// The entries of a file that holds several.
+    /// The entries, if the file contains several.
     pub entries: Vec<Entry>,
-    /// Why the file could not be read as it should, where that is so.
+    /// Why the file could not be read or parsed, if so.
     pub problem: Option<String>,
 }
 
 impl Memory {
-    /// A memory of which only the file is known.
+    /// A memory of which only the path and size are known.
     pub fn bare(path: &str, size: u64) -> Self {
         Self {
             path: path.to_owned(),
@@ -137,33 +137,33 @@ impl Memory {
     }
 }
 
-/// One of several entries in a file: an episode, a lesson.
+/// One of several entries in a file: an episode or a lesson.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Entry {
-    /// The title as it is written.
+    /// The title as written.
     pub title: String,
     /// The one-line summary or description.
     pub summary: String,
-    /// The body's first text, where the format tells it apart.
+    /// The first text of the body, if the format separates it.
     pub content: String,
-    /// The date as it is written.
+    /// The date as written.
     pub date: Option<String>,
     /// Tags without `#`.
     pub tags: Vec<String>,
     /// The line of the title, from 1.
     pub line: usize,
-    /// The whole entry in the file's text.
+    /// The range of the whole entry in the file's text.
     pub span: Range<usize>,
 }
 
 impl Entry {
-    /// What follows `#` in a reference to this entry.
+    /// The fragment after `#` in a reference to this entry.
     pub fn slug(&self) -> String {
         slug(&self.title)
     }
 }
 
-/// A title as it stands in a reference: lower case, words joined by `-`.
+/// A title as used in a reference: lower case, words joined by `-`.
 pub fn slug(title: &str) -> String {
     let mut slug = String::with_capacity(title.len());
     for c in title.chars() {
@@ -186,7 +186,7 @@ pub fn stem(path: &str) -> &str {
     }
 }
 
-/// One line: newlines and tabs become blanks, the ends are trimmed.
+/// The text on one line: newlines and tabs become spaces, both ends are trimmed.
 pub fn one_line(text: &str) -> String {
     text.split(['\n', '\r', '\t'])
         .map(str::trim)

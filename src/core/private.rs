@@ -1,9 +1,9 @@
-//! Files and folders that nobody but their owner can look into.
+//! Files and folders that only their owner can read.
 //!
-//! Everything in tome's own data and cache directories is made with these functions, whichever
-//! verb comes first: it holds what somebody said in private. What is there already with a wider
-//! mode is tightened when it is written. Memory files are not made here: they have the modes that
-//! their owner gave them.
+//! Everything in tome's own data and cache directories is created with these functions, because
+//! it contains private conversations. Existing files with a wider mode are restricted when they
+//! are written. Memory files are not created here: they keep the modes that their owner gave
+//! them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Error, Result};
 
-/// Makes a folder and those above it that are missing, for their owner alone.
+/// Creates a folder and its missing parents, for their owner only.
 pub fn create_dir(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -25,12 +25,12 @@ pub fn create_dir(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a file to read it and add to its end; makes it where it is missing.
+/// Opens a file for reading and appending; creates it if it is missing.
 pub fn open_append(path: &Path) -> io::Result<File> {
     open(path, options().read(true).append(true).create(true))
 }
 
-/// Opens a file to read and write it; makes it where it is missing, and leaves its content.
+/// Opens a file for reading and writing without truncating it; creates it if it is missing.
 pub fn open_write(path: &Path) -> io::Result<File> {
     let mut options = options();
     open(
@@ -39,24 +39,24 @@ pub fn open_write(path: &Path) -> io::Result<File> {
     )
 }
 
-/// Makes an empty file, in place of one that may be there.
+/// Creates an empty file, or truncates an existing one.
 pub fn create_file(path: &Path) -> io::Result<File> {
     let mut options = options();
     open(path, options.write(true).create(true).truncate(true))
 }
 
-/// Makes a file that must not be there yet.
+/// Creates a file that must not exist yet.
 pub fn create_new(path: &Path) -> io::Result<File> {
     open(path, options().read(true).write(true).create_new(true))
 }
 
-/// Writes a file so that it is there whole or not at all, flushed.
+/// Writes and flushes a file atomically.
 pub fn write_whole(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let path = dir.join(name);
     replace(&path, |file| file.write_all(bytes)).map_err(|e| Error::io(&path, e))
 }
 
-/// Puts what `fill` writes in the place of `path`, whole or not at all, flushed.
+/// Replaces `path` atomically by the content that `fill` writes, flushed.
 pub fn replace(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let (temp, mut file) = temporary(path)?;
     let written = fill(&mut file)
@@ -64,18 +64,18 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> i
         .and_then(|()| fs::rename(&temp, path))
         .and_then(|()| flush_dir(path.parent().unwrap_or(Path::new("."))));
     if written.is_err() {
-        // Half a file is of no use; the error that matters is in `written`.
+        // Removes the incomplete file; `written` has the error that matters.
         drop(fs::remove_file(&temp));
     }
     written
 }
 
-/// Makes sure that the names in a folder are on the disk.
+/// Flushes the entries of a folder to disk.
 pub fn flush_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
-/// A new file beside `path`, under a name that nobody else uses.
+/// Creates a new file beside `path`, with a unique name.
 fn temporary(path: &Path) -> io::Result<(PathBuf, File)> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -83,7 +83,7 @@ fn temporary(path: &Path) -> io::Result<(PathBuf, File)> {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let temp = path.with_file_name(format!("{name}.{}-{count}.tmp", std::process::id()));
         match create_new(&temp) {
-            // A process that died had the same number.
+            // A process that died had the same id.
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
             made => return Ok((temp, made?)),
         }
@@ -105,8 +105,8 @@ fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     Ok(file)
 }
 
-/// Takes away what others may do. Where the system does not let us, the file is somebody else's
-/// and `tome doctor` tells of it.
+/// Removes the permissions of others. If the system does not allow that, the file belongs to
+/// another user, and `tome doctor` reports it.
 #[cfg(unix)]
 fn tighten(found: &fs::Metadata, set: impl FnOnce(fs::Permissions) -> io::Result<()>) {
     use std::os::unix::fs::PermissionsExt as _;
@@ -119,25 +119,25 @@ fn tighten(found: &fs::Metadata, set: impl FnOnce(fs::Permissions) -> io::Result
 #[cfg(not(unix))]
 fn tighten(_: &fs::Metadata, _: impl FnOnce(fs::Permissions) -> io::Result<()>) {}
 
-/// Whether others on this machine may read, write or enter something.
+/// Whether other users may read, write or enter the file or folder.
 #[cfg(unix)]
 pub fn is_open(found: &fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     found.permissions().mode() & 0o077 != 0
 }
 
-/// Elsewhere a home directory is private as a whole.
+/// Returns `false`: elsewhere a home directory is private as a whole.
 #[cfg(not(unix))]
 pub fn is_open(_: &fs::Metadata) -> bool {
     false
 }
 
-/// Every file and folder from `top` downwards that others may look into, by path.
+/// Returns every file and folder from `top` downwards that others may access, by path.
 pub fn open_below(top: &Path) -> Vec<PathBuf> {
     let entries = walkdir::WalkDir::new(top).sort_by_file_name();
     let entries = entries.into_iter().flatten();
     entries
-        // What a link leads to is not tome's.
+        // The target of a link does not belong to tome.
         .filter(|entry| !entry.file_type().is_symlink())
         .filter(|entry| entry.metadata().is_ok_and(|found| is_open(&found)))
         .map(walkdir::DirEntry::into_path)

@@ -1,13 +1,13 @@
-//! The query language: what a person types to find something.
+//! The query language.
 //!
-//! Words match in any order. `"a phrase"` matches as it stands, `'word` a whole word,
-//! `^start` and `end$` the ends of a line, `!` before any of these what must not be
-//! there. `type: in: store: agent: role: project: since: before:` narrow down where to
-//! look. Case matters as soon as a word has a capital; accents matter as soon as a word
-//! has one. Anything that looks like a filter and has another name is a word.
+//! Words match in any order. `"a phrase"` matches literally, `'word` a whole word, `^start`
+//! and `end$` the ends of a line; `!` before any of these excludes lines that match it.
+//! `type: in: store: agent: role: project: since: before:` restrict the search. Case matters
+//! if a word has a capital; accents matter if a word has one. A prefix with a colon that
+//! names no filter is part of a word.
 //!
-//! [`Query::parse`] is strict and says what it does not understand, and where;
-//! [`Query::of_prose`] takes any sentence, for questions that agents ask.
+//! [`Query::parse`] is strict and returns errors with their position;
+//! [`Query::of_prose`] accepts any sentence, for questions that agents ask.
 
 pub mod complete;
 mod filter;
@@ -21,38 +21,38 @@ pub use filter::{Filter, Filters, SearchArea};
 
 use token::tokens;
 
-/// A query that was understood.
+/// A parsed query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Query {
-    /// What to look for; all of it must match.
+    /// The words and phrases; all of them must match.
     pub atoms: Vec<Atom>,
-    /// Where to look.
+    /// The filters that restrict the search.
     pub filters: Filters,
 }
 
-/// One thing to look for.
+/// A word or phrase of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Atom {
-    /// The text, without its marks.
+    /// The text, without its operators.
     pub text: String,
-    /// How it matches.
+    /// How the text matches.
     pub form: MatchMode,
-    /// Whether it must be there.
+    /// Whether a match is required or excluded.
     pub sense: Polarity,
     /// Whether case matters.
     pub case: Case,
-    /// Where it stands in the query, in bytes.
+    /// The position in the query, in bytes.
     pub span: Range<usize>,
 }
 
 /// How an atom matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchMode {
-    /// Letters in this order, with anything between them.
+    /// The letters in this order, with anything between them.
     Fuzzy,
-    /// As it stands, anywhere.
+    /// Literally, anywhere.
     Exact,
-    /// As it stands, as a word of its own.
+    /// Literally, as a whole word.
     Word,
     /// At the start of a line.
     Start,
@@ -62,36 +62,36 @@ pub enum MatchMode {
     Line,
 }
 
-/// Whether an atom must be there.
+/// Whether a match is required or excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Polarity {
-    /// It must.
+    /// A match is required.
     Wanted,
-    /// It must not.
+    /// A match is excluded.
     Unwanted,
 }
 
 /// Whether case matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Case {
-    /// Capitals match small letters and the other way round.
+    /// Capitals and small letters match each other.
     Ignored,
-    /// Every letter matches itself alone.
+    /// Every letter matches only itself.
     Kept,
 }
 
-/// Why a query is not understood, and where.
+/// A syntax error in a query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct QueryError {
-    /// The part of the query that is meant, in bytes.
+    /// The part of the query that is wrong, in bytes.
     pub span: Range<usize>,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what is allowed.
     pub reason: String,
 }
 
 impl Query {
-    /// Reads a query; `now` is what ages and days are counted from.
+    /// Parses a query; ages and days are relative to `now`.
     pub fn parse(text: &str, now: &Zoned) -> Result<Self, QueryError> {
         let mut query = Self::default();
         for token in tokens(text) {
@@ -125,7 +125,7 @@ impl Query {
         Ok(query)
     }
 
-    /// Reads a sentence: words, `"phrases"` and filters; whatever else it holds is words.
+    /// Parses a sentence: `"phrases"` and filters; everything else is words.
     pub fn of_prose(text: &str, now: &Zoned) -> Self {
         let mut query = Self::default();
         for token in token::prose(text) {
@@ -139,13 +139,13 @@ impl Query {
         query
     }
 
-    /// Tells whether nothing is asked for.
+    /// Returns whether the query has neither atoms nor filters.
     pub fn is_empty(&self) -> bool {
         self.atoms.is_empty() && self.filters == Filters::default()
     }
 
-    /// Tells whether every line that this query matches is matched by `earlier`, too, so
-    /// that its matches are all that must be looked at.
+    /// Returns whether every line that this query matches is matched by `earlier`, too, so
+    /// that only the matches of `earlier` need to be searched.
     pub fn narrows(&self, earlier: &Self) -> bool {
         self.filters == earlier.filters
             && earlier
@@ -156,12 +156,12 @@ impl Query {
 }
 
 impl Atom {
-    /// Tells whether what matches this atom matches the other.
+    /// Returns whether every line that matches this atom matches the other.
     fn implies(&self, other: &Self) -> bool {
         if self.sense != other.sense {
             return false;
         }
-        // What is looked for without regard to case must not have been looked for with it.
+        // A case-insensitive match does not imply a case-sensitive one.
         let case_fits = other.case == Case::Ignored || self.case == Case::Kept;
         let holds = |longer: &str, shorter: &str| match other.case {
             Case::Ignored => longer.to_lowercase().contains(&shorter.to_lowercase()),
@@ -179,7 +179,7 @@ impl Atom {
 }
 
 impl Case {
-    /// Returns the case that a typed text asks for: a capital makes it matter.
+    /// Returns whether case matters for a typed text: it does if it has a capital.
     pub fn of(text: &str) -> Self {
         if text.chars().any(char::is_uppercase) {
             Self::Kept

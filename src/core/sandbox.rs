@@ -1,13 +1,12 @@
-//! A caller's path → a file inside the root, or an error.
+//! Maps a caller's path to a file inside the root, or to an error.
 //!
-//! [`Root`] is the only way in which memory files are read or written. Paths are
-//! checked by their letters first (no absolute path, no NUL, no `..` that climbs
-//! out), then resolved link by link; every access goes through a directory handle
-//! that the operating system confines to the root, so a link swapped in between
-//! check and use cannot lead out either.
+//! Memory files are read and written only through [`Root`]. A path is first checked lexically (not
+//! absolute, no NUL, no `..` that leaves the root) and then resolved link by link. Every access
+//! goes through a directory handle that the operating system confines to the root, so a link that
+//! is swapped in between check and use cannot lead out either.
 //!
-//! A root keeps no handle open: each operation opens the directory anew, so that one that was
-//! replaced or made later is the one that is used.
+//! A root keeps no handle open: each operation opens the directory again, so that a directory that
+//! was replaced or created later is used.
 
 mod lines;
 mod resolve;
@@ -25,16 +24,16 @@ pub(in crate::core) use lines::missing_newline;
 pub use resolve::check;
 pub use write::{Attributes, Displaced};
 
-/// The largest file that is opened as a memory; an agent's memory is prose.
+/// The largest file that is opened as a memory.
 pub const LARGEST_MEMORY: u64 = 16 << 20;
 
-/// A directory that nothing can leave.
+/// A directory to which all access is confined.
 #[derive(Debug)]
 pub struct Root {
     path: PathBuf,
 }
 
-/// The directory of a [`Root`], open for as long as many of its files are read.
+/// The opened directory of a [`Root`], for reading many of its files.
 #[derive(Debug)]
 pub struct OpenRoot<'a> {
     root: &'a Root,
@@ -45,7 +44,7 @@ impl OpenRoot<'_> {
     /// The content of a file that was found.
     pub fn read_found(&self, found: &FoundFile) -> Result<Vec<u8>> {
         let path = found.target.as_deref().unwrap_or(&found.path);
-        // What was a file when it was found may be a pipe by now.
+        // What was a file when it was found may be a pipe now.
         match self.root.open_in(&self.dir, path)? {
             Some(file) => self.root.read_open(path, file),
             None => Err(Error::not_found(path)),
@@ -58,7 +57,7 @@ impl OpenRoot<'_> {
 pub struct FoundFile {
     /// The path relative to the root, with `/`.
     pub path: String,
-    /// The file that the path leads to, where it is a link.
+    /// The target of the path, if it is a link.
     pub target: Option<String>,
     /// The size in bytes.
     pub size: u64,
@@ -80,8 +79,8 @@ impl FoundFile {
 impl Root {
     /// Opens the directory at `path`, which need not exist yet.
     ///
-    /// A relative or linked `path` is made canonical, so that one directory has one
-    /// name in the history.
+    /// A relative or linked `path` is made canonical, so that each directory has one name in the
+    /// history.
     pub fn open(path: &Path) -> Result<Self> {
         let canonical = match path.canonicalize() {
             Ok(canonical) => canonical,
@@ -101,12 +100,12 @@ impl Root {
         &self.path
     }
 
-    /// Whether the directory is there.
+    /// Whether the directory exists.
     pub fn exists(&self) -> bool {
         self.dir().is_some()
     }
 
-    /// Makes the directory where it is missing.
+    /// Creates the directory if it is missing.
     pub fn create(&self) -> Result<()> {
         if self.exists() {
             return Ok(());
@@ -120,7 +119,7 @@ impl Root {
         Ok(OpenRoot { root: self, dir })
     }
 
-    /// Where a path of this root is on the disk, for messages and editors.
+    /// The absolute path of a file in this root, for messages and editors.
     pub fn absolute(&self, path: &str) -> PathBuf {
         self.path.join(path)
     }
@@ -136,13 +135,13 @@ impl Root {
         meta.is_some_and(|meta| meta.is_ok_and(|meta| meta.is_symlink()))
     }
 
-    /// Whether something is at `path`.
+    /// Whether anything exists at `path`.
     pub fn has(&self, path: &str) -> bool {
         self.dir()
             .is_some_and(|dir| dir.symlink_metadata(path).is_ok())
     }
 
-    /// The content of a file; `None` when there is none.
+    /// The content of a file; `None` if it does not exist.
     pub fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
         let file = self.open_file(path)?;
         file.map(|file| self.read_open(path, file)).transpose()
@@ -174,7 +173,7 @@ impl Root {
     fn open_in(&self, dir: &Dir, path: &str) -> Result<Option<File>> {
         let mut options = OpenOptions::new();
         options.read(true);
-        // Opening a pipe would wait for a writer that may never come.
+        // Opening a pipe would wait for a writer.
         without_waiting(&mut options);
         let opened = dir.open_with(path, &options);
         let kind = opened.and_then(|file| Ok((file.metadata()?, file)));
@@ -194,10 +193,10 @@ impl Root {
         }
     }
 
-    /// Refuses a file that its owner has made read-only.
+    /// Returns an error if the file is read-only.
     ///
-    /// A replaced file needs only a writable folder, so without this the owner's wish would be
-    /// passed over silently.
+    /// Replacing a file needs only a writable folder, so without this check the file's mode would
+    /// be silently ignored.
     pub fn writable(&self, path: &str) -> Result<()> {
         let Some(dir) = self.dir() else {
             return Ok(());
@@ -261,7 +260,7 @@ impl Root {
                 continue;
             };
             if kind.is_dir() && depth > 0 {
-                // A folder that cannot be entered hides itself, not its neighbours.
+                // A folder that cannot be read is skipped.
                 if let Ok(sub) = entry.open_dir() {
                     drop(self.walk(&sub, &format!("{path}/"), depth - 1, found));
                 }
@@ -280,7 +279,7 @@ impl Root {
         Ok(())
     }
 
-    /// What is known of one visible file; `None` when there is none.
+    /// The metadata of one file; `None` if it does not exist.
     pub fn find_file(&self, path: &str) -> Option<FoundFile> {
         let target = self.resolve(path).ok()?;
         let meta = self.dir()?.metadata(&target).ok()?;
@@ -288,7 +287,7 @@ impl Root {
         FoundFile::of(path.to_owned(), target, &meta)
     }
 
-    /// The directory, opened for one operation; `None` when it is not there.
+    /// The directory, opened for one operation; `None` if it cannot be opened.
     fn dir(&self) -> Option<Dir> {
         self.handle().ok()
     }
@@ -306,9 +305,9 @@ impl Root {
             })
     }
 
-    /// The error for `path`, telling an attempt to leave the root apart from the rest.
+    /// The error for `path`; an attempt to leave the root becomes [`Error::Escapes`].
     fn path_error(&self, path: &str, error: io::Error) -> Error {
-        // The confining layer makes its own error for an escape; the system's carry a number.
+        // cap-std creates its own error for an escape; errors of the system have a number.
         if error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
             return Error::Escapes { path: path.into() };
         }
@@ -316,7 +315,7 @@ impl Root {
     }
 }
 
-/// The canonical name that a directory will have once it is made.
+/// The canonical path that a directory will have once it is created.
 fn missing_root(path: &Path) -> Result<PathBuf> {
     let absolute = std::path::absolute(path).map_err(|e| Error::io(path, e))?;
     let mut missing = Vec::new();

@@ -1,9 +1,8 @@
-//! Search over memories and logs: [`recall`] ranks what answers a question, [`fuzzy`]
-//! finds what is being typed, [`lesson`] recalls the coder's lessons.
+//! Search over memories and logs: [`recall`] ranks hits for a question, [`fuzzy`] matches
+//! while the user types, [`lesson`] recalls the coder's lessons.
 //!
-//! Memories are read when they are searched, so that a file is found as it is now; logs
-//! are searched in the [`Corpus`], which knows how to stay up to date. There is no other
-//! index.
+//! Memories are read at the time of the search, so the result is never stale; logs are
+//! searched in the [`Corpus`], which keeps itself up to date. There is no other index.
 
 mod blocks;
 mod current;
@@ -37,19 +36,19 @@ pub use current::{SearchOutcome, search};
 pub use recent::recent;
 pub use texts::{MemoryText, MemoryTexts};
 
-/// Where something was found.
+/// The kind of source of a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HitSource {
-    /// In a curated memory.
+    /// A curated memory.
     Detail,
-    /// In a log.
+    /// A log.
     Messages,
 }
 
-/// Something that was found.
+/// A line of a memory, a message or a conversation that matches a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// Where it was found.
+    /// The kind of source.
     pub source: HitSource,
     /// The store's name; for a log outside any store, the agent's.
     pub store: String,
@@ -57,30 +56,30 @@ pub struct Hit {
     pub path: String,
     /// The line, from 1.
     pub line: u64,
-    /// What the memory or the conversation is called.
+    /// The title of the memory or the conversation.
     pub title: String,
     /// The text around the match, one line of at most 300 characters.
     pub text: String,
-    /// What to hand to `tome read` or `tome log`.
+    /// The argument for `tome read` or `tome log`.
     pub citation: Citation,
-    /// How well it fits; comparable within one answer only.
+    /// The relevance; comparable within one result only.
     pub score: f32,
     /// The type of the memory.
     pub category: Option<String>,
-    /// Who speaks.
+    /// The role of the message's author.
     pub role: Option<Role>,
-    /// Whose log it is.
+    /// The agent that wrote the log.
     pub agent: Option<Agent>,
     /// The session's id.
     pub session: Option<String>,
-    /// When it was said, in milliseconds since 1970 UTC.
+    /// The time of the message, in milliseconds since 1970 UTC.
     pub time: Option<i64>,
-    /// The log's file and its id there.
+    /// The log's file, and the session's id in it.
     pub log: Option<(PathBuf, String)>,
 }
 
 impl HitSource {
-    /// Returns the name in output.
+    /// Returns the name used in output.
     pub fn name(self) -> &'static str {
         match self {
             Self::Detail => "detail",
@@ -89,17 +88,17 @@ impl HitSource {
     }
 }
 
-/// What is searched: memories, and logs where there are any.
+/// The memories and logs that are searched.
 #[derive(Debug, Clone, Copy)]
 pub struct Sources<'a> {
     /// The memories.
     pub memories: &'a MemoryTexts,
-    /// The logs.
+    /// The logs, if there are any.
     pub corpus: Option<&'a Corpus>,
 }
 
 impl Sources<'_> {
-    /// Returns the hit that a line of a memory is.
+    /// Returns the hit for a line of a memory.
     fn line(&self, memory_text: &MemoryText, line: usize, (text, score): (String, f32)) -> Hit {
         Hit {
             source: HitSource::Detail,
@@ -123,7 +122,7 @@ impl Sources<'_> {
         }
     }
 
-    /// Returns the hit that a message is; nothing in its text acts on a terminal or is a secret.
+    /// Returns the hit for a message; its text is free of control characters and secrets.
     fn message(
         &self,
         log: Log<'_>,
@@ -142,7 +141,7 @@ impl Sources<'_> {
         hit
     }
 
-    /// Returns the hit that a conversation is, of which `text` tells something.
+    /// Returns the hit for a whole conversation, with `text` as its excerpt.
     fn log(&self, log: Log<'_>, (text, score): (String, f32)) -> Hit {
         let file = log.path();
         let agent = log.agent();
@@ -188,7 +187,7 @@ impl Sources<'_> {
     }
 }
 
-/// Tells whether a memory is one that the filters let through.
+/// Returns whether the filters admit a memory.
 fn allows_memory(filters: &Filters, memory_text: &MemoryText) -> bool {
     let any = |wanted: &[String], is: &dyn Fn(&String) -> bool| {
         wanted.is_empty() || wanted.iter().any(is)
@@ -204,7 +203,7 @@ fn allows_memory(filters: &Filters, memory_text: &MemoryText) -> bool {
         && filters.allows_time(Some(memory_text.memory.modified).filter(|time| *time > 0))
 }
 
-/// Returns which logs the filters let through, in the corpus's order.
+/// Returns for each log whether the filters admit it, in the corpus's order.
 fn allowed_logs(filters: &Filters, sources: Sources<'_>) -> Vec<bool> {
     let Some(corpus) = sources.corpus else {
         return Vec::new();
@@ -233,21 +232,21 @@ fn allowed_logs(filters: &Filters, sources: Sources<'_>) -> Vec<bool> {
     corpus.logs().map(is_wanted).collect()
 }
 
-/// Does `work` for every number below `count`, on all cores, and returns the results in
+/// Runs `work` for every number below `count` on all cores, and returns the results in
 /// order.
 fn on_all_cores<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     with_on_all_cores(count, || (), |(), number| work(number))
 }
 
-/// Returns how many threads a search takes. The system is asked once: it looks into several
-/// files for an answer, and that would be a tenth of a quick search.
+/// Returns the number of threads of a search. The system is queried once, because it reads
+/// several files for the answer: a tenth of the time of a quick search.
 fn cores() -> usize {
     const MOST: usize = 8;
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST)))
 }
 
-/// Does the same with something that each thread makes for itself once.
+/// Like [`on_all_cores`], with a value that each thread makes once and reuses.
 fn with_on_all_cores<S, T: Send>(
     count: usize,
     make: impl Fn() -> S + Sync,
@@ -284,17 +283,17 @@ fn with_on_all_cores<S, T: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Does `work` for every block of a part, on all cores, each with something that its thread
-/// made once, and gives back the memory of what has been looked at on the way. Returns all
-/// that was found, in the order of the blocks.
+/// Runs `work` for every block of a part on all cores, with a value that each thread makes
+/// once, and releases the memory of blocks that are done. Returns all results in the order
+/// of the blocks.
 fn over_blocks<S, T: Send>(
     corpus: &Corpus,
     part: Part,
     make: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, &Block<'_>, &mut Vec<T>) + Sync,
 ) -> Vec<T> {
-    // Few for each thread, but enough that giving back is not most of the work: of words all
-    // blocks are touched, of tool text mostly just the filters.
+    // Few blocks for each thread, but enough that releasing memory is not most of the work:
+    // of words all blocks are touched, of tool text mostly only the filters.
     let together = match part {
         Part::Words => 8,
         Part::Tools => 32,

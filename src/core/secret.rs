@@ -1,14 +1,11 @@
-//! Secrets in texts: found, so that they can be masked where a text leaves the machine or is kept a
-//! second time, and named for whoever reviews what was kept.
+//! Finds and masks secrets in text that leaves the machine or is stored a second time.
 //!
-//! Three tables say what a secret is: `TOKENS` those that are known by how they start, `NAMES` the
-//! names whose values are secrets, `CONTEXTS` everything else, such as a password in a URL. Each row
-//! has an example and something innocent that looks alike. A secret without any of these shapes is
-//! not found.
+//! Three tables define what a secret is: `TOKENS` has secrets with a fixed start, `NAMES` the names
+//! whose values are secrets, `CONTEXTS` everything else, such as a password in a URL. Each row has
+//! an example and a similar text that is not a secret. Other secrets are not found.
 //!
-//! The work is linear in the length of the text. Two automata pass over it once and stop where a row
-//! may apply; a row looks at a bounded number of bytes there, and goes further only through what it
-//! then masks.
+//! The work is linear in the length of the text. Two automata pass over it once and find where a
+//! row may apply; the row then examines a bounded number of bytes, and more only of what it masks.
 
 mod context;
 mod names;
@@ -28,19 +25,19 @@ use names::NAMES;
 use scan::Scan;
 use tokens::{INFIXES, TOKENS};
 
-/// What stands in a secret's place.
+/// The replacement for a secret.
 const MASKED: &str = "‹masked›";
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
-    /// What it is, in a few words.
+    /// The kind of secret, in a few words.
     pub rule: &'static str,
-    /// Where it is, in bytes, without the part that only says what it is (`ghp_`, `PASSWORD=`).
+    /// The byte range, without the part that only identifies the kind (`ghp_`, `PASSWORD=`).
     pub span: Range<usize>,
 }
 
-/// Returns `text` with every secret that is found in it masked.
+/// Returns `text` with every secret in it masked.
 pub fn mask(text: &str) -> String {
     let found = find(text);
     let mut out = String::with_capacity(text.len());
@@ -59,7 +56,7 @@ pub fn find(text: &str) -> Vec<Secret> {
     scan(text).0
 }
 
-/// Returns the secrets in `text`, and how many bytes were looked at to find them.
+/// Returns the secrets in `text`, and the number of bytes that were examined.
 fn scan(text: &str) -> (Vec<Secret>, usize) {
     let mut scan = Scan::new(text);
     for hit in WORDS.find_iter(text) {
@@ -75,7 +72,7 @@ fn scan(text: &str) -> (Vec<Secret>, usize) {
     let (named, mut work) = scan.finish();
     let mut scan = Scan::new(text);
     let mut later = named.iter().peekable();
-    // Overlapping: the `n` of a written line break may be the first letter of another start.
+    // Overlapping, because the `n` of an escaped line break may be the first letter of a start.
     for hit in STARTS.find_overlapping_iter(text) {
         while later
             .next_if(|secret| secret.span.end <= hit.start())
@@ -98,7 +95,7 @@ fn scan(text: &str) -> (Vec<Secret>, usize) {
     (merged(named, tokens), work)
 }
 
-/// Both lists in one, in order; of two that overlap the one that begins first takes in the other.
+/// Merges both lists in order; a secret that overlaps an earlier one is merged into it.
 fn merged(a: Vec<Secret>, b: Vec<Secret>) -> Vec<Secret> {
     let mut all = [a, b].concat();
     all.sort_by_key(|secret| (secret.span.start, secret.span.end));
@@ -114,10 +111,10 @@ fn merged(a: Vec<Secret>, b: Vec<Secret>) -> Vec<Secret> {
     merged
 }
 
-/// What is called where the word of a context stands: with its start and its end.
+/// Examines the text around a word of a context; gets the start and the end of the word.
 type Look = fn(&mut Scan<'_>, usize, usize);
 
-/// The words of all contexts, each with what looks at its surroundings.
+/// The words of all contexts and hints, each with its function.
 static CONTEXT_WORDS: LazyLock<Vec<(&str, Look)>> = LazyLock::new(|| {
     let words = CONTEXTS
         .iter()
@@ -125,14 +122,14 @@ static CONTEXT_WORDS: LazyLock<Vec<(&str, Look)>> = LazyLock::new(|| {
     words.chain(context::HINTS.iter().copied()).collect()
 });
 
-/// Finds names and contexts, whatever their case.
+/// Finds the words of names and contexts, ignoring case.
 static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let names = NAMES.iter().map(|name| name.word);
     let words = names.chain(CONTEXT_WORDS.iter().map(|(word, _)| *word));
     automaton(words, (Case::Ignored, MatchKind::LeftmostLongest))
 });
 
-/// Finds what secrets start with.
+/// Finds the starts of tokens and the middles of infixes.
 static STARTS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let starts = TOKENS.iter().map(|token| token.start);
     let starts = starts.chain(INFIXES.iter().map(|infix| infix.middle));

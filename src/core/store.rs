@@ -11,7 +11,7 @@ use super::memory::{Memory, Revision};
 use super::sandbox::{FoundFile, Root, check};
 use super::{Error, Result};
 
-/// A root and its layout, opened for reading; [`crate::core::change`] writes.
+/// A root and its layout, opened for reading. Writing is done by [`crate::core::change`].
 #[derive(Debug)]
 pub struct Store {
     name: String,
@@ -20,8 +20,8 @@ pub struct Store {
     layout: Layout,
 }
 
-/// Which store is meant, whatever it is called at the moment: names are made unique anew at every
-/// look for stores, so that `x-2` may be another store after the next one.
+/// Identifies a store independently of its name. Names are made unique at each discovery, so a
+/// name such as `x-2` may refer to another store after the next one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StoreId {
     root: Arc<Path>,
@@ -48,10 +48,10 @@ impl StoreId {
     }
 }
 
-/// A file as it was read, with the revision to hand back when changing it.
+/// A file as it was read, with the revision to pass on when changing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// The reference inside the store.
+    /// The reference of the file in the store.
     pub path: String,
     /// The content.
     pub bytes: Vec<u8>,
@@ -60,14 +60,14 @@ pub struct Document {
 }
 
 impl Document {
-    /// The content as text, with what is not UTF-8 replaced for display.
+    /// The content as text for display; invalid UTF-8 is replaced.
     pub fn lossy(&self) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(&self.bytes)
     }
 }
 
 impl Store {
-    /// Opens the store at `path`; a given layout wins over what the files speak for.
+    /// Opens the store at `path`. Without a `layout`, it is detected from the files.
     pub fn open(name: &str, path: &Path, layout: Option<Layout>) -> Result<Self> {
         let root = Root::open(path)?;
         let layout = match layout {
@@ -82,17 +82,17 @@ impl Store {
         })
     }
 
-    /// Which store this is, whatever it is called.
+    /// The identity of the store, independent of its name.
     pub fn id(&self) -> &StoreId {
         &self.id
     }
 
-    /// The store under another name.
+    /// The same store with another name.
     pub fn with_name(self, name: String) -> Self {
         Self { name, ..self }
     }
 
-    /// The name by which people and references mean this store.
+    /// The name of the store, as used in references.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -107,19 +107,18 @@ impl Store {
         self.layout
     }
 
-    /// What the layout knows.
+    /// The rules of the layout.
     pub fn rules(&self) -> &'static dyn Rules {
         self.layout.rules()
     }
 
-    /// Every memory, in the layout's order. A file that cannot be read is listed with its
-    /// problem; it does not hide the others.
+    /// Every memory, in the layout's order. A file that cannot be read is listed with its problem.
     pub fn list(&self) -> Result<Vec<Memory>> {
         self.read_all(|_| None, |memory, _| memory)
     }
 
-    /// As [`Store::list`], reading only files that `changed` names by their path below the root,
-    /// and those whose size or time is another than in `known`.
+    /// As [`Store::list`], but reads only the files for which `changed` returns true, given the
+    /// path below the root, and those whose size or time differs from `known`.
     pub fn list_again(
         &self,
         known: &[Memory],
@@ -137,18 +136,18 @@ impl Store {
         self.read_all(unchanged, |memory, _| memory)
     }
 
-    /// The file that a caller's path means, checked to be inside the root.
+    /// The file at a caller's path, checked to be inside the root.
     pub fn locate(&self, path: &str) -> Result<String> {
         check(path)?;
         let placed = self.rules().file_of(path);
         self.root.resolve(&placed).map_err(|error| match error {
-            // Callers are told of the path that they gave.
+            // Report the path as the caller gave it.
             Error::Escapes { .. } => Error::Escapes { path: path.into() },
             other => other,
         })
     }
 
-    /// Reads the file that a caller's path means.
+    /// Reads the file at a caller's path.
     pub fn read(&self, path: &str) -> Result<Document> {
         let file = self.locate(path)?;
         let found = self.root.read(&file)?;
@@ -160,14 +159,14 @@ impl Store {
         })
     }
 
-    /// The text of a file below the root; `None` when there is none.
+    /// The text of a file below the root; `None` if there is no such file.
     pub fn text(&self, file: &str) -> Result<Option<String>> {
         let file = self.root.resolve(file)?;
         let bytes = self.root.read(&file)?;
         bytes.map(|bytes| self.decoded(&file, bytes)).transpose()
     }
 
-    /// The text of a file's bytes, or an error that says where it is not text.
+    /// The bytes of a file as text, or an error with the offset of the first invalid byte.
     pub fn decoded(&self, file: &str, bytes: Vec<u8>) -> Result<String> {
         String::from_utf8(bytes).map_err(|e| Error::NotText {
             path: self.root.absolute(file),
@@ -176,7 +175,7 @@ impl Store {
     }
 }
 
-/// The one layout that the files of `root` speak for.
+/// The only layout that matches the files of `root`.
 fn detected(root: &Root) -> Result<Layout> {
     let at = root.path().display().to_string();
     match Layout::detect(root).as_slice() {

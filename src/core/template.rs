@@ -1,10 +1,10 @@
-//! What a new memory starts with, layout by layout.
+//! The initial content of a new memory, for each layout.
 
 use super::layout::{Fields, Layout, coder, index, instructions};
 use super::memory::slug;
 use super::store::Store;
 
-/// The kinds of memory that a layout has: types, folders or, of instructions, files.
+/// Returns the kinds of memory of a layout: types, folders or, for instructions, files.
 pub fn kinds(layout: Layout) -> Vec<&'static str> {
     match layout {
         Layout::Index => index::TYPES.iter().map(|(name, _)| *name).collect(),
@@ -16,18 +16,18 @@ pub fn kinds(layout: Layout) -> Vec<&'static str> {
     }
 }
 
-/// A memory about to be made.
+/// A new memory before it is edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
-    /// Where it goes.
+    /// The path in the store.
     pub path: String,
-    /// What it says before anything is typed.
+    /// The initial content.
     pub content: String,
-    /// What its header says.
+    /// The fields of the header.
     pub fields: Fields,
 }
 
-/// The file that a new memory called `name` gets.
+/// Returns the path of a new memory called `name`.
 pub fn path(layout: Layout, kind: &str, name: &str) -> String {
     let slug = match slug(name) {
         empty if empty.is_empty() => "untitled".to_owned(),
@@ -40,7 +40,7 @@ pub fn path(layout: Layout, kind: &str, name: &str) -> String {
     }
 }
 
-/// What a new memory of `store` starts with.
+/// Returns the template of a new memory in `store`.
 pub fn template(store: &Store, kind: &str, name: &str, today: jiff::civil::Date) -> Template {
     let layout = store.layout();
     let mut fields = Fields {

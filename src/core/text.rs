@@ -1,8 +1,8 @@
-//! Words of a text: where they are, how they are folded, what they stem from.
+//! Words of a text: their positions, folding and stems.
 //!
-//! Everything that compares words goes through here, so that what the corpus noted when
-//! a log was read is what a search asks for later. A word is a run of letters and
-//! digits; a character of a script without spaces is a word of its own.
+//! Everything that compares words uses this module, so that the terms which the corpus stored
+//! for a log are those that a search looks up later. A word is a run of letters and digits; a
+//! character of a script without spaces is a word of its own.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,14 +10,14 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-/// A word where it stands.
+/// A word and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word<'a> {
-    /// Where it begins, in bytes.
+    /// The byte offset.
     pub at: usize,
     /// The word as it is written.
     pub text: &'a str,
-    /// The word and all that comes after it.
+    /// The word and all the text behind it.
     behind: &'a [u8],
 }
 
@@ -29,17 +29,17 @@ pub struct Words<'a> {
     marks: Marks,
 }
 
-/// A folded word or a stem, as the filters know it: a hash that is the same everywhere.
+/// The stable hash of a folded word or a stem, as it is stored in filters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Term(pub(crate) u64);
 
-/// Finds the stems of words, remembering those it has met.
+/// Stems words, and caches the results.
 pub struct Stems {
     english: Stemmer,
     known: HashMap<Term, Term, BuildHasherDefault<IdentityHasher>>,
 }
 
-/// How many words [`Stems`] remembers; text that keeps bringing new ones is no language.
+/// The size of the cache of [`Stems`]; text with more distinct words is not a language.
 const KNOWN: usize = 1 << 16;
 
 /// Returns the words of `text`.
@@ -51,7 +51,7 @@ pub fn words(text: &str) -> Words<'_> {
     }
 }
 
-/// Returns the word that the character at byte `at` belongs to, if it belongs to one.
+/// Returns the word that contains the character at byte `at`, if any.
 pub fn word_at(text: &str, at: usize) -> Option<Word<'_>> {
     let first = text.get(at..)?.chars().next()?;
     if !first.is_alphanumeric() {
@@ -70,7 +70,7 @@ pub fn word_at(text: &str, at: usize) -> Option<Word<'_>> {
     Some(Word { at: start, ..word })
 }
 
-/// Returns where the next character beyond ASCII is, from byte `from` on.
+/// Returns the offset of the next character beyond ASCII, from byte `from` on.
 pub fn next_wide(text: &str, from: usize) -> Option<usize> {
     let bytes = text.as_bytes().get(from..)?;
     let mut eights = bytes.chunks_exact(8);
@@ -86,7 +86,7 @@ pub fn next_wide(text: &str, from: usize) -> Option<usize> {
     Some(from + 8 * plain + wide)
 }
 
-/// Tells whether the text ends as a question does.
+/// Returns whether the text ends with a question mark.
 pub fn is_question(text: &str) -> bool {
     text.trim_end().ends_with('?')
 }
@@ -104,7 +104,7 @@ pub fn fold(word: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns what the folded word stems from; a word that has more than letters is its own.
+/// Returns the stem of a folded word; a word with digits is its own stem.
 pub fn stem(folded: &str) -> Cow<'_, str> {
     stem_with(&Stemmer::create(Algorithm::English), folded)
 }
@@ -118,10 +118,10 @@ fn stem_with<'a>(english: &Stemmer, folded: &'a str) -> Cow<'a, str> {
 }
 
 impl Word<'_> {
-    /// Returns the term of the word, folded.
+    /// Returns the term of the folded word.
     pub fn term(&self) -> Term {
         match (self.text.len(), self.behind.first_chunk()) {
-            // Most words by far; the bytes behind the word are masked away.
+            // By far the most words; the bytes behind the word are masked out.
             (length @ 1..=8, Some(eight)) => {
                 let eight = u64::from_le_bytes(*eight) & (u64::MAX >> (64 - 8 * length));
                 match eight & each(0x80) {
@@ -136,7 +136,7 @@ impl Word<'_> {
 }
 
 impl Term {
-    /// Returns the term of a word that is folded already, or of a stem.
+    /// Returns the term of a folded word or a stem.
     pub fn of(folded: &str) -> Self {
         Self(hash(folded.as_bytes()))
     }
@@ -152,7 +152,7 @@ impl Default for Stems {
 }
 
 impl Stems {
-    /// Returns the term of the stem of a word.
+    /// Returns the term of a word's stem.
     pub fn term(&mut self, word: &Word<'_>) -> Term {
         let folded = word.term();
         if let Some(known) = self.known.get(&folded) {
@@ -202,7 +202,7 @@ impl<'a> Iterator for Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// Finds the end of the marked bytes that begin at `from`, and whether one is wide.
+    /// Returns the end of the run of marked bytes at `from`, and whether any is beyond ASCII.
     fn run(&mut self, from: usize) -> (usize, bool) {
         let mut is_wide = false;
         let mut at = from;
@@ -219,8 +219,8 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Looks at the characters of a run that are beyond ASCII: the end of the word that
-    /// it begins with, or the end of what is no word.
+    /// Splits a run that has characters beyond ASCII: `Ok` is the end of the word it begins
+    /// with, `Err` the end of a character that is no part of a word.
     fn wide(&self, from: usize, to: usize) -> Result<usize, usize> {
         for (at, char) in self.text[from..to].char_indices() {
             let is_first = at == 0;
@@ -240,7 +240,7 @@ impl<'a> Words<'a> {
         self.marks = Marks::of(&self.text.as_bytes()[base..]);
     }
 
-    /// Takes the marks before `at` away.
+    /// Clears the marks before `at`.
     fn go_on_at(&mut self, at: usize) {
         if at < self.base {
             self.turn_to(at);
@@ -251,15 +251,15 @@ impl<'a> Words<'a> {
     }
 }
 
-/// What the next 64 bytes are to words, a bit a byte.
+/// The classes of the next 64 bytes, one bit each.
 ///
-/// Found for eight bytes at a time, since a branch at every byte would mostly be a
-/// wrong guess: tokenising is the larger half of building a filter.
+/// Computed for eight bytes at a time, since a branch at every byte would often be
+/// mispredicted: tokenising takes most of the time of building a filter.
 #[derive(Debug, Clone, Copy, Default)]
 struct Marks {
-    /// Letters, digits and whatever is beyond ASCII.
+    /// Letters, digits and bytes beyond ASCII.
     words: u64,
-    /// What is beyond ASCII: part of a character that must be looked at whole.
+    /// Bytes beyond ASCII: parts of characters that must be decoded.
     wide: u64,
 }
 
@@ -288,14 +288,14 @@ impl Marks {
     }
 }
 
-/// Eight times the same byte.
+/// Returns eight times the same byte.
 const fn each(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
 
 /// Sets the high bit of each of eight ASCII bytes that is a letter or a digit.
 ///
-/// A sum has its high bit set if the byte is no less than what 0x80 was reduced by.
+/// Adding `0x80 - n` to an ASCII byte sets the high bit if the byte is at least `n`.
 fn letters_and_digits(eight: u64) -> u64 {
     let lower = eight | each(0x20);
     let letters = (lower + each(0x80 - b'a')) & !(lower + each(0x80 - b'z' - 1));
@@ -308,7 +308,7 @@ fn gather(high: u64) -> u64 {
     (high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
-/// Tells whether the character is of a script that puts no spaces between words.
+/// Returns whether the character belongs to a script without spaces between words.
 fn stands_alone(char: char) -> bool {
     matches!(
         char,
@@ -336,7 +336,7 @@ fn hash(bytes: &[u8]) -> u64 {
     hash_long(bytes, 0)
 }
 
-/// Hashes a word of more than eight bytes, in each of which `bits` are set first.
+/// Hashes a word of more than eight bytes, after setting `bits` in all of them.
 fn hash_long(bytes: &[u8], bits: u64) -> u64 {
     let eight = |eight: Option<&[u8; 8]>| eight.map_or(0, |x| u64::from_le_bytes(*x));
     let state = bytes
@@ -348,21 +348,21 @@ fn hash_long(bytes: &[u8], bits: u64) -> u64 {
 }
 
 /// Hashes a word of at most eight bytes. In ASCII, where folding sets a bit, all eight
-/// have that bit set, those behind the word, too.
+/// bytes have that bit set, including those behind the word.
 fn hash_short(length: usize, eight: u64) -> u64 {
     mix(SEED ^ length as u64, eight)
 }
 
 const SEED: u64 = 0xa076_1d64_78bd_642f;
 
-/// Folds the product of two numbers: cheap, and every bit counts.
+/// Multiplies two numbers and folds the product: cheap, and every bit counts.
 pub(crate) fn mix(a: u64, b: u64) -> u64 {
     const ODD: u64 = 0xe703_7ed1_a0b4_28db;
     let product = u128::from(a) * u128::from(b ^ ODD);
     product as u64 ^ (product >> 64) as u64
 }
 
-/// A hasher for what is a hash already.
+/// A hasher for keys that are hashes already.
 #[derive(Debug, Default)]
 pub(crate) struct IdentityHasher(u64);
 
@@ -392,7 +392,7 @@ mod tests {
         words(text).map(|word| word.text).collect()
     }
 
-    /// The same words, found without haste.
+    /// The same words, found character by character.
     fn walk(text: &str) -> Vec<(usize, &str)> {
         let mut found = Vec::new();
         let mut start = None;

@@ -1,32 +1,31 @@
-//! Times as people and agents write them: the one parser behind `--since`, `since:`, `before:` and
-//! the tools of the MCP server.
+//! The parser of times for `--since`, `since:`, `before:` and the tools of the MCP server.
 
 use jiff::civil::{Date, DateTime};
 use jiff::{Span, Timestamp, Zoned};
 
-/// What a time can be, for messages and help.
+/// The accepted forms of a time, for messages and help.
 pub const FORMS: &str = "a day such as 2026-01-31, today or yesterday, a time such as 2026-01-31T10:00:00Z, or an age such as 12h, 30d, 2w, 6m or 1y";
 
-/// Which end of a day is meant where only a day is given.
+/// Which end of a day is used if only a day is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edge {
-    /// Its first millisecond.
+    /// The first millisecond.
     Start,
-    /// Its last millisecond.
+    /// The last millisecond.
     End,
 }
 
-/// Returns the time that a text means, in milliseconds since 1970 UTC; `None` where it means none.
+/// Parses a time to milliseconds since 1970 UTC; `None` if the text is no time.
 ///
-/// `now` is what ages are counted from; days and times without a zone are in its time zone. A number
-/// of at least eleven digits is in milliseconds since 1970.
+/// Ages are relative to `now`; days and times without a zone are in its time zone. A number of
+/// at least eleven digits is in milliseconds since 1970.
 pub fn parse(text: &str, now: &Zoned, edge: Edge) -> Option<i64> {
     let text = text.trim();
     if let Some(day) = parse_day(text, now) {
         let start = |day: Date| Some(day.to_zoned(now.time_zone().clone()).ok()?.timestamp());
         return match edge {
             Edge::Start => Some(start(day)?.as_millisecond()),
-            // The day after gives the end: not every day has 24 hours.
+            // The next day's start gives the end: not every day has 24 hours.
             Edge::End => Some(start(day.tomorrow().ok()?)?.as_millisecond() - 1),
         };
     }
@@ -48,13 +47,13 @@ fn parse_day(text: &str, now: &Zoned) -> Option<Date> {
     match text {
         "today" => Some(now.date()),
         "yesterday" => now.date().yesterday().ok(),
-        // The parser of days takes a time of day too, and drops it.
+        // The parser of days accepts a time of day, too, and drops it.
         text if text.len() > "2026-01-31".len() => None,
         text => text.parse().ok(),
     }
 }
 
-/// Returns the span that an age such as `12h`, `30d`, `2w`, `6m` (months) or `1y` means.
+/// Parses an age such as `12h`, `30d`, `2w`, `6m` (months) or `1y`.
 pub fn parse_age(text: &str) -> Option<Span> {
     let unit = text.chars().next_back()?;
     let number = &text[..text.len() - unit.len_utf8()];

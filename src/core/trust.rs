@@ -1,7 +1,7 @@
-//! The border of trust: what a project contains never widens what tome reads or writes.
+//! The trust boundary: the content of a project never extends what tome reads or writes.
 //!
-//! A place that is found through a project is used where its real path stays inside the project,
-//! or where the person's own settings allow it. Everything else is a [`Refusal`].
+//! A path that is found through a project is used if its real path is inside the project, or
+//! if the user's own settings allow it. Everything else is a [`Refusal`].
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -9,20 +9,20 @@ use std::path::{Component, Path, PathBuf};
 use super::config::{Settings, expand};
 use super::{Error, Result};
 
-/// Where the places of one project may lead.
+/// The paths that the content of one project may lead to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustBoundary {
-    /// The project's root, as it is named.
+    /// The project's root, as given.
     project: PathBuf,
-    /// Real paths that may be used, the project's root among them.
+    /// Real paths that are allowed, including the project's root.
     allowed: Vec<PathBuf>,
-    /// Directories of the person's own; what is named below them is not the project's.
+    /// Directories of the user; paths below them do not belong to the project.
     own: Vec<PathBuf>,
 }
 
 impl TrustBoundary {
-    /// The border of the project at `project`; `allowed` are the places outside it that may be
-    /// used.
+    /// Returns the boundary of the project at `project`; `allowed` are paths outside of it that
+    /// may be used.
     pub fn environment(project: &Path, allowed: impl IntoIterator<Item = PathBuf>) -> Self {
         let allowed = [project.to_owned()].into_iter().chain(allowed);
         Self {
@@ -32,8 +32,8 @@ impl TrustBoundary {
         }
     }
 
-    /// The border, with directories that are the person's own even where they are named below the
-    /// project: a home directory may be a project too.
+    /// Adds directories that belong to the user even if they are below the project: a home
+    /// directory can be a project, too.
     pub fn besides(mut self, own: impl IntoIterator<Item = PathBuf>) -> Self {
         self.own.extend(own);
         self
@@ -44,12 +44,12 @@ impl TrustBoundary {
         self.allowed.iter().any(|allowed| real.starts_with(allowed))
     }
 
-    /// Refuses a place of the project that leads out of it.
+    /// Returns a refusal if a path of the project leads out of it.
     pub fn check(&self, place: &Path) -> Result<(), Refusal> {
         self.checked(place, place, LinkKind::Leads)
     }
 
-    /// As [`TrustBoundary::check`], where something is there: what leads to nothing hides nothing.
+    /// Like [`TrustBoundary::check`], but a missing path is allowed.
     pub fn check_present(&self, place: &Path) -> Result<(), Refusal> {
         match place.symlink_metadata() {
             Ok(_) => self.check(place),
@@ -57,7 +57,7 @@ impl TrustBoundary {
         }
     }
 
-    /// Refuses a place that a settings file of the project names, where it lies outside.
+    /// Returns a refusal if a path in a settings file of the project is outside the boundary.
     pub fn check_named(&self, settings: &Path, place: &Path) -> Result<(), Refusal> {
         self.checked(settings, place, LinkKind::Names)
     }
@@ -77,8 +77,8 @@ impl TrustBoundary {
     }
 }
 
-/// What the person's own settings allow beyond a project: trusted paths and the roots of named
-/// stores. A relative path names no place of its own and allows nothing.
+/// Returns the paths outside a project that the user's own settings allow: trusted paths and
+/// the roots of listed stores. Relative paths are ignored.
 pub fn allowed_by(settings: &Settings, home: &Path) -> Vec<PathBuf> {
     let stores = settings.stores.iter().map(|store| &store.path);
     settings
@@ -90,19 +90,19 @@ pub fn allowed_by(settings: &Settings, home: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// A place of a project that is not used, since it leads out of the project.
+/// A path of a project that is not used, because it leads out of the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The place.
+    /// The path.
     pub place: PathBuf,
-    /// The place below the project's root, for messages.
+    /// The path relative to the project's root, for messages.
     name: String,
     /// The real path that it leads to.
     pub target: PathBuf,
     way: LinkKind,
 }
 
-/// How a place leads to another.
+/// How a path leads to another: by a link, or as a value in a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LinkKind {
     Leads,
@@ -110,7 +110,7 @@ enum LinkKind {
 }
 
 impl Refusal {
-    /// What is wrong, without the place.
+    /// Returns what is wrong, without the path.
     pub fn reason(&self) -> String {
         let verb = match self.way {
             LinkKind::Leads => "leads to",
@@ -119,7 +119,7 @@ impl Refusal {
         format!("{verb} {}, outside the project", self.target.display())
     }
 
-    /// What to do about it.
+    /// Returns how to allow the path.
     pub fn remedy(&self) -> String {
         format!("tome trust {} allows it", quoted(&self.target))
     }
@@ -139,7 +139,7 @@ impl From<Refusal> for Error {
     }
 }
 
-/// A path as it is written in a shell command.
+/// Returns a path quoted for a shell command.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+@:,=".contains(c);
@@ -149,7 +149,7 @@ fn quoted(path: &Path) -> String {
     }
 }
 
-/// The path that `path` really leads to, every link followed; what is missing keeps its name.
+/// Returns the real path with every link followed; missing parts keep their names.
 pub fn real_path(path: &Path) -> PathBuf {
     const MOST_LINKS: usize = 40;
     let mut path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -163,7 +163,7 @@ pub fn real_path(path: &Path) -> PathBuf {
         let Some(there) = there else { break };
         let rest = path.strip_prefix(there).unwrap_or(Path::new(""));
         match std::fs::read_link(there) {
-            // A link to something that is missing leads there all the same.
+            // The target of a link counts even if it is missing.
             Ok(target) => {
                 let above = there.parent().unwrap_or(there);
                 path = above.join(target).join(rest);
@@ -185,17 +185,17 @@ pub fn real_path(path: &Path) -> PathBuf {
     plain
 }
 
-/// Whether a path shall be trusted or no longer.
+/// Whether a path is added to the trusted ones or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// It shall.
+    /// Add the path.
     Give,
-    /// It shall not.
+    /// Remove the path.
     Take,
 }
 
-/// The text of a settings file that trusts `path`, or no longer does; the rest stays as it is.
-/// `None` where that is so already.
+/// Returns the text of a settings file with `path` trusted or not, otherwise unchanged; `None`
+/// if nothing needs to change.
 pub fn with_trusted(text: &str, path: &str, trust: Trust) -> Result<Option<String>, String> {
     let mut document: toml_edit::DocumentMut = text
         .parse()

@@ -1,6 +1,6 @@
-//! Text that was typed and not saved: kept in the data directory so that a crash costs nothing.
+//! Text that was typed and not saved: kept in the data directory, so that a crash loses nothing.
 //!
-//! While a process has a text open it holds a lock beside it; a text without a holder was left
+//! While a process has a text open it holds a lock beside it; a text without a lock was left
 //! by a process that died, and is offered again.
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use super::memory::Revision;
 use super::store::StoreId;
 use super::{Error, Result, private};
 
-/// A text on its way into a file.
+/// A text that is not saved to its file yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unsaved {
     /// The store's root.
@@ -24,21 +24,21 @@ pub struct Unsaved {
     pub layout: Layout,
     /// The file's reference inside the store.
     pub path: String,
-    /// What the file held when it was opened; `None` for a new one.
+    /// The file's content when it was opened; `None` for a new file.
     pub base: Option<String>,
-    /// What was typed.
+    /// The text as edited.
     pub text: String,
-    /// When, in milliseconds since 1970.
+    /// When the text was kept, in milliseconds since 1970.
     pub time: i64,
 }
 
 impl Unsaved {
-    /// The store that the file is in.
+    /// Returns the store of the file.
     pub fn store(&self) -> StoreId {
         StoreId::new(&self.root, self.layout)
     }
 
-    /// Whether both are on their way into the same file.
+    /// Whether both texts belong to the same file.
     pub fn is_same_file(&self, other: &Self) -> bool {
         (&self.root, self.layout, &self.path) == (&other.root, other.layout, &other.path)
     }
@@ -57,7 +57,7 @@ pub struct UnsavedStore {
 }
 
 impl UnsavedStore {
-    /// The store in `dir`, which is made when the first text is put there.
+    /// Opens the texts in `dir`, which is created with the first text.
     pub fn open(dir: &Path) -> Self {
         Self {
             dir: dir.to_owned(),
@@ -65,7 +65,7 @@ impl UnsavedStore {
         }
     }
 
-    /// Keeps a text, in place of what was kept for the same file.
+    /// Writes a text, replacing an earlier one for the same file.
     pub fn keep(&mut self, text: &Unsaved) -> Result<()> {
         let name = text.name();
         if !self.locks.contains_key(&name) {
@@ -80,7 +80,7 @@ impl UnsavedStore {
         private::write_whole(&self.dir, &file, &bytes)
     }
 
-    /// Forgets a text: it was saved, or nobody wants it.
+    /// Deletes a text that was saved or discarded. A missing file is ignored.
     pub fn forget(&mut self, text: &Unsaved) -> Result<()> {
         let name = text.name();
         self.locks.remove(&name);
@@ -94,7 +94,7 @@ impl UnsavedStore {
         Ok(())
     }
 
-    /// The texts that processes left behind which are gone, oldest first.
+    /// Returns the texts of processes that have ended, oldest first.
     pub fn abandoned(&self) -> Vec<Unsaved> {
         let Ok(entries) = fs::read_dir(&self.dir) else {
             return Vec::new();
@@ -109,7 +109,7 @@ impl UnsavedStore {
         found
     }
 
-    /// The lock of a text, or `None` when a living process holds it.
+    /// Locks a text; `None` if a running process holds the lock.
     fn lock(&self, name: &str) -> Result<Option<File>> {
         let path = self.dir.join(format!("{name}.lock"));
         let file = private::open_write(&path).map_err(|e| Error::io(&path, e))?;
@@ -121,7 +121,7 @@ impl UnsavedStore {
     }
 }
 
-/// A copy of `text` outside every store, for another program to edit; it goes when dropped.
+/// A copy of a text for an external editor, outside every store; deleted when dropped.
 #[derive(Debug)]
 pub struct EditorCopy {
     dir: PathBuf,
@@ -129,7 +129,7 @@ pub struct EditorCopy {
 }
 
 impl EditorCopy {
-    /// Makes the copy in `dir`, under the name of the file that it is a copy of.
+    /// Creates the copy in `dir`, with the file name of the original.
     pub fn create(dir: &Path, name: &str, text: &str) -> Result<Self> {
         let name = name.rsplit('/').next().unwrap_or(name);
         let own = dir.join(format!("loan-{}", std::process::id()));
@@ -141,12 +141,12 @@ impl EditorCopy {
         Ok(Self { dir: own, file })
     }
 
-    /// Where the copy is.
+    /// Returns the path of the copy.
     pub fn path(&self) -> &Path {
         &self.file
     }
 
-    /// What the other program made of it.
+    /// Returns the text as the editor left it.
     pub fn text(&self) -> Result<String> {
         let bytes = fs::read(&self.file).map_err(|e| Error::io(&self.file, e))?;
         String::from_utf8(bytes).map_err(|e| Error::NotText {
@@ -158,7 +158,7 @@ impl EditorCopy {
 
 impl Drop for EditorCopy {
     fn drop(&mut self) {
-        // What cannot be removed is in a directory of our own and hurts nobody.
+        // A copy that cannot be removed is in tome's own directory and does no harm.
         drop(fs::remove_dir_all(&self.dir));
     }
 }

@@ -1,10 +1,10 @@
-//! Changed paths below the directories that matter, told once things have calmed down.
+//! Watches directories and reports changed paths, debounced.
 //!
-//! Where the system lost track of what changed (its queue overflowed, or watching failed), that is
-//! told too: whoever listens looks at everything again.
+//! If the system lost changes (its queue overflowed, or watching failed), that is reported,
+//! too, so that the receiver reads everything again.
 //!
-//! The debouncing is a thread that blocks until something happens, then waits for a pause: a
-//! watcher with a tick of its own would keep an idle program busy.
+//! A thread debounces: it blocks until an event arrives, then waits for a pause. A watcher with
+//! a timer would keep an idle program busy.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -20,32 +20,32 @@ use super::library::WatchDepth;
 use super::memory::Revision;
 use super::{Error, Result};
 
-/// How long nothing may happen before what happened is told.
+/// The pause without events after which changes are reported.
 const PAUSE: Duration = Duration::from_millis(80);
 
-/// How often the pause is waited for at most: a file that is written all the time is told of too.
+/// The maximum number of pauses before a report: a file that is written constantly is reported.
 const MOST_PAUSES: usize = 5;
 
-/// What a watch tells.
+/// What a watcher reports.
 #[derive(Debug)]
 pub enum WatchEvent {
-    /// Somebody else changed these paths.
+    /// Another process changed these paths.
     Changed(Vec<PathBuf>),
-    /// Changes were missed: anything may be different.
+    /// Changes were missed: any path may have changed.
     Missed,
-    /// Watching went wrong. The same failure is told once.
+    /// Watching failed. The same failure is reported once.
     Failed(Error),
 }
 
-/// The revisions that our own changes gave to files, so that they are not taken for somebody
-/// else's; `None` for a file that we removed.
+/// The revisions of files after tome's own changes, so that these are not reported as changes
+/// of another process; `None` for a file that tome removed.
 #[derive(Debug, Clone, Default)]
 pub struct Expected {
     files: Arc<Mutex<HashMap<PathBuf, Option<Revision>>>>,
 }
 
 impl Expected {
-    /// Adds a change of ours.
+    /// Adds a change that tome made.
     pub fn add(&self, record: &Record) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         for file_change in &record.files {
@@ -53,7 +53,7 @@ impl Expected {
         }
     }
 
-    /// Whether the file is still what we made of it.
+    /// Whether the file still has the revision that tome wrote.
     fn has(&self, path: &Path) -> bool {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(ours) = files.get(path) else {
@@ -77,7 +77,7 @@ pub struct DirectoryWatcher {
 }
 
 impl DirectoryWatcher {
-    /// Starts watching nothing yet; `tell` is called on a thread of its own.
+    /// Starts a watcher without targets; `tell` is called on a thread of its own.
     pub fn start(tell: impl Fn(WatchEvent) + Send + 'static) -> Result<Self> {
         let (seen, seeing) = mpsc::channel();
         let watcher = notify::recommended_watcher(event_handler(seen)).map_err(watch_error)?;
@@ -94,7 +94,7 @@ impl DirectoryWatcher {
         })
     }
 
-    /// Watches exactly these directories from now on; answers those that cannot be watched.
+    /// Watches exactly these directories from now on; returns an error for each that fails.
     pub fn set_targets(&mut self, at: &[(PathBuf, WatchDepth)]) -> Vec<Error> {
         let wanted: HashMap<&Path, WatchDepth> = at
             .iter()
@@ -107,7 +107,7 @@ impl DirectoryWatcher {
             .map(|(path, _)| path.clone())
             .collect();
         for path in gone {
-            // A directory that was removed has stopped being watched by itself.
+            // A directory that was removed is not watched any more.
             drop(self.watcher.unwatch(&path));
             self.watched.remove(&path);
         }
@@ -128,7 +128,7 @@ impl DirectoryWatcher {
         failed
     }
 
-    /// Where to add changes of ours.
+    /// Returns the set to add tome's own changes to.
     pub fn expected(&self) -> Expected {
         self.expected.clone()
     }
@@ -147,7 +147,7 @@ fn watch_error(error: notify::Error) -> Error {
     Error::io(path.unwrap_or_else(|| "watching files".into()), source)
 }
 
-/// What the system said since the last time.
+/// The events since the last report.
 #[derive(Debug, Default)]
 struct Batch {
     paths: HashSet<PathBuf>,
@@ -172,12 +172,12 @@ fn event_handler(
     seen: Sender<notify::Result<notify::Event>>,
 ) -> impl FnMut(notify::Result<notify::Event>) {
     move |event| {
-        // Reading a file is an access too: telling of it would go round in a circle.
+        // Reading a file is an access, too: reporting it would cause the next read.
         let is_reading = |event: &notify::Event| {
             matches!(event.kind, EventKind::Access(_)) && !event.need_rescan()
         };
         if !event.as_ref().is_ok_and(is_reading) {
-            // Nobody listens any more when the program is about to end.
+            // Fails if the receiver is gone, when the program is about to end.
             drop(seen.send(event));
         }
     }
@@ -220,7 +220,7 @@ fn debounce(
     }
 }
 
-/// Whether it is one of the files that a change puts beside its target for a moment.
+/// Whether the path is a temporary file that a change puts beside its target.
 fn is_temporary(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with(".tome-") && name.ends_with(".tmp")
@@ -289,7 +289,7 @@ mod tests {
         }
     }
 
-    /// What is told of these events of the system.
+    /// What is reported for these events of the system.
     fn told_of(events: Vec<notify::Result<notify::Event>>) -> Vec<WatchEvent> {
         let (seen, seeing) = mpsc::channel();
         let (sender, receiver) = mpsc::channel();

@@ -1,7 +1,7 @@
-//! Whether a JSON document is whole yet, told while it is being read.
+//! Detects the end of a JSON document while it is being read.
 
-/// How far a document has been read: only brackets and strings are looked at, so that the cost
-/// of a long one is one look at each byte.
+/// The state of scanning a document. Only brackets and strings are tracked, so each byte of a long
+/// document is read once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DocumentScanner {
     depth: usize,
@@ -24,7 +24,7 @@ enum ScanState {
 }
 
 impl DocumentScanner {
-    /// Reads on.
+    /// Scans the next part of the document.
     pub fn read(&mut self, part: &[u8]) {
         for byte in part {
             self.state = match (self.state, byte) {
@@ -48,7 +48,7 @@ impl DocumentScanner {
         }
     }
 
-    /// Tells whether the last bracket was closed: what may follow is blank, or a mistake.
+    /// Whether the last bracket was closed.
     pub fn is_whole(&self) -> bool {
         self.state == ScanState::Whole
     }

@@ -1,4 +1,4 @@
-//! What each agent sends: one JSON document, read into what the rest of the room needs.
+//! Parses the JSON document that each agent sends.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,54 +7,54 @@ use serde_json::{Map, Value};
 
 use crate::core::log::Agent;
 
-/// What was heard.
+/// A parsed event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Payload {
-    /// The agent's own name for what happened.
+    /// The agent's own name for the event.
     pub(super) name: String,
-    /// What it means for the turn.
+    /// The meaning of the event for the turn.
     pub(super) stage: Stage,
-    /// The event's type, as it is stored.
+    /// The event's type, as stored.
     pub(super) event_type: String,
-    /// Who speaks.
+    /// The role of the speaker.
     pub(super) role: &'static str,
     pub(super) session: String,
     pub(super) cwd: PathBuf,
     pub(super) text: String,
     pub(super) metadata: BTreeMap<String, String>,
-    /// Whether the session goes on from a transcript that holds the context already.
+    /// Whether the session continues a transcript that already contains the context.
     pub(super) is_replayed: bool,
 }
 
-/// What happened, as far as a turn is concerned.
+/// What happened in the turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stage {
     /// A session starts.
     Start,
-    /// A person asks something.
+    /// The user sent a prompt.
     Prompt,
-    /// A plan of so many steps was made.
+    /// A plan with this number of steps was made.
     Plan(usize),
-    /// One task of a plan was made.
+    /// One task of a plan was created.
     Task,
-    /// Files were changed: these, as far as it is said.
+    /// Files were changed; the paths are those that the event names.
     Edit(Vec<String>),
     /// Some other tool was used.
     Tool,
-    /// The turn is over.
+    /// The turn ended.
     Stop,
-    /// The turn is over, again, after it was prolonged.
+    /// The turn ended again, after a reply had prolonged it.
     StopAgain,
-    /// The session is over.
+    /// The session ended.
     End,
     /// Anything else.
     Other,
 }
 
-/// How much of a text is kept.
+/// The maximum length of a stored text in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// Reads a payload; `None` where it is none.
+/// Parses a payload; `None` if the input is not a valid one.
 pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Payload> {
     let input = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input);
     let Ok(Value::Object(fields)) = serde_json::from_slice(input) else {
@@ -91,7 +91,7 @@ pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Pa
     })
 }
 
-/// The type and the role of an event; one that is not known keeps its name.
+/// The type and the role of an event; an unknown one keeps its name.
 fn kind(name: &str) -> (&str, &'static str) {
     match name {
         "SessionStart" | "sessionStart" => ("session_start", "system"),
@@ -128,7 +128,7 @@ fn changed(input: &Value) -> Vec<String> {
     if let Some(file) = names.iter().find_map(|name| input.get(*name)?.as_str()) {
         return vec![file.to_owned()];
     }
-    // A patch of Codex names each file on a line of its own.
+    // A Codex patch names each file on a separate line.
     let patch = ["command", "input", "patch", "patchText"];
     let patch = patch.iter().find_map(|name| input.get(*name));
     let text = readable_text(patch.unwrap_or(input));
@@ -140,7 +140,7 @@ fn changed(input: &Value) -> Vec<String> {
     named.collect()
 }
 
-/// The steps of a plan: a list, or a checklist in a text.
+/// The number of steps of a plan, which is a list or a checklist in a text.
 fn count(steps: &Value) -> usize {
     match steps {
         Value::Array(steps) => steps.len(),
@@ -154,7 +154,7 @@ fn count(steps: &Value) -> usize {
 
 const TOOL: &[&str] = &["tool_name", "toolName"];
 
-/// A tool's input, which some agents send as JSON in a text.
+/// A tool's input, which some agents send as JSON in a string.
 fn input(fields: &Map<String, Value>) -> Value {
     let given = ["tool_input", "toolArgs", "tool_args"]
         .iter()
@@ -205,7 +205,7 @@ fn text(event_type: &str, fields: &Map<String, Value>) -> String {
     found.map(readable_text).unwrap_or_default()
 }
 
-/// A value as somebody would read it: the texts in it, or else its JSON.
+/// A value as readable text: the strings in it, or else its JSON.
 fn readable_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -1,4 +1,4 @@
-//! What each agent expects to read.
+//! The reply that each agent expects.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::payload::{Payload, Stage};
 use crate::core::hidden::without_hidden;
 use crate::core::log::Agent;
 
-/// The answer that changes nothing.
+/// The reply that changes nothing.
 pub(super) fn empty_reply(agent: Option<Agent>) -> String {
     match agent {
         Some(Agent::ClaudeCode | Agent::Codex) => json!({ "continue": true }).to_string(),
@@ -14,18 +14,18 @@ pub(super) fn empty_reply(agent: Option<Agent>) -> String {
     }
 }
 
-/// The answer that puts `text` before the agent, where there is something to tell.
+/// The reply that gives `text` to the agent; an empty text changes nothing.
 pub(super) fn reply_with(agent: Agent, payload: &Payload, text: &str) -> String {
     if text.is_empty() {
         return empty_reply(Some(agent));
     }
     let text = &without_hidden(text);
     let answer = match (agent, &payload.stage) {
-        // At the end of a turn there is nobody to read it, unless the turn goes on.
+        // At the end of a turn the agent reads the text only if the turn is prolonged.
         (Agent::ClaudeCode | Agent::Codex | Agent::Copilot, Stage::Stop) => {
             json!({ "decision": "block", "reason": text })
         }
-        // Gemini CLI calls prolonging a turn denying its end.
+        // Gemini CLI prolongs a turn if its end is denied.
         (Agent::Gemini, Stage::Stop) => json!({ "decision": "deny", "reason": text }),
         (Agent::ClaudeCode | Agent::Codex, _) => {
             json!({ "continue": true, "hookSpecificOutput": context(payload, text) })

@@ -1,4 +1,4 @@
-//! What has happened in a session's turn so far, kept between one call and the next.
+//! What has happened in a session's turn so far, stored between calls.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,46 +11,46 @@ use crate::core::foreign::{LARGEST_SETTINGS, read_capped};
 use crate::core::memory::Revision;
 use crate::core::{Error, Result, private};
 
-/// What is offered to the agent.
+/// The reminder to give to the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reminder {
     Nothing,
-    /// The guide to recalling lessons.
+    /// The guide for recalling lessons.
     Recall,
-    /// The guide to storing one, with what the session did.
+    /// The guide for storing a lesson, with the work of the session.
     Store(SessionWork),
 }
 
-/// What a session did.
+/// The work of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct SessionWork {
-    /// How many tools were used.
+    /// The number of tools used.
     pub(super) tools: usize,
-    /// The files that were changed, the first of them.
+    /// The first changed files.
     pub(super) files: Vec<String>,
-    /// How many more were changed.
+    /// The number of further changes to other files.
     pub(super) more: usize,
 }
 
-/// A plan of more steps than this is worth a look at earlier lessons.
+/// A plan with more steps than this triggers the reminder to recall lessons.
 const SHORT_PLAN: usize = 5;
 
-/// A session that used so many tools, and changed a file, did real work.
+/// A session that used this many tools and changed a file triggers the reminder to store.
 const REAL_WORK: usize = 10;
 
-/// How many changed files are remembered by name.
+/// How many changed files are stored by name.
 const MOST_FILES: usize = 12;
 
 /// What has happened so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct TurnState {
-    /// The tasks made in this turn.
+    /// The tasks created in this turn.
     #[serde(default)]
     tasks: usize,
     /// Whether this turn has a long plan.
     #[serde(default)]
     planned: bool,
-    /// Whether storing was offered in this turn.
+    /// Whether the reminder to store was given in this turn.
     #[serde(default)]
     reminded: bool,
     /// The tools used in the session.
@@ -59,19 +59,19 @@ pub(super) struct TurnState {
     /// Whether the session changed a file.
     #[serde(default)]
     edited: bool,
-    /// The files that it changed, the first of them.
+    /// The first changed files.
     #[serde(default)]
     files: Vec<String>,
-    /// How many times it changed another.
+    /// The number of further changes to other files.
     #[serde(default)]
     more: usize,
-    /// Whether storing was offered in the session.
+    /// Whether the reminder to store was given in the session.
     #[serde(default)]
     offered: bool,
 }
 
 impl TurnState {
-    /// Counts what was heard into its session; the caller holds the store's lock.
+    /// Counts an event in its session; the caller holds the store's lock.
     pub(super) fn count(root: &Path, payload: &Payload) -> Result<Reminder> {
         let file = file(root, &payload.session);
         let before: Self = read_capped(&file, LARGEST_SETTINGS)
@@ -79,7 +79,7 @@ impl TurnState {
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
             .unwrap_or_default();
         if payload.stage == Stage::End {
-            // A session that counted nothing has no file.
+            // The file is missing if nothing was counted.
             drop(fs::remove_file(&file));
             return Ok(Reminder::Nothing);
         }

@@ -1,4 +1,4 @@
-//! Settings files: read whole, replaced whole, and what they were remembered.
+//! Settings files: reads and replaces them as a whole, and keeps their originals.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,12 +11,12 @@ use crate::core::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::memory::Revision;
 use crate::core::{Error, Result, private};
 
-/// The text of a file; `None` when there is none.
+/// The text of a file; `None` if it does not exist.
 pub(super) fn read(path: &Path) -> Result<Option<String>> {
     read_text(path, LARGEST_SETTINGS)
 }
 
-/// Replaces a file, mode kept and links followed; `None` takes it away.
+/// Replaces a file, keeping its mode and following links; `None` deletes it.
 pub(super) fn write(path: &Path, text: Option<&str>) -> Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = target.parent().unwrap_or(Path::new("."));
@@ -27,7 +27,7 @@ pub(super) fn write(path: &Path, text: Option<&str>) -> Result<()> {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let temp = folder.join(format!(".{name}.tome-{}", std::process::id()));
     let old = fs::metadata(&target).ok();
-    // Settings that others may not read are not shown to them while they are written.
+    // The temporary file must not be more readable than the settings.
     let file = match &old {
         Some(_) => private::create_file(&temp),
         None => fs::File::create(&temp),
@@ -41,28 +41,28 @@ pub(super) fn write(path: &Path, text: Option<&str>) -> Result<()> {
     });
     let replaced = written.and_then(|()| fs::rename(&temp, &target));
     replaced.map_err(|e| {
-        // What could not be put in place is not left lying about.
+        // Remove the temporary file.
         drop(fs::remove_file(&temp));
         Error::io(&target, e)
     })
 }
 
-/// What a file was before tome was put in.
+/// A file as it was before tome was installed.
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedOriginal {
     path: PathBuf,
     before: Option<String>,
     after: Revision,
-    /// The folders that were made for it, innermost first.
+    /// The folders that were created for it, innermost first.
     #[serde(default)]
     folders: Vec<PathBuf>,
 }
 
-/// Remembers what a file is before a step is taken.
+/// Stores the original of a file before a step.
 pub(super) fn remember(memory: &Path, step: &FileStep) -> Result<()> {
     let note = note_path(memory, &step.path);
     let after = Revision::of(step.after.as_deref().unwrap_or_default().as_bytes());
-    // A second step on top of the first must not forget what was there at the very start.
+    // A second step must keep the original from before the first one.
     let before = match original_text(memory, &step.path, step.before.as_deref()) {
         Some(first) => first,
         None => step.before.clone(),
@@ -85,7 +85,7 @@ pub(super) fn remember(memory: &Path, step: &FileStep) -> Result<()> {
     private::replace(&note, |file| file.write_all(&bytes)).map_err(|e| Error::io(&note, e))
 }
 
-/// What a file was before tome was put in, if nobody has changed it since.
+/// The original of a file, if it has not been changed since tome was installed.
 pub(super) fn original_text(
     memory: &Path,
     path: &Path,
@@ -96,10 +96,10 @@ pub(super) fn original_text(
     same.then_some(remembered.before)
 }
 
-/// Forgets a file that tome was taken out of; answers the folders that were made for it.
+/// Forgets the original of a file; returns the folders that were created for it.
 pub(super) fn forget(memory: &Path, path: &Path) -> Vec<PathBuf> {
     let folders = read_note(memory, path).map_or_else(Vec::new, |known| known.folders);
-    // What was never remembered is forgotten already.
+    // The note is missing if nothing was stored.
     drop(fs::remove_file(note_path(memory, path)));
     folders
 }

@@ -1,9 +1,9 @@
-//! JSON with comments and trailing commas, read by `jsonc-parser` and edited by splicing: what is
-//! not touched keeps its bytes.
+//! JSON with comments and trailing commas, parsed by `jsonc-parser` and edited by splicing, so that
+//! the rest keeps its bytes.
 //!
-//! The parser's own editing is not used: it writes an object that stands on one line over several,
-//! and ends what it adds with `\n` in a file of `\r\n`, so that taking the addition out again would
-//! not give back the bytes that were there.
+//! The parser's own editing is not used: it breaks a one-line object into several lines, and ends
+//! added lines with `\n` in a file of `\r\n`, so that removing the addition would not restore the
+//! original bytes.
 
 use std::ops::Range;
 
@@ -13,12 +13,12 @@ use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 use serde_json::Value;
 
-/// A value where it stands in a text.
+/// A value and its position in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Node {
     pub(super) span: Range<usize>,
     pub(super) kind: Kind,
-    /// The members of an object or the items of a list, where they stand.
+    /// The members of an object or the items of a list, by position.
     parts: Vec<Part>,
 }
 
@@ -36,11 +36,11 @@ pub(super) struct Member {
     pub(super) value: Node,
 }
 
-/// A member of an object with its name, or an item of a list.
+/// A member of an object, with its name, or an item of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
     span: Range<usize>,
-    /// Where the comma behind it is.
+    /// The position of the comma after it.
     comma: Option<usize>,
 }
 
@@ -75,21 +75,21 @@ impl Node {
     }
 }
 
-/// What is wrong with a text, and where.
+/// A syntax error and its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct JsonError {
     pub(super) line: usize,
     pub(super) message: String,
 }
 
-/// Reads a text; nothing but blanks and comments is `None`.
+/// Parses a text; `None` if it contains only blanks and comments.
 pub(super) fn parse(text: &str) -> Result<Option<Node>, JsonError> {
     let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
     let collect = CollectOptions {
         comments: CommentCollectionStrategy::Off,
         tokens: true,
     };
-    // Comments and trailing commas are what the agents' own readers take beyond JSON.
+    // Agents accept comments and trailing commas beyond plain JSON.
     let options = ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
@@ -114,10 +114,10 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, JsonError> {
     Ok(parsed.value.map(|value| reader.node(&value)))
 }
 
-/// Makes nodes of what was parsed.
+/// Converts the parser's syntax tree into nodes.
 struct Reader<'a> {
     tokens: &'a [TokenAndRange<'a>],
-    /// How much the parser was not shown.
+    /// The length of the skipped byte order mark.
     offset: usize,
 }
 
@@ -164,7 +164,7 @@ impl Reader<'_> {
     }
 }
 
-/// `text` with `part` (such as `"name": value`, written over lines) at the end of an object or list.
+/// `text` with a member (`name` and `value`) or an item added at the end of an object or list.
 pub(super) fn with_part(text: &str, node: &Node, name: Option<&str>, value: &Value) -> String {
     let mut out = text.to_owned();
     let parts = &node.parts;
@@ -178,7 +178,7 @@ pub(super) fn with_part(text: &str, node: &Node, name: Option<&str>, value: &Val
         let part = written(name, value, over_lines.then_some((&inner, &unit)));
         let body = match over_lines {
             true if inside.trim().is_empty() => ended(text, format!("\n{inner}{part}\n{outer}")),
-            // A comment stays before what is new.
+            // A comment stays before the new part.
             true => {
                 let new = ended(text, format!("\n{inner}{part}\n{outer}"));
                 format!("{}{new}", inside.trim_end())
@@ -203,7 +203,7 @@ pub(super) fn with_part(text: &str, node: &Node, name: Option<&str>, value: &Val
     };
     let after = last.end;
     let from = comma.map_or(after, |comma| comma + 1);
-    // A comment on the same line belongs to what is there.
+    // A comment on the same line belongs to the existing part.
     let to = if on_own_line {
         line_comment_end(text, from)
     } else {
@@ -217,7 +217,7 @@ pub(super) fn with_part(text: &str, node: &Node, name: Option<&str>, value: &Val
     out
 }
 
-/// What is new, with lines ended as `text` ends them.
+/// `new` with the line endings of `text`.
 fn ended(text: &str, new: String) -> String {
     match text.contains("\r\n") {
         true => new.replace('\n', "\r\n"),
@@ -229,14 +229,14 @@ fn ended(text: &str, new: String) -> String {
 pub(super) fn without_part(text: &str, node: &Node, index: usize) -> String {
     let start = node.parts[index].span.start;
     let tight = without(text, node, index, text[..start].trim_end().len());
-    // The blanks before it may be the end of somebody's comment.
+    // The blanks before it may end a line comment.
     match parse(&tight) {
         Ok(_) => tight,
         Err(_) => without(text, node, index, start),
     }
 }
 
-/// `text` without the part at `index` and the blanks before it from `lead` on.
+/// `text` without the part at `index` and the blanks before it, from `lead` on.
 fn without(text: &str, node: &Node, index: usize, lead: usize) -> String {
     let Part { span: part, comma } = &node.parts[index];
     let mut out = text.to_owned();
@@ -257,7 +257,7 @@ fn without(text: &str, node: &Node, index: usize, lead: usize) -> String {
     out
 }
 
-/// The end of a comment that stands on the rest of the line; `from` where there is none.
+/// The end of a comment on the rest of the line; `from` if there is none.
 fn line_comment_end(text: &str, from: usize) -> usize {
     let line = text[from..].split('\n').next().unwrap_or_default();
     let line = line.strip_suffix('\r').unwrap_or(line);
@@ -267,7 +267,7 @@ fn line_comment_end(text: &str, from: usize) -> usize {
     if is_comment { from + line.len() } else { from }
 }
 
-/// The blanks before the first thing on the line of `at`.
+/// The indentation of the line that contains `at`.
 fn indent_of(text: &str, at: usize) -> String {
     let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     text[start..at]
@@ -276,7 +276,7 @@ fn indent_of(text: &str, at: usize) -> String {
         .collect()
 }
 
-/// One step of indentation, as the text has it first.
+/// One step of indentation, as first used in the text.
 fn unit_of(text: &str) -> String {
     let mut lines = text.lines().skip(1);
     let first = lines.find_map(|line| {
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(parse(" // nothing\n"), Ok(None));
     }
 
-    /// An object with comments, blanks and trailing commas wherever they may stand.
+    /// An object with comments, blanks and trailing commas wherever they are allowed.
     fn object() -> impl Strategy<Value = String> {
         let blank = prop_oneof![
             Just(""),

@@ -1,4 +1,4 @@
-//! Which files of which agent change, and how.
+//! Plans which files of each agent change, and how.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::core::log::Agent;
 use crate::core::trust::TrustBoundary;
 use crate::core::{Error, Result};
 
-/// The name under which tome serves.
+/// The name under which tome's server is registered.
 const NAME: &str = "tome";
 
 pub(super) fn plan(dirs: &SettingsDirs, request: SetupRequest<'_>) -> Result<Plan> {
@@ -42,7 +42,7 @@ pub(super) fn plan(dirs: &SettingsDirs, request: SetupRequest<'_>) -> Result<Pla
     Ok(planning.plan)
 }
 
-/// The events that Claude Code and Codex are asked to tell, each with what it is matched on.
+/// The events for which Claude Code and Codex call the hook, each with its matcher.
 pub(super) const EVENTS: [(&str, Option<&str>); 8] = [
     ("SessionStart", None),
     ("UserPromptSubmit", None),
@@ -62,7 +62,7 @@ pub(super) fn group(matcher: Option<&str>, handler: Value) -> Value {
     }
 }
 
-/// The handler of Claude Code and Codex.
+/// The handler for Claude Code and Codex.
 pub(super) fn handler(command: &str) -> Value {
     json!({ "type": "command", "command": command, "timeout": 5 })
 }
@@ -195,8 +195,8 @@ impl SetupPlanner<'_> {
         self.owned_file(&hooks, plugin::copilot(&self.command()))
     }
 
-    /// The text of a settings file. What is set up in a project stays inside it, whatever the links
-    /// there say.
+    /// The text of a settings file. In project scope, a link that leads out of the project is an
+    /// error.
     fn read(&self, path: &Path) -> Result<Option<String>> {
         if self.request.scope == SetupScope::Project
             && let Err(refusal) = TrustBoundary::environment(&self.dirs.project, []).check(path)
@@ -210,12 +210,12 @@ impl SetupPlanner<'_> {
         file::read(path)
     }
 
-    /// A file that is tome's alone.
+    /// Plans a file that belongs to tome alone.
     fn owned_file(&mut self, path: &Path, text: String) -> Result<()> {
         let before = self.read(path)?;
         let after = match self.request.mode {
             SetupMode::Install => Some(text),
-            // Somebody else's file of that name comes back.
+            // A file of that name that existed before is restored.
             SetupMode::Remove => {
                 file::original_text(&self.dirs.memory, path, before.as_deref()).unwrap_or_default()
             }
@@ -224,7 +224,7 @@ impl SetupPlanner<'_> {
         Ok(())
     }
 
-    /// A server in the object `key` of a settings file.
+    /// Plans a server in the object `key` of a settings file.
     fn server(&mut self, path: &Path, key: &str, server: &Value) -> Result<()> {
         self.edit(path, "the server", &|text, mode| match mode {
             SetupMode::Install => set(path, text, key, server),
@@ -232,7 +232,7 @@ impl SetupPlanner<'_> {
         })
     }
 
-    /// Hooks for these events in a settings file.
+    /// Plans hooks for these events in a settings file.
     fn hooks(
         &mut self,
         path: &Path,
@@ -257,8 +257,8 @@ impl SetupPlanner<'_> {
         })
     }
 
-    /// One edit of a settings file, on top of those before it; what was there at the start comes
-    /// back as it was where nobody else has changed the file.
+    /// Plans one edit of a settings file, after the earlier ones. Removing restores the original if
+    /// the file has not been changed since.
     fn edit(
         &mut self,
         path: &Path,
@@ -282,7 +282,7 @@ impl SetupPlanner<'_> {
         }
         let edited = edit(now.as_deref().unwrap_or_default(), self.request.mode)?;
         if let Some(text) = edited.as_deref().filter(|_| !is_toml(path)) {
-            // What an agent could not read is never written.
+            // The result must be valid JSON.
             read(path, text)?;
         }
         match edited {
@@ -339,7 +339,7 @@ fn read(path: &Path, text: &str) -> Result<Option<Node>> {
     parse(text).map_err(|wrong| invalid(path, wrong.line, wrong.message))
 }
 
-/// The root object; a file with nothing in it becomes an empty one.
+/// The root object; an empty file becomes an empty object.
 fn root(path: &Path, text: &str) -> Result<(String, Node)> {
     let text = match read(path, text)? {
         Some(_) => text.to_owned(),
@@ -351,7 +351,7 @@ fn root(path: &Path, text: &str) -> Result<(String, Node)> {
     }
 }
 
-/// `text` with the server in the object `key`; `None` where it is there already.
+/// `text` with the server in the object `key`; `None` if it is already there.
 fn set(path: &Path, text: &str, key: &str, server: &Value) -> Result<Option<String>> {
     let (text, node) = root(path, text)?;
     let Some(servers) = node.get(key) else {
@@ -377,7 +377,7 @@ fn set(path: &Path, text: &str, key: &str, server: &Value) -> Result<Option<Stri
     set(path, &emptied, key, server)
 }
 
-/// `text` without what stands at a path, and without what holds nothing then.
+/// `text` without the value at a path, and without containers that are then empty.
 fn unset(path: &Path, text: &str, at: &[&str]) -> Result<Option<String>> {
     let Some(node) = read(path, text)? else {
         return Ok(None);
@@ -400,7 +400,7 @@ fn unset(path: &Path, text: &str, at: &[&str]) -> Result<Option<String>> {
     Ok(Some(without_part(text, holder, index)))
 }
 
-/// Where a handler of ours is: the group, and the handler in it.
+/// The positions of tome's handler: the group, and the handler in it.
 fn find_handler(list: &Node, verb: &str) -> Option<(usize, usize)> {
     list.items().iter().enumerate().find_map(|(at, group)| {
         let handlers = group.get("hooks")?.items();

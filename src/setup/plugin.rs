@@ -1,4 +1,4 @@
-//! Files that are tome's alone: the Claude Code plugin, Copilot's hooks, OpenCode's plugin.
+//! Files that belong to tome alone: the Claude Code plugin, Copilot's hooks, OpenCode's plugin.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::core::Result;
 use crate::core::layout::coder::GUIDES;
 use crate::core::log::Agent;
 
-/// The files of a Claude Code plugin in `folder`, as far as they are not there already.
+/// The steps that create a Claude Code plugin in `folder`; files that are up to date are left out.
 pub fn plugin(folder: &Path, program: &str) -> Result<Vec<FileStep>> {
     let mut steps = Vec::new();
     for (name, text) in files(program) {
@@ -83,7 +83,7 @@ fn pretty(value: &Value) -> String {
     format!("{value:#}\n")
 }
 
-/// Copilot CLI's hooks; its documents do not say which event they are about, so the command does.
+/// Copilot CLI's hooks. Its payloads do not name the event, so the command does.
 pub(super) fn copilot(command: &str) -> String {
     let events = [
         "sessionStart",
@@ -106,7 +106,7 @@ pub(super) fn copilot(command: &str) -> String {
     pretty(&json!({ "version": 1, "hooks": hooks }))
 }
 
-/// OpenCode's plugin, which tells what happens as Claude Code does.
+/// OpenCode's plugin, which sends events in the format of Claude Code.
 pub(super) fn opencode(program: &str) -> String {
     include_str!("../../assets/setup/opencode.js")
         .replace("\"tome\"", &Value::from(program).to_string())

@@ -1,8 +1,8 @@
-//! TOML, edited with its comments and its order kept.
+//! Edits TOML; comments and order are kept.
 
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
-/// `text` with a server of this name; `None` where it is there already.
+/// `text` with a server of this name; `None` if it is already there.
 pub(super) fn with_server(text: &str, name: &str, command: &str) -> Result<Option<String>, String> {
     let mut document = read(text)?;
     let servers = document.entry(SERVERS).or_insert_with(|| {
@@ -31,7 +31,7 @@ pub(super) fn with_server(text: &str, name: &str, command: &str) -> Result<Optio
     Ok(Some(document.to_string()))
 }
 
-/// `text` without the server of this name; `None` where it has none.
+/// `text` without the server of this name; `None` if there is none.
 pub(super) fn without_server(text: &str, name: &str) -> Result<Option<String>, String> {
     let mut document = read(text)?;
     let Some(servers) = document.get_mut(SERVERS).and_then(Item::as_table_like_mut) else {

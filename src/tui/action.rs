@@ -1,10 +1,10 @@
-//! What a person can ask for: one closed list, whose names are the names in keymap files.
+//! The actions that keys run. The names are those of keymap files.
 //!
-//! What each action means is said once, in `assets/keymap.toml`, by its first row there.
+//! The description of an action is its first row in `assets/keymap.toml`.
 
 use serde::Deserialize;
 
-/// Something to do. Which pane or dialog does it depends on where the keys go.
+/// An action. The pane or dialog that has the focus handles it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Action {

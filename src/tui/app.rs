@@ -1,7 +1,7 @@
-//! The app: what is on the screen, who gets the keys, and what comes of an event.
+//! The app: the panes on the screen, the routing of keys, and the handling of events.
 //!
-//! It routes and holds no pane's logic. [`App::update`] does no I/O and reads no clock, and
-//! [`App::view`] changes nothing, so that both are tested without a terminal.
+//! It holds no pane's logic. [`App::update`] does no I/O and reads no clock, and [`App::view`]
+//! changes nothing, so both are tested without a terminal.
 
 mod outcome;
 #[cfg(test)]
@@ -36,49 +36,48 @@ use crate::core::discover::SearchedPlace;
 use crate::core::library::{Library, LogGroup};
 use crate::core::unsaved::Unsaved;
 
-/// Everything that is shown.
+/// The state of the UI.
 #[derive(Debug)]
 pub(crate) struct App {
     theme: Theme,
     keymap: Keymap,
     syntaxes: Arc<Syntaxes>,
     library: Arc<Library>,
-    /// What gets the keys, the bottom first; the last one has them. Dialogs are panes that do
-    /// not fill the screen.
+    /// The panes, bottom first; the last one gets the keys. Dialogs are panes that do not fill
+    /// the screen.
     panes: Vec<Box<dyn Pane>>,
     areas: Areas,
     wanted: Arrangement,
     user: UserContext,
-    /// The logs, which come and change at times of their own.
+    /// The logs, which are loaded and updated independently of the stores.
     logs: Arc<Vec<LogGroup>>,
-    /// How much of the logs has been read, in percent, while they are.
+    /// How much of the logs has been read, in percent; `None` when no reading is in progress.
     reading: Option<u64>,
-    /// What was wrong with the stores, and was told.
+    /// Problems with the stores that have been reported.
     problems: Vec<String>,
-    /// Folders near the logs in which something was written and no store was found.
+    /// Folders in which a Markdown file outside of all stores has caused a reload once.
     ignored_folders: HashSet<PathBuf>,
     now: i64,
-    /// Who changes a store that a change of ours waits for, and for how many seconds it has.
+    /// The process whose lock a change waits for, and the seconds waited so far.
     waiting: Option<(String, u64)>,
     toast: Option<(u64, Toast)>,
-    /// How many toasts there were.
+    /// How many toasts there were so far.
     toasts: u64,
-    /// The newest plan that was asked for.
+    /// The number of the newest plan request.
     generation: u64,
 }
 
-/// What the app is told of the person before whom it is.
+/// What the app knows about the user.
 #[derive(Debug, Clone)]
 pub(crate) struct UserContext {
-    /// Where they stand, in a word.
+    /// A short name for the current scope, displayed in the title line.
     pub(crate) title: String,
-    /// Their time zone.
     pub(crate) zone: TimeZone,
-    /// Whose keys their editor understands.
+    /// The key bindings of the editor.
     pub(crate) editor_keys: EditorKeys,
 }
 
-/// How the screen is divided until a pane says otherwise.
+/// How the screen is divided until a pane requests another arrangement.
 const START: Arrangement = Arrangement {
     preview: Visibility::Shown,
     focus: Focus::Tree,
@@ -89,7 +88,7 @@ const START: Arrangement = Arrangement {
 };
 
 impl App {
-    /// An app that has read nothing yet.
+    /// Creates an app with an empty library.
     pub(crate) fn new(theme: Theme, keymap: Keymap, user: UserContext) -> Self {
         Self {
             theme,
@@ -112,19 +111,19 @@ impl App {
         }
     }
 
-    /// Shows the finder and nothing else; what is chosen ends the program.
+    /// Shows the finder alone; a choice ends the program.
     pub(crate) fn start_pick(&mut self, pick: Pick) {
         self.panes = vec![Box::new(FindPane::new(Some(pick.print), &pick.query))];
     }
 
-    /// Takes where stores and logs are looked for, to tell it where there are none.
+    /// Sets the searched directories, which are listed when no store is found.
     pub(crate) fn set_searched_places(&mut self, searched_places: Vec<SearchedPlace>) {
         self.panes = vec![Box::new(
             BrowsePane::new().with_searched_places(searched_places),
         )];
     }
 
-    /// Says what was wrong in the settings.
+    /// Shows the first problem of the settings, and the number of the others.
     pub(crate) fn warn(&mut self, warnings: &[Warning]) {
         if let Some(first) = warnings.first() {
             let more = match warnings.len() {
@@ -135,12 +134,12 @@ impl App {
         }
     }
 
-    /// The number of the toast that is up.
+    /// The number of the visible toast.
     pub(crate) fn toast(&self) -> Option<u64> {
         self.toast.as_ref().map(|(number, _)| *number)
     }
 
-    /// Tells of a panic. What was typed is said to be kept only once it is.
+    /// Reports a panic. Open texts are kept first, and the report says whether that succeeded.
     fn panicked(&mut self, report: &PanicReport, effects: &mut Vec<Effect>) {
         let texts: Vec<Unsaved> = self.panes.iter().flat_map(|pane| pane.unsaved()).collect();
         let report_text = report.to_string();
@@ -163,14 +162,14 @@ impl App {
         self.toast = Some((self.toasts, toast));
     }
 
-    /// Takes the size of the screen.
+    /// Sets the size of the screen.
     pub(crate) fn resize(&mut self, size: Size) {
         let whole = Rect::new(0, 0, size.width, size.height);
         self.areas = Areas::of(whole, self.wanted);
         self.for_each_pane(|pane, cx| pane.resize(cx));
     }
 
-    /// Divides the screen anew if a pane wants it otherwise by now.
+    /// Divides the screen again if a pane requests another arrangement.
     fn arrange(&mut self) {
         let wanted = self.panes.iter().rev().find_map(|pane| pane.arrangement());
         if let Some(wanted) = wanted.filter(|wanted| *wanted != self.wanted) {
@@ -180,7 +179,7 @@ impl App {
         }
     }
 
-    /// Lends each pane what it may look at.
+    /// Calls `act` with each pane and the context.
     fn for_each_pane(&mut self, mut act: impl FnMut(&mut dyn Pane, &PaneContext<'_>)) {
         let mut panes = std::mem::take(&mut self.panes);
         let cx = self.pane_context();
@@ -190,7 +189,7 @@ impl App {
         self.panes = panes;
     }
 
-    /// Lends the pane at `at` what it may look at.
+    /// Calls `act` with the pane at `at` and the context.
     fn with_pane<T>(
         &mut self,
         at: usize,
@@ -221,7 +220,7 @@ impl App {
         self.panes.len().saturating_sub(1)
     }
 
-    /// Takes in what happened; answers what shall be done about it.
+    /// Handles an event; returns the effects to carry out.
     pub(crate) fn update(&mut self, event: Event) -> Vec<Effect> {
         let mut effects = Vec::new();
         match event {
@@ -268,7 +267,7 @@ impl App {
         effects
     }
 
-    /// Whether a file near the logs may be the first of a store that is not known yet.
+    /// Whether a changed file near the logs may belong to a store that is not known yet.
     fn may_be_new_store(&mut self, path: &Path) -> bool {
         let mut roots = self
             .library
@@ -282,20 +281,20 @@ impl App {
             && self.ignored_folders.insert(folder)
     }
 
-    /// Puts stores and logs, which come apart, together.
+    /// Combines the stores with the logs, which are loaded separately.
     fn set_library(&mut self, library: &Library, effects: &mut Vec<Effect>) {
         self.library = Arc::new(library.with_logs(Arc::clone(&self.logs)));
         self.on_event(Event::Indexed(Arc::clone(&self.library)), effects);
     }
 
-    /// Tells every pane, and then sees to what no pane does.
+    /// Passes an event to every pane, then handles it in the app.
     fn on_event(&mut self, event: Event, effects: &mut Vec<Effect>) {
         let mut responses = Vec::new();
         for at in 0..self.panes.len() {
             let steps = self.with_pane(at, |pane, cx| pane.on_event(&event, cx));
             responses.push((at, steps.unwrap_or_default()));
         }
-        // From the top, so that closing one does not move those below.
+        // From the top, so that closing a pane does not shift those below it.
         for (at, steps) in responses.into_iter().rev() {
             self.take(steps, at, effects);
         }
@@ -334,7 +333,7 @@ impl App {
         }
     }
 
-    /// Lets the pane at `at` act, or does what is the same everywhere.
+    /// Passes an action to the pane at `at`, or handles it if the pane does not.
     fn act(&mut self, action: Action, at: usize, effects: &mut Vec<Effect>) {
         let answer = self.with_pane(at, |pane, cx| pane.act(action, cx));
         if let Some(Handled::Used(steps)) = answer {
@@ -360,7 +359,7 @@ impl App {
         }
     }
 
-    /// Takes the steps of the pane at `at`.
+    /// Carries out the steps of the pane at `at`.
     fn take(&mut self, steps: Vec<Step>, at: usize, effects: &mut Vec<Effect>) {
         for step in steps {
             match step {
@@ -376,7 +375,7 @@ impl App {
                     pane.resize(&self.pane_context());
                     self.panes.push(pane);
                 }
-                // The first pane is the ground that everything stands on.
+                // The bottom pane cannot be closed.
                 Step::Close if at > 0 && at < self.panes.len() => drop(self.panes.remove(at)),
                 Step::Close => {}
                 Step::Act(action) => {

@@ -1,4 +1,4 @@
-//! Text as the cells of a terminal: widths, cutting, and what must never be printed raw.
+//! Text as terminal cells: widths, cutting, wrapping, and escaping of control characters.
 
 use std::ops::Range;
 
@@ -9,16 +9,15 @@ use unicode_width::UnicodeWidthStr;
 
 pub use crate::core::display::visible_char;
 
-/// How far apart tab stops are.
+/// The distance between tab stops, in columns.
 pub const TAB: usize = 4;
 
-/// How many columns `text` takes.
+/// Returns the width of `text` in columns.
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// `text` on one line with nothing in it that a terminal would obey; tabs and line ends become
-/// blanks.
+/// Returns `text` on one line without control characters; tabs and line ends become blanks.
 pub fn escape_line(text: &str) -> String {
     text.chars()
         .map(|c| match c {
@@ -28,21 +27,21 @@ pub fn escape_line(text: &str) -> String {
         .collect()
 }
 
-/// A piece of a line that is shown as one.
+/// A grapheme of a line, as the terminal shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell<'a> {
-    /// Where it starts in the line, in bytes.
+    /// The byte offset in the line.
     pub at: usize,
-    /// The text of the line that it shows.
+    /// The text of the grapheme.
     pub text: &'a str,
-    /// The column at which it starts.
+    /// The first column.
     pub column: usize,
-    /// How many columns it takes; never 0.
+    /// The width in columns; never 0.
     pub width: usize,
 }
 
 impl Cell<'_> {
-    /// What to draw for it.
+    /// The text to draw.
     pub fn symbol(&self) -> String {
         if self.text == "\t" {
             return " ".repeat(self.width);
@@ -55,10 +54,10 @@ impl Cell<'_> {
     }
 }
 
-/// The pieces of a line, tabs expanded.
+/// Returns the cells of a line, tabs expanded.
 pub fn cells(line: &str) -> impl Iterator<Item = Cell<'_>> {
     let mut column = 0;
-    // ASCII needs no segmentation, and nearly every line is.
+    // Most lines are ASCII, which needs no segmentation.
     let pieces: Box<dyn Iterator<Item = (usize, &str)>> = if line.is_ascii() {
         Box::new((0..line.len()).map(move |at| (at, &line[at..at + 1])))
     } else {
@@ -81,7 +80,7 @@ pub fn cells(line: &str) -> impl Iterator<Item = Cell<'_>> {
     })
 }
 
-/// The column of byte `at` in `line`.
+/// Returns the column of byte `at` in `line`.
 pub fn column_of(line: &str, at: usize) -> usize {
     cells(line)
         .take_while(|cell| cell.at < at)
@@ -89,14 +88,14 @@ pub fn column_of(line: &str, at: usize) -> usize {
         .map_or(0, |cell| cell.column + cell.width)
 }
 
-/// The byte in `line` at which the piece under `column` starts; its end where the line is shorter.
+/// Returns the byte offset of the cell at `column`, or the length of a shorter `line`.
 pub fn byte_at(line: &str, column: usize) -> usize {
     cells(line)
         .find(|cell| cell.column + cell.width > column)
         .map_or(line.len(), |cell| cell.at)
 }
 
-/// `text` in at most `width` columns, with `…` where something had to go.
+/// Cuts `text` to at most `width` columns; `…` marks the cut.
 pub fn cut(text: &str, width: usize) -> String {
     if text.is_ascii() && text.len() <= width && !text.bytes().any(|b| b.is_ascii_control()) {
         return text.to_owned();
@@ -121,7 +120,7 @@ pub fn cut(text: &str, width: usize) -> String {
     out
 }
 
-/// `text` cut to `width` columns and filled up with blanks.
+/// Cuts `text` to `width` columns and pads it with blanks.
 pub fn fit(text: &str, width: usize) -> String {
     let mut out = cut(text, width);
     let missing = width.saturating_sub(out.width());
@@ -129,13 +128,13 @@ pub fn fit(text: &str, width: usize) -> String {
     out
 }
 
-/// The rows of a line in `width` columns, in bytes: broken behind blanks, or where it must be.
-/// Blanks at the end of a row may run over it.
+/// Wraps a line at `width` columns; returns the byte range of each row. Rows break after blanks,
+/// or within a word that is too long. Blanks at the end of a row may exceed the width.
 pub fn wrap(line: &str, width: usize) -> Vec<Range<usize>> {
     let width = width.max(2);
     let mut rows = Vec::new();
     let (mut start, mut start_column) = (0, 0);
-    // Behind the last blank: where a row may end.
+    // The position after the last blank, where a row may end.
     let mut after_blank: Option<(usize, usize)> = None;
     for cell in cells(line) {
         let is_blank = cell.text == " " || cell.text == "\t";
@@ -155,7 +154,7 @@ pub fn wrap(line: &str, width: usize) -> Vec<Range<usize>> {
     rows
 }
 
-/// A line in rows of `width` columns, each letter in the style of its byte.
+/// Wraps a line at `width` columns, each character in the style of its byte.
 pub fn styled_rows(
     line: &str,
     width: usize,

@@ -1,4 +1,4 @@
-//! What panes and dialogs share of their looks: borders, cut texts, rows with two ends.
+//! Drawing shared by panes and dialogs: borders, shortened texts, two-ended rows, key hints.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use super::keymap::{KeyContext, Keymap};
 use super::pane::PaneContext;
 use super::theme::{Role, Theme};
 
-/// Whether something has the keys.
+/// Whether a pane gets the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyFocus {
     Here,
     Elsewhere,
 }
 
-/// The quiet border of a pane.
+/// Returns the border of a pane.
 pub(crate) fn bordered(theme: &Theme, keys: KeyFocus) -> Block<'static> {
     let role = match keys {
         KeyFocus::Here => Role::BorderFocused,
@@ -30,12 +30,12 @@ pub(crate) fn bordered(theme: &Theme, keys: KeyFocus) -> Block<'static> {
         .border_style(theme.style(role))
 }
 
-/// The title on a border, in the colour of text whatever the border's.
+/// Returns the title on a border, in the text colour instead of the border's.
 pub(crate) fn title_span(theme: &Theme, title: &str) -> Span<'static> {
     Span::styled(format!(" {title} "), readable(theme.style(Role::Title)))
 }
 
-/// A style that takes nothing over from the border below it.
+/// Returns a style that inherits nothing from the border below it.
 fn readable(style: Style) -> Style {
     let quiet = style.add_modifier.contains(Modifier::DIM);
     let fg = style.fg.or(Some(Color::Reset));
@@ -45,7 +45,7 @@ fn readable(style: Style) -> Style {
     }
 }
 
-/// The border of a dialog, with its title above and its keys below.
+/// Returns the border of a dialog, with the title at the top and the keys at the bottom.
 pub(crate) fn dialog(cx: &PaneContext<'_>, title: &str, context: KeyContext) -> Block<'static> {
     let theme = cx.theme;
     let mut keys = hints(cx.keymap, theme, context, cx.areas.whole.width);
@@ -59,7 +59,7 @@ pub(crate) fn dialog(cx: &PaneContext<'_>, title: &str, context: KeyContext) -> 
         .padding(Padding::horizontal(1))
 }
 
-/// A text in at most `width` columns that keeps its end, which of a path says more.
+/// Cuts a text to at most `width` columns, keeping the end, the more telling part of a path.
 pub(crate) fn fit_end(text: &str, width: usize) -> String {
     let text = escape_line(text);
     if cells::width(&text) <= width {
@@ -80,7 +80,7 @@ pub(crate) fn fit_end(text: &str, width: usize) -> String {
     cut
 }
 
-/// A directory in few letters: its last two parts.
+/// Returns the last two components of a path.
 pub(crate) fn short_path(path: &Path) -> String {
     let parts: Vec<String> = path
         .components()
@@ -90,7 +90,7 @@ pub(crate) fn short_path(path: &Path) -> String {
     parts[from..].join("/")
 }
 
-/// A row with something at both ends; the left end gives way.
+/// Returns a row with text at both ends; the left text is cut if they do not fit.
 pub(crate) fn two_ends<'a>(
     left: Vec<Span<'a>>,
     right: Vec<Span<'a>>,
@@ -119,8 +119,8 @@ pub(crate) fn two_ends<'a>(
     Line::from(spans).style(style)
 }
 
-/// The keys that matter most at a place: `e edit   n new`. Where there is no room for all, the
-/// last two stay, which tell how to learn more and how to leave.
+/// Returns the most useful keys of a context: `e edit   n new`. If not all fit, the last two stay:
+/// help and leaving.
 pub(crate) fn hints(
     keymap: &Keymap,
     theme: &Theme,
@@ -148,7 +148,7 @@ pub(crate) fn hints(
     Line::from(spans)
 }
 
-/// `1 memory`, `2 memories`.
+/// Formats a count with its noun: `1 memory`, `2 memories`.
 pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }

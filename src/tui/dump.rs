@@ -1,4 +1,4 @@
-//! A drawn buffer as text in which styles can be read: for tests of looks.
+//! A drawn buffer as text with its styles named, for tests of the drawing.
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::theme::{Role, Theme};
 
-/// What `widget` draws in `width` × `height` cells.
+/// Returns the buffer that `widget` draws in `width` × `height` cells.
 pub fn draw(widget: impl Widget, width: u16, height: u16) -> Buffer {
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
@@ -17,7 +17,7 @@ pub fn draw(widget: impl Widget, width: u16, height: u16) -> Buffer {
     buffer
 }
 
-/// The letters of a buffer, without styles.
+/// Returns the text of a buffer, without styles.
 pub fn text(buffer: &Buffer) -> String {
     rows(buffer)
         .map(|row| {
@@ -27,8 +27,8 @@ pub fn text(buffer: &Buffer) -> String {
         .collect()
 }
 
-/// A buffer with every run of a style named by the roles of `theme`, such as `⟨accent⟩here⟨/⟩`.
-/// Where several roles look the same, the first of the theme file names it.
+/// Returns the text of a buffer with every styled run named by its role, such as
+/// `⟨accent⟩here⟨/⟩`. Of several roles with the same style, the first in the theme file is used.
 pub fn styled(buffer: &Buffer, theme: &Theme) -> String {
     rows(buffer)
         .map(|row| {
@@ -40,7 +40,7 @@ pub fn styled(buffer: &Buffer, theme: &Theme) -> String {
         .collect()
 }
 
-/// Lines of styled text in the same form.
+/// Returns lines of styled text in the same form.
 pub fn styled_lines(lines: &[Line<'_>], theme: &Theme) -> String {
     lines
         .iter()
@@ -62,7 +62,7 @@ fn rows(buffer: &Buffer) -> impl Iterator<Item = Vec<&Cell>> {
         while x < area.right() {
             let cell = &buffer[(x, y)];
             row.push(cell);
-            // The cells behind a wide letter are its own.
+            // Skip the cells that a wide character covers.
             x += u16::try_from(cell.symbol().width().max(1)).unwrap_or(1);
         }
         row
@@ -100,7 +100,7 @@ fn runs(cells: impl Iterator<Item = (String, Style)>, theme: &Theme) -> String {
     out.trim_end().to_owned()
 }
 
-/// The role that looks like `style`, or two of them, one over the other; else the style's parts.
+/// The role with this style, or two roles combined; otherwise the parts of the style.
 fn name(style: Style, theme: &Theme) -> String {
     let is = |style: Style| {
         Role::ALL

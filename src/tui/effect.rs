@@ -1,5 +1,5 @@
-//! What the app wants of the world, as data. Each worker has a job type of its own, so that the
-//! compiler sees a job that nobody does; [`super::worker::Workers`] and the loop carry them out.
+//! The effects that the app requests, as data. Each worker has its own job type, so the compiler
+//! reports a job that is not handled. [`super::worker::Workers`] and the loop carry them out.
 
 use std::path::PathBuf;
 
@@ -9,126 +9,125 @@ use crate::core::log::LogFile;
 use crate::core::store::StoreId;
 use crate::core::unsaved::Unsaved;
 
-/// Something to be done outside of the app, by whom.
+/// Something to do outside of the app, by the worker that does it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// The worker that reads the stores.
+    /// For the worker that reads the stores.
     Library(LibraryJob),
-    /// The worker that changes the stores.
+    /// For the worker that changes the stores.
     Write(WriteJob),
-    /// The worker that keeps unsaved texts.
+    /// For the worker that keeps unsaved texts.
     Unsaved(UnsavedJob),
-    /// The worker that keeps the logs up to date.
+    /// For the worker that keeps the corpus up to date.
     Logs(LogsJob),
-    /// The worker that finds.
+    /// For the worker that searches.
     Search(SearchJob),
-    /// The worker that reads conversations.
+    /// For the worker that reads transcripts.
     Transcript(TranscriptJob),
-    /// The loop, which has the terminal.
+    /// For the loop, which owns the terminal.
     Terminal(TerminalJob),
 }
 
-/// What is read of the stores and of their history; none of it waits for a store's lock.
+/// Reads of the stores and their history; none waits for a store's lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LibraryJob {
-    /// Find the stores and read everything.
+    /// Find the stores and read them all.
     Load,
-    /// Look again at what changed.
+    /// Read the changed paths again.
     Refresh(Vec<PathBuf>),
-    /// Read a text; a newer reading makes an older one pointless.
+    /// Read a text for a preview; a newer request of the same requester supersedes it.
     Read {
         generation: u64,
         requester: Requester,
         target: Target,
     },
-    /// Read a text that is not for the preview.
+    /// Read a text for another purpose than a preview.
     Fetch(Target),
-    /// Plan a change; nothing is written.
+    /// Plan a change without writing it.
     Plan {
         generation: u64,
         request: Box<Request>,
     },
     /// Compose the text of a new memory.
     Compose(NewMemory),
-    /// Read the journal.
+    /// Read the history.
     Records,
-    /// Show what a recorded change did.
+    /// Read the edits of a recorded change.
     Compare { id: String },
 }
 
-/// What changes the stores, under their locks.
+/// Writes to the stores, under their locks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum WriteJob {
-    /// Make a change that was reviewed.
+    /// Make a reviewed change.
     Commit {
         request: Box<Request>,
         change: Box<Change>,
     },
-    /// Plan a change and make it at once: it can be taken back as fast.
+    /// Plan a change and make it without review: it can be undone at once.
     Do(Box<Request>),
 }
 
-/// What is done with texts that are not saved.
+/// Work on unsaved texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum UnsavedJob {
-    /// Keep a text.
+    /// Write a text to the directory of unsaved texts.
     Keep(Unsaved),
-    /// Forget a text.
+    /// Remove a text from it.
     Forget(Unsaved),
-    /// Keep all that is open, because something went wrong, and then tell of both.
+    /// Keep all open texts after a failure, then report the failure and the result.
     Secure {
         texts: Vec<Unsaved>,
-        /// What went wrong.
+        /// The description of the failure.
         report: String,
     },
-    /// Offer the texts that a process left behind which died.
+    /// Offer the texts that a crashed process left.
     Offer,
 }
 
-/// What is done about the logs.
+/// Work on the logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LogsJob {
-    /// Look for logs, in these stores too.
+    /// Look for logs, including those in these stores.
     Discover(Vec<PathBuf>),
-    /// Look at what is there again: something was said, or the cache was damaged.
+    /// Refresh the corpus: logs changed, or the cache was damaged.
     Refresh,
 }
 
-/// Find something; a newer search makes an older one pointless.
+/// A search; a newer one supersedes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SearchJob {
     pub(crate) generation: u64,
     pub(crate) text: String,
 }
 
-/// Read a conversation; a newer one of the same asker makes an older one pointless.
+/// Reads a transcript; a newer request of the same requester supersedes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TranscriptJob {
     pub(crate) file: LogFile,
     pub(crate) requester: Requester,
 }
 
-/// What is done with the terminal.
+/// Uses of the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TerminalJob {
-    /// Put a text on the clipboard.
     Copy(String),
-    /// Lend the terminal to `$EDITOR` for a text.
+    /// Open a text in `$EDITOR`.
     EditOutside(Unsaved),
-    /// Stop, as Ctrl-Z does elsewhere.
+    /// Suspend the process, as Ctrl-Z does.
     Suspend,
-    /// End the program, or this run of it.
+    /// End the UI.
     Leave(Exit),
 }
 
-/// Who wants to read something: what one wants does not make pointless what another does.
+/// The pane that requests a text. Requests of different panes do not supersede each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Requester {
     /// The preview beside the tree.
     Tree,
-    /// The preview beside what was found.
+    /// The preview beside the hits.
     Find,
-    /// The reader of a log.
+    /// The log pane.
     Reader,
 }
 
@@ -137,37 +136,37 @@ pub(crate) enum Requester {
 pub(crate) enum Target {
     /// A file of a store.
     File { store: StoreId, path: String },
-    /// What the agent of a store gets to see at the start.
+    /// The context that a store's agent loads at its start.
     Context { store: StoreId },
 }
 
-/// A way to a planned change.
+/// A request for a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// A change of one store.
+    /// A change to one store.
     Change {
         store: StoreId,
         change_request: ChangeRequest,
     },
-    /// An edited text, which was begun on `base`; `None` for a new file.
+    /// Save an edited text; a new file if its `base` is `None`.
     Save(Unsaved),
-    /// Memories of several stores, by store, to be removed in one change.
+    /// Delete memories of several stores in one change.
     Delete(Vec<(StoreId, Vec<String>)>),
-    /// A memory to be taken to another store.
+    /// Move a memory to another store.
     Move {
         store: StoreId,
         path: String,
         to: StoreId,
     },
-    /// A recorded change to be taken back.
+    /// Undo a recorded change.
     Undo(String),
-    /// A recorded change whose versions are to come back.
+    /// Restore the versions of a recorded change.
     Restore(String),
-    /// The last change that stands, to be taken back; or the last that was, to be made again.
+    /// Undo the latest change, or redo the latest undone one.
     Latest(UndoDirection),
 }
 
-/// A new memory of a kind that the store's layout has.
+/// A new memory of a kind that the store's layout supports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NewMemory {
     pub(crate) store: StoreId,
@@ -175,7 +174,6 @@ pub(crate) struct NewMemory {
     pub(crate) name: String,
 }
 
-/// Which way the history is walked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UndoDirection {
     Undo,

@@ -1,4 +1,4 @@
-//! What happened: everything that can change what is shown.
+//! The events: everything that can change the screen.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,119 +19,118 @@ use crate::core::log::{LogFile, Transcript};
 use crate::core::store::{Document, StoreId};
 use crate::core::unsaved::Unsaved;
 
-/// Something that happened, told to [`super::app::App::update`].
+/// An event, handled by [`super::app::App::update`].
 #[derive(Debug)]
 pub(crate) enum Event {
     /// The loop woke up at this time, in milliseconds since 1970.
     Woke(i64),
     /// Keys, mouse, paste, focus and size, in order.
     Input(Vec<Input>),
-    /// Everything was read; or read again, because something changed.
+    /// The stores were read, for the first time or again after a change.
     Indexed(Arc<Library>),
-    /// Files of stores changed outside.
+    /// Files of stores were changed by another program.
     Changed(Changes),
-    /// How far the reading of the logs has come; `None` when it is over.
+    /// The progress of reading the logs; `None` when it is finished.
     Reading(Option<BuildProgress>),
-    /// The logs are here; or again, because something was said.
+    /// The logs were listed, for the first time or again after a change.
     LogsListed(Arc<Vec<LogGroup>>),
-    /// Logs have changed, or what is cached of them is damaged.
+    /// Logs have changed, or their cache is damaged.
     LogsChanged(Changes),
-    /// What can be found is another than before.
+    /// The searched memories or logs have changed, so results may be out of date.
     SearchSourcesChanged,
-    /// Something was found; perhaps more is still looked for.
+    /// Results of a search, which may still be running.
     Found { generation: u64, found: FindResults },
-    /// A conversation that was asked for is here.
+    /// A requested transcript.
     Opened {
         file: LogFile,
         result: Result<Arc<Transcript>, Error>,
     },
-    /// A text that was asked for is here.
+    /// A requested text.
     Read {
         generation: u64,
         target: Target,
         result: Result<Document, Error>,
     },
-    /// A text that was fetched for a purpose of its own.
+    /// A fetched text, see [`LibraryJob::Fetch`](super::effect::LibraryJob::Fetch).
     Fetched {
         target: Target,
         result: Result<Document, Error>,
     },
-    /// A change was planned, or cannot be.
+    /// A change was planned, or planning failed.
     Planned {
         generation: u64,
         request: Box<Request>,
         result: Result<Change, Error>,
-        /// What else is worth knowing before it is made.
+        /// Consequences that the diff does not show.
         notes: Vec<String>,
     },
-    /// A change that was reviewed would be another one by now, and was not made.
+    /// A reviewed change was not made because its files have changed; `change` is the new plan.
     Outdated {
         request: Box<Request>,
         change: Change,
         notes: Vec<String>,
     },
-    /// A change was made, or not; `None` when nothing was different.
+    /// A change was made, or failed; `None` if it would change nothing.
     Committed {
         request: Box<Request>,
         result: Result<Option<Record>, Error>,
     },
-    /// A change waits for a store that `holder` is changing.
+    /// A change waits for a lock that `holder` has.
     Waiting { holder: String, seconds: u64 },
-    /// It waits no longer.
+    /// The wait for a lock is over.
     WaitingOver,
-    /// The journal, newest first.
+    /// The recorded changes, newest first.
     HistoryLoaded(Vec<Record>),
-    /// What a recorded change did.
+    /// The edits of a recorded change.
     Compared {
         id: String,
         result: Result<Vec<Edit>, Error>,
     },
-    /// The text of a new memory, to be edited before it is one.
+    /// The text of a new memory, to be edited before it is saved.
     Composed(Result<NewMemoryText, Error>),
-    /// Another program gave a text back.
+    /// A text was edited in `$EDITOR`.
     EditedOutside {
         subject: Unsaved,
         result: Result<String, String>,
     },
-    /// A person settled two versions of a text.
+    /// The user resolved a conflict between two versions of a text.
     Resolved(Unsaved),
-    /// The editor was left with a text that is not saved.
+    /// The editor was closed with an unsaved text.
     EditorLeft(Unsaved),
-    /// Something wants to be shown in the tree, from this line of its file on; then, if it is
-    /// there, something is to be done with it.
+    /// A request to show an entry in the tree, from this line of its file on, and then to run an
+    /// action on it if it exists.
     Reveal {
         key: Key,
         line: Option<usize>,
         then: Option<Action>,
     },
-    /// Memories were marked elsewhere.
+    /// Memories were marked in another pane.
     Marked(Vec<Key>),
-    /// Texts that a process left behind which died.
+    /// Unsaved texts that a crashed process left.
     Abandoned(Vec<Unsaved>),
-    /// Something went wrong that no other event tells.
+    /// An error that no other event reports.
     Failed(String),
-    /// A thread of ours panicked.
+    /// A thread panicked.
     Panicked(PanicReport),
-    /// A toast has been up long enough.
+    /// The visible toast has expired.
     ToastExpired,
-    /// The system wants the program to stop for a while.
+    /// The process is to be suspended.
     Stopped,
-    /// The terminal is ours again after a stop.
+    /// The process was resumed.
     Resumed,
-    /// The system wants the program to end.
+    /// The process is to end.
     Terminated,
 }
 
-/// Where something changed.
+/// Which paths changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Changes {
-    /// At these paths.
     At(Vec<PathBuf>),
-    /// Nobody knows where.
+    /// Unknown paths: events were lost.
     Anywhere,
 }
 
-/// A memory that is not on the disk yet.
+/// The text of a memory that is not written yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NewMemoryText {
     pub(crate) store: StoreId,

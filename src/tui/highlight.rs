@@ -1,9 +1,9 @@
-//! Colours for source text, line by line, kept up to date while it is edited.
+//! Incremental syntax highlighting, line by line.
 //!
-//! A text is frontmatter, Markdown and code in fences, one inside the other. Markdown and
-//! frontmatter are scanned here; fences are parsed by the grammar of their language. Every line
-//! remembers the state before and after it, so an edit costs the lines until the states
-//! agree again, and nothing below the screen is looked at.
+//! A text consists of frontmatter, Markdown and fenced code. Markdown and frontmatter are scanned
+//! here; fences are parsed by the grammar of their language. Every line keeps the state before
+//! and after it, so an edit only re-parses lines until the states agree again, and lines below
+//! the screen are not parsed.
 
 mod code;
 mod inline;
@@ -19,37 +19,37 @@ use markdown::LineState;
 
 use super::theme::Role;
 
-/// Lines longer than this many bytes stay plain.
+/// Lines longer than this many bytes are not highlighted.
 pub const LONGEST: usize = 10_000;
 
-/// What one call of [`Highlighter::parse`] may cost, in lines of Markdown.
+/// The cost limit of one call of [`Highlighter::parse`], in lines of Markdown.
 const BUDGET: usize = 24_000;
 
-/// What a line inside a fence costs, in lines of Markdown.
+/// The cost of a line inside a fence, in lines of Markdown.
 const CODE_COST: usize = 40;
 
-/// A part of a line, in bytes, and what it is. Later ones lie over earlier ones.
+/// A byte range of a line and its role. Later ones are drawn over earlier ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paint {
-    /// Where it is in the line.
+    /// The byte range in the line.
     pub range: Range<usize>,
-    /// What it is.
+    /// The role that gives the style.
     pub role: Role,
 }
 
-/// What a whole text is.
+/// The language of a whole text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Language {
     /// Markdown, with or without frontmatter.
     Markdown,
     /// One language, by its name or extension.
     Code(String),
-    /// Nothing to colour.
+    /// Plain text.
     Plain,
 }
 
 impl Language {
-    /// The language of a file, by its extension; text files of all kinds are taken as Markdown.
+    /// Returns the language of a file, by its extension; plain text files count as Markdown.
     pub fn of(path: &str) -> Self {
         let name = path.rsplit('/').next().unwrap_or(path);
         match name.rsplit_once('.') {
@@ -59,14 +59,14 @@ impl Language {
     }
 }
 
-/// The colours of a text, as far as they are needed.
+/// The highlighting of a text, computed as far as it is needed.
 #[derive(Debug, Clone)]
 pub struct Highlighter {
     syntaxes: Arc<Syntaxes>,
     start: Rc<LineState>,
-    /// One a line; `None` for a line that is new or was edited.
+    /// One per line; `None` for a line that is new or was edited.
     rows: Vec<Option<HighlightedLine>>,
-    /// Lines before this one are right; later ones may be of an older text.
+    /// Lines before this one are up to date; later ones may belong to an older text.
     valid: usize,
 }
 
@@ -78,7 +78,7 @@ struct HighlightedLine {
 }
 
 impl Highlighter {
-    /// A highlighter for a text of `count` lines.
+    /// Creates a highlighter for a text of `count` lines.
     pub fn new(syntaxes: Arc<Syntaxes>, language: &Language, count: usize) -> Self {
         let start = LineState::start(language, &syntaxes);
         Self {
@@ -89,7 +89,7 @@ impl Highlighter {
         }
     }
 
-    /// Takes note that `removed` lines from `first` on gave way to `added` others.
+    /// Records that `removed` lines from `first` on were replaced by `added` others.
     pub fn splice(&mut self, first: usize, removed: usize, added: usize) {
         let first = first.min(self.rows.len());
         let end = (first + removed).min(self.rows.len());
@@ -102,7 +102,7 @@ impl Highlighter {
         self.valid = self.valid.min(first);
     }
 
-    /// Makes the lines before `until` right, as far as one call may cost; whether they are.
+    /// Highlights the lines before `until`, within the budget; returns whether all are done.
     pub fn parse(&mut self, lines: &[String], until: usize) -> bool {
         let until = until.min(lines.len()).min(self.rows.len());
         let mut budget = BUDGET;
@@ -130,7 +130,7 @@ impl Highlighter {
         true
     }
 
-    /// What is known of line `row`; nothing for a line that was not parsed yet.
+    /// Returns the paints of line `row`; empty for a line that is not parsed yet.
     pub fn paints(&self, row: usize) -> &[Paint] {
         match self.rows.get(row) {
             Some(Some(row)) => &row.paints,
@@ -175,7 +175,7 @@ mod tests {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// Every line with its painted parts as `role:text`.
+    /// Formats every line with its painted parts as `role:text`.
     fn shown(language: &Language, text: &str) -> String {
         let lines = lines(text);
         let mut highlighter = Highlighter::new(Syntaxes::shared(), language, lines.len());

@@ -1,7 +1,7 @@
-//! Which key does what where: the rows of `assets/keymap.toml` and a user's file over them.
+//! The keymap: the rows of `assets/keymap.toml`, overridden by the user's file.
 //!
-//! The rows are also the help, the palette and the bottom line, so that none of these can say
-//! something else than the keys do.
+//! The same rows are used for the help, the palette and the key hints, so that these always
+//! match the bindings.
 
 mod table;
 
@@ -19,10 +19,10 @@ use crate::core::config::Warning;
 
 pub use table::markdown;
 
-/// The rows that come with tome.
+/// The default keymap.
 pub(crate) const DOCUMENTED: &str = include_str!("../../assets/keymap.toml");
 
-/// Where keys go.
+/// The pane or dialog that a binding applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum KeyContext {
@@ -42,7 +42,7 @@ pub(crate) enum KeyContext {
 }
 
 impl KeyContext {
-    /// The place whose rows also count here, after its own.
+    /// The context whose rows also apply here, after its own.
     fn outer(self) -> Option<Self> {
         match self {
             Self::Tree | Self::Preview => Some(Self::Browse),
@@ -50,7 +50,6 @@ impl KeyContext {
         }
     }
 
-    /// What people call it.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Tree => "tree",
@@ -70,7 +69,7 @@ impl KeyContext {
     }
 }
 
-/// A key with its modifiers, as keymap files write it.
+/// A key with its modifiers, as written in keymap files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Chord {
     code: KeyCode,
@@ -86,7 +85,7 @@ impl From<KeyEvent> for Chord {
                 modifiers |= KeyModifiers::SHIFT;
                 KeyCode::Tab
             }
-            // A letter carries its case; with Ctrl, terminals disagree about it.
+            // A letter carries its case; with Ctrl, terminals report the case differently.
             KeyCode::Char(c) if modifiers.contains(KeyModifiers::CONTROL) => {
                 modifiers -= KeyModifiers::SHIFT;
                 KeyCode::Char(c.to_ascii_lowercase())
@@ -101,7 +100,7 @@ impl From<KeyEvent> for Chord {
     }
 }
 
-/// The keys that have names.
+/// The keys that are written by name.
 const NAMES: [(&str, KeyCode); 15] = [
     ("up", KeyCode::Up),
     ("down", KeyCode::Down),
@@ -185,7 +184,7 @@ impl fmt::Display for Chord {
     }
 }
 
-/// One row: keys that do something somewhere.
+/// A row: the keys of an action in one context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Binding {
     pub(crate) on: Vec<Chord>,
@@ -195,14 +194,14 @@ pub(crate) struct Binding {
 }
 
 impl Binding {
-    /// The keys as people read them.
+    /// The keys as text, separated by blanks.
     pub(crate) fn keys(&self) -> String {
         let keys: Vec<String> = self.on.iter().map(Chord::to_string).collect();
         keys.join(" ")
     }
 }
 
-/// Every binding.
+/// All bindings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Keymap {
     rows: BTreeMap<KeyContext, Vec<Binding>>,
@@ -234,7 +233,7 @@ impl OneOrMany {
     }
 }
 
-/// What is wrong in a user's keymap file.
+/// Returns the problems in a user's keymap file.
 pub fn check(path: &str, text: &str) -> Vec<Warning> {
     Keymap::new().read(path, text)
 }
@@ -242,7 +241,7 @@ pub fn check(path: &str, text: &str) -> Vec<Warning> {
 type Tables = BTreeMap<Spanned<String>, Spanned<Vec<Spanned<toml::Value>>>>;
 
 impl Keymap {
-    /// The keymap that comes with tome.
+    /// Returns the default keymap.
     pub(crate) fn new() -> Self {
         let mut keymap = Self {
             rows: BTreeMap::new(),
@@ -253,7 +252,7 @@ impl Keymap {
         keymap
     }
 
-    /// Lays a user's file over it; what the file has wrong is told and passed over.
+    /// Overrides bindings by a user's file. Rows with errors are skipped and returned as warnings.
     pub(crate) fn read(&mut self, path: &str, text: &str) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let mut warn = |at: usize, message: String| {
@@ -291,7 +290,7 @@ impl Keymap {
         warnings
     }
 
-    /// Takes one row over; `taken` are the keys that this file has bound already.
+    /// Adds one row; `taken` are the keys that this file has already bound.
     fn row(
         &mut self,
         context: KeyContext,
@@ -352,27 +351,27 @@ impl Keymap {
         }
     }
 
-    /// What a key does at a place.
+    /// Returns the action of a key in a context.
     pub(crate) fn action(&self, context: KeyContext, key: KeyEvent) -> Option<Action> {
         let chord = Chord::from(key);
         let here = self.bound.get(&(context, chord)).copied();
         here.or_else(|| self.action(context.outer()?, key))
     }
 
-    /// Every row that counts at a place, its own first.
+    /// Returns every row that applies in a context, its own first.
     pub(crate) fn rows(&self, context: KeyContext) -> Vec<&Binding> {
         let own = self.rows.get(&context).map_or(&[][..], Vec::as_slice);
         let around = context.outer().and_then(|context| self.rows.get(&context));
         let around = around.map_or(&[][..], Vec::as_slice);
         let mut rows: Vec<&Binding> = own.iter().collect();
         rows.extend(around.iter().filter(|row| {
-            // A key that means something closer by does not mean this.
+            // A row for the same action in the inner context hides this one.
             own.iter().all(|near| near.run != row.run)
         }));
         rows
     }
 
-    /// The first key that runs an action at a place, for sentences such as "u undoes".
+    /// Returns the first key of an action in a context, for messages such as "u undoes".
     pub(crate) fn key(&self, context: KeyContext, action: Action) -> Option<String> {
         let rows = self.rows(context);
         let row = rows.iter().find(|row| row.run == action)?;

@@ -1,9 +1,9 @@
-//! Keys written as text, `i x <esc> <c-w>`, for tests.
+//! Keys written as text, such as `i x <esc> <c-w>`, for tests.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// The keys of `text`: single letters, separated by blanks or not; names in `<…>`; `<space>` is
-/// the blank.
+/// Parses `text` into keys: single characters, optionally separated by blanks, and names in `<…>`;
+/// `<space>` is the blank.
 pub fn keys(text: &str) -> Vec<KeyEvent> {
     let mut keys = Vec::new();
     let mut rest = text;

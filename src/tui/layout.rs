@@ -1,75 +1,74 @@
-//! Where everything is on the screen, from its size alone.
+//! The areas of the screen, computed from its size and the arrangement.
 //!
-//! Computed when the size or the arrangement changes; drawing and the mouse only read it.
+//! Computed when one of them changes; drawing and mouse handling only read the result.
 
 use ratatui::layout::{Constraint, Layout, Margin, Position, Rect};
 
-/// The widest measure that is comfortable to read.
+/// The maximum width of text that is comfortable to read, in columns.
 pub(crate) const MEASURE: u16 = 88;
 
-/// From this width on, the preview is beside the tree.
+/// The minimum width for a preview beside the tree.
 const WIDE: u16 = 100;
 
-/// From this height on, there is room for the preview below the tree.
+/// The minimum height for a preview below the tree.
 const TALL: u16 = 22;
 
-/// What the person wants to see.
+/// How the user divides the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Arrangement {
-    /// Whether the preview is shown beside or below the tree.
+    /// Whether the preview is displayed beside or below the tree.
     pub(crate) preview: Visibility,
-    /// Which of the two has the keys.
+    /// Which of the two gets the keys.
     pub(crate) focus: Focus,
-    /// Where the person has put the line between them.
+    /// Where the user has dragged the divider.
     pub(crate) divider: Divider,
 }
 
-/// Where the line between tree and preview was dragged to: how much of the body is the tree's.
+/// The position of the divider between tree and preview: the size of the tree's part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Divider {
-    /// Its columns, where they are side by side.
+    /// The width of the tree when they are side by side; `None` for the default.
     pub(crate) columns: Option<u16>,
-    /// Its rows, where one is above the other.
+    /// The height of the tree when the preview is below it; `None` for the default.
     pub(crate) rows: Option<u16>,
 }
 
-/// The least of either side that dragging leaves.
+/// The minimum size of either part when dragging.
 const LEAST_COLUMNS: u16 = 24;
 const LEAST_ROWS: u16 = 5;
 
-/// Whether something is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visibility {
     Shown,
     Hidden,
 }
 
-/// Tree or preview.
+/// Which of the two parts gets the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Focus {
     Tree,
     Preview,
 }
 
-/// The parts of the screen. A part that is not shown has no area.
+/// The parts of the screen. A hidden part has an empty area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Areas {
     /// The whole screen.
     pub(crate) whole: Rect,
-    /// The first line.
+    /// The title line at the top.
     pub(crate) title: Rect,
-    /// Between the first and the last line.
+    /// Everything between the title line and the status line.
     pub(crate) body: Rect,
     /// The tree with its border.
     pub(crate) tree: Rect,
     /// The preview with its border.
     pub(crate) preview: Rect,
-    /// The last line.
+    /// The status line at the bottom.
     pub(crate) status: Rect,
 }
 
 impl Areas {
-    /// The areas of a screen.
+    /// Computes the areas of a screen.
     pub(crate) fn of(whole: Rect, arrangement: Arrangement) -> Self {
         let [title, body, status] = Layout::vertical([
             Constraint::Length(1),
@@ -88,7 +87,7 @@ impl Areas {
         }
     }
 
-    /// Whether the line between tree and preview is at a cell.
+    /// Whether a cell is on the divider between tree and preview.
     pub(crate) fn on_divider(&self, at: Position) -> bool {
         if self.tree.area() == 0 || self.preview.area() == 0 {
             return false;
@@ -104,7 +103,7 @@ impl Areas {
         }
     }
 
-    /// The divider as it would be if the line were dragged to a cell.
+    /// Returns the divider after dragging it to a cell.
     pub(crate) fn dragged(&self, divider: Divider, to: Position) -> Divider {
         if self.tree.y == self.preview.y {
             Divider {
@@ -119,12 +118,12 @@ impl Areas {
         }
     }
 
-    /// The rows of the tree.
+    /// The rows of the tree, inside its border.
     pub(crate) fn tree_rows(&self) -> Rect {
         inside(self.tree)
     }
 
-    /// The text of the preview: inside its border, with air at the sides, no wider than reads well.
+    /// The text of the preview: inside its border and margins, at most [`MEASURE`] wide.
     pub(crate) fn preview_text(&self) -> Rect {
         let mut text = inside(self.preview).inner(Margin::new(1, 0));
         text.width = text.width.min(MEASURE);
@@ -157,12 +156,12 @@ fn split(body: Rect, arrangement: Arrangement) -> (Rect, Rect) {
     }
 }
 
-/// The inside of a bordered area.
+/// Returns the inside of a bordered area.
 pub(crate) fn inside(area: Rect) -> Rect {
     area.inner(Margin::new(1, 1))
 }
 
-/// An area in the middle, as large as asked for where there is room.
+/// Returns a centred area of this size, or smaller if the screen is too small.
 pub(crate) fn centred(whole: Rect, width: u16, height: u16) -> Rect {
     let width = width.min(whole.width.saturating_sub(2));
     let height = height.min(whole.height.saturating_sub(2));
@@ -174,7 +173,7 @@ pub(crate) fn centred(whole: Rect, width: u16, height: u16) -> Rect {
     }
 }
 
-/// A large area for a text to be read.
+/// Returns a large centred area for reading a text.
 pub(crate) fn reading_area(whole: Rect) -> Rect {
     let width = (whole.width * 9 / 10).min(110);
     let height = whole

@@ -1,5 +1,5 @@
-//! The app on a stage instead of a terminal, for benchmarks: keys in, frames out, with the time
-//! that each takes. What the worker does is done between the frames and not counted.
+//! The app without a terminal, for benchmarks: it takes keys and measures the time of every
+//! frame. Work of the workers runs between the frames and is not measured.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::core::library::Library;
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
-/// An app over one store.
+/// An app with one store and no terminal.
 #[derive(Debug)]
 pub struct HeadlessApp {
     app: App,
@@ -61,13 +61,13 @@ impl HeadlessApp {
         Ok(stage)
     }
 
-    /// Presses a key, and draws what comes of it.
+    /// Presses a key and draws the next frame.
     pub fn press(&mut self, key: KeyCode, modifiers: KeyModifiers) -> Result<()> {
         let input = Input::Key(KeyEvent::new(key, modifiers));
         self.send(Event::Input(vec![input]))
     }
 
-    /// The time that every frame took, update and drawing together; they are forgotten here.
+    /// Returns the time of every frame since the last call, update and drawing together.
     pub fn take_frames(&mut self) -> Vec<Duration> {
         std::mem::take(&mut self.frames)
     }

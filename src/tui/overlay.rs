@@ -1,4 +1,4 @@
-//! Dialogs: panes that lie over the others until they are answered.
+//! Dialogs: panes drawn over the others until they are closed.
 
 pub(crate) mod chooser;
 pub(crate) mod form;

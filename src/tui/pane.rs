@@ -1,8 +1,8 @@
-//! What gets the keys: panes, which fill the screen, and dialogs, which lie over them.
+//! Panes, which fill the screen, and dialogs, which are drawn over them.
 //!
 //! Each is a [`Pane`]: it turns actions, keys and events into [`Step`]s and draws itself. A new
-//! one is a file here, a place in the keymap, and a step that opens it; the app routes to
-//! whichever is on top and knows none of them.
+//! pane needs a file here, a context in the keymap, and a step that opens it; the app routes to
+//! the top pane without knowing its type.
 
 pub(crate) mod browse;
 pub(crate) mod editor;
@@ -27,7 +27,7 @@ use super::theme::Theme;
 use crate::core::library::Library;
 use crate::core::unsaved::Unsaved;
 
-/// What a pane may look at.
+/// What a pane can read.
 #[derive(Clone, Copy)]
 pub(crate) struct PaneContext<'a> {
     pub(crate) library: &'a Arc<Library>,
@@ -36,41 +36,41 @@ pub(crate) struct PaneContext<'a> {
     pub(crate) keymap: &'a Keymap,
     pub(crate) syntaxes: &'a Arc<Syntaxes>,
     pub(crate) user: &'a UserContext,
-    /// How much of the logs has been read, in percent, while they are.
+    /// How much of the logs has been read, in percent; `None` when no reading is in progress.
     pub(crate) reading: Option<u64>,
-    /// Whether nothing lies over the pane that looks at this.
+    /// Whether this pane is on top: no dialog covers it.
     pub(crate) is_top: bool,
     /// The time in milliseconds since 1970.
     pub(crate) now: i64,
 }
 
-/// What comes of an action, a key or an event.
+/// What the app is to do after an action, a key or an event.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// Have the world do something.
+    /// Carry out an effect.
     Effect(Effect),
-    /// Plan a change and show it before it is made.
+    /// Plan a change and show it for review.
     Plan(Box<Request>),
-    /// Lay something on top.
+    /// Open a pane on top.
     Push(Box<dyn Pane>),
-    /// Take away what said this.
+    /// Close the pane that returned this step.
     Close,
-    /// Close what said this and act on what is below.
+    /// Close the pane that returned this step and run an action on the one below.
     Act(Action),
-    /// Tell everybody that something happened.
+    /// Send an event to every pane.
     Broadcast(Box<Event>),
-    /// Say a sentence.
+    /// Show a message.
     Toast(Toast),
 }
 
-/// A sentence about what just happened.
+/// A short message in the status line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Toast {
     pub(crate) text: String,
     pub(crate) tone: Tone,
 }
 
-/// How a toast is meant.
+/// The kind of a toast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
     Done,
@@ -78,7 +78,7 @@ pub(crate) enum Tone {
 }
 
 impl Toast {
-    /// Something was done.
+    /// Reports a success.
     pub(crate) fn done(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -86,7 +86,7 @@ impl Toast {
         }
     }
 
-    /// Something is not as it should be.
+    /// Reports a problem.
     pub(crate) fn trouble(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -95,60 +95,60 @@ impl Toast {
     }
 }
 
-/// Whether an action was for this pane.
+/// Whether a pane handled an action.
 #[derive(Debug)]
 pub(crate) enum Handled {
     Used(Vec<Step>),
     Unused,
 }
 
-/// Something that gets keys and draws itself.
+/// A pane or dialog: handles keys and draws itself.
 pub(crate) trait Pane: std::fmt::Debug {
-    /// Where its keys are in the keymap.
+    /// The context of its keys in the keymap.
     fn key_context(&self) -> KeyContext;
 
-    /// Does what the person wants.
+    /// Handles an action.
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled;
 
-    /// Takes a key that the keymap does not bind here.
+    /// Handles a key that the keymap does not bind in this context.
     fn key(&mut self, _key: KeyEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }
 
-    /// Takes a pasted text.
+    /// Handles a pasted text.
     fn paste(&mut self, _text: &str, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }
 
-    /// Takes the mouse.
+    /// Handles a mouse event.
     fn mouse(&mut self, _mouse: MouseEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }
 
-    /// Hears of what happened.
+    /// Handles an event.
     fn on_event(&mut self, _event: &Event, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }
 
-    /// Fits itself to the areas, which have just changed.
+    /// Adapts to the areas after they have changed.
     fn resize(&mut self, _cx: &PaneContext<'_>) {}
 
-    /// How the screen shall be divided, if it matters to it.
+    /// The arrangement that the pane needs; `None` if it does not matter.
     fn arrangement(&self) -> Option<Arrangement> {
         None
     }
 
-    /// Where the person is, for the first line.
+    /// The current location, for the title line.
     fn title(&self, _cx: &PaneContext<'_>) -> Option<String> {
         None
     }
 
-    /// What else is worth knowing, for the end of the first line.
+    /// Further information for the end of the title line.
     fn facts(&self) -> Option<String> {
         None
     }
 
-    /// Texts in it that are not saved.
+    /// The unsaved texts of the pane.
     fn unsaved(&self) -> Vec<Unsaved> {
         Vec::new()
     }
@@ -158,6 +158,6 @@ pub(crate) trait Pane: std::fmt::Debug {
         false
     }
 
-    /// Draws itself.
+    /// Draws the pane.
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>);
 }

@@ -1,4 +1,4 @@
-//! What is known of a panic in one of our threads, and where it is written down.
+//! Reports of panics in worker threads: displayed to the user and logged to a file.
 
 use std::fmt;
 use std::panic::PanicHookInfo;
@@ -8,16 +8,16 @@ use super::Clock;
 use super::event::Event;
 use crate::core::fault::FaultLog;
 
-/// A panic in words.
+/// The description of a panic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PanicReport {
     /// The name of the thread.
     pub(crate) thread: String,
-    /// What the panic said.
+    /// The panic message.
     message: String,
     /// The file and line of the source.
     place: String,
-    /// Where the log of such reports is, if it could be written.
+    /// The path of the fault log, if the report could be written to it.
     log: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl PanicReport {
 
 #[cfg(test)]
 impl PanicReport {
-    /// A panic of this thread.
+    /// Creates a report of a panic in this thread.
     pub(crate) fn example(thread: &str) -> Self {
         Self {
             thread: thread.to_owned(),
@@ -68,7 +68,7 @@ impl fmt::Display for PanicReport {
     }
 }
 
-/// What to do with a panic of another thread than the UI's: it is written down and told.
+/// Returns a handler for panics of threads other than the UI's: it logs them and sends an event.
 pub(crate) fn reporter(
     log: FaultLog,
     clock: Clock,
@@ -78,11 +78,11 @@ pub(crate) fn reporter(
         let mut report = PanicReport::of(info);
         let version = env!("CARGO_PKG_VERSION");
         let line = format!("{} tome {version} {report}", clock().time);
-        // What cannot be written down is told all the same.
+        // The panic is reported even if it cannot be logged.
         if log.add(&line).is_ok() {
             report.log = Some(log.path().display().to_string());
         }
-        // Nobody listens any more when the program is about to end.
+        // The receiver is gone when the program is about to end.
         drop(events.send(Event::Panicked(report)));
     }
 }
@@ -109,7 +109,7 @@ mod tests {
         let (events, told) = mpsc::channel();
         let log = FaultLog::new(&temp.path().join("data/errors.log"));
         let report = reporter(log, epoch, events);
-        // Other tests may panic meanwhile: their panics go where they went before.
+        // Panics of concurrent tests go to the previous hook.
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| match std::thread::current().name() {
             Some(THREAD) => report(info),

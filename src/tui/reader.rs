@@ -1,7 +1,7 @@
-//! The thread that reads keys and mouse, one turn at a time.
+//! The thread that reads keys and mouse events, one batch at a time.
 //!
-//! It reads only after the loop is done with what it read last: a program that a key
-//! starts, such as `$EDITOR`, gets every key that is typed from then on.
+//! It reads only after the loop has handled the last batch, so that a program started by a key,
+//! such as `$EDITOR`, gets every key typed from then on.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,16 +12,16 @@ use ratatui::crossterm::event::{self, Event as Input, MouseEventKind};
 
 use super::event::Event;
 
-/// The reader as the loop sees it.
+/// The loop's handle of the reader thread.
 #[derive(Debug)]
 pub(crate) struct InputReader {
     turns: Sender<()>,
-    /// Whether a turn was given that nothing came of yet.
+    /// Whether a read was requested whose input has not arrived yet.
     reading: bool,
 }
 
 impl InputReader {
-    /// Starts the thread; it waits for its first turn.
+    /// Starts the thread, which waits for the first call of `allow_read`.
     pub(crate) fn start(events: Sender<Event>) -> io::Result<Self> {
         let (turns, turn) = mpsc::channel();
         std::thread::Builder::new()
@@ -29,7 +29,7 @@ impl InputReader {
             .spawn(move || {
                 let read = AssertUnwindSafe(|| read(&turn, &events));
                 if catch_unwind(read).is_err() {
-                    // Nobody could leave a program that hears no key.
+                    // Without keys, the user could not leave the program.
                     drop(events.send(Event::Terminated));
                 }
             })?;
@@ -39,16 +39,16 @@ impl InputReader {
         })
     }
 
-    /// Lets it read, unless it is about to.
+    /// Requests a batch, unless one is already requested.
     pub(crate) fn allow_read(&mut self) {
         if !self.reading {
             self.reading = true;
-            // A reader that is gone has told why.
+            // A reader that has ended has sent `Event::Terminated`.
             let _ = self.turns.send(());
         }
     }
 
-    /// Notes whether an event is what its turn came to.
+    /// Clears the request when its input arrives.
     pub(crate) fn note_event(&mut self, event: &Event) {
         if matches!(event, Event::Input(_)) {
             self.reading = false;
@@ -60,7 +60,7 @@ fn read(turn: &Receiver<()>, events: &Sender<Event>) {
     while turn.recv().is_ok() {
         let event = match batch() {
             Ok(inputs) => Event::Input(inputs),
-            // A terminal that cannot be read is gone.
+            // A terminal that cannot be read is closed.
             Err(_) => Event::Terminated,
         };
         if events.send(event).is_err() {
@@ -69,7 +69,7 @@ fn read(turn: &Receiver<()>, events: &Sender<Event>) {
     }
 }
 
-/// One key, or the movements that have piled up.
+/// Reads one key, or all pending mouse movements.
 fn batch() -> io::Result<Vec<Input>> {
     let mut inputs = vec![event::read()?];
     while inputs.last().is_some_and(can_be_batched) && event::poll(Duration::ZERO)? {

@@ -1,4 +1,4 @@
-//! The loop of the terminal UI.
+//! The main loop of the terminal UI.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,10 +16,10 @@ use super::{Clock, Exit, Failure, Setup, panics};
 use crate::core::fault::FaultLog;
 use crate::core::unsaved::EditorCopy;
 
-/// How long a toast stays.
+/// How long a toast is visible.
 const TOAST: Duration = Duration::from_secs(6);
 
-/// Runs the terminal UI until the person leaves it; answers what for.
+/// Runs the terminal UI until the user leaves it; returns why.
 pub fn run(setup: Setup) -> Result<Exit, Failure> {
     let (events, inbox) = mpsc::channel();
     let mut keymap = Keymap::new();
@@ -35,7 +35,7 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
         author: setup.author,
         clock: setup.clock,
         zone: setup.zone.clone(),
-        // Whoever picks something wants just that.
+        // A pick does not need the offers of unsaved texts.
         offers: setup.pick.is_none(),
     };
     let workers = Workers::start(outside, &events)?;
@@ -64,7 +64,7 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
     }
     running.app.warn(&warnings);
     let ended = running.run(&inbox);
-    // The screen goes back before the last texts are kept: nobody waits in front of it.
+    // Restore the terminal before the last texts are kept, so that the user does not wait.
     drop(running.screen);
     let is_written = running.workers.finish();
     let left = ended?;
@@ -74,7 +74,7 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
     }
 }
 
-/// Why a change that was asked for just before leaving was not made, if one was not.
+/// Returns why a change requested just before the exit was not made, if one was not.
 fn unwritten(inbox: &Receiver<Event>, is_written: bool) -> Option<String> {
     let refused = inbox.try_iter().find_map(|event| match event {
         Event::Committed { result, .. } => result.err().map(|error| error.to_string()),
@@ -92,13 +92,13 @@ struct Loop {
     clock: Clock,
     editor_copies: PathBuf,
     editor: Option<String>,
-    /// The toast that is up, and until when.
+    /// The number of the visible toast, and when it expires.
     toast: Option<(u64, Instant)>,
     panics: bool,
 }
 
 impl Loop {
-    /// Runs until something asks to leave.
+    /// Runs until the user leaves.
     fn run(&mut self, inbox: &Receiver<Event>) -> io::Result<Exit> {
         self.app.update(Event::Woke(self.now()));
         self.app.resize(self.screen.size()?);
@@ -128,7 +128,7 @@ impl Loop {
         (self.clock)().time.as_millisecond()
     }
 
-    /// Waits for something to happen; `None` when nothing ever will.
+    /// Waits for the next event; `None` when all senders are gone.
     fn next(&mut self, inbox: &Receiver<Event>) -> Option<Event> {
         let Some(toast) = self.app.toast() else {
             self.toast = None;
@@ -146,7 +146,7 @@ impl Loop {
         }
     }
 
-    /// Tells the app what happened and has its effects carried out; answers what to leave for.
+    /// Passes an event to the app and carries out its effects; returns why the UI ends, if it does.
     fn take(&mut self, event: Event) -> io::Result<Option<Exit>> {
         for effect in self.app.update(event) {
             if let Some(left) = self.perform(effect)? {
@@ -186,8 +186,8 @@ impl Loop {
         Ok(None)
     }
 
-    /// Lets another program edit a text. The reader is not reading meanwhile: every key is
-    /// that program's.
+    /// Edits a text in `$EDITOR`. The input reader does not read meanwhile, so every key goes to
+    /// that program.
     fn edit_outside(&mut self, name: &str, text: &str) -> io::Result<Result<String, String>> {
         let Some(editor) = &self.editor else {
             return Ok(Err(

@@ -1,4 +1,4 @@
-//! The terminal itself: taken, lent, given back whatever happens.
+//! The terminal: raw mode and alternate screen, signals, clipboard and background.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Write, stdout};
@@ -30,14 +30,14 @@ use super::app::App;
 use super::event::Event;
 use super::theme::Background;
 
-/// The screen while it is ours; dropped, it is what it was.
+/// The terminal in raw mode on the alternate screen; dropping it restores the terminal.
 pub(crate) struct Screen {
     terminal: Terminal<CrosstermBackend<Box<dyn Write>>>,
 }
 
 impl Screen {
-    /// Takes the screen, and sees to it that a panic gives it back. A panic of another thread is
-    /// handed to `report`.
+    /// Opens the screen, and installs a panic hook that restores the terminal. A panic of
+    /// another thread is passed to `report`.
     pub(crate) fn open(
         report: impl Fn(&PanicHookInfo<'_>) + Send + Sync + 'static,
     ) -> io::Result<Self> {
@@ -45,28 +45,27 @@ impl Screen {
         let device = device()?;
         take()?;
         let terminal = Terminal::new(CrosstermBackend::new(device)).inspect_err(|_| {
-            // The error that matters is the one that is about to be told.
+            // The first error is returned; a second one would not help.
             drop(give_back());
         })?;
         Ok(Self { terminal })
     }
 
-    /// Its size.
+    /// Returns the size in cells.
     pub(crate) fn size(&self) -> io::Result<Size> {
         self.terminal.size()
     }
 
-    /// Draws the app.
     pub(crate) fn draw(&mut self, app: &App) -> io::Result<()> {
         self.terminal.draw(|frame| app.view(frame)).map(drop)
     }
 
-    /// Gives the screen back for a while.
+    /// Restores the terminal for another program.
     pub(crate) fn leave(&mut self) -> io::Result<()> {
         give_back()
     }
 
-    /// Takes it again and forgets what was on it.
+    /// Takes the terminal again and redraws everything in the next frame.
     pub(crate) fn enter(&mut self) -> io::Result<()> {
         take()?;
         self.terminal.clear()
@@ -75,12 +74,12 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // There is nowhere left to tell of a failure.
+        // A failure cannot be reported here.
         drop(give_back());
     }
 }
 
-/// What is drawn on: standard output, or, where that goes elsewhere, the terminal behind it.
+/// Returns the output to draw on: standard output, or `/dev/tty` if that is redirected.
 fn device() -> io::Result<Box<dyn Write>> {
     if stdout().is_terminal() {
         return Ok(Box::new(stdout()));
@@ -113,14 +112,14 @@ fn give_back() -> io::Result<()> {
     disable_raw_mode().and(written)
 }
 
-/// Before a panic of this thread is told, the screen goes back. One of another thread is reported
-/// on the screen.
+/// Restores the terminal before a panic of this thread is printed. Panics of other threads are
+/// passed to `report`.
 fn restore_on_panic(report: impl Fn(&PanicHookInfo<'_>) + Send + Sync + 'static) {
     let ours = thread::current().id();
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         if thread::current().id() == ours {
-            // The panic is what matters.
+            // The panic matters more than a failure to restore.
             drop(give_back());
             before(info);
         } else {
@@ -149,19 +148,19 @@ pub(crate) fn listen(events: Sender<Event>) -> io::Result<()> {
         .map(drop)
 }
 
-/// Stops the program until somebody lets it go on.
+/// Suspends the process until SIGCONT.
 pub(crate) fn stop() -> io::Result<()> {
     signal_hook::low_level::emulate_default_handler(SIGTSTP)
 }
 
-/// Puts a text on the clipboard by asking the terminal to (OSC 52).
+/// Copies a text to the clipboard through the terminal (OSC 52).
 pub(crate) fn copy(text: &str) -> io::Result<()> {
     let mut out = device()?;
     write!(out, "\u{1b}]52;c;{}\u{7}", BASE64_STANDARD.encode(text))?;
     out.flush()
 }
 
-/// Runs an editor's command, which may have arguments, on a file.
+/// Runs an editor command, which may have arguments, on a file.
 pub(crate) fn edit(command: &str, file: &Path) -> io::Result<ExitStatus> {
     Command::new("sh")
         .arg("-c")
@@ -171,11 +170,11 @@ pub(crate) fn edit(command: &str, file: &Path) -> io::Result<ExitStatus> {
         .status()
 }
 
-/// How long a terminal may take to say what its background is.
+/// How long to wait for the terminal to report its background.
 const ANSWER_LIMIT: Duration = Duration::from_millis(200);
 
-/// Asks the terminal for its background (OSC 11). Every terminal answers the second question
-/// (DA1), so that one which does not know the first costs no wait.
+/// Queries the terminal for its background (OSC 11). A second query (DA1), which every terminal
+/// answers, avoids the wait on terminals that do not support the first.
 pub fn background() -> Option<Background> {
     if !io::stdin().is_terminal() {
         return None;
@@ -213,7 +212,7 @@ fn ask() -> Option<String> {
     }
 }
 
-/// Reads `rgb:RRRR/GGGG/BBBB` of an answer.
+/// Parses `rgb:RRRR/GGGG/BBBB` in the answer.
 fn light_or_dark(answer: &str) -> Option<Background> {
     let rgb = answer.split("rgb:").nth(1)?;
     let mut parts = rgb.split(|c: char| !c.is_ascii_hexdigit());

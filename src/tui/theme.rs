@@ -1,7 +1,7 @@
-//! What things look like: roles, and the styles that a theme gives them.
+//! The theme: roles, and the style of each.
 //!
-//! Widgets name a [`Role`], never a colour. The theme is read from `assets/theme.toml` and a
-//! user's file over it; what the terminal can do is handed in by the door.
+//! Widgets use a [`Role`], never a colour. The theme is read from `assets/theme.toml`, overridden
+//! by the user's file; the caller supplies what the terminal supports.
 
 mod style;
 
@@ -12,52 +12,52 @@ use toml::de::{DeTable, DeValue};
 
 use crate::core::config::Warning;
 
-/// The file that documents every role at its default.
+/// The default theme file, which documents every role.
 pub const DOCUMENTED: &str = include_str!("../../assets/theme.toml");
 
 /// Whether the terminal's background is dark or light.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Background {
-    /// Light letters on dark.
+    /// Light text on a dark background.
     #[default]
     Dark,
-    /// Dark letters on light.
+    /// Dark text on a light background.
     Light,
 }
 
-/// How many colours the terminal shows.
+/// How many colours the terminal supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ColorDepth {
-    /// None, as `NO_COLOR` asks: bold, dim and their kin only.
+    /// None, as `NO_COLOR` requests: only modifiers such as bold and dim.
     Plain,
-    /// The 16 that the terminal's own palette decides.
+    /// The 16 colours of the terminal's palette.
     #[default]
     Ansi,
-    /// All of them.
+    /// 24-bit colours.
     True,
 }
 
-/// What a door knows of the terminal.
+/// The properties of the terminal that the theme depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Terminal {
-    /// Its background.
+    /// The background.
     pub background: Background,
-    /// Its colours.
+    /// The supported colours.
     pub depth: ColorDepth,
 }
 
 /// A user's theme file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThemeFile<'a> {
-    /// Where it is, for warnings.
+    /// The path, for warnings.
     pub path: &'a Path,
-    /// What it says.
+    /// The content.
     pub text: &'a str,
 }
 
 macro_rules! roles {
     ($($(#[$doc:meta])* $role:ident = $name:literal,)*) => {
-        /// What a piece of the screen is, and so how it looks.
+        /// What a part of the screen represents; the theme gives its style.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Role {
             $($(#[$doc])* $role,)*
@@ -80,9 +80,9 @@ macro_rules! roles {
 roles! {
     /// Plain text.
     Text = "text",
-    /// Counts, ages, paths: there when looked for.
+    /// Less important text: counts, ages, paths.
     Muted = "muted",
-    /// Where you are.
+    /// The current position.
     Accent = "accent",
     /// A pane's title.
     Title = "title",
@@ -102,13 +102,13 @@ roles! {
     Gutter = "gutter",
     /// The line number of the cursor.
     GutterCurrent = "gutter-current",
-    /// A key in the line that says what can be done.
+    /// A key in the key hints.
     KeyHint = "key-hint",
-    /// The note of what just happened.
+    /// A message about the last action.
     Toast = "toast",
     /// A heading of the first two levels.
     Heading = "heading",
-    /// A heading below those.
+    /// A heading of a lower level.
     HeadingMinor = "heading-minor",
     /// Bold text.
     Strong = "strong",
@@ -116,7 +116,7 @@ roles! {
     Emphasis = "emphasis",
     /// Struck out text.
     Strike = "strike",
-    /// Something to follow.
+    /// A link.
     Link = "link",
     /// Code inside a line.
     Code = "code",
@@ -124,9 +124,9 @@ roles! {
     CodeBlock = "code-block",
     /// A quotation.
     Quote = "quote",
-    /// A line across, the lines of a table.
+    /// A horizontal rule, the lines of a table.
     Rule = "rule",
-    /// Bullets, and in the source the marks of Markdown.
+    /// Bullets, and the markup characters in Markdown source.
     Marker = "marker",
     /// A comment.
     Comment = "comment",
@@ -146,23 +146,23 @@ roles! {
     Removed = "removed",
     /// The part of an added line that is new.
     AddedWord = "added-word",
-    /// The part of a removed line that is gone.
+    /// The part of a removed line that was removed.
     RemovedWord = "removed-word",
-    /// The head of a part of a diff.
+    /// The header of a hunk.
     Hunk = "hunk",
-    /// Look at this.
+    /// A warning.
     Warn = "warn",
-    /// Something failed.
+    /// An error.
     Error = "error",
-    /// Letters of a list row that match what was typed.
+    /// The characters of a list row that match the query.
     Match = "match",
-    /// A match of a search in a text.
+    /// A search match in a text.
     MatchLine = "match-line",
-    /// The match of a search at which the cursor is.
+    /// The search match at the cursor.
     MatchCurrent = "match-current",
-    /// A word of a programming language.
+    /// A keyword.
     Keyword = "syntax-keyword",
-    /// A literal text.
+    /// A string literal.
     String = "syntax-string",
     /// A number or another constant.
     Constant = "syntax-constant",
@@ -170,22 +170,22 @@ roles! {
     Function = "syntax-function",
     /// The name of a type.
     Type = "syntax-type",
-    /// The key of a value.
+    /// A key, as in TOML or YAML.
     Key = "syntax-key",
-    /// Brackets and their kin.
+    /// Brackets and other punctuation.
     Punctuation = "syntax-punctuation",
-    /// What a person said in a log.
+    /// A user's message in a log.
     You = "role-you",
-    /// What an agent said in a log.
+    /// An agent's message in a log.
     Agent = "role-agent",
-    /// What a tool said in a log.
+    /// A tool's message in a log.
     Tool = "role-tool",
 }
 
 /// A style for every role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Theme {
-    /// One a role, in the order of [`Role::ALL`].
+    /// One per role, in the order of [`Role::ALL`].
     styles: Vec<Style>,
 }
 
@@ -196,12 +196,12 @@ impl Default for Theme {
 }
 
 impl Theme {
-    /// The theme that comes with tome.
+    /// Returns the default theme.
     pub fn new(terminal: Terminal) -> Self {
         Self::load(terminal, None).0
     }
 
-    /// The theme with a user's file over it; what the file has wrong is told and passed over.
+    /// Returns the theme with a user's file over it, and the file's errors, which are skipped.
     pub fn load(terminal: Terminal, user: Option<ThemeFile<'_>>) -> (Self, Vec<Warning>) {
         let mut theme = Self {
             styles: vec![Style::new(); Role::ALL.len()],
@@ -215,19 +215,19 @@ impl Theme {
         (theme, warnings)
     }
 
-    /// How `role` looks.
+    /// Returns the style of `role`.
     pub fn style(&self, role: Role) -> Style {
         self.styles[role as usize]
     }
 
-    /// How several roles look, each over the ones before it.
+    /// Returns the combined style of several roles, each over the ones before it.
     pub fn over(&self, roles: &[Role]) -> Style {
         roles
             .iter()
             .fold(Style::new(), |style, role| style.patch(self.style(*role)))
     }
 
-    /// How the badge of a memory's type looks.
+    /// Returns the style of the badge of a memory's type.
     pub fn badge(&self, category: Option<&str>) -> Style {
         self.style(badge(category))
     }
@@ -259,7 +259,7 @@ impl Theme {
     }
 }
 
-/// The role of a memory's type.
+/// Returns the role of a memory's type.
 pub fn badge(category: Option<&str>) -> Role {
     match category.map(str::trim) {
         Some(c) if c.eq_ignore_ascii_case("user") => Role::BadgeUser,
@@ -277,7 +277,7 @@ struct ThemeReader<'a> {
     theme: &'a mut Theme,
     terminal: Terminal,
     text: &'a str,
-    /// Each with the line that it is about.
+    /// Each with its line number.
     warnings: Vec<(usize, String)>,
 }
 
@@ -288,7 +288,7 @@ impl ThemeReader<'_> {
             .push((before.matches('\n').count() + 1, message));
     }
 
-    /// Roles of every background first, so that the tables win over them.
+    /// Applies the roles outside of tables first, so that the tables override them.
     fn tables(&mut self, table: &DeTable<'_>) {
         self.roles(table, Use::Apply);
         let active = match (self.terminal.depth, self.terminal.background) {
@@ -336,11 +336,11 @@ impl ThemeReader<'_> {
     }
 }
 
-/// What becomes of a table's roles.
+/// What is done with a table's roles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
     Apply,
-    /// The table is for another background; its mistakes are told all the same.
+    /// The table is for another background; it is only checked for errors.
     Check,
 }
 

@@ -1,4 +1,4 @@
-//! Parts that panes are made of. Each is a plain value: keys go in, an outcome comes out, and
+//! The widgets that panes are made of. Each is a plain value: a key returns an outcome, and
 //! drawing changes nothing.
 
 pub mod conversation;

@@ -1,9 +1,10 @@
-//! The threads that do what takes time.
+//! The worker threads.
 //!
 //! Each has a queue of jobs of its own type. The library worker reads and plans, the writer
-//! changes stores and may wait for their locks, the unsaved worker keeps texts that are not saved
-//! yet, the corpus worker keeps the logs up to date, the search worker finds, the transcript worker reads conversations.
-//! The app gets values. A panic in one of them is reported and does not end the program.
+//! changes stores and may wait for their locks, the unsaved worker keeps unsaved texts, the
+//! corpus worker keeps the corpus of the logs up to date, the search worker searches, and the
+//! transcript worker reads transcripts. Their results are sent to the app as events. A panic in
+//! a worker is reported as [`Event::Panicked`]; the program continues.
 
 pub(crate) mod corpus;
 mod library;
@@ -43,7 +44,7 @@ use crate::core::watch::{DirectoryWatcher, WatchEvent};
 
 pub(crate) use unsaved::THREAD as UNSAVED_THREAD;
 
-/// What the workers are told of the outside world.
+/// What the workers need from the caller.
 pub(crate) struct WorkerContext<'a> {
     pub(crate) source: StoreSource,
     pub(crate) catalog: LogCatalog,
@@ -52,11 +53,11 @@ pub(crate) struct WorkerContext<'a> {
     pub(crate) author: Author,
     pub(crate) clock: Clock,
     pub(crate) zone: jiff::tz::TimeZone,
-    /// Whether texts that were left behind are offered.
+    /// Whether unsaved texts of crashed processes are offered.
     pub(crate) offers: bool,
 }
 
-/// The workers, and what the loop says to them besides jobs.
+/// The handles of the workers, and flags shared with them.
 pub(crate) struct Workers {
     library: WorkerThread<library::Message>,
     writer: WorkerThread<writer::Message>,
@@ -64,7 +65,7 @@ pub(crate) struct Workers {
     logs: WorkerThread<LogsJob>,
     search: WorkerThread<search::Job>,
     transcripts: WorkerThread<TranscriptJob>,
-    /// The newest search.
+    /// The generation of the newest search.
     newest: Arc<AtomicU64>,
     /// Whether the program is about to end.
     leaving: Arc<AtomicBool>,
@@ -73,7 +74,7 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Starts them.
+    /// Starts the workers.
     pub(crate) fn start(outside: WorkerContext<'_>, events: &Sender<Event>) -> io::Result<Self> {
         let newest = Arc::new(AtomicU64::new(0));
         let leaving = Arc::new(AtomicBool::new(false));
@@ -169,20 +170,18 @@ impl Workers {
         self.transcripts.send(job);
     }
 
-    /// Waits for what must be done, and gives up the rest. Answers whether every change that was
-    /// handed over was made or refused.
+    /// Stops the workers. Returns whether every requested change was made or refused.
     pub(crate) fn finish(self) -> bool {
         self.leaving.store(true, Ordering::Relaxed);
         self.newest.store(u64::MAX, Ordering::Relaxed);
-        // It takes no lock that anybody holds for long, and what it has is not anywhere else.
+        // Unsaved texts exist nowhere else, and no lock of this worker is held for long.
         self.unsaved.finish();
-        // A change that is being made is finished. One that waits for a lock has not begun.
+        // A change in progress is finished. One that waits for a lock has not begun.
         const A_CHANGE: Duration = Duration::from_secs(10);
         let until = Instant::now() + A_CHANGE;
         let is_waiting = || self.waiting.load(Ordering::Relaxed);
         let is_written = self.writer.stop(until, is_waiting);
-        // The others write nothing that could be cut in two, and may be in the middle of a long
-        // log: nobody waits for that.
+        // The others leave no partial writes, and may be reading a long log: do not wait for it.
         const PATIENCE: Duration = Duration::from_millis(300);
         let until = Instant::now() + PATIENCE;
         self.library.stop(until, || false);
@@ -193,7 +192,7 @@ impl Workers {
     }
 }
 
-/// Starts to watch nothing yet; `event` makes an event of the paths that changed.
+/// Starts a watcher without targets; `event` makes an event of the changed paths.
 fn watch(events: &Sender<Event>, event: fn(Changes) -> Event) -> Option<DirectoryWatcher> {
     let told = events.clone();
     let started = DirectoryWatcher::start(move |seen| {
@@ -202,7 +201,7 @@ fn watch(events: &Sender<Event>, event: fn(Changes) -> Event) -> Option<Director
             WatchEvent::Missed => event(Changes::Anywhere),
             WatchEvent::Failed(error) => unwatched(&error),
         };
-        // Nobody listens any more when the program is about to end.
+        // The receiver is gone when the program is about to end.
         drop(told.send(event));
     });
     match started {
@@ -214,7 +213,7 @@ fn watch(events: &Sender<Event>, event: fn(Changes) -> Event) -> Option<Director
     }
 }
 
-/// Tells the directories that cannot be watched, unless that was told before.
+/// Reports the directories that cannot be watched, once.
 fn tell_unwatched(errors: &[crate::core::Error], known: &mut Vec<String>, events: &Sender<Event>) {
     let failures: Vec<String> = errors.iter().map(ToString::to_string).collect();
     if let Some(first) = errors.first().filter(|_| *known != failures) {

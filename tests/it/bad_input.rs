@@ -1,4 +1,4 @@
-//! Bad input gets one clear line that names the file and says what to do; nothing changes.
+//! Bad input: the error is one line that names the file and what to do; nothing changes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,7 +18,7 @@ fn store(home: &Home) {
     );
 }
 
-/// Runs a change that must fail with one line that has all of `expected` in it.
+/// Runs a change that must fail with one line that contains all of `expected`.
 fn fails(home: &Home, args: &[&str], expected: &[&str]) {
     let before = tree(&home.project());
     let output = home.run(args);
@@ -211,7 +211,7 @@ fn a_file_that_may_not_be_read() {
     .expect("a mode");
 }
 
-/// Mounts a small file system, which takes rights that not every machine gives.
+/// Mounts a small file system, which needs privileges that not every machine grants.
 struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {

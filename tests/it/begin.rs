@@ -1,5 +1,5 @@
-//! Stores that begin: the first memory of a project, from every door, and directories that come,
-//! go and come again while a server runs.
+//! New stores: the first memory of a project, from every interface, and directories that are
+//! created, deleted and created again while a server runs.
 
 use std::fs;
 
@@ -121,7 +121,7 @@ fn the_first_file_says_which_kind_of_store_begins() {
         "{:?}",
         files(&home, ".sonph-code-memory")
     );
-    // An index store does not begin beside one of facts.
+    // An index store is not created beside a facts store.
     home.run(&["write", "x.md", "--content", "x"]);
     assert!(!home.project().join(".memory").exists());
 }
@@ -169,7 +169,7 @@ fn a_store_of_the_settings_need_not_exist_yet() {
     assert!(!home.path().join("new").exists(), "looking makes nothing");
     home.ok(&write("team:x.md", "text"));
     assert_eq!(files(&home, "new/team"), ["MEMORY.md", "x.md"]);
-    // Where the settings do not say which layout it is, the first file does.
+    // If the settings do not name the layout, the first file decides.
     home.ok(&["write", "facts:facts/user.md", "--content", "# U\n"]);
     assert_eq!(files(&home, "new/facts"), ["facts/", "facts/user.md"]);
     let list = home.ok(&["list"]);

@@ -1,4 +1,4 @@
-//! Somebody's words are kept: hand-written pages, files changed meanwhile, links, modes.
+//! Existing content is preserved: hand-written pages, files changed meanwhile, links, modes.
 
 use std::fs;
 use std::io::Write as _;

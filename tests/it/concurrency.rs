@@ -45,8 +45,7 @@ fn eight_processes_patching_one_file_lose_nothing() {
     assert_eq!(history["changes"].as_array().map(Vec::len), Some(applied));
 }
 
-/// Counts one line up, again and again; answers how often it was applied and how often another
-/// was quicker.
+/// Increments one line repeatedly; returns how often it was applied and how often it conflicted.
 fn work(home: &Home, worker: usize) -> (usize, usize) {
     let (mut applied, mut conflicts) = (0, 0);
     for _ in 0..ROUNDS {
@@ -99,7 +98,7 @@ fn two_writers_leave_an_index_that_needs_no_mending() {
     two_writers(20);
 }
 
-/// As above, longer and again and again.
+/// As above, repeated twenty times.
 #[test]
 #[ignore = "takes minutes"]
 fn two_writers_of_a_hundred_memories_leave_an_index_that_needs_no_mending_twenty_times() {

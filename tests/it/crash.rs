@@ -1,7 +1,7 @@
 //! The process is killed at every step of a change. Afterwards each file is wholly old or
 //! wholly new, the history is readable, and undo works.
 //!
-//! A debug build stops at the step that `TOME_PAUSE_AT` names and says so; there it is killed.
+//! A debug build pauses at the step in `TOME_PAUSE_AT` and reports it; there it is killed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,11 +15,11 @@ struct Scenario {
     name: &'static str,
     setup: fn(&Home),
     change: &'static [&'static str],
-    /// The verbs that take it back and make it again.
+    /// The verbs that undo and redo it.
     back: [&'static str; 2],
 }
 
-/// Runs `change` and kills it at step `step`; `false` when it ended before.
+/// Runs `change` and kills it at step `step`; `false` if it ended before.
 fn killed_at(home: &Home, change: &[&str], step: usize) -> bool {
     let paused = home.paused_at(change, step);
     let is_paused = paused.is_some();
@@ -27,7 +27,7 @@ fn killed_at(home: &Home, change: &[&str], step: usize) -> bool {
     is_paused
 }
 
-/// What matters to the user: everything but temporary files of tome.
+/// All files except tome's temporary ones.
 fn visible(project: &Path) -> Files {
     let mut files = tree(project);
     files.retain(|path, _| !path.contains(".tome-"));
@@ -56,7 +56,7 @@ fn run(scenario: &Scenario) -> usize {
             assert!(whole, "{at}: {path} is neither old nor new");
         }
         kills += 1;
-        // The recovery is killed too, at every step of its own.
+        // The recovery is killed too, at each of its steps.
         let mut recovery = 1;
         while killed_at(&home, &["list"], recovery) {
             kills += 1;
@@ -81,7 +81,7 @@ fn reset(home: &Home, template: &Path) {
     copy(template, &home.path());
 }
 
-/// Opening the store settles the change one way or the other, and the way back is open.
+/// Checks that opening the store commits the change or rolls it back, and that undo works.
 fn check_after(home: &Home, (old, new): (&Files, &Files), (at, back): (&str, [&str; 2])) {
     home.run(&["list"]);
     let settled = tree(&home.project());

@@ -1,4 +1,4 @@
-//! The doctor, and the first start of somebody who has nothing yet.
+//! `tome doctor`, and the first start of a user who has no memories yet.
 
 use std::fs;
 
@@ -130,7 +130,7 @@ fn an_interrupted_change_is_told_and_left_alone() {
     let home = Home::new();
     home.file("project/.memory/MEMORY.md", "# Memory\n");
     let change = ["write", "a.md", "--type", "user", "--content", "body"];
-    // The first steps come before anything is written down.
+    // The first steps come before anything is written.
     let interrupted = (1..60).any(|step| {
         let paused = home.paused_at(&change, step);
         let is_paused = paused.is_some();

@@ -1,5 +1,5 @@
 //! An error at every step of every kind of change, and of recovery. Afterwards every file is old or
-//! new, the history says which, and the next change works.
+//! new, the history matches it, and the next change works.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +21,7 @@ use crate::support::{copy, tree};
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// What a system answers when it cannot do something.
+/// The injected errors.
 const ERRORS: [io::ErrorKind; 5] = [
     io::ErrorKind::PermissionDenied,
     io::ErrorKind::StorageFull,
@@ -99,7 +99,7 @@ fn author() -> Author {
     }
 }
 
-/// A kind of change: what is there before, and how it is planned.
+/// A kind of change: the initial files, and how it is planned.
 struct Kind {
     name: &'static str,
     setup: fn(&TestStore),
@@ -410,7 +410,7 @@ const KINDS: [Kind; 16] = [
     },
 ];
 
-/// A history whose steps fail as `fails` says, and the number of steps that were taken.
+/// A history whose steps fail as `fails` returns, and the number of steps taken.
 fn failing(
     dir: &Path,
     fails: impl Fn(usize) -> Option<io::ErrorKind> + Send + Sync + 'static,
@@ -424,7 +424,7 @@ fn failing(
     (History::with_observer(dir, Arc::new(observer)), steps)
 }
 
-/// A kind of change on its bench: the files before and after, and how many steps it takes.
+/// A kind of change with its store: the files before and after, and the number of its steps.
 struct Prepared<'a> {
     kind: &'a Kind,
     bench: TestStore,
@@ -466,7 +466,7 @@ impl<'a> Prepared<'a> {
     fn settle(&self, history: &History) -> Result<()> {
         let roots = [self.bench.root("index"), self.bench.root("other")];
         let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
-        // A process that another test starts holds a copy of our locks until it is running.
+        // A process that another test starts inherits our locks until it has called exec.
         for _ in 0..500 {
             recover_interrupted(history, &roots)?;
             if history.intents().is_empty() {
@@ -477,7 +477,7 @@ impl<'a> Prepared<'a> {
         Ok(())
     }
 
-    /// The change can be made now, and taken back.
+    /// Checks that the change can now be made and undone.
     fn goes_on(&self, at: &str) {
         let history = self.bench.history();
         if self.bench.stores() == self.old {
@@ -503,7 +503,7 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// Runs `test` for every kind of change, on two threads; answers how many errors were injected.
+/// Runs `test` for every kind of change, on two threads; returns the number of injected errors.
 fn for_every_kind(test: impl Fn(&Prepared<'_>) -> usize + Sync) -> usize {
     std::thread::scope(|scope| {
         let halves = KINDS.chunks(KINDS.len().div_ceil(2));
@@ -581,7 +581,7 @@ fn a_system_that_fails_from_some_step_on_is_settled_later() {
                 let (history, taken) = failing(&prepared.bench.data(), move |s| {
                     (s == recovery).then_some(error)
                 });
-                // An error of the recovery is one more reason to settle again.
+                // The next recovery must succeed even if this one fails.
                 drop(prepared.settle(&history));
                 prepared.settle(&prepared.bench.history()).expect("settles");
                 let files = prepared.bench.stores();

@@ -1,4 +1,4 @@
-//! The history over the years: how large it gets, what damage does, what pruning leaves, who waits.
+//! The history: its size after many changes, damage, pruning, and waiting for locks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -90,7 +90,7 @@ impl Large {
         }
     }
 
-    /// What the history takes on the disk.
+    /// The size of the history on disk.
     fn size(&self) -> u64 {
         on_disk(&self.dir.path().join("history"))
     }
@@ -186,7 +186,7 @@ fn a_damaged_version_is_never_written_into_a_memory() {
                     home.read("project/.memory/a.md").contains("two"),
                     "byte {at}"
                 );
-                // Back to where it was, for the next one.
+                // Reset for the next case.
                 fs::write(data(&home).join("journal.jsonl"), "").expect("emptied");
                 fs::remove_dir_all(data(&home)).expect("removed");
                 fs::remove_dir_all(home.project()).expect("removed");
@@ -215,7 +215,7 @@ fn a_damaged_version_is_never_written_into_a_memory() {
     );
 }
 
-/// Puts every version into a file of its own, as the first tome did.
+/// Stores every version as a plain file, as in old histories.
 fn as_of_old(home: &Home) -> Vec<PathBuf> {
     let history = History::open(&data(home));
     let mut files = Vec::new();

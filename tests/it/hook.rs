@@ -1,4 +1,4 @@
-//! Hooks: whatever an agent sends, it goes on, and what it told is kept.
+//! Hooks: whatever an agent sends, it is not blocked, and its events are stored.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -24,7 +24,7 @@ fn payload(home: &Home, event: &str, more: Value) -> Value {
     payload
 }
 
-/// The events that were captured, in the one store there is.
+/// The captured events of the only store.
 fn events(home: &Home) -> Vec<Value> {
     let Some(file) = events_file(home) else {
         return Vec::new();
@@ -158,7 +158,7 @@ fn whatever_comes_the_agent_goes_on() {
             CLAUDE,
         ),
     ] {
-        // One that does not understand its arguments reads nothing.
+        // With invalid arguments, the input is not read.
         let output = home.run(args);
         assert_eq!((output.code, output.out.as_str()), (0, out), "{args:?}");
     }
@@ -204,7 +204,7 @@ fn an_open_standard_input_is_not_waited_for() {
     let output = RunOutput::of(&child.wait_with_output().expect("ends"));
     drop(stdin);
     assert_eq!((output.code, output.out.as_str()), (0, CLAUDE));
-    // Generous: what matters is that it ends at all.
+    // A generous limit: the point is that it ends at all.
     assert!(started.elapsed() < Duration::from_secs(5));
 }
 
@@ -291,7 +291,7 @@ fn two_hundred_hooks_at_once_lose_nothing() {
             });
         }
     });
-    // What had to be set aside is appended by whoever looks next.
+    // The next command appends the events that were set aside.
     home.ok(&["stores"]);
     let mut texts: Vec<String> = events(&home)
         .iter()
@@ -400,7 +400,7 @@ fn a_long_plan_is_reminded_of_recalling_and_storing() {
             .contains("Storing in coder memory")
     );
     assert_eq!(send_hook(&home, "claude-code", &stop(false)), quiet);
-    // Older Claude Code and Codex plan with a list; the guide is pointed to where there is one.
+    // Older Claude Code and Codex plan with a list; the guide is referred to if it exists.
     home.file(".sonph-code-memory/memory-recall-guide.md", "guide");
     for (agent, tool, key) in [
         ("claude-code", "TodoWrite", "todos"),

@@ -1,6 +1,5 @@
-//! A repository that wants more than is its own: links and settings in every place that tome looks
-//! at in a project, leading to what is not the project's. Nothing of it may be read or written, and
-//! no run may hang.
+//! A hostile repository: links and settings in every place that tome reads in a project, pointing
+//! outside the project. None of their targets may be read or written, and no run may hang.
 
 #![cfg(unix)]
 
@@ -16,16 +15,16 @@ use serde_json::{Value, json};
 
 use crate::support::{Home, tree};
 
-/// A word that stands in every file outside the project and in none inside.
+/// A word that is in every file outside the project and in none inside.
 const CANARY: &str = "quetzalcanary";
 
-/// What stands there, with a word to ask for it by.
+/// The content of those files, with a word to search for.
 const SECRET: &str = "secret quetzalcanary";
 
 /// How long one run may take; debug builds on a busy machine are slow.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Places that are a file or a directory of their own.
+/// Places that are a file or a directory themselves.
 const LEAVES: [&str; 26] = [
     ".memory",
     "memory",
@@ -55,7 +54,7 @@ const LEAVES: [&str; 26] = [
     "sub/.claude/agent-memory",
 ];
 
-/// Places inside directories that are the project's own.
+/// Places inside directories of the project.
 const INNER: [&str; 12] = [
     ".memory/MEMORY.md",
     ".memory/note.md",
@@ -82,7 +81,7 @@ const PARENTS: [&str; 7] = [
     "sub",
 ];
 
-/// What a link may lead to.
+/// The targets of the links.
 const TARGETS: [&str; 10] = [
     "home",
     "ssh",
@@ -96,10 +95,10 @@ const TARGETS: [&str; 10] = [
     "sparse",
 ];
 
-/// A home with secrets in it, and a project that wants them.
+/// A home with secrets, and a project that tries to reach them.
 struct Ground {
     home: Home,
-    /// What must not be in the home, since looking at all of it would take for ever.
+    /// A pipe and a huge sparse file; not in the home, because a scan of it would never end.
     aside: tempfile::TempDir,
 }
 
@@ -149,7 +148,7 @@ impl Ground {
         }
     }
 
-    /// Plants a link; what is there already stays.
+    /// Creates a link; an existing file stays.
     fn plant(&self, place: &str, target: &Path) {
         let at = self.home.project().join(place);
         let parent = at.parent().expect("a parent");
@@ -159,8 +158,8 @@ impl Ground {
         }
     }
 
-    /// Everything outside the project; tome's own directories and the person's lessons, which an
-    /// agent may store, are left out.
+    /// Everything outside the project, except tome's own directories and the user's lessons, which
+    /// an agent may store.
     fn outside(&self) -> Vec<(String, Vec<u8>)> {
         let own = [
             "project",
@@ -185,7 +184,7 @@ impl Ground {
         all
     }
 
-    /// The program under a limit of memory, from the folder `sub`, where that is one.
+    /// The program with a memory limit, started in the folder `sub` if it exists.
     fn command(&self, args: &[&str]) -> Command {
         let program = self.home.command(args);
         let mut command = Command::new("sh");
@@ -207,7 +206,7 @@ impl Ground {
         command
     }
 
-    /// Runs the program; answers all that it said. Hanging is a failure.
+    /// Runs the program and returns its whole output; a run that hangs fails.
     fn run(&self, args: &[&str], input: Option<&str>, about: &str) -> String {
         let mut command = self.command(args);
         if input.is_some() {
@@ -216,7 +215,7 @@ impl Ground {
         let mut child = command.spawn().expect("the program runs");
         if let Some(input) = input {
             let mut stdin = child.stdin.take().expect("piped");
-            // A program that has seen enough does not read all of it.
+            // The program may exit before it has read all of it.
             drop(stdin.write_all(input.as_bytes()));
         }
         let out = drained(child.stdout.take().expect("piped"));
@@ -239,7 +238,7 @@ impl Ground {
         }
     }
 
-    /// Speaks to the server as an agent does.
+    /// Sends requests to the server as an agent does.
     fn serve(&self, about: &str) {
         let mut child = self
             .command(&["mcp"])
@@ -297,7 +296,7 @@ impl Ground {
         child.wait().expect("the server ends");
     }
 
-    /// Everything that is done in a project, by a person and by an agent.
+    /// Runs everything that a user or an agent does in a project.
     fn attack(&self, about: &str) {
         let before = self.outside();
         let stores = self.run(&["stores"], None, about);
@@ -356,7 +355,7 @@ fn drained(mut from: impl std::io::Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (send, receive) = channel();
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What could be read until the end counts.
+        // Keep what was read, even after an error.
         drop(from.read_to_end(&mut bytes));
         drop(send.send(bytes));
     });
@@ -441,7 +440,7 @@ fn pipes_and_endless_files_in_every_place_hold_nobody_up() {
     for place in files.clone() {
         let at = ground.home.project().join(place);
         let parent = at.parent().expect("a parent");
-        // Some places are below others, which are pipes already.
+        // Some places are below others that are already pipes.
         if fs::create_dir_all(parent).is_ok() && at.symlink_metadata().is_err() {
             let made = Command::new("mkfifo").arg(&at).status();
             assert!(made.expect("mkfifo runs").success());
@@ -509,7 +508,7 @@ fn a_directory_that_claims_to_belong_to_another_project_gets_nothing_of_it() {
     let pointer = format!("gitdir: {}/.git/worktrees/x\n", secret.display());
     ground.home.file("project/.git", pointer);
     ground.attack("a forged worktree");
-    // A link to the file of a real work tree, which git's note does point back to.
+    // A link to the file of a real work tree, which git's own file points back to.
     let tree = ground.home.path().join("tree/.git");
     fs::create_dir_all(ground.home.path().join("tree")).expect("a folder");
     fs::rename(ground.home.project().join(".git"), &tree).expect("moved");

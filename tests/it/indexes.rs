@@ -1,4 +1,4 @@
-//! Indexes and READMEs: what tome made is made anew, what somebody wrote is edited by the line.
+//! Indexes and READMEs: generated ones are generated again, hand-written ones are edited by line.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use tome::core::store::Store;
 
 use crate::support::{Home, today};
 
-/// A store of its own, changed through the core.
+/// A store that is changed through the core.
 struct TestStore {
     dir: tempfile::TempDir,
     layout: Layout,
@@ -71,7 +71,7 @@ impl TestStore {
         fs::read_to_string(self.dir.path().join("store").join(name)).expect("a text")
     }
 
-    /// Makes a file look as if it had been changed this many seconds from now.
+    /// Sets the modification time of a file to this many seconds from now.
     fn touch(&self, name: &str, seconds: u64) {
         later(&self.dir.path().join("store").join(name), seconds);
     }
@@ -87,7 +87,7 @@ fn memory(name: &str, description: &str, category: &str) -> String {
     format!("---\nname: {name}\ndescription: {description}\ntype: {category}\n---\n\nbody\n")
 }
 
-/// What somebody does to a file beside tome.
+/// A change to a file that is made without tome.
 #[derive(Debug, Clone)]
 enum Outside {
     Write(String, String),
@@ -219,7 +219,7 @@ fn words_that_a_person_gave_a_line_of_a_generated_index_stay() {
             .read("MEMORY.md")
             .contains("- [The a.md](z.md) - in my words\n")
     );
-    // The file has changed since: the words are about what it said before.
+    // The file has changed since, so the text in the index is outdated.
     bench.file("z.md", &memory("Z", "something else", "user"));
     bench.touch("z.md", 10);
     bench.write("d.md", "project", "d");
@@ -691,7 +691,7 @@ fn a_further_lesson_reaches_the_readme_whoever_wrote_it() {
         home.read(readme),
         grown.replace("; Jitter", "; Jitter; Limit")
     );
-    // In a README with words of somebody's, the lines that tome wrote follow as well.
+    // In a README with other text, the lines that tome wrote are updated as well.
     let mixed = format!("{}\nMy words.\n", grown.replace("- DNS", "- names, my way"));
     home.file(readme, &mixed);
     tome(&["index"]);

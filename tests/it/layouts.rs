@@ -1,4 +1,4 @@
-//! Each layout: a store made with the command line alone is what it should be, byte for byte.
+//! Each layout: a store made with the command line alone has the expected bytes.
 
 use crate::support::{Home, today, tree};
 

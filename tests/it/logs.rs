@@ -1,4 +1,4 @@
-//! The verbs over raw logs: what agents said is listed, shown, kept, and never touched.
+//! The commands for raw logs: logs are listed, printed and copied, and never changed.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ fn record(home: &Home, kind: &str, content: &str, more: &str) -> String {
     )
 }
 
-/// A conversation of Claude Code in the project, and one of Codex elsewhere.
+/// A Claude Code conversation in the project, and a Codex one elsewhere.
 fn conversations(home: &Home) -> String {
     let path = format!(
         ".claude/projects/{}/{ID}.jsonl",

@@ -1,4 +1,4 @@
-//! Every door, from outside: the program is run, files are looked at.
+//! Integration tests: they run the program and check the files.
 
 mod bad_input;
 mod begin;

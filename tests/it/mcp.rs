@@ -1,4 +1,4 @@
-//! The MCP server, spoken to over pipes as a client does.
+//! The MCP server, called over pipes as a client does.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Home, today};
 
-/// A client with a server of its own.
+/// A client with its own server.
 pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
@@ -59,7 +59,7 @@ impl Client {
         id
     }
 
-    /// The next answer; every line of standard output must be one.
+    /// The next response; every line of standard output must be one.
     fn answer(&mut self) -> Value {
         let mut line = String::new();
         self.output
@@ -75,7 +75,7 @@ impl Client {
         answer
     }
 
-    /// Calls a tool; answers whether it failed, and its first text.
+    /// Calls a tool; returns whether it failed, and its first text.
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> (bool, String) {
         let answer = self.ask(
             "tools/call",
@@ -411,7 +411,7 @@ fn recall_ranks_finds_what_is_new_and_goes_on() {
         ask(&mut client, question.clone()),
         ["No results found for: \"how do we rotate the pelican keys?\""]
     );
-    // A file and a log that came after the server started.
+    // A file and a log that were created after the server started.
     home.file(
         "project/.memory/keys.md",
         "---\nname: Keys\n---\n\nUnrelated.\nPelican keys are rotated on Mondays.\n",
@@ -442,7 +442,7 @@ fn recall_ranks_finds_what_is_new_and_goes_on() {
         found[1].starts_with("The text above is quoted from logs"),
         "{found:?}"
     );
-    // The message in full, by its citation; of another project, nothing.
+    // The message in full, by its citation; nothing for one of another project.
     let quoted = client.ok(
         "memory_read",
         json!({ "filename": format!("claude-code:{id}#L1") }),
@@ -470,7 +470,7 @@ fn recall_ranks_finds_what_is_new_and_goes_on() {
         found[0].starts_with("Found 2 result(s)") && found[0].contains(&format!("{id}#L2")),
         "{found:?}"
     );
-    // Page by page, everything once.
+    // All pages together contain every hit once.
     let body: String = (0..12).map(|n| format!("heron {n}\n")).collect();
     home.file("project/.memory/herons.md", &body);
     home.file(&log, output("a heron flew by"));

@@ -1,4 +1,4 @@
-//! What tome keeps for itself is for its owner alone, whichever verb comes first.
+//! tome's own files are accessible to their owner alone, whichever command creates them.
 
 #![cfg(unix)]
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Home, RunOutput};
 
-/// Everything below a directory that others can look into, with its mode.
+/// Everything below a directory that others can access, with its mode.
 fn open_below(top: &Path) -> Vec<(PathBuf, u32)> {
     let mut found = Vec::new();
     let mut folders = vec![top.to_owned()];
@@ -31,7 +31,7 @@ fn open_below(top: &Path) -> Vec<(PathBuf, u32)> {
     found
 }
 
-/// Runs the program where new files are readable by everybody.
+/// Runs the program with a umask that makes new files readable by everyone.
 fn run_open(home: &Home, args: &[&str], input: &str) -> RunOutput {
     use std::io::Write as _;
     let plain = home.command(args);
@@ -150,6 +150,6 @@ fn what_is_wider_is_told_by_the_doctor_and_tightened_when_it_is_written() {
     assert!(told.ends_with("and 1 more"), "{told}");
     assert_eq!(problem["remedy"], "chmod -R go= ~/.local/share/tome");
     home.ok(&["append", "a.md", "--content", "y"]);
-    // The directory above is not written by that.
+    // The parent directory's mode is not changed.
     assert_eq!(open_below(&data), [(data.clone(), 0o755)]);
 }

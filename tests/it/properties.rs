@@ -1,5 +1,5 @@
-//! For any content: what is opened and saved unchanged stays as it is, and undo gives back the
-//! exact bytes.
+//! For any content: opening and saving without an edit changes nothing, and undo restores the exact
+//! bytes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -51,7 +51,7 @@ impl TestStore {
         }
     }
 
-    /// Carries a wish out; `false` when it was refused or changed nothing.
+    /// Makes a change; `false` if it was refused or changed nothing.
     fn make(&self, request: &ChangeRequest) -> Result<bool, Error> {
         let context = self.change_context();
         let change = plan(&self.store(), request, &context)?;
@@ -87,7 +87,7 @@ fn author() -> Author {
     }
 }
 
-/// Where a memory of each layout is.
+/// The path of a memory in each layout.
 fn place(layout: Layout) -> &'static str {
     match layout {
         Layout::Session => "detail/a.md",
@@ -106,7 +106,7 @@ const LAYOUTS: [Layout; 5] = [
     Layout::Instructions,
 ];
 
-/// Text as people and agents leave it: headers whole and broken, any line ending, odd characters.
+/// Realistic text: headers whole and broken, any line ending, odd characters.
 fn any_text() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         Just("---".to_owned()),
@@ -182,7 +182,7 @@ proptest! {
         let chars: Vec<(usize, char)> = text.char_indices().collect();
         prop_assume!(!chars.is_empty());
         let (start, _) = chars[at.index(chars.len())];
-        // A span that starts inside a line ending is no text that anybody would give.
+        // A span that starts inside a line ending is not realistic.
         prop_assume!(!(text[start..].starts_with('\n') && text[..start].ends_with('\r')));
         let end = chars.iter().map(|(i, _)| *i).filter(|i| *i > start).nth(3).unwrap_or(text.len());
         let bench = TestStore::new(layout);
@@ -196,7 +196,7 @@ proptest! {
         match bench.make(&request) {
             Ok(true) => {
                 let found = text.find(&old).expect("there");
-                // New lines end as those of a file do that has only one ending.
+                // New lines get the line ending of the file if it has only one kind.
                 let only_crlf = text.contains('\n') && text.matches('\n').count() == text.matches("\r\n").count();
                 let new = if only_crlf { new.replace('\n', "\r\n") } else { new };
                 let expected = format!("{}{new}{}", &text[..found], &text[found + old.len()..]);
@@ -219,7 +219,7 @@ proptest! {
     }
 }
 
-/// A random wish about one of a few files.
+/// A random request for one of a few files.
 fn any_request(layout: Layout) -> impl Strategy<Value = ChangeRequest> {
     let names: Vec<String> = ["a", "b", "c"]
         .iter()

@@ -1,4 +1,4 @@
-//! `tome recall` and `tome find`: the exact words, and JSON.
+//! `tome recall` and `tome find`: the exact output, and JSON.
 
 use serde_json::Value;
 
@@ -132,7 +132,7 @@ fn without_a_store_the_logs_of_the_project_are_searched_and_no_others() {
         out.contains("Citation: claude-code:11111111-1111-1111-1111-111111111111#L1"),
         "{out}"
     );
-    // A citation opens the message; one of another project only where that is asked for.
+    // A citation opens the message; one of another project only on request.
     assert_eq!(
         home.ok(&[
             "read",

@@ -1,7 +1,7 @@
-//! The rules of the house, checked on the source itself.
+//! The rules of the architecture, checked on the source itself.
 //!
-//! A file is read whole, up to the tests module at its end. Files that are compiled for tests only
-//! are found by their declarations (`#[cfg(test)] mod name;`).
+//! A file is read up to the tests module at its end. Files that are compiled for tests only are
+//! found by their declarations (`#[cfg(test)] mod name;`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -54,7 +54,7 @@ impl Source {
         self.module.first().is_some_and(|first| first == room)
     }
 
-    /// The modules and items of this crate that the file names, by their whole paths.
+    /// The modules and items of this crate that the file uses, by their full paths.
     fn named(&self) -> BTreeSet<Vec<String>> {
         let code = self.code();
         let imports =
@@ -70,7 +70,7 @@ impl Source {
             .collect()
     }
 
-    /// The whole path that a path of this file means; `None` for one of another crate.
+    /// The full path of a path in this file; `None` for one of another crate.
     fn resolved(&self, path: &str) -> Option<Vec<String>> {
         let mut parts = path.split("::").map(str::trim).peekable();
         let mut whole = match parts.next()? {
@@ -87,7 +87,7 @@ impl Source {
     }
 }
 
-/// The paths of an import: `a::{b, c::{d, e}}` are three.
+/// The paths of an import: `a::{b, c::{d, e}}` has three.
 fn expanded(import: &str) -> Vec<String> {
     let import = import.trim();
     let Some((before, rest)) = import.split_once('{') else {
@@ -161,7 +161,7 @@ fn collect(at: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Those that end up in the program.
+/// The files that are part of the program.
 fn shipped() -> impl Iterator<Item = Source> {
     sources().into_iter().filter(|source| !source.is_test)
 }
@@ -199,9 +199,9 @@ fn a_file_is_read_up_to_the_tests_at_its_end_and_imports_are_understood() {
             "tui::App"
         ]
     );
-    // The files that a short look used to pass over are read whole.
+    // These files have a `cfg(test)` item before their end and must still be read whole.
     for (name, last) in [
-        ("tui.rs", "pub enum Left"),
+        ("tui.rs", "pub enum Exit"),
         ("tui/app.rs", "fn take("),
         ("tui/pane/browse.rs", "impl Pane for Browse"),
     ] {
@@ -257,7 +257,7 @@ fn the_terminal_door_writes_no_file_and_reads_no_clock() {
 
 #[test]
 fn update_and_view_do_no_work_of_the_worker() {
-    // Panes and dialogs see values; what takes time or touches the world is an effect.
+    // Panes and dialogs only see values; slow work and I/O are effects.
     for source in shipped().filter(|source| source.is_in("tui")) {
         let place = source.module.get(1).map_or("", String::as_str);
         if ["app", "pane", "overlay"].contains(&place) {
@@ -280,7 +280,7 @@ const DOORS: [&str; 5] = ["cli", "tui", "mcp", "hook", "setup"];
 
 #[test]
 fn doors_do_not_know_each_other() {
-    // The command line starts the other doors; nobody starts the command line.
+    // The command line starts the others, and no module starts the command line.
     for source in shipped() {
         let room = source.module.first().map_or("lib", String::as_str);
         if ["cli", "lib", "main", "build"].contains(&room) {
@@ -300,8 +300,8 @@ fn doors_do_not_know_each_other() {
     }
 }
 
-/// Rooms of the core that are about each other: a layout says how its stores are read, changed and
-/// recorded, in the words of those.
+/// Modules of the core that may import each other: a layout defines how its stores are read,
+/// changed and recorded, in terms of the other modules.
 const ABOUT_EACH_OTHER: [(&str, &str); 3] = [
     ("change", "layout"),
     ("history", "layout"),
@@ -354,7 +354,7 @@ fn every_file_says_what_it_holds_and_stays_within_five_hundred_lines() {
 
 #[test]
 fn only_the_change_pipeline_writes_memory_files() {
-    // These are the steps by which a memory file comes to be or goes.
+    // The steps that create or delete a memory file.
     let homes = [
         "core/change/commit.rs",
         "core/change/recover.rs",
@@ -377,7 +377,7 @@ fn only_the_change_pipeline_writes_memory_files() {
 
 #[test]
 fn what_tome_keeps_for_itself_is_made_in_one_place() {
-    // `core::private` sees to it that nobody else can look into it.
+    // `core::private` creates files that are accessible to the owner alone.
     let rooms = [
         "core/history",
         "core/corpus",
@@ -403,7 +403,7 @@ fn what_tome_keeps_for_itself_is_made_in_one_place() {
     }
 }
 
-/// The variable with which the README is brought up to date.
+/// The variable that makes the test update the README.
 const WRITE: &str = "TOME_WRITE_README";
 
 #[test]

@@ -93,7 +93,7 @@ fn odd_names_are_refused_with_a_reason() {
 
 #[test]
 fn nul_never_reaches_the_file_system() {
-    // No argument can hold a NUL, so the core is asked directly.
+    // No argument can contain a NUL, so the core is called directly.
     let home = Home::new();
     home.file("project/.memory/MEMORY.md", "# Memory\n");
     let store =

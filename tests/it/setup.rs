@@ -1,4 +1,4 @@
-//! Setting up and taking out: an agent's settings get tome in, and their very bytes back.
+//! Setup and removal: tome is added to an agent's settings, and removal restores the exact bytes.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::support::{Home, tree};
 
 const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "opencode", "copilot"];
 
-/// Settings as people have them.
+/// Realistic settings.
 const SETTINGS: [&str; 7] = [
     "",
     "{}",
@@ -188,7 +188,7 @@ fn the_plugin_is_whole() {
     );
 }
 
-/// JSON with comments, blanks and trailing commas where they may stand.
+/// JSON with comments, blanks and trailing commas wherever they are allowed.
 fn json() -> impl Strategy<Value = String> {
     let blank = prop_oneof![
         Just(""),

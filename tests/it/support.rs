@@ -1,4 +1,4 @@
-//! A temporary home in which the program runs, and what it left there.
+//! A temporary home in which the program runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,12 +20,12 @@ fn give(path: &Path, owner: u32) {
     }
 }
 
-/// A home directory of its own, with a project to stand in.
+/// A temporary home directory with a project.
 pub(crate) struct Home {
     dir: tempfile::TempDir,
 }
 
-/// What the program said.
+/// The exit code and the output of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RunOutput {
     pub(crate) code: i32,
@@ -33,16 +33,16 @@ pub(crate) struct RunOutput {
     pub(crate) err: String,
 }
 
-/// The program, stopped in the middle of a change.
+/// The program, paused in the middle of a change.
 pub(crate) struct Paused {
     child: Child,
     stderr: BufReader<ChildStderr>,
-    /// The step at which it was stopped, in its own words.
+    /// The step at which it paused, as it printed it.
     pub(crate) at: String,
 }
 
 impl Paused {
-    /// Whether the files have been replaced already.
+    /// Whether the files have already been replaced.
     pub(crate) fn is_late(&self) -> bool {
         let replacing = ["exchange", "place", "set aside"];
         let later = ["flush", "record", "remove displaced", "forget"];
@@ -51,7 +51,7 @@ impl Paused {
             || (step.ends_with(": done") && replacing.iter().any(|word| step.starts_with(word)))
     }
 
-    /// Lets it go on; answers how it ended and what else it said.
+    /// Resumes the program; returns its exit code and the rest of its errors.
     pub(crate) fn go_on(mut self) -> (Option<i32>, String) {
         let mut stdin = self.child.stdin.take().expect("piped");
         stdin.write_all(b"\n").expect("goes on");
@@ -61,7 +61,7 @@ impl Paused {
         (status.code(), stderr)
     }
 
-    /// Ends it where it stands.
+    /// Kills the program.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("killed");
         self.child.wait().expect("ended");
@@ -83,7 +83,7 @@ impl Home {
         self.path().join("project")
     }
 
-    /// The program, about to run in the project.
+    /// The command that runs the program in the project.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tome"));
         command
@@ -97,8 +97,8 @@ impl Home {
         command
     }
 
-    /// Runs the program as far as a step of its change; `None` when it ended before. Only a debug
-    /// build can be stopped.
+    /// Runs the program up to a step of its change; `None` if it ended before. Only a debug build
+    /// can be paused.
     pub(crate) fn paused_at(&self, args: &[&str], step: usize) -> Option<Paused> {
         let mut child = self
             .command(args)
@@ -124,8 +124,8 @@ impl Home {
         RunOutput::of(&self.command(args).output().expect("the program runs"))
     }
 
-    /// Runs the program as somebody whom modes bind, which they do not bind root. The home is theirs
-    /// from then on.
+    /// Runs the program as a user without root's privileges, for whom file modes apply. The home
+    /// belongs to that user afterwards.
     pub(crate) fn run_without_rights(&self, args: &[&str]) -> RunOutput {
         let owner = fs::metadata(self.path()).expect("there").uid();
         let copy = self.path().join("tome");
@@ -144,7 +144,7 @@ impl Home {
         RunOutput::of(&command.output().expect("the program runs"))
     }
 
-    /// Runs the program and expects it to succeed; answers what it printed.
+    /// Runs the program, which must succeed; returns its output.
     pub(crate) fn ok(&self, args: &[&str]) -> String {
         let output = self.run(args);
         assert_eq!(output.code, 0, "{args:?}: {output:?}");
@@ -187,7 +187,7 @@ impl RunOutput {
     }
 }
 
-/// Every file and folder below a directory; folders end in `/` and hold nothing.
+/// Every file and folder below a directory; folders end in `/` and have no content.
 pub(crate) fn tree(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     collect(root, root, &mut found);
@@ -227,12 +227,12 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Today, as the program writes it.
+/// Today's date, as the program writes it.
 pub(crate) fn today() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
 }
 
-/// Says that a test could not be run here, past the capture of the test runner's output.
+/// Reports that a test cannot run here, bypassing the test runner's capture.
 pub(crate) fn not_run(why: &str) {
     let line = format!("not run: {why}\n");
     std::io::stderr()

@@ -1,5 +1,5 @@
-//! The terminal UI, from outside: a real pty, real keys, real files. Every step waits for what it
-//! expects to see, never for a time.
+//! The terminal UI on a real pty with real keys and files. Every step waits for the expected
+//! screen, never for a fixed time.
 
 mod begin;
 mod finding;
@@ -16,10 +16,10 @@ use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native
 
 use crate::support::{Home, tree};
 
-/// How long anything may take on a busy machine.
+/// The timeout of every step, for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The program on a terminal of its own.
+/// The program on its own terminal.
 struct Tty {
     master: Box<dyn MasterPty + Send>,
     child: Box<dyn Child + Send + Sync>,
@@ -27,7 +27,7 @@ struct Tty {
     seen: Arc<(Mutex<Output>, Condvar)>,
 }
 
-/// What came out of the terminal.
+/// The output of the terminal.
 struct Output {
     parser: vt100::Parser,
     raw: Vec<u8>,
@@ -57,7 +57,7 @@ impl Tty {
         Self::started(home, &words, size, env)
     }
 
-    /// Another program than ours, on a terminal.
+    /// Runs another program on a terminal.
     fn program(home: &Home, words: &[&str], env: &[(&str, &str)]) -> Self {
         Self::started(home, words, (100, 30), env)
     }
@@ -78,7 +78,7 @@ impl Tty {
         command.env("HOME", home.path());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("TERM", "xterm-256color");
-        // Says the background, so that the terminal need not be asked.
+        // Gives the background colour, so that the terminal is not queried.
         command.env("COLORFGBG", "15;0");
         command.env("TZ", "UTC");
         for (name, value) in env {
@@ -127,7 +127,7 @@ impl Tty {
         writer.flush().expect("keys are read");
     }
 
-    /// Waits until the screen is as it should be; answers it.
+    /// Waits until the screen satisfies the condition; returns the screen.
     fn until(&self, what: &str, is: impl Fn(&str) -> bool) -> String {
         let until = Instant::now() + PATIENCE;
         let mut seen = self.seen.0.lock().expect("not poisoned");
@@ -139,7 +139,7 @@ impl Tty {
             let left = until.saturating_duration_since(Instant::now());
             assert!(!left.is_zero(), "never saw {what}:\n{screen}");
             assert!(!seen.ended, "ended before {what}:\n{screen}");
-            // A condition may be about files too, of which the terminal does not tell.
+            // The condition may depend on files, whose changes do not wake this thread.
             let left = left.min(Duration::from_millis(100));
             seen = self
                 .seen
@@ -159,7 +159,7 @@ impl Tty {
         self.until(&format!("no {text}"), |screen| !screen.contains(text))
     }
 
-    /// Types keys one by one once the last ones have been seen to act.
+    /// Sends keys and waits for `then` on the screen.
     fn press(&self, keys: &str, then: &str) -> String {
         self.send(keys);
         self.see(then)
@@ -182,7 +182,7 @@ impl Tty {
         assert!(sent.expect("kill runs").success());
     }
 
-    /// Waits for the end; answers how it ended and everything that was written.
+    /// Waits for the end; returns the exit status and the whole output.
     fn end(mut self) -> (ExitStatus, String) {
         let until = Instant::now() + PATIENCE;
         let status = loop {
@@ -242,7 +242,7 @@ fn files(home: &Home) -> Vec<(String, Vec<u8>)> {
     tree(&home.project().join(".memory")).into_iter().collect()
 }
 
-/// Goes to a memory by typing a part of its name into the filter.
+/// Selects a memory by typing a part of its name into the filter.
 fn go_to(tty: &Tty, name: &str) {
     tty.press("f", "filter ❯");
     tty.send(name);
@@ -276,7 +276,7 @@ fn an_edited_word_is_saved_through_a_diff_and_nothing_else_changes() {
     tty.see("4 memories");
     go_to(&tty, "Auth");
     tty.press("e", "edit · auth.md");
-    // The description is in the third line: the index follows it.
+    // The description is in the third line: the index is updated with it.
     tty.send("\u{7}");
     tty.press("3", "3");
     tty.send(ENTER);
@@ -349,7 +349,7 @@ fn an_outside_edit_meets_ours_and_both_survive() {
         text.contains("Use PASETO.") && text.contains("Mine."),
         "{text}"
     );
-    // Again, in the same line: now a person must choose.
+    // Again, in the same line: now the user must choose.
     go_to(&tty, "Auth");
     tty.press("e", "edit · auth.md");
     tty.send(END);
@@ -417,7 +417,7 @@ fn text_that_was_not_saved_is_offered_again_after_a_crash() {
     tty.send(END);
     tty.press("Precious.", "Precious.");
     let drawer = home.path().join(".local/share/tome/unsaved");
-    // A file that is still on its way there does not count: the crash would leave the one before.
+    // A temporary file does not count: a crash would leave the previous text.
     tty.until("the text on the disk", |_| {
         tree(&drawer).iter().any(|(name, bytes)| {
             name.ends_with(".json") && String::from_utf8_lossy(bytes).contains("Precious.")
@@ -454,7 +454,7 @@ fn the_terminal_is_lent_to_the_editor_and_comes_back() {
     let tty = Tty::sized(&home, &[], (100, 30), &[("EDITOR", &editor)]);
     tty.see("4 memories");
     go_to(&tty, "Build");
-    // The answer is typed before the editor asks: every key after E is the editor's.
+    // The answer is typed before the editor asks: every key after E goes to the editor.
     tty.send("E");
     tty.see("say: ");
     tty.send("and sccache\r");

@@ -1,4 +1,4 @@
-//! A change is made as a whole or not at all, whoever else writes meanwhile.
+//! A change is made as a whole or not at all, whatever other programs write meanwhile.
 
 use std::fs;
 use std::io::Write as _;
@@ -69,7 +69,7 @@ impl TestStore {
         plan_and_commit::<Error>(history, &[&self.root()], by, || self.plan(request)).map(drop)
     }
 
-    /// The texts of every version that the history has.
+    /// The text of every version in the history.
     fn versions(&self) -> Vec<String> {
         let history = self.history();
         let records = history.records().expect("readable");
@@ -116,7 +116,7 @@ fn delete(paths: &[&str]) -> ChangeRequest {
     }
 }
 
-/// An observer that fails at every step from the one on that `at` begins with.
+/// An observer that fails from the first step that starts with `at` on.
 fn failing_from(at: &'static str) -> impl Fn(&str) -> std::io::Result<()> + Send + Sync {
     let failed = AtomicBool::new(false);
     move |step: &str| {
@@ -190,7 +190,7 @@ fn a_file_that_cannot_be_taken_back_is_named_and_the_store_goes_on() {
     bench
         .make(&history, &delete(&["facts/a.md", "facts/b.md"]))
         .expect_err("fails");
-    // The recovery may do everything but put this one file back.
+    // The recovery succeeds in everything except restoring this one file.
     let stuck = |step: &str| match step.starts_with("put back facts/a.md") {
         true => Err(std::io::ErrorKind::PermissionDenied.into()),
         false => Ok(()),
@@ -201,7 +201,7 @@ fn a_file_that_cannot_be_taken_back_is_named_and_the_store_goes_on() {
     let intents = bench.history().intents();
     assert_eq!(intents.len(), 1);
     assert!(intents[0].problems[0].contains("facts/a.md"), "{intents:?}");
-    // Another file of the store can be changed although this one is left.
+    // Another file of the store can be changed meanwhile.
     bench
         .make(&bench.observed(stuck), &patch("facts/b.md", "two", "2"))
         .expect("the store goes on");
@@ -499,7 +499,7 @@ fn what_is_written_into_a_displaced_file_after_the_record_is_a_version() {
         .append(true)
         .open(bench.file("facts/a.md"))
         .expect("opens");
-    // The process ends after the change was recorded and before anything was cleaned up.
+    // The process ends after the change was recorded and before the cleanup.
     let history = bench.observed(failing_from("remove displaced"));
     bench
         .make(&history, &patch("facts/a.md", "one", "1"))
@@ -543,7 +543,7 @@ fn appends_by_a_program_without_locks_are_all_in_some_version() {
     appends_against_writes(400);
 }
 
-/// As above, for longer than every run of the tests should take.
+/// As above, but takes longer than a normal test run should.
 #[test]
 #[ignore = "takes minutes"]
 fn four_thousand_appends_by_a_program_without_locks_are_all_in_some_version() {

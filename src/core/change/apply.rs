@@ -1,7 +1,7 @@
-//! Planning a change and carrying it out under one lock, for every door.
+//! Plans a change and commits it under one lock.
 //!
-//! The plan is made while the stores' locks are held: what it saw is what the commit finds, index
-//! included, unless a program that knows no locks writes in between.
+//! The plan is made while the stores' locks are held, so the commit finds the files as the plan
+//! read them, index included, unless a program that takes no locks writes in between.
 
 use std::path::Path;
 
@@ -11,41 +11,41 @@ use super::{Author, Change, Edit, Moment};
 use crate::core::history::{History, Lock, Record};
 use crate::core::{Error, Result};
 
-/// How often a change is planned anew when another program was quicker.
+/// How often a change is planned when other programs' writes conflict with it.
 const TRIES: usize = 20;
 
-/// A change that was carried out.
+/// A change that was committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommittedChange {
-    /// What was done.
+    /// The change.
     pub change: Change,
-    /// How the history has it; `None` when nothing was different.
+    /// The record in the history; `None` if the change was empty.
     pub record: Option<Record>,
 }
 
 impl CommittedChange {
-    /// The directory that was made for a store that was not there yet.
+    /// The root directory, if the change created it.
     pub fn new_root(&self) -> Option<&Path> {
         let mut files = self.record.as_ref()?.files.iter();
-        // The root itself is the folder without a name.
+        // The root is recorded as the folder with the empty name.
         let file_change =
             files.find(|file_change| file_change.folders.iter().any(String::is_empty))?;
         Some(&file_change.root)
     }
 }
 
-/// What became of a change that somebody had looked at before.
+/// The result of committing a reviewed change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reviewed {
-    /// It was carried out as they saw it; only derived files may differ.
+    /// It was committed as reviewed; only generated files may differ.
     Made(CommittedChange),
-    /// It would now be another change: this one.
+    /// The plan would now be this other change; nothing was written.
     Outdated(Change),
 }
 
-/// Plans a change of the stores at `roots` and carries it out. A plan that met another program's
-/// write is made again on what is there now; `plan` fails if the caller's own condition no longer
-/// holds.
+/// Plans a change of the stores at `roots` and commits it. After a conflict with another program's
+/// write it is planned again on the new content; `plan` fails if the caller's own condition no
+/// longer holds.
 pub fn plan_and_commit<E: From<Error>>(
     history: &History,
     roots: &[&Path],
@@ -63,7 +63,7 @@ pub fn plan_and_commit<E: From<Error>>(
     }
 }
 
-/// As [`plan_and_commit`], of a change that somebody has reviewed: what they did not see is not done.
+/// As [`plan_and_commit`], for a reviewed change: nothing but what was reviewed is committed.
 pub fn commit_reviewed(
     history: &History,
     reviewed: &Change,
@@ -85,14 +85,14 @@ pub fn commit_reviewed(
     }
 }
 
-/// The edits that do not follow from others.
+/// The edits of files that are not generated.
 fn requested_edits(change: &Change) -> impl Iterator<Item = &Edit> {
     change.edits.iter().filter(|edit| !edit.derived)
 }
 
 fn lock_and_recover(history: &History, roots: &[&Path]) -> Result<Lock> {
     let lock = history.lock(roots)?;
-    // What cannot be settled is reported by `doctor` and when the store is listed.
+    // A change that cannot be recovered is reported by `doctor` and when the store is listed.
     drop(recover_interrupted_locked(history, roots));
     Ok(lock)
 }

@@ -1,8 +1,8 @@
-//! Carrying a change out so that an error or a crash at any point leaves every file old or new, and
-//! nothing is lost.
+//! Commits a change so that an error or a crash at any point leaves every file either old or new,
+//! and no content is lost.
 //!
-//! The journal's line is what makes a change: before it is written everything can be taken back
-//! (see [`super::recover`]), after it only temporary files are left to be removed.
+//! The line in the journal commits the change: until it is written everything can be rolled back
+//! (see [`super::recover`]); after it, only temporary files remain to be removed.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::core::memory::Revision;
 use crate::core::sandbox::{Attributes, Displaced, Root};
 use crate::core::{Error, Result};
 
-/// Carries `change` out: under the stores' locks, against the revisions that the plan saw.
+/// Commits `change` under the stores' locks, if the files still have the revisions that it expects.
 pub fn commit(
     history: &History,
     change: &Change,
@@ -27,7 +27,7 @@ pub fn commit(
     let roots: Vec<&Path> = change.roots();
     let _lock = history.lock(&roots)?;
     history.step("locked").map_err(|e| at(history.dir(), e))?;
-    // What cannot be settled is reported by `doctor` and when the store is listed.
+    // A change that cannot be recovered is reported by `doctor` and when the store is listed.
     drop(recover_interrupted_locked(history, &roots));
     commit_locked(history, change, author, moment)
 }
@@ -77,7 +77,7 @@ pub(super) fn open_roots(roots: &[&Path]) -> Result<HashMap<PathBuf, Root>> {
     Ok(opened)
 }
 
-/// Makes sure that the file is what the plan saw, where the plan saw it, and can be replaced.
+/// Checks that the file has not moved, is writable and has the content that the plan read.
 fn check(root: &Root, edit: &Edit) -> Result<()> {
     if root.resolve(&edit.path)? != edit.path {
         return Err(Error::Escapes {
@@ -102,7 +102,7 @@ fn conflict(edit: &Edit, theirs: Option<Vec<u8>>) -> Error {
     }))
 }
 
-/// Keeps both sides of every edit.
+/// Stores the content before and after every edit in the history.
 fn keep_versions(history: &History, change: &Change) -> Result<()> {
     let before: Vec<Option<Revision>> = change
         .edits
@@ -120,7 +120,7 @@ fn keep_versions(history: &History, change: &Change) -> Result<()> {
     step("keep the versions: done")
 }
 
-/// Keeps every version and describes the change.
+/// Stores all versions and builds the record of the change.
 fn describe(
     history: &History,
     change: &Change,
@@ -185,7 +185,7 @@ fn tombstones(change: &Change) -> Vec<Tombstone> {
     .collect()
 }
 
-/// The words that tell a text apart: its most frequent ones of four letters and more.
+/// The most frequent words of a text that have four letters or more.
 fn frequent_words(text: &str) -> Vec<String> {
     const MOST: usize = 40;
     let mut counts: HashMap<String, usize> = HashMap::new();
@@ -199,22 +199,22 @@ fn frequent_words(text: &str) -> Vec<String> {
     words.into_iter().take(MOST).map(|(word, _)| word).collect()
 }
 
-/// The error for a step at `path` that failed.
+/// An I/O error for `path`.
 pub(super) fn at(path: &Path, error: std::io::Error) -> Error {
     Error::io(path, error)
 }
 
 /// What another program wrote into a file while the change replaced it.
 struct LateWrite {
-    /// Which file of the change.
+    /// The index of the file in the change.
     number: usize,
-    /// The version that both sides began with.
+    /// The version that both sides started from.
     base: Revision,
-    /// What the program left.
+    /// The content that the other program wrote.
     theirs: Vec<u8>,
 }
 
-/// A change on its way to the disk.
+/// A change that is being committed.
 pub(super) struct CommitInProgress<'a> {
     pub(super) history: &'a History,
     pub(super) record: Record,
@@ -222,7 +222,7 @@ pub(super) struct CommitInProgress<'a> {
 }
 
 impl CommitInProgress<'_> {
-    /// Does something to a file of the change; the observer hears of it before and after.
+    /// Runs a step on a file of the change; the observer is called before and after it.
     pub(super) fn to_file<T>(
         &self,
         file_change: &FileChange,
@@ -240,7 +240,7 @@ impl CommitInProgress<'_> {
         Ok(done)
     }
 
-    /// Does something to the history; the observer hears of it before and after.
+    /// Runs a step on the history; the observer is called before and after it.
     pub(super) fn in_history<T>(&self, what: &str, act: impl FnOnce() -> Result<T>) -> Result<T> {
         let step = |what: &str| {
             let done = self.history.step(what);
@@ -252,8 +252,8 @@ impl CommitInProgress<'_> {
         Ok(done)
     }
 
-    /// The name of the temporary file beside file `number`: the same whatever other files the
-    /// change has.
+    /// The name of the temporary file beside file `number`. It depends only on the change's id and
+    /// the file's path.
     pub(super) fn temp(&self, number: usize) -> String {
         let path = &self.record.files[number].path;
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -262,8 +262,8 @@ impl CommitInProgress<'_> {
         format!("{folder}{slash}.tome-{}-{}.tmp", self.record.id, &mark[..8])
     }
 
-    /// Puts every file into its new state, all new texts staged before the first one is replaced: a
-    /// disk that is full is found out while nothing has changed.
+    /// Replaces every file. All new contents are staged before the first file is replaced, so that
+    /// a full disk is noticed before anything has changed.
     fn replace_files(&self, change: &Change) -> Result<()> {
         let changed = || {
             let edits = change.edits.iter().enumerate();
@@ -278,7 +278,7 @@ impl CommitInProgress<'_> {
                 self.stage(number, bytes, &attributes)?;
             }
         }
-        // An agent that knows no lock may have written meanwhile; from here on it takes microseconds.
+        // An agent that takes no lock may have written meanwhile; the rest takes microseconds.
         for edit in &change.edits {
             check(&self.roots[&edit.root], edit)?;
         }
@@ -301,15 +301,15 @@ impl CommitInProgress<'_> {
             root.make_folders(&file_change.path)?;
             root.stage(&temp, bytes, attributes)
                 .map_err(|error| match error {
-                    // The user knows the file by its own name.
+                    // Report the file, not its temporary name.
                     Error::Io { source, .. } => Error::io(root.absolute(&file_change.path), source),
                     other => other,
                 })
         })
     }
 
-    /// Gives file `number` its new state. What it displaces is looked at: where somebody was
-    /// quicker, theirs is put back by the caller's taking back and the change is a conflict.
+    /// Replaces file `number` and compares what it displaced with what the plan read. A difference
+    /// is a conflict: the caller then rolls back, which restores the other program's content.
     fn replace(&self, number: usize, edit: &Edit) -> Result<()> {
         let file_change = &self.record.files[number];
         let temp = self.temp(number);
@@ -352,8 +352,8 @@ impl CommitInProgress<'_> {
         Ok(())
     }
 
-    /// Writes the journal's line; answers what other programs wrote into the displaced files since
-    /// they were displaced, each of which has become a version of its own.
+    /// Writes the journal's line. Returns what other programs wrote into the displaced files in the
+    /// meantime; each such content is stored as a version of its own.
     fn write_journal(&mut self) -> Result<Vec<LateWrite>> {
         let late = self.late_writes();
         for LateWrite { number, theirs, .. } in &late {
@@ -363,14 +363,14 @@ impl CommitInProgress<'_> {
             self.record.files[*number].before = Some(revision);
         }
         match self.in_history("record", || self.history.record(&self.record)) {
-            // A flush that failed after the line was written leaves a change that is made.
+            // The line was written and only the flush failed: the change is committed.
             Err(_) if self.is_recorded() => Ok(late),
             Err(error) => Err(error),
             Ok(()) => Ok(late),
         }
     }
 
-    /// Whether the journal has the change.
+    /// Whether the journal contains the change.
     pub(super) fn is_recorded(&self) -> bool {
         let records = self.history.records();
         records.is_ok_and(|records| {
@@ -380,7 +380,7 @@ impl CommitInProgress<'_> {
         })
     }
 
-    /// What is under the temporary names, where all files are replaced, and is not the old text.
+    /// The displaced contents, under the temporary names, that differ from the old ones.
     fn late_writes(&self) -> Vec<LateWrite> {
         let files = self.record.files.iter().enumerate();
         files
@@ -398,27 +398,27 @@ impl CommitInProgress<'_> {
             .collect()
     }
 
-    /// Whether bytes found under a file's temporary name are somebody else's.
+    /// Whether bytes under a file's temporary name were written by another program.
     pub(super) fn is_foreign(&self, file_change: &FileChange, bytes: &[u8]) -> bool {
         let revision = Some(Revision::of(bytes));
         if revision == file_change.before || revision == file_change.after {
             return false;
         }
-        // A process that died while it staged left a part of the new text.
+        // A process that died while staging leaves a prefix of the new text.
         let staged = file_change
             .after
             .and_then(|after| self.history.version(&after).ok());
         !staged.is_some_and(|staged| staged.starts_with(bytes))
     }
 
-    /// An id for another record of the same moment.
+    /// A new id with the time of this change.
     pub(super) fn new_id(&self) -> String {
         let time = u64::try_from(self.record.time).unwrap_or_default();
         let time = SystemTime::UNIX_EPOCH + Duration::from_millis(time);
         ulid::Ulid::from_datetime(time).to_string()
     }
 
-    /// The record of what another program did to a file between the plan and the change.
+    /// The record of another program's write to a file between the plan and the commit.
     pub(super) fn outside_record(&self, number: usize, theirs: Revision) -> Record {
         let file_change = &self.record.files[number];
         Record {
@@ -441,8 +441,8 @@ impl CommitInProgress<'_> {
         }
     }
 
-    /// Removes what a change that was made leaves behind. The change stands whatever fails here:
-    /// the next one that opens the store tries again.
+    /// Removes the temporary files of a committed change. Failures are ignored: the next process
+    /// that opens the store tries again.
     pub(super) fn clean_up(&self) {
         for number in 0..self.record.files.len() {
             let file_change = &self.record.files[number];
@@ -461,12 +461,12 @@ impl CommitInProgress<'_> {
         drop(self.in_history("forget", || self.history.forget(&self.record.id)));
     }
 
-    /// Merges what other programs wrote meanwhile into the files, where that fits. Where it does
-    /// not, their version stays in the history as the one before this change.
+    /// Merges late writes of other programs into the files where they do not conflict. Otherwise
+    /// the other version stays in the history, as the one before this change.
     fn merge_late(&self, late: &[LateWrite], moment: &Moment) {
         for change in late.iter().filter_map(|late| self.merged_late(late)) {
             let merged = commit_locked(self.history, &change, &Author::outside(), moment);
-            // Their version is in the history whether or not it could be merged.
+            // The other version is in the history whether or not it could be merged.
             drop(merged);
         }
     }

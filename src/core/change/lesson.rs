@@ -1,4 +1,4 @@
-//! Lessons that grow: more in one of them, and a principle made of several.
+//! Lessons that grow: adding to a lesson, and deriving a principle from several.
 
 use super::PlannedFiles;
 use super::plan::Planner;
@@ -9,14 +9,14 @@ use crate::core::link::relative_target;
 use crate::core::memory::{Entry, one_line, stem};
 use crate::core::{Error, Result};
 
-/// A principle that lessons teach.
+/// A principle to derive from lessons.
 pub(super) struct Principle<'a> {
     pub(super) path: &'a str,
     pub(super) content: &'a str,
     pub(super) fields: &'a Fields,
 }
 
-/// A lesson in its file.
+/// A lesson with its file and the file's text.
 struct FoundLesson {
     file: String,
     text: String,
@@ -47,7 +47,7 @@ impl Planner<'_> {
         ))
     }
 
-    /// Writes a principle, and points it and the lessons at each other.
+    /// Writes a principle, and links it and the lessons to each other.
     pub(super) fn generalize(
         &self,
         planned: &mut PlannedFiles<'_>,
@@ -102,7 +102,7 @@ impl Planner<'_> {
         Ok(format!("Memory updated: {}", self.reference_of(&file)))
     }
 
-    /// The lesson that a citation means, as they are planned it: the named one, or the only one.
+    /// The cited lesson, as planned so far: the named entry, or the only one of the file.
     fn lesson(&self, planned: &PlannedFiles<'_>, lesson: &Citation) -> Result<FoundLesson> {
         let file = self.target(Operation::Patch, &lesson.path)?;
         let missing = || Error::not_found(lesson.to_string());

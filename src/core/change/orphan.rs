@@ -1,4 +1,4 @@
-//! Which links lead nowhere, now or once memories are gone.
+//! Finds dead links, and links that would be dead once memories are deleted.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use crate::core::memory::{Memory, stem};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
-/// The memories of the store, beside those at `paths`, that link to one of these; each once.
+/// The memories, other than those at `paths`, that link to one of `paths`; each once.
 ///
 /// The index is not among them: it is regenerated with the change.
 pub fn memories_linking_to(store: &Store, paths: &[String]) -> Result<Vec<String>> {
@@ -25,7 +25,7 @@ pub fn memories_linking_to(store: &Store, paths: &[String]) -> Result<Vec<String
         let file = rules.file_of(&memory.path);
         let text = match store.text(&file) {
             Ok(Some(text)) => text,
-            // What cannot be read as text has no links that could be followed.
+            // A file that is not text has no links.
             Ok(None) | Err(Error::NotText { .. }) => continue,
             Err(error) => return Err(error),
         };
@@ -47,23 +47,23 @@ pub fn memories_linking_to(store: &Store, paths: &[String]) -> Result<Vec<String
     Ok(found)
 }
 
-/// A memory with links to memories that are not there.
+/// A memory with links to missing files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadLinks {
-    /// The memory that has the links.
+    /// The memory that contains the links.
     pub path: String,
-    /// The targets, as they are written, each once.
+    /// The targets as written, each once.
     pub targets: Vec<String>,
 }
 
-/// The links of the store's memories to Markdown files that are not there. A `[[name]]` that no
-/// memory has may be one that is still to be written.
+/// The links of the store's memories to missing Markdown files. A `[[name]]` without a memory is
+/// not reported: that memory may be yet to be written.
 pub fn dead_links(store: &Store) -> Result<Vec<DeadLinks>> {
     let rules = store.rules();
     let mut found = Vec::new();
     for memory in store.list()? {
         let file = rules.file_of(&memory.path);
-        // What cannot be read is told of by the listing.
+        // Files that cannot be read are reported by the listing.
         let Ok(Some(text)) = store.text(&file) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! From a request to a change: what each file would hold.
+//! From a request to a change: plans the content of each file.
 
 use super::lesson::Principle;
 use super::{Change, ChangeVerb, Moment, PlannedFiles};
@@ -11,85 +11,85 @@ use crate::core::memory::{Revision, stem};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
-/// What somebody wants done to a store.
+/// A requested change to a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeRequest {
-    /// Make a memory, or replace all of it.
+    /// Create a memory, or replace its whole content.
     Write {
-        /// Which file.
+        /// The file.
         path: String,
         /// Its content; the layout adds the header.
         content: String,
-        /// What goes into the header.
+        /// Values for the header.
         fields: Fields,
     },
     /// Replace parts of a memory.
     Patch {
-        /// Which file.
+        /// The file.
         path: String,
-        /// The parts, applied in order, all or none.
+        /// The replacements, applied in order, all or none.
         patches: Vec<Patch>,
-        /// What each may match.
+        /// How the text to replace is matched.
         matching: Matching,
     },
     /// Add to the end of a memory.
     Append {
-        /// Which file; made when missing.
+        /// The file; created if missing.
         path: String,
-        /// What to add.
+        /// The text to add.
         entry: String,
-        /// What goes into the header.
+        /// Values for the header.
         fields: Fields,
     },
     /// Save a text as a whole, header included, as an editor does.
     Edit {
-        /// Which file.
+        /// The file.
         path: String,
         /// The new text.
         text: String,
     },
     /// Remove memories.
     Delete {
-        /// Which files.
+        /// The files.
         paths: Vec<String>,
     },
-    /// Give a memory another name; links to it follow.
+    /// Rename a memory and update the links to it.
     Rename {
-        /// The name now.
+        /// The current name.
         from: String,
-        /// The name then.
+        /// The new name.
         to: String,
     },
-    /// Add to one lesson of a file; what it says stays.
+    /// Add to one lesson of a file; its text stays.
     Extend {
-        /// Which lesson.
+        /// The lesson.
         lesson: Citation,
-        /// What it is to say, too.
+        /// The text to add.
         content: String,
-        /// Its new description, and tags that it is to have, too.
+        /// A new description, and tags to add.
         fields: Fields,
     },
-    /// Make a principle of lessons that teach the same; each points to the other.
+    /// Derive a principle from lessons that teach the same; they link to each other.
     Generalize {
-        /// The principle's file; made when missing.
+        /// The principle's file; created if missing.
         path: String,
         /// The principle.
         content: String,
-        /// What goes into its header.
+        /// Values for the principle's header.
         fields: Fields,
         /// The lessons.
         from: Vec<Citation>,
     },
-    /// Bring the index up to date.
+    /// Update the index.
     Index(IndexUpdate),
 }
 
-/// When a change is asked for, and on which revision.
+/// When a change is requested, and which revision it expects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeContext {
-    /// When it is asked.
+    /// The time of the request.
     pub moment: Moment,
-    /// The revision of the file that the caller has seen, where it must still be that.
+    /// The revision that the file must still have, if the caller read it.
     pub expected: Option<Revision>,
 }
 
@@ -99,7 +99,7 @@ pub fn plan(store: &Store, request: &ChangeRequest, context: &ChangeContext) -> 
     let planner = Planner { store, context };
     let (verb, message) = planner.apply(&mut planned, request)?;
     if verb == ChangeVerb::Index {
-        // Here the index is what was asked for: taking it back must give back its very bytes.
+        // Here the index itself is requested: an undo must restore its exact bytes.
         let mut change = planned.into_change(verb, message);
         change
             .edits
@@ -117,7 +117,7 @@ pub(super) struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// Does to the draft what somebody wants; answers what it is, and what to tell of it.
+    /// Plans `request`; returns the kind of change and the message to print.
     fn apply(
         &self,
         planned: &mut PlannedFiles<'_>,
@@ -242,7 +242,7 @@ impl Planner<'_> {
     fn edit(&self, planned: &mut PlannedFiles<'_>, path: &str, text: &str) -> Result<String> {
         let file = self.target(Operation::Patch, path)?;
         let old = self.read_expected(planned, &file)?;
-        // What was saved as it was opened stays as it is, derived parts included.
+        // A text that was saved unchanged stays as it is, derived parts included.
         let text = match old.as_deref() == Some(text) {
             true => text.to_owned(),
             false => {
@@ -254,7 +254,7 @@ impl Planner<'_> {
         Ok(format!("Memory saved: {}", self.reference_of(&file)))
     }
 
-    /// The file that a caller's path means, if `operation` is allowed on it.
+    /// The file at a caller's path, if `operation` is allowed on it.
     pub(super) fn target(&self, operation: Operation, path: &str) -> Result<String> {
         let file = self.store.locate(path)?;
         let placed = self.store.rules().file_of(path);
@@ -291,7 +291,7 @@ impl Planner<'_> {
         self.store.rules().reference_of(file)
     }
 
-    /// The text of the file, which must be the one that the caller has seen.
+    /// The text of the file, which must have the revision that the caller expects.
     pub(super) fn read_expected(
         &self,
         planned: &PlannedFiles<'_>,
@@ -355,7 +355,7 @@ impl Planner<'_> {
         Ok(format!("Memory renamed: {old} → {new}"))
     }
 
-    /// Points the links of every memory to the new name.
+    /// Updates the links of every memory to the new name.
     fn relink(&self, planned: &mut PlannedFiles<'_>, renaming: &Renaming<'_>) -> Result<()> {
         let files: Vec<String> = planned
             .memories_before()?
@@ -368,7 +368,7 @@ impl Planner<'_> {
             } else {
                 file
             };
-            // A file that cannot be read as text has no links that could be followed.
+            // A file that is not text has no links.
             let Ok(Some(text)) = planned.text(&file) else {
                 continue;
             };
@@ -392,14 +392,14 @@ impl Planner<'_> {
         replaced(text, &edits)
     }
 
-    /// Where a link of `file` must lead after the renaming, if that is elsewhere.
+    /// The new target of a link in `file` after the renaming, if it changes.
     fn new_target(&self, file: &str, found: &Link<'_>, renaming: &Renaming<'_>) -> Option<String> {
         if found.form == LinkSyntax::Wiki {
-            // Wiki links mean the name, which stays; only one by the file's stem must follow.
+            // Wiki links use the title, which stays; only one that uses the file's stem changes.
             let is_stem = found.target == stem(renaming.old) && renaming.title != found.target;
             return is_stem.then(|| stem(renaming.new).to_owned());
         }
-        // A file that moved itself wrote its links from where it was.
+        // The links of the renamed file itself are relative to its old path.
         let itself = file == renaming.new;
         let stood = if itself { renaming.old } else { file };
         let target_path = link::resolve_target(stood, &found.target);

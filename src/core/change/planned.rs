@@ -1,4 +1,4 @@
-//! Planned files: the files of a store as they would be, while a change is being planned.
+//! The files of a store as a planned change would leave them.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -10,7 +10,7 @@ use crate::core::sandbox::Attributes;
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
-/// The store with planned edits laid over it; nothing is written.
+/// A store overlaid with planned edits; nothing is written.
 #[derive(Debug)]
 pub struct PlannedFiles<'a> {
     store: &'a Store,
@@ -18,8 +18,8 @@ pub struct PlannedFiles<'a> {
     slots: BTreeMap<String, PlannedFile>,
     renamed: Vec<(String, String)>,
     before: OnceCell<Vec<Memory>>,
-    /// Each file as it was when the plan first looked: what is written must follow from the
-    /// very bytes that the commit will check for.
+    /// Each file as the plan first read it: what is written must derive from the same bytes that
+    /// the commit checks for.
     seen: RefCell<HashMap<String, Option<Vec<u8>>>>,
 }
 
@@ -28,7 +28,7 @@ struct PlannedFile {
     before: Option<Vec<u8>>,
     after: Option<Vec<u8>>,
     derived: bool,
-    /// The mode and time that a new file shall have.
+    /// The mode and modification time for a new file.
     attributes: Attributes,
 }
 
@@ -45,7 +45,7 @@ impl<'a> PlannedFiles<'a> {
         }
     }
 
-    /// The bytes of a file on the disk, read once.
+    /// The bytes of a file on disk, read once.
     fn on_disk(&self, file: &str) -> Result<Option<Vec<u8>>> {
         if let Some(seen) = self.seen.borrow().get(file) {
             return Ok(seen.clone());
@@ -57,12 +57,12 @@ impl<'a> PlannedFiles<'a> {
         Ok(bytes)
     }
 
-    /// When it is planned.
+    /// The time of the plan.
     pub fn moment(&self) -> &Moment {
         self.moment
     }
 
-    /// The bytes of a file as they are planned it.
+    /// The bytes of a file, planned edits included.
     pub fn bytes(&self, file: &str) -> Result<Option<Vec<u8>>> {
         match self.slots.get(file) {
             Some(slot) => Ok(slot.after.clone()),
@@ -70,7 +70,7 @@ impl<'a> PlannedFiles<'a> {
         }
     }
 
-    /// The text of a file as they are planned it; an error where it is not text.
+    /// The text of a file, planned edits included; an error if it is not UTF-8.
     pub fn text(&self, file: &str) -> Result<Option<String>> {
         let file = self.store.root().resolve(file)?;
         let bytes = self.bytes(&file)?;
@@ -78,7 +78,7 @@ impl<'a> PlannedFiles<'a> {
         text.transpose()
     }
 
-    /// Whether they are planned the file.
+    /// Whether the file exists, planned edits included.
     pub fn contains(&self, file: &str) -> bool {
         match self.slots.get(file) {
             Some(slot) => slot.after.is_some(),
@@ -86,7 +86,7 @@ impl<'a> PlannedFiles<'a> {
         }
     }
 
-    /// When a file on the disk was last changed, in milliseconds since 1970.
+    /// When a file on disk was last changed, in milliseconds since 1970.
     pub fn modified(&self, file: &str) -> Option<i64> {
         self.store
             .root()
@@ -94,7 +94,7 @@ impl<'a> PlannedFiles<'a> {
             .map(|found| found.modified)
     }
 
-    /// The name on the disk of a file that the draft gives another.
+    /// The name on disk of a file that the plan renames.
     pub fn renamed_from(&self, file: &str) -> Option<&str> {
         let mut renamed = self.renamed.iter();
         let (from, _) = renamed.find(|(_, to)| to == file)?;
@@ -106,12 +106,12 @@ impl<'a> PlannedFiles<'a> {
         self.set_file(file, after, false)
     }
 
-    /// Sets the content of a file that follows from others.
+    /// Sets the content of a generated file, such as an index.
     pub fn set_derived(&mut self, file: &str, text: String) -> Result<()> {
         self.set_file(file, Some(text.into_bytes()), true)
     }
 
-    /// Removes a file that follows from others.
+    /// Removes a generated file.
     pub fn remove_derived(&mut self, file: &str) -> Result<()> {
         self.set_file(file, None, true)
     }
@@ -134,7 +134,7 @@ impl<'a> PlannedFiles<'a> {
         Ok(())
     }
 
-    /// Gives a file another name, bytes unchanged.
+    /// Renames a file; its bytes stay the same.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
         let bytes = self.bytes(from)?;
         self.set(from, None)?;
@@ -144,24 +144,24 @@ impl<'a> PlannedFiles<'a> {
         Ok(())
     }
 
-    /// Gives a new file the mode and time of the one that it comes from.
+    /// Gives a new file the mode and modification time of its source.
     pub fn keep_attributes(&mut self, file: &str, attributes: Attributes) {
         if let Some(slot) = self.slots.get_mut(file) {
             slot.attributes = attributes;
         }
     }
 
-    /// The memories as they are on the disk.
+    /// The memories as they are on disk.
     pub fn memories_before(&self) -> Result<&[Memory]> {
         if self.before.get().is_none() {
             let listed = self.store.list()?;
-            // Nobody else can have set it: a draft is not shared.
+            // The cell is empty: it is not shared with other threads.
             drop(self.before.set(listed));
         }
         Ok(self.before.get().map_or(&[], Vec::as_slice))
     }
 
-    /// The memories as they would be.
+    /// The memories, planned edits included.
     pub fn memories_after(&self) -> Result<Vec<Memory>> {
         let rules = self.store.rules();
         let mut memories = self.memories_before()?.to_vec();
@@ -180,7 +180,7 @@ impl<'a> PlannedFiles<'a> {
         Ok(memories)
     }
 
-    /// One memory as it is on the disk.
+    /// One memory as it is on disk.
     pub fn memory_before(&self, file: &str) -> Result<Memory> {
         let bytes = match self.slots.get(file) {
             Some(slot) => slot.before.clone(),
@@ -189,7 +189,7 @@ impl<'a> PlannedFiles<'a> {
         self.read(file, bytes)
     }
 
-    /// One memory as it would be.
+    /// One memory, planned edits included.
     pub fn memory_after(&self, file: &str) -> Result<Memory> {
         self.read(file, self.bytes(file)?)
     }
@@ -200,7 +200,7 @@ impl<'a> PlannedFiles<'a> {
         Ok(rules.read(file, &String::from_utf8_lossy(&bytes)))
     }
 
-    /// What was done to the files that do not follow from others.
+    /// What the plan does to files that are not generated.
     pub fn touched(&self) -> Vec<TouchedFile> {
         let mut touched: Vec<TouchedFile> = self
             .renamed
@@ -230,7 +230,7 @@ impl<'a> PlannedFiles<'a> {
         touched
     }
 
-    /// Lets the layout's index follow what was done.
+    /// Updates the layout's index for the planned edits.
     pub fn update_index(&mut self) -> Result<()> {
         let touched = self.touched();
         if touched.is_empty() {
@@ -240,7 +240,7 @@ impl<'a> PlannedFiles<'a> {
         rules.update_index(self, &touched)
     }
 
-    /// The edits, what was asked for first and what follows from it last.
+    /// The edits: requested files first, generated ones last.
     pub fn into_edits(self) -> Vec<Edit> {
         let root = self.store.root().path();
         let layout = self.store.layout();
@@ -263,7 +263,7 @@ impl<'a> PlannedFiles<'a> {
         edits
     }
 
-    /// The planned change.
+    /// The planned edits as a change.
     pub fn into_change(self, verb: ChangeVerb, message: String) -> Change {
         Change {
             verb,

@@ -1,9 +1,8 @@
-//! Taking back a change that was not recorded: after an error, or after the process that made it
-//! died.
+//! Rolls back a change that was not recorded: after an error, or after its process died.
 //!
-//! What was done is read off the files themselves: what is under a file's own name and what is
-//! under its temporary name. So it is the same whether an error or a crash came in between, and
-//! whether the step before it was carried out although it reported an error.
+//! How far the change came is derived from the files alone: the content under the file's own name
+//! and under its temporary name. So rolling back works the same after an error and after a crash,
+//! and also when a step succeeded although it reported an error.
 
 use std::path::Path;
 
@@ -14,15 +13,15 @@ use crate::core::history::{FileChange, History, Record, Unfinished};
 use crate::core::memory::Revision;
 use crate::core::sandbox::Attributes;
 
-/// Takes back or cleans up what a process left behind that died while changing one of the stores
-/// at `roots`. Stores that somebody is changing right now are left to them. Each change is tried;
-/// the error is that of the first one that could not be settled.
+/// Rolls back or cleans up after processes that died while changing one of the stores at `roots`.
+/// Stores whose lock is held are skipped. Every change is tried; the error is that of the first
+/// one that failed.
 pub fn recover_interrupted(history: &History, roots: &[&Path]) -> Result<()> {
     let mut failed = None;
     for record in history.pending(roots) {
         match history.try_lock(&record.roots()) {
             Ok(Some(_lock)) => {
-                // Whoever held the lock a moment ago may have finished it.
+                // The previous holder of the lock may have finished it.
                 if history.pending_path(&record.id).exists() {
                     failed = failed.or(recover(history, record).err());
                 }
@@ -34,7 +33,7 @@ pub fn recover_interrupted(history: &History, roots: &[&Path]) -> Result<()> {
     failed.map_or(Ok(()), Err)
 }
 
-/// As [`recover_interrupted`], for a caller that holds the locks of `roots` already.
+/// As [`recover_interrupted`], for a caller that already holds the locks of `roots`.
 pub(super) fn recover_interrupted_locked(history: &History, roots: &[&Path]) -> Result<()> {
     let mut failed = None;
     for record in history.pending(roots) {
@@ -49,8 +48,8 @@ pub(super) fn recover_interrupted_locked(history: &History, roots: &[&Path]) -> 
     failed.map_or(Ok(()), Err)
 }
 
-/// The changes that a process left behind which is gone, of whatever store, oldest first. The
-/// next one that opens their stores takes them back.
+/// The changes of all stores whose process died, oldest first. The next process that opens their
+/// stores rolls them back.
 pub fn interrupted(history: &History) -> Result<Vec<Unfinished>> {
     let mut found = Vec::new();
     for intent in history.intents() {
@@ -62,7 +61,7 @@ pub fn interrupted(history: &History) -> Result<Vec<Unfinished>> {
     Ok(found)
 }
 
-/// Cleans up after a change that was recorded; takes one back that was not.
+/// Cleans up after a recorded change, or rolls back an unrecorded one.
 fn recover(history: &History, record: Record) -> Result<()> {
     let roots = open_roots(&record.roots())?;
     let commit = CommitInProgress {
@@ -78,8 +77,8 @@ fn recover(history: &History, record: Record) -> Result<()> {
     commit.take_back()
 }
 
-/// Gives up taking back the files that `change` is about to change: as far as they are new, the
-/// unfinished change is recorded, so that it can be undone like any other.
+/// Stops rolling back the files that `change` is about to edit. Those that already have their new
+/// content are recorded, so that the unfinished change can be undone like any other.
 pub(super) fn supersede(history: &History, change: &Change) -> Result<()> {
     let is_touched = |file_change: &FileChange| {
         let mut edits = change.edits.iter();
@@ -106,25 +105,25 @@ pub(super) fn supersede(history: &History, change: &Change) -> Result<()> {
     Ok(())
 }
 
-/// Takes a change back that failed. What cannot be taken back stays visible as an
-/// unfinished change.
+/// Rolls back a change that failed. Files that cannot be rolled back stay listed as an unfinished
+/// change.
 pub(super) fn abandon(commit: &CommitInProgress<'_>) {
-    // The error that made the change fail is the one to report.
+    // The caller reports the error that made the change fail.
     drop(commit.take_back());
 }
 
-/// What became of a file of a change that is taken back.
+/// The state of a file after rolling back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
-    /// It is as it was before the change, or as somebody else left it who never saw the change.
+    /// It is as before the change, or as another program left it that never saw the change.
     Old,
-    /// Somebody edited it after the change had replaced it: it stays as they left it.
+    /// It was edited after the change had replaced it, and stays as edited.
     Edited,
 }
 
 impl CommitInProgress<'_> {
-    /// Takes every file back. A file that cannot be taken back stays in the intent with the reason,
-    /// and the next one that opens the store tries again.
+    /// Rolls back every file. A file that cannot be rolled back stays in the intent with the
+    /// reason, and the next process that opens the store tries again.
     fn take_back(&self) -> Result<()> {
         let mut edited = Vec::new();
         let mut unsettled = Vec::new();
@@ -147,7 +146,7 @@ impl CommitInProgress<'_> {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Records files of a change that was otherwise taken back.
+    /// Records some files of a change that is otherwise rolled back.
     fn record_part(&self, files: Vec<FileChange>) -> Result<()> {
         if files.is_empty() {
             return Ok(());
@@ -161,7 +160,7 @@ impl CommitInProgress<'_> {
         self.in_history("record the part that stands", || self.history.record(&part))
     }
 
-    /// Keeps the intent for the files that are not settled; without any it is forgotten.
+    /// Reduces the intent to the unsettled files, or removes it if there are none.
     fn keep_intent(&self, unsettled: Vec<FileChange>, problems: Vec<String>) -> Result<()> {
         if unsettled.is_empty() {
             return self.in_history("forget", || self.history.forget(&self.record.id));
@@ -176,7 +175,7 @@ impl CommitInProgress<'_> {
         self.in_history("keep the intent", || self.history.keep_unfinished(&rest))
     }
 
-    /// Whether the file is what the change made of it.
+    /// Whether the file has the content that the change wrote.
     fn is_new(&self, file_change: &FileChange) -> bool {
         let now = self.roots[&file_change.root].read(&file_change.path);
         now.is_ok_and(|now| now.as_deref().map(Revision::of) == file_change.after)
@@ -252,7 +251,7 @@ impl CommitInProgress<'_> {
         let file_change = &self.record.files[number];
         match (is_there, is_aside) {
             (true, false) => return Ok(Outcome::Old),
-            // Somebody made a file of that name after the change had removed it.
+            // A file of that name was created after the change had removed it.
             (true, true) => return Ok(Outcome::Edited),
             (false, true) => {}
             (false, false) => self.stage_old(number)?,
@@ -276,8 +275,8 @@ impl CommitInProgress<'_> {
         self.stage(number, &bytes, &file_change.attributes())
     }
 
-    /// Removes the temporary file, after what somebody else may have written into it has become a
-    /// version, and the folders that were made for the file.
+    /// Removes the temporary file and the folders created for the file. What another program wrote
+    /// into the temporary file is stored as a version first.
     fn clear(&self, number: usize) -> Result<()> {
         let file_change = &self.record.files[number];
         let temp = self.temp(number);
@@ -293,7 +292,7 @@ impl CommitInProgress<'_> {
         })
     }
 
-    /// Makes versions of what other programs wrote into displaced files.
+    /// Stores what other programs wrote into displaced files as versions.
     fn keep_foreign(&self) {
         for number in 0..self.record.files.len() {
             self.keep_foreign_file(number);
@@ -308,14 +307,14 @@ impl CommitInProgress<'_> {
             return;
         }
         if let Ok(revision) = self.history.keep(&bytes) {
-            // Without room for the record there is none for anything else; the bytes are kept.
+            // If the record cannot be written, the bytes are kept all the same.
             drop(self.history.record(&self.outside_record(number, revision)));
         }
     }
 }
 
 impl FileChange {
-    /// What the file had beside its bytes before the change.
+    /// The file's mode and modification time before the change.
     pub(super) fn attributes(&self) -> Attributes {
         Attributes {
             mode: self.mode,

@@ -1,5 +1,4 @@
-//! Taking a change back, making it again, and bringing back an earlier version: each plans a
-//! new change from what the history kept.
+//! Undo, redo and restore: each plans a new change from versions in the history.
 
 use std::path::Path;
 
@@ -12,8 +11,8 @@ use crate::core::sandbox::Root;
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
-/// Plans replaying `record`. A file that is as the change left it gets its other version byte
-/// for byte; into one that was changed since, the difference is merged where it fits.
+/// Plans undoing or redoing `record`. A file that is as the change left it gets its other version
+/// byte for byte; into a file that was edited since, the difference is merged.
 pub fn replay(
     history: &History,
     record: &Record,
@@ -39,7 +38,7 @@ pub fn replay(
             &mut edits,
         )?;
     }
-    // A file that is so already stays in the change: it is taken back all the same.
+    // A file that already has the target content stays in the change, so that it counts as undone.
     edits.retain(|edit| !edit.derived || edit.before != edit.after);
     edits.sort_by_key(|edit| edit.derived);
     let (verb, word) = match direction {
@@ -56,7 +55,7 @@ pub fn replay(
     })
 }
 
-/// One file, replayed; `None` for an index that has moved on.
+/// Replays one file; `None` for an index that was changed since.
 fn replay_file(
     history: &History,
     file_change: &FileChange,
@@ -93,7 +92,7 @@ fn version(history: &History, revision: Option<Revision>) -> Result<Option<Vec<u
 fn edit(file_change: &FileChange, before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> Edit {
     let mut attributes = file_change.attributes();
     if after.as_deref().map(Revision::of) != file_change.before {
-        // The recorded time is that of the version before.
+        // The recorded time belongs to the version before.
         attributes.modified = None;
     }
     Edit {
@@ -108,7 +107,7 @@ fn edit(file_change: &FileChange, before: Option<Vec<u8>>, after: Option<Vec<u8>
     }
 }
 
-/// What replaying makes of a file that was changed since; a conflict where it does not fit.
+/// Merges a replay into a file that was edited since; a conflict where that fails.
 fn merge_since(
     history: &History,
     file_change: &FileChange,
@@ -140,8 +139,8 @@ fn distinct_roots<'a>(touches: &[&'a FileChange]) -> Vec<&'a Path> {
     roots
 }
 
-/// Lets indexes of one store that have moved on follow the edits: a generated one is generated
-/// anew; into one with somebody's words the difference is merged, or failing that its lines follow.
+/// Updates the indexes of one store that were changed since the record. A generated index is
+/// generated again; into an edited one the difference is merged, or else only its lines follow.
 fn update_indexes(
     history: &History,
     outdated: Vec<&FileChange>,
@@ -175,8 +174,8 @@ fn update_indexes(
     Ok(())
 }
 
-/// Plans bringing the files of `record` back to the version that it left behind, or, of one it
-/// deleted, the version that it deleted. With `only`, that file alone.
+/// Plans restoring the files of `record` to the version that it wrote, or, for a file that it
+/// deleted, to the version that it deleted. With `only`, just that file.
 pub fn restore(
     history: &History,
     record: &Record,
@@ -190,7 +189,7 @@ pub fn restore(
             Some(path) => file_change.reference() == path || file_change.path == path,
             None => !file_change.derived,
         })
-        // The name that a renamed or moved file had before is no file that was deleted.
+        // The old name of a renamed or moved file is not a deleted file.
         .filter(|file_change| file_change.after.is_some() || record.verb == ChangeVerb::Delete)
         .collect();
     if wanted.is_empty() {

@@ -1,4 +1,4 @@
-//! Taking a memory from one store to another.
+//! Moves a memory from one store to another.
 
 use super::plan::{ChangeContext, Planner};
 use super::{Change, ChangeVerb, PlannedFiles};
@@ -6,8 +6,8 @@ use crate::core::layout::{Fields, Layout, Operation, WriteInput, index};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
-/// Plans taking a memory from one store to another. Between stores of one layout the bytes go
-/// as they are; otherwise the body and what the header says are written anew.
+/// Plans moving a memory from one store to another. Between stores of one layout the bytes stay
+/// the same; otherwise the body and the header's values are written in the new layout.
 pub fn plan_move(
     from: (&Store, &str),
     to: (&Store, &str),
@@ -60,7 +60,7 @@ pub fn plan_move(
     Ok(change)
 }
 
-/// The text of a memory as another layout writes it.
+/// The text of a memory in another layout.
 fn rewritten(
     (source, old_file, text): (&Store, &str, &str),
     (target, new_file): (&Store, &str),
@@ -83,7 +83,7 @@ fn rewritten(
     target.rules().compose(come, &input)
 }
 
-/// The type that a memory has in its new store: its own where that is known there.
+/// The memory's type in its new store: its own if the layout has it.
 fn category(target: &Store, own: &Option<String>) -> Option<String> {
     let known = |name: &String| index::TYPES.iter().any(|(known, _)| known == name);
     match target.layout() {

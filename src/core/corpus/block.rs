@@ -1,9 +1,9 @@
-//! A block: the text of consecutive messages and a table that says which is whose.
+//! A block: the text of consecutive messages and a table of the messages.
 //!
-//! The text of each message is followed by a newline that belongs to none, so that a
-//! match found in a block's text cannot reach over two messages. Behind the text comes
-//! a row of fixed length for each message, then the names that rows refer to. Each row has
-//! the checksum of its text, so that one message can be read without the others.
+//! The text of each message is followed by a newline that belongs to no message, so that a
+//! match in a block's text cannot span two messages. After the text comes a row of fixed
+//! length for each message, then the names that rows refer to. Each row has the checksum of
+//! its text, so that one message can be read without the others.
 
 use super::bytes::{ByteReader, ByteWriter, checksum, clip};
 use super::concordance::Concordance;
@@ -12,18 +12,18 @@ use super::{CorpusMessage, Part};
 use crate::core::log::{self, MessageKind, Origin, Role};
 use crate::core::text::{self, Stems};
 
-/// How much text a block takes before it is closed.
+/// The size of a block's text, in bytes, at which it is sealed.
 pub(super) const BLOCK: usize = 64 * 1024;
-/// How many messages a block takes before it is closed.
+/// The number of messages at which a block is sealed.
 const MESSAGES: usize = 4096;
-/// The most that is kept of one message's text; see [`CorpusMessage::length`].
+/// The maximum size of a message's stored text, in bytes; see [`CorpusMessage::length`].
 pub const LONGEST: usize = 1024 * 1024;
-/// The most that is kept of a tool's or a session's name.
+/// The maximum size of a stored tool or session name, in bytes.
 const NAME: usize = 200;
-/// The bytes of a row.
+/// The size of a row, in bytes.
 pub(super) const ROW: usize = 50;
 
-/// A block that is being filled.
+/// A block under construction.
 #[derive(Debug)]
 pub(super) struct BlockBuilder {
     part: Part,
@@ -43,22 +43,22 @@ pub(super) struct SealedBlock {
     /// A concordance for words, a filter for tool text.
     pub(super) filter: Vec<u8>,
     pub(super) shape: BlockShape,
-    /// Whose messages are in it, each once.
+    /// The owners of its messages, each once.
     pub(super) owners: Vec<u32>,
 }
 
-/// How a block's bytes divide, and how they are known to be whole.
+/// The sizes of a block's sections, and their checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockShape {
     pub(super) text: u32,
     pub(super) rows: u32,
     pub(super) names: u32,
     pub(super) filter: u32,
-    /// Of rows and names; texts and filters have their own.
+    /// The checksum of rows and names; texts and filters have their own.
     pub(super) checksum: u64,
 }
 
-/// A message as its row has it.
+/// The row of a message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MessageRow {
     pub(super) end: u32,
@@ -75,7 +75,7 @@ pub(super) struct MessageRow {
 }
 
 impl Part {
-    /// Returns where a message of this kind is kept.
+    /// Returns the part in which a message of this kind is stored.
     pub fn of(kind: MessageKind) -> Self {
         match kind {
             MessageKind::ToolCall | MessageKind::ToolResult => Self::Tools,
@@ -104,7 +104,7 @@ impl BlockBuilder {
         self.text.len() >= BLOCK || self.rows.0.len() >= MESSAGES * ROW
     }
 
-    /// Takes in a message of the log that `owner` stands for; returns the bytes of text.
+    /// Adds a message of the log with this owner number; returns its size in the block's text.
     pub(super) fn push(&mut self, owner: u32, message: &CorpusMessage<'_>) -> u64 {
         let before = self.text.len();
         let text = clip(message.text, LONGEST);
@@ -133,12 +133,12 @@ impl BlockBuilder {
         (self.text.len() - before) as u64
     }
 
-    /// Returns the number of a name, from 1; 0 is none.
+    /// Adds a name if it is new and returns its number, from 1; 0 is none.
     fn name(&mut self, name: Option<&str>) -> u16 {
         let Some(name) = name.map(|name| clip(name, NAME)) else {
             return 0;
         };
-        // Rows are fewer than names can be numbered: each brings at most two.
+        // Numbers fit into 16 bits: each of at most 4096 rows adds at most two names.
         let known = self.names.iter().rposition(|known| known == name);
         let at = known.unwrap_or_else(|| {
             self.names.push(name.to_owned());
@@ -147,7 +147,7 @@ impl BlockBuilder {
         at as u16 + 1
     }
 
-    /// Closes the block and makes its filter; the builder is empty again.
+    /// Seals the block with its filter; the builder is empty afterwards.
     pub(super) fn seal(&mut self, stems: &mut Stems) -> SealedBlock {
         let filter = self.filter(stems);
         let text = self.text.len();
@@ -175,7 +175,7 @@ impl BlockBuilder {
         }
     }
 
-    /// Takes the memory of a block that has been written for the next one.
+    /// Reuses the memory of a block that has been written.
     pub(super) fn reuse(&mut self, mut sealed: SealedBlock) {
         if self.text.is_empty() && sealed.bytes.capacity() <= 4 * BLOCK {
             sealed.bytes.clear();
@@ -183,7 +183,7 @@ impl BlockBuilder {
         }
     }
 
-    /// Returns what the text can be asked by: a concordance of words, a filter of tool text.
+    /// Returns the index of the text: a concordance for words, a filter for tool text.
     fn filter(&mut self, stems: &mut Stems) -> Vec<u8> {
         let words = text::words(&self.text);
         if self.part == Part::Tools {
@@ -205,12 +205,12 @@ impl BlockBuilder {
 }
 
 impl BlockShape {
-    /// Returns how many bytes text, rows and names take.
+    /// Returns the size of text, rows and names, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         u64::from(self.text) + u64::from(self.rows) * ROW as u64 + u64::from(self.names)
     }
 
-    /// Divides a block's bytes into text, rows and names; `None` where they are too few.
+    /// Divides a block's bytes into text, rows and names; `None` if they are too few.
     pub(super) fn divide<'a>(&self, bytes: &'a [u8]) -> Option<[&'a [u8]; 3]> {
         let (text, rest) = bytes.split_at_checked(self.text as usize)?;
         let (rows, names) = rest.split_at_checked(self.rows as usize * ROW)?;
@@ -239,22 +239,22 @@ impl MessageRow {
         })
     }
 
-    /// Tells whether this is the message's text as it was written.
+    /// Whether the text matches the row's checksum.
     pub(super) fn matches_text(&self, text: &[u8]) -> bool {
         self.sum == sum_of(text)
     }
 
-    /// Returns who speaks, what it is made of and where it is from.
+    /// Returns the role, kind and origin of the message.
     pub(super) fn attributes(&self) -> Option<(Role, MessageKind, Origin)> {
         decode_flags(self.flags)
     }
 
-    /// Tells whether it ends as a question does.
+    /// Whether the message is a question.
     pub(super) fn is_question(&self) -> bool {
         self.flags >> QUESTION & 1 == 1
     }
 
-    /// Returns the message whose text this is.
+    /// Returns the message of this row, with its text; `log` is left 0.
     pub(super) fn message<'a>(&self, text: &'a str, names: &'a [u8]) -> Option<CorpusMessage<'a>> {
         let (role, kind, origin) = decode_flags(self.flags)?;
         Some(CorpusMessage {
@@ -274,7 +274,7 @@ impl MessageRow {
     }
 }
 
-/// Returns where the text of a row's message ends.
+/// Returns the end of the message's text in that of the block.
 pub(super) fn end_of(row: &[u8]) -> usize {
     ByteReader(row).u32().map_or(usize::MAX, |end| end as usize)
 }
@@ -294,7 +294,7 @@ fn name(names: &[u8], number: u16) -> Option<&str> {
 }
 
 impl<'a> CorpusMessage<'a> {
-    /// Returns the message as a block keeps it.
+    /// Returns the message as stored in a block; `log` is left 0.
     pub(super) fn of(message: &'a log::Message) -> Self {
         Self {
             log: 0,
@@ -313,7 +313,7 @@ impl<'a> CorpusMessage<'a> {
     }
 }
 
-/// Returns what stands for a record's or a reply's id in the corpus; never 0.
+/// Returns the hash of a record's or reply's id that is stored in the corpus; never 0.
 pub fn key(id: &str) -> u64 {
     checksum(id.as_bytes()).max(1)
 }

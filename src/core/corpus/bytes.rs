@@ -1,4 +1,4 @@
-//! Numbers and strings in the cache's files: little-endian, checked on the way back in.
+//! Reads and writes numbers in the cache's files: little-endian, with bounds checks.
 
 use crate::core::text::mix;
 
@@ -6,7 +6,7 @@ use crate::core::text::mix;
 #[derive(Debug, Default)]
 pub(super) struct ByteWriter(pub(super) Vec<u8>);
 
-/// Reads back what [`ByteWriter`] wrote; `None` as soon as something is not there.
+/// Reads what [`ByteWriter`] wrote; returns `None` at the end of the bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ByteReader<'a>(pub(super) &'a [u8]);
 
@@ -23,7 +23,7 @@ impl ByteWriter {
         self.0.extend_from_slice(&value.to_le_bytes());
     }
 
-    /// Writes a moment that may be missing.
+    /// Writes an optional time, in milliseconds.
     pub(super) fn time(&mut self, value: Option<i64>) {
         self.u64(value.unwrap_or(i64::MIN) as u64);
     }
@@ -60,9 +60,9 @@ impl<'a> ByteReader<'a> {
     }
 }
 
-/// Returns a checksum: quick, for accidents only.
+/// Returns a fast checksum, which detects accidental damage only.
 ///
-/// Two lanes, since one multiplication would wait for the one before it.
+/// Uses two accumulators, so that a multiplication need not wait for the one before it.
 pub(super) fn checksum(bytes: &[u8]) -> u64 {
     let eight = |part: &[u8]| part.first_chunk().map_or(0, |x| u64::from_le_bytes(*x));
     let (mut a, mut b) = (0x8ebc_6af0_9c88_c6e3, bytes.len() as u64 | 1 << 63);
@@ -79,7 +79,7 @@ pub(super) fn checksum(bytes: &[u8]) -> u64 {
     mix(a, b.rotate_left(32))
 }
 
-/// Returns `text` cut to at most `limit` bytes, at a character.
+/// Returns `text` cut to at most `limit` bytes, at a character boundary.
 pub(super) fn clip(text: &str, limit: usize) -> &str {
     let mut end = limit.min(text.len());
     while !text.is_char_boundary(end) {

@@ -1,8 +1,8 @@
-//! Which messages of a block hold which words, and how often: made as the block is closed.
+//! The index of a block of conversation text: which messages contain which words, how often.
 //!
-//! The words lie sorted by the hash of their stem, in sixteen buckets by its first bits. A
-//! bucket has a checksum of its own, so that a question costs one bucket and not the whole
-//! block. Beside the stem stands what tells the forms of a word apart.
+//! The words are sorted by the hash of their stem, in sixteen buckets by its first bits. Each
+//! bucket has its own checksum, so that a lookup reads one bucket and not the whole index.
+//! Each word has the hash of its stem and part of the hash of its form.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -10,33 +10,33 @@ use std::hash::BuildHasherDefault;
 use super::bytes::{ByteReader, ByteWriter, checksum};
 use crate::core::text::{IdentityHasher, Stems, Term, Word};
 
-/// How many buckets there are, as bits.
+/// The number of hash bits that select a bucket.
 const BITS: u32 = 4;
 const BUCKETS: usize = 1 << BITS;
-/// The bytes of a bucket in the head, of the head, of a word and of a posting.
+/// Sizes in bytes: of a bucket's entry in the head, of the head, of a word and of a posting.
 const BUCKET: usize = 16;
 const HEAD: usize = 8 + BUCKETS * BUCKET;
 const WORD: usize = 16;
 const POSTING: usize = 4;
-/// The bits of a posting that give the message; the others say how often.
+/// The number of bits of a posting that give the message; the others are the count.
 ///
 /// A block has at most 4096 messages, and a message of 1 MB fewer than a million words.
 const MESSAGE: u32 = 12;
-/// Marks a word that is in one message once: the message stands in place of its postings.
+/// Marks a word that occurs once: the message number is stored in place of a posting list.
 const ONCE: u32 = 1 << 31;
 
-/// A word in a message.
+/// The occurrences of one form of a word in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Occurrence {
     /// The message's number in its block.
     pub message: usize,
-    /// How often the word is there in this form.
+    /// The number of occurrences in this form.
     pub times: u32,
-    /// Whether this is the form that was asked for.
+    /// Whether this is the requested form.
     pub is_exact: bool,
 }
 
-/// A concordance that is being made.
+/// A concordance under construction.
 #[derive(Debug, Default)]
 pub(super) struct Concordance {
     known: HashMap<Term, usize, BuildHasherDefault<IdentityHasher>>,
@@ -49,7 +49,7 @@ struct Entry {
     stem: Term,
     form: u32,
     count: u32,
-    /// The last of its postings.
+    /// The index of its last posting.
     last: usize,
 }
 
@@ -57,14 +57,14 @@ struct Entry {
 struct Posting {
     message: u32,
     times: u32,
-    /// The one before of the same word.
+    /// The index of the previous posting of the same word.
     before: usize,
 }
 
 const NONE: usize = usize::MAX;
 
 impl Concordance {
-    /// Takes in a word of a message; messages come in order.
+    /// Adds a word of a message; messages must be added in order.
     pub(super) fn insert(&mut self, message: usize, word: &Word<'_>, stems: &mut Stems) {
         let term = word.term();
         let entries = &mut self.entries;
@@ -92,7 +92,7 @@ impl Concordance {
         }
     }
 
-    /// Returns the concordance as it is kept; this one is empty again.
+    /// Returns the concordance in its stored form; `self` is empty afterwards.
     pub(super) fn finish(&mut self) -> Vec<u8> {
         self.entries
             .sort_unstable_by_key(|entry| (entry.stem, entry.form));
@@ -124,7 +124,7 @@ impl Concordance {
         out.0
     }
 
-    /// Writes the words of a bucket and what they point to; returns how long that is.
+    /// Writes the words of a bucket and their posting lists; returns the length of the lists.
     fn write(&self, words: &[Entry], out: &mut ByteWriter) -> usize {
         let mut lists: Vec<u32> = Vec::new();
         for entry in words {
@@ -148,7 +148,7 @@ impl Concordance {
     }
 }
 
-/// Hands on every message that has a form of the word with this stem; `None` on damage.
+/// Calls `take` for each message and form with this stem; `None` if the index is damaged.
 pub(super) fn look_up(
     bytes: &[u8],
     (stem, exact): (Term, Term),
@@ -211,7 +211,7 @@ pub(super) fn look_up(
     Some(())
 }
 
-/// Tells forms of one stem apart.
+/// Returns the part of the hash that distinguishes the forms of a stem.
 fn form_of(Term(hash): Term) -> u32 {
     hash as u32
 }

@@ -1,20 +1,20 @@
-//! Which words a block may hold: a Bloom filter in lines of 64 bytes.
+//! A Bloom filter of the words of a block, in lines of 64 bytes.
 //!
-//! A word's four bits all lie in one line, and so does the line's checksum, so that a
-//! question costs one look at memory. The bits are a sixteenth of the text's bytes: about
-//! ten for every different word, and one wrong "maybe" in forty.
+//! The four bits of a word and the checksum are in one line, so that a lookup reads one
+//! cache line. The filter has a sixteenth of the text's size: about ten bits per distinct
+//! word, and one false positive in forty.
 
 use super::bytes::checksum;
 use crate::core::text::Term;
 
-/// The words of 64 bits in a line, their bytes, and the line's with its checksum.
+/// The number of 64-bit words in a line, their size in bytes, and that of a line with checksum.
 const WORDS: usize = 7;
 const BITS: usize = 8 * WORDS;
 const LINE: usize = BITS + 8;
-/// How many bytes of text one byte of filter serves.
+/// Bytes of text per byte of filter.
 const SHARE: usize = 16;
 
-/// A filter that is being filled.
+/// A filter under construction.
 #[derive(Debug)]
 pub(super) struct BloomFilter {
     lines: Vec<[u64; WORDS]>,
@@ -29,7 +29,7 @@ impl BloomFilter {
         }
     }
 
-    /// Takes in a term.
+    /// Adds a term.
     pub(super) fn insert(&mut self, term: Term) {
         let line = line_of(term, self.lines.len());
         let line = &mut self.lines[line];
@@ -38,7 +38,7 @@ impl BloomFilter {
         }
     }
 
-    /// Returns the filter as it is kept.
+    /// Returns the filter in its stored form.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.lines.len() * LINE);
         for line in &self.lines {
@@ -51,7 +51,7 @@ impl BloomFilter {
     }
 }
 
-/// Tells whether the term may have been taken in; `None` where the filter is damaged.
+/// Whether the term may have been added; `None` if the filter is damaged.
 pub(super) fn may_contain(filter: &[u8], term: Term) -> Option<bool> {
     let at = LINE * line_of(term, filter.len() / LINE);
     let (line, sum) = filter.get(at..at + LINE)?.split_at(BITS);
@@ -67,8 +67,7 @@ fn line_of(Term(hash): Term, lines: usize) -> usize {
     (((hash >> 32) * lines as u64) >> 32) as usize
 }
 
-/// The bits of a term within its line, two in each of two words, from the half of the
-/// hash that chose no line.
+/// Returns the bits of a term within its line: two in each of two words.
 fn bits(Term(hash): Term) -> [(usize, u64); 2] {
     [hash, hash >> 15].map(|hash| {
         let word = (hash >> 12) as usize % WORDS;

@@ -1,7 +1,7 @@
-//! the manifest: which logs are in the packs, how far they were read, where blocks lie.
+//! The manifest: which logs are in the packs, how far they were read, where blocks are stored.
 //!
-//! One small file, replaced whole. Its numbers are decoded when it is opened, its
-//! strings are left where they are; what only a build needs lies in the states pack.
+//! One small file that is replaced whole. Its rows are decoded when it is opened; its strings
+//! stay bytes. State that only a build needs is stored in the states pack.
 
 use std::fs;
 use std::io::{self, Write};
@@ -14,28 +14,28 @@ use super::pack::{Generation, HEADER};
 use crate::core::log::Agent;
 use crate::core::{Error, Result, private};
 
-/// Raised when what is kept, or what readers make of a log, changes.
+/// Incremented when the stored format or the decoding of logs changes.
 const VERSION: u64 = 3;
 const MAGIC: &[u8; 8] = b"tomecat\0";
 const NAME: &str = "catalogue";
-/// The bytes of a log's and of a block's row.
+/// The sizes of a log's and of a block's row, in bytes.
 const LOG: usize = 176;
 const BLOCK: usize = 48;
 
-/// A stretch of the manifest's strings.
+/// A range of the manifest's strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct StringSpan {
     at: u32,
     length: u32,
 }
 
-/// One log: how it was found, how far it was read, what is known of it.
+/// One log: how it was listed, how far it was read, and its metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct LogRow {
     pub(super) agent: u32,
-    /// What stands for the log in the packs.
+    /// The owner number of the log's messages in the packs.
     pub(super) owner: u32,
-    /// What stands for its last line while that has no end; 0 for none.
+    /// The owner number of its last line while that has no line break; 0 for none.
     pub(super) tail_owner: u32,
     pub(super) turns: u32,
     pub(super) path: StringSpan,
@@ -46,20 +46,20 @@ pub(super) struct LogRow {
     pub(super) modified: Option<i64>,
     pub(super) inode: u64,
     pub(super) progress: ReadPosition,
-    /// Where its state is, and how long.
+    /// Offset and length of its state.
     pub(super) state: (u64, u64),
     pub(super) first: Option<i64>,
     pub(super) last: Option<i64>,
-    /// Bytes of text in words and in tools, the last line's included.
+    /// Bytes of text in words and in tools, including the last line.
     pub(super) text: [u64; 2],
-    /// Those of the last line alone.
+    /// Bytes of text of the last line without a line break.
     pub(super) tail_text: [u64; 2],
 }
 
-/// How far a log was read, and what proves that it is still the same.
+/// How far a log was read, and the hashes that identify what was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ReadPosition {
-    /// How many bytes; 0 for a log that is read whole.
+    /// The number of bytes read; 0 for a log that is read whole.
     pub(super) bytes: u64,
     pub(super) lines: u64,
     pub(super) head_length: u64,
@@ -67,7 +67,7 @@ pub(super) struct ReadPosition {
     pub(super) tail_hash: u64,
 }
 
-/// One block: where it lies and whose messages it holds.
+/// One block: its offsets, its shape and the owners of its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockRow {
     pub(super) at: u64,
@@ -82,7 +82,7 @@ pub(super) struct Manifest {
     pub(super) generation: Generation,
     pub(super) lengths: [u64; 5],
     pub(super) next_owner: u32,
-    /// Bytes of text that were ever written to words and to tools.
+    /// Bytes of text written to words and to tools, garbage included.
     pub(super) written: [u64; 2],
     pub(super) logs: Vec<LogRow>,
     pub(super) blocks: [Vec<BlockRow>; 2],
@@ -91,7 +91,7 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    /// Returns an empty one.
+    /// Returns an empty manifest.
     pub(super) fn new(generation: Generation) -> Self {
         Self {
             generation,
@@ -105,7 +105,7 @@ impl Manifest {
         }
     }
 
-    /// Returns the one that goes on from this with its blocks, but no logs yet.
+    /// Returns the manifest for the next build, with the same blocks but without logs.
     pub(super) fn successor(&self) -> Self {
         Self {
             logs: Vec::with_capacity(self.logs.len()),
@@ -122,7 +122,7 @@ impl Manifest {
             .unwrap_or_default()
     }
 
-    /// Keeps a string.
+    /// Stores a string.
     pub(super) fn keep(&mut self, string: &[u8]) -> StringSpan {
         let at = self.strings.len();
         self.strings.extend_from_slice(string);
@@ -132,7 +132,7 @@ impl Manifest {
         }
     }
 
-    /// Takes over a log of another manifest with its strings.
+    /// Returns the row of a log of another manifest, with its strings stored in this one.
     pub(super) fn adopt(&mut self, other: &Self, row: &LogRow) -> LogRow {
         LogRow {
             path: self.keep(other.string(row.path)),
@@ -156,7 +156,7 @@ impl Manifest {
         });
     }
 
-    /// Returns whose messages are in a block.
+    /// Returns the owners of the messages in a block.
     pub(super) fn owners(&self, block: &BlockRow) -> &[u32] {
         let (from, count) = block.owners;
         self.owners
@@ -164,12 +164,12 @@ impl Manifest {
             .unwrap_or_default()
     }
 
-    /// Returns how much of the text belongs to a log that is still there.
+    /// Returns the bytes of text in words and in tools that belong to a log.
     pub(super) fn live(&self) -> [u64; 2] {
         [0, 1].map(|part| self.logs.iter().map(|log| log.text[part]).sum())
     }
 
-    /// Puts the manifest in the place of the last one.
+    /// Replaces the manifest on disk.
     pub(super) fn save(&self, cache: &Path) -> Result<()> {
         let path = cache.join(NAME);
         let new = cache.join(format!("{NAME}.new"));
@@ -182,14 +182,14 @@ impl Manifest {
         write().map_err(|error| Error::io(path.clone(), error))
     }
 
-    /// Reads the manifest; `None` where there is none of this version, or it is damaged.
+    /// Reads the manifest; `None` if it is missing, damaged or of another version.
     pub(super) fn load(cache: &Path) -> Option<Self> {
         Self::decode(&fs::read(cache.join(NAME)).ok()?)
     }
 
-    /// Takes the manifest away, so that the next build begins anew.
+    /// Deletes the manifest, so that the next build starts from scratch.
     pub(super) fn discard(cache: &Path) {
-        // What cannot be removed was not ours to write either.
+        // A cache that cannot be changed cannot be rebuilt either.
         let _ = fs::remove_file(cache.join(NAME));
     }
 
@@ -366,7 +366,7 @@ impl BlockRow {
     }
 }
 
-/// Returns what tells caches of other versions apart.
+/// Returns a hash that differs between versions of the cache.
 fn fingerprint() -> u64 {
     let mut words = ByteWriter::default();
     words.u64(VERSION);

@@ -1,10 +1,10 @@
-//! The files that hold blocks, filters and states: only appended to, read as maps. Where
-//! nothing can be written, the same in memory.
+//! Packs: append-only, memory-mapped files that hold blocks, filters and states. If the cache
+//! cannot be written, packs are kept in memory.
 //!
-//! The packs of one generation belong together; a new generation has new files. Each
-//! begins with a mark of its generation, so that a manifest is never read with the
-//! packs of another. What lies behind the length that the manifest gives was left by a
-//! build that did not finish, and is written over.
+//! The packs of one generation belong together; a new generation has new files. Each pack
+//! begins with the mark of its generation, so that a manifest is never read with the packs of
+//! another generation. Bytes beyond the length in the manifest are from a build that did not
+//! finish, and are overwritten.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -20,14 +20,14 @@ use crate::core::{Error, Result, private};
 pub(super) enum Pack {
     /// Blocks of a part.
     Blocks(Part),
-    /// What the blocks of a part are asked by, concordances or filters: close together,
-    /// since all of them are asked.
+    /// The concordances or filters of the blocks of a part: stored together, because a search
+    /// reads all of them.
     Filters(Part),
-    /// What logs say of themselves, and where their decoders stopped.
+    /// The metadata of logs, and the states of their decoders.
     States,
 }
 
-/// Every pack, in the order of their numbers.
+/// All packs, in the order of their numbers.
 pub(super) const PACKS: [Pack; 5] = [
     Pack::Blocks(Part::Words),
     Pack::Filters(Part::Words),
@@ -36,21 +36,21 @@ pub(super) const PACKS: [Pack; 5] = [
     Pack::States,
 ];
 
-/// The bytes before the first entry: a word of ours and the mark.
+/// The size of a pack's header, in bytes: [`MAGIC`] and the mark.
 pub(super) const HEADER: u64 = 16;
 const MAGIC: &[u8; 8] = b"tomepack";
 
-/// Which files belong to a manifest.
+/// Identifies the packs that belong to a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Generation {
     /// Part of the files' names.
     pub(super) number: u64,
-    /// At the head of each file.
+    /// Stored in the header of each file.
     pub(super) mark: u64,
 }
 
 impl Pack {
-    /// Returns its place in [`PACKS`].
+    /// Returns its index in [`PACKS`].
     pub(super) fn number(self) -> usize {
         match self {
             Self::Blocks(Part::Words) => 0,
@@ -84,7 +84,7 @@ pub(super) struct Appender {
     cache: PathBuf,
 }
 
-/// Where a pack is written to.
+/// What a pack is written to.
 #[derive(Debug)]
 enum PackSink {
     File(File),
@@ -96,7 +96,7 @@ impl Appender {
     pub(super) fn create(cache: &Path, generation: Generation) -> Result<Self> {
         Self::each(cache, [HEADER; 5], |pack| {
             let path = pack.path(cache, generation.number);
-            // A file of that name may still be mapped somewhere: it must not be emptied.
+            // A process may still map a file of that name, so it must not be truncated.
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
@@ -108,7 +108,7 @@ impl Appender {
         })
     }
 
-    /// Goes on after `lengths`.
+    /// Opens existing packs to append after `lengths`.
     pub(super) fn resume(cache: &Path, generation: Generation, lengths: [u64; 5]) -> Result<Self> {
         Self::each(cache, lengths, |pack| {
             let path = pack.path(cache, generation.number);
@@ -123,7 +123,7 @@ impl Appender {
         })
     }
 
-    /// Starts packs that are never written anywhere.
+    /// Starts packs that are only in memory.
     pub(super) fn in_memory(cache: &Path) -> Self {
         Self {
             sinks: PACKS.map(|_| PackSink::Memory(vec![0; HEADER as usize])),
@@ -149,7 +149,7 @@ impl Appender {
         })
     }
 
-    /// Adds an entry and returns where it begins.
+    /// Appends an entry and returns its offset.
     pub(super) fn append(&mut self, pack: Pack, bytes: &[u8]) -> Result<u64> {
         let number = pack.number();
         let at = self.lengths[number];
@@ -163,12 +163,12 @@ impl Appender {
         Ok(at)
     }
 
-    /// Returns how long each pack is.
+    /// Returns the length of each pack, in bytes.
     pub(super) fn lengths(&self) -> [u64; 5] {
         self.lengths
     }
 
-    /// Maps what has been written, whether or not the files still have names.
+    /// Maps the packs; works even if the files have been deleted.
     pub(super) fn map(self) -> Result<Maps> {
         let mut maps = Vec::with_capacity(PACKS.len());
         for (sink, length) in self.sinks.into_iter().zip(self.lengths) {
@@ -196,7 +196,7 @@ enum PackBytes {
 }
 
 impl Maps {
-    /// Opens the packs; `None` where one is missing, too short or of another generation.
+    /// Opens the packs; `None` if one is missing, too short or of another generation.
     pub(super) fn open(cache: &Path, generation: Generation, lengths: [u64; 5]) -> Option<Self> {
         let mut maps = Vec::with_capacity(PACKS.len());
         for (pack, length) in PACKS.into_iter().zip(lengths) {
@@ -212,7 +212,7 @@ impl Maps {
         Some(Self(maps))
     }
 
-    /// Returns a stretch of a pack, if it is there.
+    /// Returns a range of a pack; `None` if it is out of bounds.
     pub(super) fn get(&self, pack: Pack, at: u64, length: u64) -> Option<&[u8]> {
         let from = usize::try_from(at).ok()?;
         let to = usize::try_from(at.checked_add(length)?).ok()?;
@@ -223,19 +223,19 @@ impl Maps {
         bytes.get(from..to)
     }
 
-    /// Gives back the memory of a stretch that has been looked at; it can be looked at again.
+    /// Releases the memory of a range that was read; it can be read again.
     pub(super) fn release(&self, pack: Pack, at: u64, length: u64) {
         #[cfg(unix)]
         if let Some(PackBytes::Mapped(map)) = self.0.get(pack.number())
             && let (Ok(from), Ok(length)) = (usize::try_from(at), usize::try_from(length))
             && let Some(to) = from.checked_add(length).filter(|to| *to <= map.len())
         {
-            // Looking at a byte brings in its surroundings, too.
+            // Reading a byte also loads the pages around it.
             const AROUND: usize = 64 * 1024;
             let from = from - from % AROUND;
             let to = to.next_multiple_of(AROUND).min(map.len());
-            // Sound, since the map is of a file, shared and only read: what is given back is
-            // read from the file again. A system that refuses loses nothing but memory.
+            // Sound, because the map is of a file, shared and read-only: released pages are
+            // read from the file again. If the system refuses, the memory stays in use.
             #[allow(unsafe_code)]
             let _ = unsafe {
                 map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, from, to - from)
@@ -252,16 +252,16 @@ fn map(file: &File, length: u64) -> io::Result<Mmap> {
     if file.metadata()?.len() < length as u64 {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    // Sound as long as nobody changes or shortens these bytes. Packs are ours alone, in
-    // our own cache directory: bytes before a manifest's length are never written
-    // again, and a pack is unlinked when it is done with, never shortened below that.
+    // Sound as long as no process changes or truncates these bytes. Only tome writes packs, in
+    // its own cache directory: bytes before a manifest's length are never written again, and a
+    // pack that is no longer used is unlinked, never truncated below that length.
     #[allow(unsafe_code)]
     unsafe {
         MmapOptions::new().len(length).map(file)
     }
 }
 
-/// Removes the packs of every generation but this one, as far as that is possible.
+/// Removes the packs of all other generations; failures are ignored.
 pub(super) fn sweep(cache: &Path, keep: Option<u64>) {
     let Ok(entries) = fs::read_dir(cache) else {
         return;
@@ -271,13 +271,13 @@ pub(super) fn sweep(cache: &Path, keep: Option<u64>) {
         if path.extension().is_some_and(|ending| ending == "pack")
             && !kept.iter().flatten().any(|kept| *kept == path)
         {
-            // One that cannot be removed now is tried again after the next build.
+            // The next sweep tries again.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// Returns the highest number of any generation that has left a file.
+/// Returns the highest generation number of any file; 0 if there is none.
 pub(super) fn newest(cache: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(cache) else {
         return 0;

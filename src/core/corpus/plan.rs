@@ -1,8 +1,8 @@
-//! What has changed since the last manifest.
+//! Finds what has changed since the last manifest.
 //!
-//! A log is taken for unchanged if it was listed with the same size and time of change:
-//! no file is looked at here. Whether a changed one has only grown is found out when it
-//! is read.
+//! A listed log counts as unchanged if its size and modification time are those in the
+//! manifest: its file is not opened. Whether a changed log has only grown is checked when
+//! it is read.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,27 +10,27 @@ use super::manifest::Manifest;
 use super::view;
 use crate::core::log::LogFile;
 
-/// A log to read: its place in the list and its old row.
+/// A log to read: its index in the list and its old row.
 pub(super) type Task = (usize, Option<usize>);
 
-/// What must be done for the corpus to be of these logs.
+/// What must be done to bring the corpus up to date with a list of logs.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// The rows of logs that have not changed; those that were not listed come last.
+    /// The rows of unchanged logs; those that are not listed come last.
     pub(super) keep: Vec<usize>,
-    /// How many of them were listed.
+    /// The number of rows in `keep` that are listed.
     pub(super) listed: usize,
     /// The logs to read.
     pub(super) read: Vec<Task>,
-    /// How many rows belong to logs that are gone.
+    /// The number of rows of logs that no longer exist.
     gone: usize,
 }
 
 impl Plan {
     /// Compares the manifest with the logs that were found.
     ///
-    /// A log that was not listed is kept unless it is gone, so that a caller with half
-    /// of the logs does not undo the work of one with all.
+    /// A log that is not listed is kept if its file exists, so that a caller that lists only
+    /// some of the logs does not discard the others.
     pub(super) fn new(manifest: Option<&Manifest>, logs: &[LogFile]) -> Self {
         let mut plan = Self::default();
         let mut rows = HashMap::new();
@@ -74,12 +74,12 @@ impl Plan {
         plan
     }
 
-    /// Tells whether there is nothing to do.
+    /// Whether there is nothing to do.
     pub(super) fn is_idle(&self) -> bool {
         self.read.is_empty() && self.gone == 0
     }
 
-    /// Returns the rows that can be shown as they are, changed logs in their old state.
+    /// Returns the rows of the listed logs; changed logs are in their old state.
     pub(super) fn shown_rows(&self) -> Vec<usize> {
         let old = self.read.iter().filter_map(|(_, row)| *row);
         self.keep[..self.listed]

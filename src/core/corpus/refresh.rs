@@ -1,8 +1,8 @@
-//! Bringing the corpus up to date: reading what has changed, and just that.
+//! Updates the corpus: reads only what has changed.
 //!
-//! One builder at a time, under a lock; readers go on with the last manifest until the
-//! new one takes its place. Where the cache cannot be written, everything is read into
-//! memory: slower, but a search must not fail for want of a cache.
+//! A lock allows one build at a time; readers use the last manifest until it is replaced. If
+//! the cache cannot be written, all logs are read into memory: this is slower, but a search
+//! must not fail because of the cache.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, TryLockError};
@@ -20,11 +20,11 @@ use super::{BuildOptions, BuildProgress, Corpus, Part, Progress, WhenBusy};
 use crate::core::log::LogFile;
 use crate::core::{Error, Result, private};
 
-/// Below this much to read, a second thread is not worth its start.
+/// Bytes to read below which a second thread is not worthwhile.
 const WORTH_A_THREAD: u64 = 4 * 1024 * 1024;
-/// Below this much text, garbage is left alone.
+/// Bytes of text below which a part is not compacted.
 const WORTH_COMPACTING: u64 = 1024 * 1024;
-/// Below this much, so are the states of logs that have grown since.
+/// Bytes of outdated states below which they are not compacted.
 const PILED_UP: u64 = 32 * 1024 * 1024;
 
 /// See [`Corpus::refresh`].
@@ -34,7 +34,7 @@ pub(super) fn refresh(
     options: BuildOptions,
     progress: &dyn Progress,
 ) -> Result<Corpus> {
-    // A log that cannot be read is no failure, so that any is the cache's.
+    // A log that cannot be read is not an error here, so any error is the cache's.
     let why = match refresh_cache(cache, logs, options, progress) {
         Ok(corpus) => return Ok(corpus),
         Err(why) => why,
@@ -52,7 +52,7 @@ pub(super) fn refresh(
         .in_memory(why))
 }
 
-/// Brings the cache up to date.
+/// Updates the cache.
 fn refresh_cache(
     cache: &Path,
     logs: &[LogFile],
@@ -72,7 +72,7 @@ fn refresh_cache(
         (None, Some(old)) => return Ok(old.with_rows(&plan.shown_rows())),
         (None, None) => lock(cache, WhenBusy::Wait)?.expect("a lock that is waited for is got"),
     };
-    // Another builder may have done it all while the lock was waited for.
+    // Another build may have finished while this one waited for the lock.
     let old = Corpus::open(cache);
     let plan = Plan::new(old.as_ref().map(|old| &old.manifest), logs);
     if plan.is_idle()
@@ -92,24 +92,24 @@ fn refresh_cache(
     };
     let built = build(old.as_ref(), &plan).and_then(|built| match built {
         Some(corpus) => Ok(corpus),
-        // What is there is damaged: everything is read again.
+        // The cache is damaged: all logs are read again.
         None => Ok(build(None, &Plan::new(None, logs))?
             .expect("a build that takes nothing over meets no damage")),
     });
     if built.is_err() {
-        // Half-written packs would stay for good where there is no room for whole ones.
+        // On a full disk, incomplete packs would otherwise stay for good.
         let used = Manifest::load(cache).map(|used| used.generation.number);
         pack::sweep(cache, used);
     }
     built
 }
 
-/// Makes the cache directory, for its owner only: what is in it was said in private.
+/// Creates the cache directory, readable by its owner only, because logs are private.
 fn create_cache_dir(cache: &Path) -> io::Result<()> {
     private::create_dir(cache)
 }
 
-/// Takes the builder's lock; `None` where another has it and `busy` says not to wait.
+/// Acquires the build lock; `None` if another build holds it and `busy` is [`WhenBusy::TakeLast`].
 fn lock(cache: &Path, busy: WhenBusy) -> Result<Option<File>> {
     let path = cache.join("lock");
     let file = private::create_file(&path).map_err(|error| Error::io(&path, error))?;
@@ -119,13 +119,13 @@ fn lock(cache: &Path, busy: WhenBusy) -> Result<Option<File>> {
         Err(_) => {}
     }
     match file.lock() {
-        // Without locks two builders may spoil each other's packs, which is then found out.
+        // Without locks, two builds may damage each other's packs, which is detected later.
         Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(Error::io(&path, error)),
         _ => Ok(Some(file)),
     }
 }
 
-/// Where a build puts what it reads.
+/// Where a build stores the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Destination {
     /// In the cache directory, under the lock.
@@ -143,7 +143,7 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    /// Reads what is to be read; `None` where the old corpus turns out to be damaged.
+    /// Runs the build; `None` if the old corpus is damaged.
     fn run(&self, options: BuildOptions, progress: &dyn Progress) -> Result<Option<Corpus>> {
         let Some((store, is_new)) = self.store()? else {
             return Ok(None);
@@ -153,7 +153,7 @@ impl Build<'_> {
             0..WORTH_A_THREAD => 1,
             _ => options.threads.clamp(1, self.plan.read.len().max(1)),
         };
-        // The old rows get new places for their states when the packs are new.
+        // In new packs, the states of the old rows have new offsets.
         let mut rows: Vec<LogRow> = self
             .old
             .map_or_else(Vec::new, |old| old.manifest.logs.clone());
@@ -175,11 +175,11 @@ impl Build<'_> {
         Ok(Some(corpus))
     }
 
-    /// Opens the packs: the old ones to go on with, or new ones where those are half
-    /// garbage; `None` where the old ones are of no use.
+    /// Opens the old packs for appending, or new ones if those are half garbage; the flag is
+    /// whether they are new. `None` if the old packs cannot be used.
     fn store(&self) -> Result<Option<(BuildOutput, bool)>> {
         let (appender, manifest, is_new) = match self.old {
-            // Owners are numbered anew long before the numbers run out.
+            // Numbering restarts long before the owner numbers run out.
             Some(old) if old.manifest.next_owner > u32::MAX / 2 => return Ok(None),
             Some(old) if !self.is_wasteful(&old.manifest) => {
                 let old = &old.manifest;
@@ -205,8 +205,8 @@ impl Build<'_> {
         Ok(Some((BuildOutput::new(appender, manifest), is_new)))
     }
 
-    /// Tells whether more than half of the text in a pack belongs to no log, or old
-    /// states have piled up.
+    /// Whether more than half of the text in a pack belongs to no log, or most states are
+    /// outdated.
     fn is_wasteful(&self, old: &Manifest) -> bool {
         let live = old.live();
         let is_garbage = |part: usize| {
@@ -216,7 +216,7 @@ impl Build<'_> {
         is_garbage(0) || is_garbage(1) || old.lengths[Pack::States.number()] > 4 * states + PILED_UP
     }
 
-    /// Returns how many bytes a log will cost, for the progress only.
+    /// Estimates the number of bytes to read of a log.
     fn cost(&self, (listed, row): &(usize, Option<usize>)) -> u64 {
         let size = self.logs[*listed].size;
         let known = row.zip(self.old).map(|(row, old)| &old.manifest.logs[row]);
@@ -226,7 +226,7 @@ impl Build<'_> {
         }
     }
 
-    /// Returns who is still alive: logs that did not change, and changed ones until they are read.
+    /// Returns the live owners: those of unchanged logs, and of changed ones until they are read.
     fn alive(&self, old: &Corpus) -> HashSet<u32> {
         let changed = self.plan.read.iter().filter_map(|(_, row)| *row);
         let rows = self.plan.keep.iter().copied().chain(changed);
@@ -237,7 +237,7 @@ impl Build<'_> {
         .collect()
     }
 
-    /// Copies everything that is alive into new packs; `false` on damage.
+    /// Copies the messages of live owners into new packs; `false` if the old ones are damaged.
     fn compact(
         &self,
         old: &Corpus,
@@ -262,8 +262,8 @@ impl Build<'_> {
         worker.failure.take().map_or(Ok(true), Err)
     }
 
-    /// Takes up the last block of each part again if it is small, so that logs that grow
-    /// line by line do not leave a trail of tiny blocks; `false` on damage.
+    /// Continues the last block of each part if it is small, so that logs that grow line by
+    /// line do not leave many tiny blocks; `false` if it is damaged.
     fn absorb(&self, old: &Corpus, worker: &mut BuildWorker<'_>) -> Result<bool> {
         let alive = self.alive(old);
         for part in Part::ALL {
@@ -283,7 +283,7 @@ impl Build<'_> {
         Ok(true)
     }
 
-    /// Reads the logs of the plan on so many threads, the largest first.
+    /// Reads the logs of the plan on `threads` threads, the largest first.
     fn read_all(
         &self,
         first: BuildWorker<'_>,
@@ -358,7 +358,7 @@ impl Build<'_> {
                     };
                     new.logs.push(row);
                 }
-                // Cancelled before its turn: the old state is as good as it was.
+                // Cancelled before it was read: the old state is still valid.
                 (None, Some(row)) if !failed.contains(listed) => {
                     adopt(&mut new, *row);
                 }
@@ -369,7 +369,7 @@ impl Build<'_> {
         unlisted.iter().for_each(|row| adopt(&mut new, *row));
         if self.home == Destination::Cache {
             match new.save(self.cache) {
-                // The cache was deleted meanwhile: what was read is still good for this run.
+                // The cache was deleted meanwhile: the open packs can still be read.
                 Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
                 other => other?,
             }

@@ -1,7 +1,7 @@
-//! Reading one log: from its beginning, or on from where it was left.
+//! Reads one log, from the beginning or from where the last build stopped.
 //!
-//! A log that has grown is read on only if it is the same file, and if its first bytes
-//! and those before the place where it was left are what they were.
+//! Reading continues only if the log is the same file, and if its first bytes and those before
+//! the position where reading stopped are unchanged.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -12,53 +12,53 @@ use super::manifest::{LogRow, ReadPosition};
 use crate::core::log::{self, Carry, Decoder, Head, LogFile, Message, ReadMode, Skipped};
 use crate::core::{Error, Result};
 
-/// How many bytes at the head and before the last offset prove that a log is the same.
+/// The number of bytes, at the head and before the last position, that must be unchanged.
 const PROOF: u64 = 4096;
-/// How much is read at once; a longer line makes it grow.
+/// The size of the read buffer, in bytes; it grows for longer lines.
 const CHUNK: usize = 256 * 1024;
 
-/// Whether a message's line has its end.
+/// Whether a message's line has its line break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineEnd {
-    /// It has; what follows comes after it.
+    /// The line is complete.
     Whole,
-    /// It has not; the line will be read again.
+    /// The last line has no line break yet and will be read again.
     Open,
 }
 
-/// Takes messages as they are read.
+/// Receives messages as they are read.
 pub(super) trait MessageListener {
-    /// Takes a message of the log.
+    /// Is called with each message of the log.
     fn on_message(&mut self, line: LineEnd, message: &Message);
 }
 
-/// Where a log was left.
+/// Where reading of a log stopped.
 pub(super) struct ResumePoint<'a> {
     pub(super) row: &'a LogRow,
     pub(super) carry: Carry,
 }
 
-/// What is known of a log that has been read to its end.
+/// The result of reading a log to its end.
 pub(super) struct ReadOutcome {
     pub(super) progress: ReadPosition,
     pub(super) inode: u64,
     pub(super) head: Head,
     pub(super) skipped: Skipped,
-    /// What the decoder needs in order to go on; `None` for a log that is read whole.
+    /// The state with which the decoder continues; `None` for a log that is read whole.
     pub(super) carry: Option<Carry>,
 }
 
-/// Reads logs one after another with the same buffer.
+/// Reads logs one after another, with one buffer.
 #[derive(Default)]
 pub(super) struct LogReader {
     buffer: Vec<u8>,
     messages: Vec<Message>,
-    /// How many bytes of logs were read, for the progress.
+    /// The number of bytes read, for the progress.
     pub(super) bytes: u64,
 }
 
 impl LogReader {
-    /// Goes on where the log was left; `None` where it is not the log that was left.
+    /// Continues where reading stopped; `None` if the log is not the same any more.
     pub(super) fn resume(
         &mut self,
         log: &LogFile,
@@ -86,7 +86,7 @@ impl LogReader {
             (ReadMode::Lines(decoder), Ok(file)) => {
                 self.lines(log, (file, ReadPosition::default()), *decoder, listener)
             }
-            // A log that is not there may have been compressed since it was listed.
+            // A missing log may have been compressed since it was listed.
             (ReadMode::Lines(_), Err(error)) if error.kind() != io::ErrorKind::NotFound => {
                 Err(Error::io(&log.path, error))
             }
@@ -109,7 +109,7 @@ impl LogReader {
         })
     }
 
-    /// Reads lines to the end of the file, which stands after what is `done`.
+    /// Reads lines to the end of the file, whose offset is after what is `done`.
     fn lines(
         &mut self,
         log: &LogFile,
@@ -154,7 +154,7 @@ impl LogReader {
         }
         self.shrink_buffer();
         Ok(ReadOutcome {
-            // A file that was cut meanwhile proves nothing, and is read anew next time.
+            // A file that was truncated meanwhile is read from the beginning next time.
             progress: fingerprint_of(&mut file, done).unwrap_or_default(),
             inode,
             head: decoder.carry().head.clone(),
@@ -169,7 +169,7 @@ impl LogReader {
         }
     }
 
-    /// Gives back what one huge line took.
+    /// Releases the memory that a very long line needed.
     fn shrink_buffer(&mut self) {
         if self.buffer.len() > 4 * CHUNK {
             self.buffer = vec![0; CHUNK];
@@ -177,7 +177,7 @@ impl LogReader {
     }
 }
 
-/// Notes what proves that the first `done.bytes` of the file are still the same.
+/// Sets the hashes with which [`is_unchanged`] checks the first `done.bytes` of the file.
 fn fingerprint_of(file: &mut File, mut done: ReadPosition) -> io::Result<ReadPosition> {
     if done.head_length == 0 {
         done.head_length = done.bytes.min(PROOF);
@@ -187,7 +187,7 @@ fn fingerprint_of(file: &mut File, mut done: ReadPosition) -> io::Result<ReadPos
     Ok(done)
 }
 
-/// Tells whether they are, and leaves the file standing behind them.
+/// Whether these bytes are unchanged; leaves the file's offset after them.
 fn is_unchanged(file: &mut File, done: &ReadPosition) -> bool {
     hash(file, 0, done.head_length).is_ok_and(|hash| hash == done.head_hash)
         && tail_hash(file, done).is_ok_and(|hash| hash == done.tail_hash)
@@ -211,14 +211,14 @@ fn hash(file: &mut File, at: u64, length: u64) -> io::Result<u64> {
     Ok(short)
 }
 
-/// Returns the number of the open file on its disk; 0 where there are none.
+/// Returns the inode number of an open file; 0 if the system has none.
 #[cfg(unix)]
 fn inode(file: &File) -> u64 {
     use std::os::unix::fs::MetadataExt;
     file.metadata().map_or(0, |metadata| metadata.ino())
 }
 
-/// Returns the number of the open file on its disk; 0 where there are none.
+/// Returns the inode number of an open file; 0 if the system has none.
 #[cfg(not(unix))]
 fn inode(_: &File) -> u64 {
     0

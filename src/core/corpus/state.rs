@@ -1,5 +1,5 @@
-//! What is kept of a log beside its messages: what it says of itself, for everyone, and
-//! where its decoder stopped, for the next build only.
+//! The stored state of a log beside its messages: its metadata, and the state of its decoder
+//! for the next build.
 
 use super::Corpus;
 use super::bytes::{ByteReader, ByteWriter, checksum};
@@ -7,7 +7,7 @@ use super::manifest::LogRow;
 use super::pack::Pack;
 use crate::core::log::{Carry, Head, Skipped};
 
-/// A log's state as it lies in its pack; parsed only as far as it is asked.
+/// A log's state as stored in its pack; parsed on request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LogState<'a> {
     facts: &'a [u8],
@@ -15,9 +15,9 @@ pub(super) struct LogState<'a> {
 }
 
 impl<'a> LogState<'a> {
-    /// Returns the state's bytes.
+    /// Encodes a state.
     pub(super) fn encode(head: &Head, skipped: Skipped, carry: Option<&Carry>) -> Vec<u8> {
-        // Plain values without maps: there is nothing in them that JSON cannot say.
+        // These are plain values without maps, so encoding them cannot fail.
         let facts = serde_json::to_vec(&(head, skipped)).unwrap_or_default();
         let carry = carry.and_then(|carry| serde_json::to_vec(carry).ok());
         let mut body = ByteWriter::default();
@@ -30,7 +30,7 @@ impl<'a> LogState<'a> {
         out.0
     }
 
-    /// Finds the state of a log; `None` where it is damaged.
+    /// Returns the state of a log; `None` if it is damaged.
     pub(super) fn of(corpus: &'a Corpus, row: &LogRow) -> Option<Self> {
         let (at, length) = row.state;
         let mut state = ByteReader(corpus.maps.get(Pack::States, at, length)?);
@@ -44,12 +44,12 @@ impl<'a> LogState<'a> {
         })
     }
 
-    /// Returns what the log says of itself, and what gave no message.
+    /// Returns the metadata of the log and the counts of skipped lines.
     pub(super) fn facts(&self) -> Option<(Head, Skipped)> {
         serde_json::from_slice(self.facts).ok()
     }
 
-    /// Returns where the decoder stopped.
+    /// Returns the state of the decoder.
     pub(super) fn carry(&self) -> Option<Carry> {
         serde_json::from_slice(self.carry).ok()
     }

@@ -1,4 +1,4 @@
-//! What a search sees of the corpus: logs, blocks and the messages in them.
+//! Read access to the corpus: logs, blocks and their messages.
 
 use std::ffi::OsStr;
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub struct Log<'a> {
     pub(super) row: &'a LogRow,
 }
 
-/// A block of the corpus, not looked into yet.
+/// A block of the corpus; its content is read on request.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
     pub(super) corpus: &'a Corpus,
@@ -31,7 +31,7 @@ pub struct Block<'a> {
     pub(super) number: usize,
 }
 
-/// The messages of a block; their text is looked at only when one is asked for.
+/// The messages of a block; their text is read on request.
 #[derive(Debug, Clone, Copy)]
 pub struct MessageTable<'a> {
     corpus: &'a Corpus,
@@ -40,67 +40,67 @@ pub struct MessageTable<'a> {
     names: &'a [u8],
 }
 
-/// All text of a block and its messages.
+/// The whole text of a block and its messages.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockContent<'a> {
     table: MessageTable<'a>,
     text: &'a str,
 }
 
-/// What can be said of a message without its text.
+/// The attributes of a message, without its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageSummary {
-    /// The log's place in [`Corpus::logs`].
+    /// The log's index in [`Corpus::logs`].
     pub log: usize,
-    /// Who speaks.
+    /// The sender.
     pub role: Role,
-    /// When, in milliseconds since 1970 UTC.
+    /// The time, in milliseconds since 1970 UTC.
     pub time: Option<i64>,
-    /// The bytes of its text.
+    /// The size of its stored text, in bytes.
     pub length: usize,
-    /// What it is made of.
+    /// The kind of content.
     pub kind: MessageKind,
     /// Written or injected.
     pub origin: Origin,
-    /// Whether it ends as a question does.
+    /// Whether it is a question.
     pub is_question: bool,
 }
 
 /// A message of the corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CorpusMessage<'a> {
-    /// The log's place in [`Corpus::logs`].
+    /// The log's index in [`Corpus::logs`].
     pub log: usize,
     /// The record's line in the log, from 1.
     pub line: u64,
-    /// Who speaks.
+    /// The sender.
     pub role: Role,
-    /// What it is made of.
+    /// The kind of content.
     pub kind: MessageKind,
     /// Written or injected.
     pub origin: Origin,
-    /// When, in milliseconds since 1970 UTC.
+    /// The time, in milliseconds since 1970 UTC.
     pub time: Option<i64>,
     /// The text, at most [`LONGEST`](super::LONGEST) bytes of it.
     pub text: &'a str,
-    /// How many bytes the text has in the log.
+    /// The size of the text in the log, in bytes.
     pub length: u64,
-    /// What stands for the record's id, see [`key`](super::key); copies in other logs share it.
+    /// The hash of the record's id, see [`key`](super::key); copies in other logs share it.
     pub id: Option<u64>,
-    /// What stands for the reply's id, which the records of one reply share.
+    /// The hash of the reply's id, which the records of one reply share.
     pub reply: Option<u64>,
     /// The tool's name.
     pub tool: Option<&'a str>,
-    /// The session it belongs to, where one log holds several.
+    /// The session it belongs to, if the log holds several.
     pub session: Option<&'a str>,
 }
 
-/// What has been found to be whole, as bits of [`Corpus::checked`].
+/// What has been verified, as bits of [`Corpus::checked`].
 const ROWS_ARE_WHOLE: u8 = 1;
 const TEXT_IS_WHOLE: u8 = 2;
 
 impl<'a> Log<'a> {
-    /// Returns whose log it is.
+    /// Returns the agent or layout of the log.
     pub fn agent(&self) -> Option<Agent> {
         Agent::all().find(|agent| *agent as u32 == self.row.agent)
     }
@@ -120,7 +120,7 @@ impl<'a> Log<'a> {
         self.text(self.row.cwd)
     }
 
-    /// Returns the title: the log's own, or what an index beside it says.
+    /// Returns the title: the log's own, or that of an index beside it.
     pub fn title(&self) -> Option<&'a str> {
         self.text(self.row.title)
     }
@@ -130,22 +130,22 @@ impl<'a> Log<'a> {
         self.row.first.zip(self.row.last)
     }
 
-    /// Returns how many prompts a person wrote.
+    /// Returns the number of prompts that the user wrote.
     pub fn turns(&self) -> u64 {
         u64::from(self.row.turns)
     }
 
-    /// Returns the size and the time of change that it was listed with.
+    /// Returns the size and the modification time that it was listed with.
     pub fn stamp(&self) -> (u64, Option<i64>) {
         (self.row.size, self.row.modified)
     }
 
-    /// Returns how many bytes of text it has in a part.
+    /// Returns the size of its text in a part, in bytes.
     pub fn text_bytes(&self, part: Part) -> u64 {
         self.row.text[part.number()]
     }
 
-    /// Returns all that the log says of itself, and what gave no message.
+    /// Returns the metadata of the log and the counts of skipped lines; `None` if damaged.
     pub fn facts(&self) -> Option<(Head, Skipped)> {
         let facts = LogState::of(self.corpus, self.row).and_then(|state| state.facts());
         if facts.is_none() {
@@ -166,20 +166,20 @@ impl<'a> Block<'a> {
         self.number
     }
 
-    /// Returns how many bytes of text it has.
+    /// Returns the size of its text, in bytes.
     pub fn text_bytes(&self) -> usize {
         self.row.shape.text as usize
     }
 
-    /// Returns the shown logs that have messages in it, without looking into it.
+    /// Returns the visible logs that have messages in it, without reading it.
     pub fn logs(&self) -> impl Iterator<Item = usize> + use<'a> {
         let corpus = self.corpus;
         let owners = corpus.manifest.owners(self.row).iter();
         owners.filter_map(|owner| corpus.owned_by(*owner))
     }
 
-    /// Tells whether a message in it may hold the term: a stem for words, a folded word
-    /// for tool text. There are no wrong answers of no.
+    /// Whether a message in it may contain the term: a stem for words, a folded word for tool
+    /// text. There are no false negatives.
     pub fn may_contain(&self, term: Term) -> bool {
         let answer = match self.part {
             Part::Words => {
@@ -200,8 +200,8 @@ impl<'a> Block<'a> {
         answer.unwrap_or(true)
     }
 
-    /// Hands on the messages, shown or not, that hold a word with this stem, once for each
-    /// form of it and in no order; `exact` is the form that is asked for. Of words only.
+    /// Calls `take` for the messages, visible or not, that contain a word with this stem: once
+    /// for each form, in no order. `exact` is the requested form. For [`Part::Words`] only.
     pub fn occurrences(&self, (stem, exact): (Term, Term), take: &mut dyn FnMut(Occurrence)) {
         debug_assert_eq!(self.part, Part::Words);
         let found = self
@@ -218,7 +218,7 @@ impl<'a> Block<'a> {
         self.corpus.maps.get(pack, self.row.filter_at, length)
     }
 
-    /// Opens the table of its messages; `None` where it is damaged.
+    /// Opens and verifies the table of its messages; `None` if it is damaged.
     pub fn table(&self) -> Option<MessageTable<'a>> {
         let shape = &self.row.shape;
         let pack = Pack::Blocks(self.part);
@@ -240,7 +240,7 @@ impl<'a> Block<'a> {
         table
     }
 
-    /// Opens the table after a look at all text; `None` where either is damaged.
+    /// Opens the table and verifies all text; `None` if either is damaged.
     pub fn scan(&self) -> Option<MessageTable<'a>> {
         let table = self.table()?;
         let is_whole = self.is_known(TEXT_IS_WHOLE, || table.has_all_texts());
@@ -250,7 +250,7 @@ impl<'a> Block<'a> {
         is_whole.then_some(table)
     }
 
-    /// Looks at all of the block; `None` where it is damaged.
+    /// Reads and verifies the whole block; `None` if it is damaged.
     pub fn read(&self) -> Option<BlockContent<'a>> {
         let table = self.scan()?;
         let text = std::str::from_utf8(table.text).ok();
@@ -260,7 +260,7 @@ impl<'a> Block<'a> {
         Some(BlockContent { table, text: text? })
     }
 
-    /// Tells whether something of the block is as it was written; found out once.
+    /// Whether a section of the block is undamaged; checked until it succeeds once.
     fn is_known(&self, what: u8, is_whole: impl FnOnce() -> bool) -> bool {
         let checked = &self.corpus.checked[self.part.number()][self.number];
         if checked.load(Ordering::Relaxed) & what != 0 {
@@ -275,12 +275,12 @@ impl<'a> Block<'a> {
 }
 
 impl<'a> MessageTable<'a> {
-    /// Returns how many messages there are, shown or not.
+    /// Returns the number of messages, visible or not.
     pub fn count(&self) -> usize {
         self.rows.len() / block::ROW
     }
 
-    /// Returns a message; `None` where its log is not shown or its text is damaged.
+    /// Returns a message; `None` if its log is not visible or its text is damaged.
     pub fn message(&self, number: usize) -> Option<CorpusMessage<'a>> {
         let row = self.row_at(number)?;
         let log = self.corpus.owned_by(row.owner)?;
@@ -295,13 +295,12 @@ impl<'a> MessageTable<'a> {
         Some(CorpusMessage { log, ..message })
     }
 
-    /// Returns the log that a message is of, if it is shown.
+    /// Returns the log of a message, if it is visible.
     pub fn log(&self, number: usize) -> Option<usize> {
         self.corpus.owned_by(self.row_at(number)?.owner)
     }
 
-    /// Returns what can be said of a message without its text; `None` where its log is not
-    /// shown.
+    /// Returns the attributes of a message, without its text; `None` if its log is not visible.
     pub fn summary(&self, number: usize) -> Option<MessageSummary> {
         let row = self.row_at(number)?;
         let (role, kind, origin) = row.attributes()?;
@@ -316,7 +315,7 @@ impl<'a> MessageTable<'a> {
         })
     }
 
-    /// Returns the text of all messages, each followed by a newline of ours.
+    /// Returns the text of all messages, each followed by an additional newline.
     pub fn bytes(&self) -> &'a [u8] {
         self.text
     }
@@ -334,7 +333,7 @@ impl<'a> MessageTable<'a> {
         low
     }
 
-    /// Returns where the text of a message lies in that of the block.
+    /// Returns the range of a message's text in that of the block.
     pub fn range(&self, number: usize) -> Option<Range<usize>> {
         let start = match number {
             0 => 0,
@@ -372,13 +371,13 @@ impl<'a> MessageTable<'a> {
 }
 
 impl<'a> BlockContent<'a> {
-    /// Returns the text of all messages, each followed by a newline of ours; messages of
-    /// logs that are not shown are in it, too.
+    /// Returns the text of all messages, visible or not, each followed by an additional
+    /// newline.
     pub fn text(&self) -> &'a str {
         self.text
     }
 
-    /// Returns how many messages there are, shown or not.
+    /// Returns the number of messages, visible or not.
     pub fn count(&self) -> usize {
         self.table.count()
     }
@@ -388,25 +387,25 @@ impl<'a> BlockContent<'a> {
         self.table.at(offset)
     }
 
-    /// Returns where the text of a message lies in [`BlockContent::text`].
+    /// Returns the range of a message's text in [`BlockContent::text`].
     pub fn range(&self, number: usize) -> Option<Range<usize>> {
         self.table.range(number)
     }
 
-    /// Returns a message; `None` where its log is not shown.
+    /// Returns a message; `None` if its log is not visible.
     pub fn message(&self, number: usize) -> Option<CorpusMessage<'a>> {
         let (row, message) = self.row(number)?;
         let log = self.table.corpus.owned_by(row.owner)?;
         Some(CorpusMessage { log, ..message })
     }
 
-    /// Returns the messages of the shown logs, each with its number.
+    /// Returns the messages of the visible logs, each with its number.
     pub fn messages(&self) -> impl Iterator<Item = (usize, CorpusMessage<'a>)> + use<'a> {
         let content = *self;
         (0..self.count()).filter_map(move |number| Some((number, content.message(number)?)))
     }
 
-    /// Returns a row and its message, shown or not.
+    /// Returns a row and its message, visible or not.
     pub(super) fn row(&self, number: usize) -> Option<(MessageRow, CorpusMessage<'a>)> {
         let row = self.table.row_at(number)?;
         let text = self.text.get(self.range(number)?)?;
@@ -415,20 +414,20 @@ impl<'a> BlockContent<'a> {
 }
 
 impl CorpusMessage<'_> {
-    /// Tells whether the end of the text was too much to keep.
+    /// Whether the text was cut to [`LONGEST`](super::LONGEST) bytes.
     pub fn is_cut(&self) -> bool {
         self.length > self.text.len() as u64
     }
 }
 
-/// Returns the path that was kept as these bytes.
+/// Returns the path that was stored as these bytes.
 #[cfg(unix)]
 pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     PathBuf::from(OsStr::from_bytes(bytes))
 }
 
-/// Returns the path that was kept as these bytes.
+/// Returns the path that was stored as these bytes.
 #[cfg(not(unix))]
 pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::new(String::from_utf8_lossy(bytes).as_ref()))

@@ -1,4 +1,4 @@
-//! The threads of a build: each reads logs and fills blocks, all put them in one store.
+//! The worker threads of a build: each reads logs and fills blocks; all share one output.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -15,20 +15,20 @@ use crate::core::log::{self, LogFile};
 use crate::core::text::Stems;
 use crate::core::{Error, Result};
 
-/// Where the threads of a build put what they have made.
+/// The shared output of the threads of a build.
 pub(super) struct BuildOutput {
     packs: Mutex<(Appender, Manifest)>,
     next_owner: AtomicU32,
     next_task: AtomicUsize,
     has_failed: AtomicBool,
-    /// How many logs and bytes have been read.
+    /// The numbers of logs and bytes read.
     pub(super) done: (AtomicUsize, AtomicU64),
 }
 
 /// One thread of a build.
 pub(super) struct BuildWorker<'a> {
     pub(super) store: &'a BuildOutput,
-    /// What went wrong with the store; a log that cannot be read is no such failure.
+    /// The error of writing the output; a log that cannot be read is not such an error.
     pub(super) failure: Option<Error>,
     builders: [BlockBuilder; 2],
     stems: Stems,
@@ -53,11 +53,11 @@ pub(super) struct FinishedLog {
     pub(super) title: Option<String>,
 }
 
-/// What a thread has made of its logs.
+/// The result of one thread.
 #[derive(Default)]
 pub(super) struct WorkerResult {
     pub(super) done: Vec<FinishedLog>,
-    /// Logs that could not be read, by their place in the list; no error for one that is gone.
+    /// Logs that could not be read, by index in the list; without an error if deleted.
     pub(super) failed: Vec<(usize, Option<Error>)>,
 }
 
@@ -72,12 +72,12 @@ impl BuildOutput {
         }
     }
 
-    /// Returns the packs and the manifest, for this thread alone.
+    /// Locks the packs and the manifest.
     pub(super) fn lock(&self) -> MutexGuard<'_, (Appender, Manifest)> {
         self.packs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what was put in.
+    /// Returns the packs and the manifest, with its lengths and next owner number set.
     pub(super) fn finish(self) -> (Appender, Manifest) {
         let (appender, mut manifest) = self
             .packs
@@ -97,7 +97,7 @@ impl BuildOutput {
         Ok(())
     }
 
-    /// Keeps a log's state and returns where.
+    /// Appends a log's state and returns its offset and length.
     pub(super) fn keep_state(&self, bytes: &[u8]) -> Result<(u64, u64)> {
         let at = self.lock().0.append(Pack::States, bytes)?;
         Ok((at, bytes.len() as u64))
@@ -156,7 +156,7 @@ impl<'a> BuildWorker<'a> {
         builder.reuse(sealed);
     }
 
-    /// Writes what is in the builders.
+    /// Seals and writes the blocks under construction.
     pub(super) fn flush(&mut self) {
         for part in Part::ALL {
             if !self.builders[part.number()].is_empty() {
@@ -165,7 +165,7 @@ impl<'a> BuildWorker<'a> {
         }
     }
 
-    /// Takes what is alive of an old block; `false` where the block is damaged.
+    /// Adds the messages of live owners in an old block; `false` if the block is damaged.
     pub(super) fn replay(
         &mut self,
         old: &Corpus,
@@ -186,7 +186,7 @@ impl<'a> BuildWorker<'a> {
         true
     }
 
-    /// Reads one log after another until none is left, or `go_on` says no.
+    /// Reads one log after another until none is left or `go_on` returns false.
     pub(super) fn work(
         mut self,
         (logs, old): (&[LogFile], Option<&Corpus>),
@@ -220,7 +220,7 @@ impl<'a> BuildWorker<'a> {
         self.failure.map_or(Ok(found), Err)
     }
 
-    /// Reads a log on from its old row where that is possible, else from its beginning.
+    /// Continues a log from its old row if possible, else reads it from the beginning.
     fn take(
         &mut self,
         reader: &mut LogReader,
@@ -248,7 +248,7 @@ impl<'a> BuildWorker<'a> {
         reader.read(log, self)
     }
 
-    /// Keeps the state of a log that has been read, and makes its row.
+    /// Stores the state of a log that has been read, and returns its row.
     fn note(&self, listed: usize, log: &LogFile, outcome: ReadOutcome) -> Result<FinishedLog> {
         let state = LogState::encode(&outcome.head, outcome.skipped, outcome.carry.as_ref());
         let head = outcome.head;

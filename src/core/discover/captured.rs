@@ -1,11 +1,11 @@
-//! What hooks have captured: a store of events for each project, in tome's data directory.
+//! Events that hooks captured: a store for each project, in tome's data directory.
 
 use std::path::{Path, PathBuf};
 
 use super::{Candidate, DiscoveryScope, Environment, Origin, Project, name_of, subfolders};
 use crate::core::memory::{Revision, slug};
 
-/// What hooks have captured of the project's sessions.
+/// Adds the project's store of captured events; with `Everything`, those of all projects.
 pub(super) fn captured_events(
     environment: &Environment,
     scope: DiscoveryScope,
@@ -34,17 +34,17 @@ pub(super) fn captured_events(
     }
 }
 
-/// The folder of the data directory that holds a store of events for each project.
+/// The folder of the data directory with a store of events for each project.
 const EVENTS_FOLDER: &str = "events";
 
-/// Where the events of the project around `cwd` are kept, in tome's data directory.
+/// Returns the root of the store of events for the project around `cwd`.
 pub fn events_root(data: &Path, cwd: &Path) -> PathBuf {
     let project = Project::of(cwd);
     data.join(EVENTS_FOLDER)
         .join(events_slug(&project.shared_root))
 }
 
-/// A name that people recognise, and a hash that tells projects of one name apart.
+/// Returns a readable name with a hash that distinguishes projects of the same name.
 fn events_slug(project: &Path) -> String {
     const LONGEST: usize = 60;
     let hash = Revision::of(project.as_os_str().as_encoded_bytes()).to_string();

@@ -1,4 +1,4 @@
-//! Claude Code's own memory of the project, wherever its settings put it.
+//! Claude Code's own memory of the project, in the directory that its settings give.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::core::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::layout::Layout;
 use crate::core::trust::{Refusal, TrustBoundary};
 
-/// Claude Code's own memory of the project.
+/// Adds Claude Code's own memory of the project.
 pub(super) fn claude_memory(
     environment: &Environment,
     project: &Project,
@@ -38,7 +38,7 @@ pub(super) fn claude_memory(
         push(projects.join(slug).join("memory"), why);
         return;
     }
-    // A long name is cut and ends in a hash of Claude Code's own making.
+    // A long name is cut and ends in a hash that only Claude Code computes.
     let start = &slug[..LONGEST_SLUG];
     for folder in subfolders(&projects) {
         if name_of(&folder).starts_with(start) {
@@ -49,7 +49,7 @@ pub(super) fn claude_memory(
 
 const LONGEST_SLUG: usize = 200;
 
-/// The name that Claude Code gives a project's directory.
+/// Returns the name of a project's directory in Claude Code.
 pub fn claude_slug(path: &Path) -> String {
     let path = path.to_string_lossy();
     path.chars()
@@ -57,8 +57,8 @@ pub fn claude_slug(path: &Path) -> String {
         .collect()
 }
 
-/// The `autoMemoryDirectory` of Claude Code's settings; the most particular file wins. What a
-/// project's own settings name counts only inside the border.
+/// Returns the `autoMemoryDirectory` of Claude Code's settings; the most specific file wins. A
+/// directory in a project's own settings must be inside the trust boundary.
 fn auto_memory_directory(
     environment: &Environment,
     project: &Project,
@@ -81,7 +81,7 @@ fn auto_memory_directory(
     directory_of(&environment.claude.join("settings.json"), environment, root)
 }
 
-/// The directory that one settings file names.
+/// Returns the directory that one settings file gives.
 fn directory_of(file: &Path, environment: &Environment, root: &Path) -> Option<PathBuf> {
     let text = read_text(file, LARGEST_SETTINGS).ok()??;
     let settings: serde_json::Value = serde_json::from_str(&text).ok()?;

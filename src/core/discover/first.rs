@@ -1,4 +1,4 @@
-//! Where the first memory of its kind goes: the one place that every door makes a store in.
+//! The location of a store that does not exist yet and is created with its first memory.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use crate::core::config::{Settings, expand};
 use crate::core::layout::Layout;
 use crate::core::store::Store;
 
-/// The store that the first memory of this layout makes, not there yet or empty; `None` where the
-/// layout has no place of its own, or would not be found there again.
+/// Returns the store that the first memory of this layout creates, missing or empty; `None` if
+/// the layout has no location of its own, or would not be discovered there.
 ///
-/// A place that leads out of the project is an error.
+/// A location that leads out of the project is an error.
 pub fn first_store(
     environment: &Environment,
     settings: &Settings,
@@ -34,7 +34,7 @@ pub fn first_store(
     let store = Store::open(name, &root, Some(layout))?;
     let is_other = |known: &Layout| *known != layout;
     if Layout::detect(store.root()).iter().any(is_other) {
-        // Something else is there; which store it is, is for a person to settle.
+        // The directory has another layout; the user must decide which store it is.
         return Ok(None);
     }
     Ok(Some(FoundStore {
@@ -43,9 +43,9 @@ pub fn first_store(
     }))
 }
 
-/// Whether a memory of this layout would be the first of its kind beside `stores`: lessons are
-/// one kind, what else is remembered of a project the other. The memories of subagents, and those
-/// that Codex makes of all projects, are nobody's place for a new one.
+/// Whether a memory of this layout would be the first of its kind beside `stores`. There are
+/// two kinds: lessons, and all other memories of a project. Stores of subagents, and Codex's
+/// memories of all projects, do not count, since new memories do not belong there.
 pub fn is_first(environment: &Environment, layout: Layout, stores: &[&Store]) -> bool {
     let is_like = |store: &&&Store| match layout {
         Layout::Coder => store.layout() == Layout::Coder,

@@ -1,4 +1,4 @@
-//! Files of standing instructions, in a project and in the home directory.
+//! Instruction files, in a project and in the home directory.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use super::{Candidate, Origin, name_of};
 use crate::core::layout::{Layout, instructions};
 use crate::core::trust::{Refusal, TrustBoundary, real_path};
 
-/// The instruction files of one folder of the project. One that is a link inside the border is
-/// found in the folder where it really is.
+/// Adds the instruction files of one folder of the project. A link inside the trust boundary is
+/// added for the folder of its target.
 pub(super) fn project_instructions(
     folder: &Path,
     border: &TrustBoundary,
@@ -54,7 +54,7 @@ pub(super) fn project_instructions(
     }
 }
 
-/// The instruction files of a folder of the person's own.
+/// Adds the instruction files of a folder outside the project, such as the home directory.
 pub(super) fn home_instructions(folder: &Path, name: &str, found: &mut Vec<Candidate>) {
     let is_there = |name: &&str| folder.join(name).is_file();
     if instructions::NAMES.iter().any(is_there) {

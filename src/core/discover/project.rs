@@ -1,4 +1,4 @@
-//! The project around a working directory, and the border around what it contains.
+//! The project around a working directory, and its trust boundary.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::core::trust::{TrustBoundary, allowed_by};
 pub(super) struct Project {
     /// The working directory and the folders above it, up to the git root.
     pub(super) folders: Vec<PathBuf>,
-    /// The root that worktrees share, by which Claude Code keys its memory.
+    /// The root that worktrees share, which is the key of Claude Code's memory.
     pub(super) shared_root: PathBuf,
 }
 
@@ -33,13 +33,13 @@ impl Project {
         }
     }
 
-    /// The folder that the project ends at.
+    /// Returns the project's root.
     pub(super) fn root(&self) -> &Path {
         self.folders.last().unwrap_or(&self.shared_root)
     }
 
-    /// The border around what the project contains: beyond it, agents' own places for this
-    /// project and what the person's settings name may be used.
+    /// Returns the trust boundary of the project; outside of it, agents' directories for this
+    /// project and paths in the user's settings are allowed.
     pub(super) fn border(&self, environment: &Environment, settings: &Settings) -> TrustBoundary {
         let slug = claude_slug(&self.shared_root);
         let well_known = [
@@ -64,18 +64,19 @@ impl Project {
     }
 }
 
-/// The working directory and the folders above it that belong to the same project.
+/// Returns the working directory and the folders above it that belong to the same project.
 pub fn project_folders(cwd: &Path) -> Vec<PathBuf> {
     Project::of(cwd).folders
 }
 
-/// The main work tree, when `root` is a linked one: its `.git` is a file that points there, and
-/// git's own note there points back. Without the note, any directory could claim to belong to another.
+/// Returns the main work tree if `root` is a linked one: its `.git` is a file that points there,
+/// and git's file there points back. Without that check, any directory could claim to belong
+/// to another.
 fn main_worktree(root: &Path) -> Option<PathBuf> {
     const LONGEST: u64 = 64 << 10;
     let file = root.join(".git");
     if file.is_symlink() {
-        // Git makes a file; a link could lead to that of another work tree.
+        // Git creates a file; a link could lead to that of another work tree.
         return None;
     }
     let pointer = read_text(&file, LONGEST).ok()??;

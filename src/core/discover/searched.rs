@@ -1,4 +1,4 @@
-//! Where stores and logs are looked for, for somebody who has none.
+//! The searched locations of stores and logs, for users who have none.
 
 use std::path::{Path, PathBuf};
 
@@ -6,16 +6,16 @@ use super::Environment;
 use crate::core::config::{Settings, expand};
 use crate::core::log::{Agent, LogLocations};
 
-/// Where something was looked for.
+/// The searched locations of one owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchedPlace {
-    /// Whose it would be.
+    /// The agent or the kind of store.
     pub owner: &'static str,
-    /// The places, with the home directory as `~`.
+    /// The locations, with the home directory as `~`.
     pub locations: Vec<String>,
 }
 
-/// Says where stores and logs are looked for, agent by agent.
+/// Returns where stores and logs are searched, agent by agent.
 pub fn searched_places(
     environment: &Environment,
     settings: &Settings,

@@ -1,9 +1,8 @@
 //! Frontmatter: `---`, lines of `key: value`, `---`, at the very start of a file.
 //!
-//! Real headers break YAML parsers (colons and `#` in plain text, tabs), and an agent reads
-//! them line by line, so that is how they are read and spliced here. Keys may stand at
-//! the top or one level down under `metadata:`; block and folded values are joined
-//! for display.
+//! Real headers break YAML parsers (colons and `#` in plain text, tabs), and agents read them line
+//! by line, so they are read and spliced here the same way. Keys are at the top level or one level
+//! down under `metadata:`; block and folded values are joined for display.
 
 use std::ops::Range;
 
@@ -13,19 +12,19 @@ use super::{Line, lines, newline, splice};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frontmatter {
     fields: Vec<Field>,
-    /// Where the closing fence starts.
+    /// The start of the closing fence.
     fence: usize,
-    /// Where the body starts, right after the closing fence.
+    /// The start of the body, right after the closing fence.
     body: usize,
 }
 
-/// One `key: value` line, with the lines that continue its value.
+/// One `key: value` line, with the continuation lines of its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Field {
     key: String,
-    /// The key this one is nested under.
+    /// The key that this one is nested under.
     parent: Option<String>,
-    /// Whether the line starts at the margin.
+    /// Whether the line is not indented.
     at_margin: bool,
     /// The value for display: unquoted, joined to one line.
     value: String,
@@ -36,7 +35,7 @@ struct Field {
 const BOM: char = '\u{feff}';
 
 impl Frontmatter {
-    /// Reads the frontmatter of `text`; `None` when there is none or it is never closed.
+    /// Parses the frontmatter of `text`; `None` if there is none or it is never closed.
     pub fn parse(text: &str) -> Option<Self> {
         let start = if text.starts_with(BOM) {
             BOM.len_utf8()
@@ -62,22 +61,22 @@ impl Frontmatter {
         None
     }
 
-    /// Whether no line of it is a field.
+    /// Whether it has no fields.
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
 
-    /// Where the body starts.
+    /// The start of the body.
     pub fn body(&self) -> usize {
         self.body
     }
 
-    /// The value of a key at the top; the last one where it stands twice.
+    /// The value of a top-level key; the last one if it is repeated.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.find(key, None).map(|field| field.value.as_str())
     }
 
-    /// The value of a key at the top or, failing that, under `metadata:`.
+    /// The value of a top-level key or, failing that, of one under `metadata:`.
     pub fn get_anywhere(&self, key: &str) -> Option<&str> {
         self.anywhere(key).map(|field| field.value.as_str())
     }
@@ -94,8 +93,8 @@ impl Frontmatter {
             .find(|field| field.key == key && field.parent.as_deref() == parent)
     }
 
-    /// `text` with `key` set to `value`: in place where the key stands, else as a new last line.
-    /// Only the type may stand under `metadata:`.
+    /// `text` with `key` set to `value`: in place if the key exists, else as a new last line. Only
+    /// `type` is also looked up under `metadata:`.
     pub fn set(&self, text: &str, key: &str, value: &str) -> String {
         let value = super::super::memory::one_line(value);
         let field = match key {
@@ -125,7 +124,7 @@ impl Frontmatter {
     }
 }
 
-/// Takes one line into the fields: a key, a nested key, or the continuation of a value.
+/// Parses one line: a key, a nested key, or the continuation of a value.
 fn read_line(text: &str, line: &Line<'_>, parent: &mut Option<String>, fields: &mut Vec<Field>) {
     let indented = line.text.starts_with([' ', '\t']);
     let colon = line.text.find(':');
@@ -147,7 +146,7 @@ fn read_line(text: &str, line: &Line<'_>, parent: &mut Option<String>, fields: &
     let after = &line.text[colon + 1..];
     let start = line.span.start + colon + 1 + (after.len() - after.trim_start().len());
     let end = line.span.start + line.text.trim_end().len();
-    // Of `key:   ` nothing is the value; it stands right after the colon, the blanks stay behind it.
+    // The value of `key:   ` is empty and right after the colon; the blanks stay behind it.
     let span = if after.trim().is_empty() {
         let at = line.span.start + colon + 1;
         at..at
@@ -168,9 +167,9 @@ fn read_line(text: &str, line: &Line<'_>, parent: &mut Option<String>, fields: &
     });
 }
 
-/// Whether an indented line goes on with the value of the field before it: with a block or a
-/// quoted text that is not closed, with a plain value at the margin, and, if it is `bare` (no key
-/// itself), with any value.
+/// Whether an indented line continues the value of the field before it: a block or an unclosed
+/// quoted text, a plain value of a key that is not indented, or, if the line is `bare` (without a
+/// key), any value.
 fn continues(text: &str, last: Option<&Field>, bare: bool) -> bool {
     last.is_some_and(|last| {
         let raw = &text[last.span.clone()];
@@ -198,7 +197,7 @@ fn is_open(raw: &str) -> bool {
     open
 }
 
-/// A value as people read it: unquoted, block markers dropped, one line.
+/// A value for display: unquoted, block markers dropped, on one line.
 fn display(raw: &str) -> String {
     let mut parts = raw.lines().map(str::trim).filter(|part| !part.is_empty());
     let mut joined = match parts.next() {
@@ -387,7 +386,7 @@ mod tests {
                 "say \"hi\" \\ bye",
                 "---\nname: \"say \\\"hi\\\" \\\\ bye\"\n---\n",
             ),
-            // One mark alone quotes nothing.
+            // A single quotation mark quotes nothing.
             ("---\nname: \"\n---\n", "a", "---\nname: a\n---\n"),
             ("---\nname: 'a\n---\n", "b", "---\nname: b\n---\n"),
         ] {

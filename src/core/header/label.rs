@@ -2,8 +2,8 @@
 //! `**Tags:**`, with `---` between the entries of a file. In an older dialect an entry is a heading
 //! `## 2025-10-30: Title` with free text below it.
 //!
-//! Whatever stands before, between or after the labels belongs to the entry it
-//! follows, so that cutting a file into entries loses nothing.
+//! Text before, between or after the labels belongs to the entry it follows, so that splitting a
+//! file into entries loses nothing.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -60,10 +60,10 @@ pub fn entries(text: &str) -> Vec<Entry> {
     entries
 }
 
-/// What stands below a dated heading is content without a label.
+/// The label of text below a dated heading, which has none of its own.
 const FREE: &str = "free text";
 
-/// The day and the title of a heading such as `## 2025-10-30: Title`.
+/// The date and the title of a heading such as `## 2025-10-30: Title`.
 fn dated(line: &str) -> Option<(&str, &str)> {
     let heading = line.strip_prefix("## ")?.trim_start();
     let (date, title) = heading.split_once(": ")?;
@@ -79,8 +79,8 @@ fn dated(line: &str) -> Option<(&str, &str)> {
     (is_date && !title.trim().is_empty()).then(|| (date, title.trim()))
 }
 
-/// Whether a labelled entry starts before the next heading or rule: what stands above it is then
-/// only its decoration.
+/// Whether a labelled entry starts before the next heading or rule; the heading above it is then
+/// only decoration.
 fn is_before_title(below: &[Line<'_>]) -> bool {
     below
         .iter()
@@ -98,7 +98,7 @@ fn finish(entry: &mut Entry) {
     }
 }
 
-/// Adds a line's text to the field of `entry` that its label names.
+/// Adds a line's text to the field of `entry` with this label.
 fn add_field(entry: &mut Entry, label: &str, value: &str) {
     match label {
         "Description" if entry.summary.is_empty() => value.trim().clone_into(&mut entry.summary),
@@ -131,12 +131,12 @@ fn labelled(line: &str) -> Option<(&'static str, &str)> {
         })
 }
 
-/// Whether `text` is made of entries already.
+/// Whether `text` already consists of entries.
 pub fn is_labelled(text: &str) -> bool {
     lines(text, 0).any(|line| matches!(labelled(line.text), Some(("Title", _))))
 }
 
-/// A new entry as it stands in a file.
+/// Formats a new entry.
 pub fn format_entry(title: &str, description: &str, content: &str, tags: &[String]) -> String {
     let tags: Vec<String> = tags
         .iter()
@@ -155,18 +155,18 @@ pub fn format_entry(title: &str, description: &str, content: &str, tags: &[Strin
     )
 }
 
-/// What is added to an entry.
+/// An addition to an entry.
 #[derive(Debug, Clone, Copy)]
 pub struct EntryAddition<'a> {
-    /// What the content is to say, too.
+    /// Content to add.
     pub content: &'a str,
-    /// The new description; what the old one said goes into the content.
+    /// The new description; the old one is moved into the content.
     pub description: Option<&'a str>,
-    /// Tags that the entry is to have, too.
+    /// Tags to add.
     pub tags: &'a [String],
 }
 
-/// Where an entry says what, and where the content and the entry end.
+/// The positions of an entry's fields, and the ends of the content and of the entry.
 struct Parts {
     described: Option<Range<usize>>,
     tagged: Option<usize>,
@@ -201,8 +201,8 @@ impl Parts {
     }
 }
 
-/// `text` with more in one of its entries; what is said there already is not said twice, and
-/// nothing that is there goes.
+/// `text` with an addition to one of its entries. Nothing is removed, and what the entry already
+/// contains is not repeated.
 pub fn extend_entry(text: &str, entry: &Entry, more: EntryAddition<'_>) -> String {
     let nl = newline(text);
     let Parts {
@@ -232,7 +232,7 @@ pub fn extend_entry(text: &str, entry: &Entry, more: EntryAddition<'_>) -> Strin
         added.push(given.to_owned());
     }
     let new = new_tags(entry, more.tags);
-    // What ends a line stands before what begins another one at the same place.
+    // At the same position, the end of a line must precede the start of the next.
     if let Some(at) = tagged.filter(|_| !new.is_empty()) {
         edits.push((at..at, new.clone()));
     }
@@ -246,12 +246,12 @@ pub fn extend_entry(text: &str, entry: &Entry, more: EntryAddition<'_>) -> Strin
     if tagged.is_none() && !new.is_empty() {
         edits.push((end..end, format!("{nl}{nl}**Tags:**{new}")));
     }
-    // In the order of the file, whatever order the labels have there.
+    // Sort by position: the labels may be in any order.
     edits.sort_by_key(|(span, _)| span.start);
     replaced(text, &edits)
 }
 
-/// The tags that an entry does not have yet, as they go after those that it has.
+/// The tags that an entry does not have yet, formatted for appending to its tags.
 fn new_tags(entry: &Entry, tags: &[String]) -> String {
     tags.iter()
         .map(|tag| tag.trim_start_matches('#'))

@@ -5,23 +5,23 @@ use std::ops::Range;
 
 use super::lines;
 
-/// What the head of a detail file says.
+/// The header of a detail file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Meta {
     /// The first heading, without `#`.
     pub title: Option<String>,
-    /// When the note was made, as it is written.
+    /// When the note was created, as written.
     pub created: Option<String>,
     /// The keywords.
     pub keywords: Vec<String>,
-    /// The whole comment, where there is one.
+    /// The range of the whole comment, if there is one.
     pub comment: Option<Range<usize>>,
     /// Where the content after heading and comment starts.
     pub body: usize,
 }
 
 impl Meta {
-    /// Reads the head of `text`; what is missing stays empty.
+    /// Parses the header of `text`; missing values stay empty.
     pub fn parse(text: &str) -> Self {
         let mut meta = Self::default();
         for line in lines(text, 0) {
@@ -70,7 +70,7 @@ impl Meta {
     }
 }
 
-/// A JSON array, or, from a careless hand, words with commas between them.
+/// A JSON array or, leniently, words separated by commas.
 fn keywords(value: &str) -> Vec<String> {
     serde_json::from_str(value).unwrap_or_else(|_| {
         value
@@ -82,7 +82,7 @@ fn keywords(value: &str) -> Vec<String> {
     })
 }
 
-/// The comment of an old head with other keywords, everything else in it as it was.
+/// An existing comment with other keywords; the rest of it is unchanged.
 pub fn with_keywords(comment: &str, keywords: &[String]) -> String {
     let value = serde_json::Value::from(keywords.to_vec()).to_string();
     for line in lines(comment, 0) {
@@ -97,7 +97,7 @@ pub fn with_keywords(comment: &str, keywords: &[String]) -> String {
     super::splice(comment, end..end, &format!("- keywords: {value}\n"))
 }
 
-/// The head of a new detail file, up to and including the blank line before its content.
+/// The header of a new detail file, up to and including the blank line before its content.
 pub fn format_head(title: &str, created: &str, keywords: &[String]) -> String {
     let keywords = serde_json::Value::from(keywords.to_vec());
     format!("# {title}\n\n<!-- META:\n- created: {created}\n- keywords: {keywords}\n-->\n\n")

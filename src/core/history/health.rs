@@ -1,5 +1,4 @@
-//! What is kept, and what may be wrong with it: lines that nobody can read, versions that are
-//! damaged or gone.
+//! The health of the history: unreadable lines, and versions that are damaged or missing.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -10,45 +9,46 @@ use super::versions::{Key, Packs, key};
 use crate::core::memory::Revision;
 use crate::core::{Error, Result};
 
-/// What a look at a history found.
+/// The result of checking a history.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Health {
-    /// How many changes the journal has.
+    /// The number of changes in the journal.
     pub changes: usize,
-    /// When the oldest of them was made, in milliseconds since 1970.
+    /// When the oldest change was made, in milliseconds since 1970.
     pub oldest: Option<i64>,
-    /// How many versions they went from or to.
+    /// The number of versions that the changes refer to.
     pub versions: usize,
-    /// How many bytes all of the history has.
+    /// The size of the whole history in bytes.
     pub bytes: u64,
-    /// How many lines of the journal cannot be read.
+    /// The number of lines in the journal that cannot be read.
     pub broken_lines: usize,
-    /// The versions that cannot be brought back.
+    /// The versions that cannot be restored.
     pub damaged: Vec<Damage>,
 }
 
-/// A version that cannot be brought back.
+/// A version that cannot be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
     /// The version.
     pub revision: Revision,
-    /// The file that it is in, or where it should be.
+    /// The file that contains it, or the folder where it should be.
     pub place: PathBuf,
     /// The memory that it is a version of.
     pub memory: PathBuf,
-    /// The last change that went from or to it.
+    /// The id of the last change that refers to it.
     pub change: String,
 }
 
 impl History {
-    /// How many lines of the journal cannot be read: a dying machine or another program broke them.
+    /// The number of lines in the journal that cannot be read, broken by a crash or another
+    /// program.
     pub fn broken_lines(&self) -> Result<usize> {
         let mut broken = 0;
         self.each_line(|line, _| broken += usize::from(matches!(line, Line::Broken)))?;
         Ok(broken)
     }
 
-    /// Looks at all that is kept. Versions are checked as they are stored, without unpacking them.
+    /// Checks the whole history. Versions are checked as stored, without decompressing them.
     pub fn health(&self) -> Result<Health> {
         let mut health = Health {
             bytes: size_of(&self.dir),
@@ -88,7 +88,7 @@ impl History {
         Ok(health)
     }
 
-    /// Where a version should be that is not sound in the packs; `None` where a blob has it.
+    /// Where an unreadable version should be; `None` if it is stored as a plain file.
     fn trouble(&self, packs: &Packs, revision: &Revision) -> Option<PathBuf> {
         let in_pack = packs.entries_of(&key(revision)).next();
         let in_pack = in_pack.map(|at| packs.path_of(at).to_owned());
@@ -101,7 +101,7 @@ impl History {
     }
 }
 
-/// Which entries of the packs are sound: their bytes are, and what they build on is.
+/// Which entries of the packs are sound: their checksum matches, and their base is sound.
 pub(super) struct SoundEntries<'a> {
     packs: &'a Packs,
     known: HashMap<usize, bool>,
@@ -120,7 +120,7 @@ impl<'a> SoundEntries<'a> {
         self.entry(key).is_some()
     }
 
-    /// The entry by which a version can be read.
+    /// A sound entry of a version.
     pub(super) fn entry(&mut self, key: &Key) -> Option<usize> {
         let packs = self.packs;
         packs.entries_of(key).find(|at| self.is_sound(*at))
@@ -130,7 +130,7 @@ impl<'a> SoundEntries<'a> {
         if let Some(known) = self.known.get(&at) {
             return *known;
         }
-        // What builds on itself is not sound.
+        // An entry that depends on itself is not sound.
         self.known.insert(at, false);
         let base = self.packs.entry(at).header.base;
         let is_sound = base.is_none_or(|base| self.has(&base)) && self.packs.stored(at).is_some();
@@ -139,7 +139,7 @@ impl<'a> SoundEntries<'a> {
     }
 }
 
-/// How large the files below a directory are together.
+/// The total size of the files below a directory.
 pub(super) fn size_of(dir: &Path) -> u64 {
     let files = walkdir::WalkDir::new(dir).into_iter().flatten();
     let files = files.filter(|entry| entry.file_type().is_file());

@@ -1,8 +1,7 @@
-//! The journal: a line for each change that was made, and what it says about undo and redo.
+//! The journal: a line for each committed change, and what follows from it for undo and redo.
 //!
-//! A journal begins with a line that says which schema its lines follow; that of the first tome
-//! has none and follows the same one. A line that stands for changes that were pruned keeps their
-//! tombstones.
+//! A journal starts with a line that gives the schema of its lines; old journals have none and
+//! follow the same schema. A line that summarises pruned changes keeps their tombstones.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -17,7 +16,7 @@ use crate::core::memory::Revision;
 use crate::core::sandbox::missing_newline;
 use crate::core::{Error, Result, private};
 
-/// The schema of the lines that are written here.
+/// The schema of the lines written here.
 pub(super) const SCHEMA: u32 = 1;
 
 /// The first line of a journal.
@@ -26,10 +25,10 @@ struct Schema {
     schema: u32,
 }
 
-/// The line that stands for changes that were pruned.
+/// The line that replaces pruned changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Summary {
-    /// How many changes they were.
+    /// How many changes were pruned.
     pub(super) pruned: usize,
     /// What they deleted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -43,7 +42,7 @@ pub(super) enum Line {
     Change(Box<Record>),
     Summary(Summary),
     Empty,
-    /// Nobody can read it: a dying machine or another program broke it.
+    /// It cannot be parsed; a crash or another program broke it.
     Broken,
 }
 
@@ -66,7 +65,7 @@ impl Line {
 }
 
 impl History {
-    /// Adds a change to the journal, flushed.
+    /// Appends a change to the journal and flushes it.
     pub(in crate::core) fn record(&self, record: &Record) -> Result<()> {
         let path = self.journal_path();
         let _lock = self.lock_own("journal")?;
@@ -78,7 +77,7 @@ impl History {
             if is_new {
                 line.splice(..0, first_line());
             }
-            // A line that a dying machine broke off must not swallow this one.
+            // After a crash the last line may be cut off: this one must not be joined to it.
             let end = missing_newline(&mut file)?;
             file.write_all(end.as_bytes())?;
             file.write_all(&line)?;
@@ -91,9 +90,9 @@ impl History {
         written.map_err(|e| Error::io(&path, e))
     }
 
-    /// Refuses to add to a journal whose schema a later tome has made.
+    /// Returns an error if the journal has the schema of a later version of tome.
     pub(super) fn check_schema(&self) -> Result<()> {
-        /// More than the line of any schema will have.
+        /// An upper bound for the length of a schema line.
         const MOST: u64 = 4096;
         let path = self.journal_path();
         let mut start = Vec::new();
@@ -119,7 +118,7 @@ impl History {
         self.dir.join("journal.jsonl")
     }
 
-    /// Every line of the journal, with its bytes.
+    /// Calls `show` with every line of the journal and its bytes.
     pub(super) fn each_line(&self, mut show: impl FnMut(Line, Vec<u8>)) -> Result<()> {
         let path = self.journal_path();
         let file = match File::open(&path) {
@@ -134,7 +133,7 @@ impl History {
         Ok(())
     }
 
-    /// Every change, oldest first; lines that cannot be read are passed over.
+    /// Every change, oldest first; lines that cannot be read are skipped.
     pub fn records(&self) -> Result<Vec<Record>> {
         let mut records = Vec::new();
         self.each_line(|line, _| {
@@ -145,7 +144,7 @@ impl History {
         Ok(records)
     }
 
-    /// What was deleted, oldest first, by changes that were pruned since as well.
+    /// The deleted memories, oldest first, those of pruned changes included.
     pub fn graves(&self) -> Result<Vec<PrunedTombstone>> {
         let mut graves = Vec::new();
         self.each_line(|line, _| match line {
@@ -156,10 +155,10 @@ impl History {
         Ok(graves)
     }
 
-    /// The version that the last recorded change of a file left, if that was not long ago: the
-    /// base for a version that somebody else has made of it since.
+    /// The version that the last recorded change of a file left, if it is near the end of the
+    /// journal. It is the base of an edit that was made outside tome since.
     pub fn last_version(&self, root: &Path, path: &str) -> Option<Revision> {
-        /// How much of the journal's end is looked at.
+        /// How many bytes at the end of the journal are read.
         const END: u64 = 1 << 18;
         let mut file = File::open(self.journal_path()).ok()?;
         let length = file.metadata().ok()?.len();
@@ -195,7 +194,7 @@ impl History {
         }
     }
 
-    /// What taking `record` back means: of an undo, making its change again.
+    /// How to undo `record`: the original change and a direction. Undoing an undo is a redo.
     pub fn reversal(&self, record: Record) -> Result<(Record, Direction)> {
         let (mut record, mut direction) = (record, Direction::Back);
         if record.of.is_none() {
@@ -224,17 +223,17 @@ impl History {
         Ok((record, direction))
     }
 
-    /// The last change of `roots` that was not taken back.
+    /// The last change of `roots` that was not undone.
     pub fn undoable(&self, roots: &[&Path]) -> Result<Option<Record>> {
         Ok(self.stacks(roots)?.0.pop())
     }
 
-    /// The last change of `roots` that was taken back, unless others were made since.
+    /// The last change of `roots` that was undone, unless other changes were made since.
     pub fn redoable(&self, roots: &[&Path]) -> Result<Option<Record>> {
         Ok(self.stacks(roots)?.1.pop())
     }
 
-    /// The changes of `roots` that stand, and those that were taken back.
+    /// The changes of `roots` that are in effect, and those that were undone.
     fn stacks(&self, roots: &[&Path]) -> Result<(Vec<Record>, Vec<Record>)> {
         let (mut done, mut undone): (Vec<Record>, Vec<Record>) = (Vec::new(), Vec::new());
         let take = |list: &mut Vec<Record>, id: Option<&str>| {
@@ -249,7 +248,7 @@ impl History {
             match record.verb {
                 ChangeVerb::Undo => undone.extend(take(&mut done, of)),
                 ChangeVerb::Redo => {
-                    // It may have been taken back before other changes were made.
+                    // It may have been undone before other changes were made.
                     drop(take(&mut undone, of));
                     let original = all.iter().find(|record| Some(record.id.as_str()) == of);
                     if done.iter().all(|record| Some(record.id.as_str()) != of) {
@@ -266,7 +265,7 @@ impl History {
     }
 }
 
-/// What a new journal begins with.
+/// The first line of a new journal.
 pub(super) fn first_line() -> Vec<u8> {
     format!("{{\"schema\":{SCHEMA}}}\n").into_bytes()
 }

@@ -1,9 +1,9 @@
-//! The locks of the stores: whoever changes a store holds its lock.
+//! The locks of the stores: a process that changes a store holds its lock.
 //!
-//! A lock is a lock on a file in `locks/`. Whoever takes it writes into the file who they are, so
-//! that others can say whom they wait for; since when it is held is when the file was written.
-//! Whoever holds any lock also holds `locks/history` together with others; pruning has that one
-//! alone, and with it every store.
+//! Each lock is a file lock on a file in `locks/`. The holder writes its name and pid into the
+//! file, so that waiting processes can name it; the file's modification time is the start of the
+//! lock. A process that holds any lock also holds `locks/history` as a shared lock; pruning holds
+//! that one exclusively, which excludes changes to every store.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -17,18 +17,18 @@ use super::History;
 use crate::core::memory::Revision;
 use crate::core::{Error, Result, private};
 
-/// The locks of the stores that a change is about; dropped, they are free.
+/// The locks of the stores that a change touches; released on drop.
 #[derive(Debug)]
 pub struct Lock {
     _files: Vec<File>,
 }
 
-/// Who holds a lock.
+/// The process that holds a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// What they do, such as `tome write`.
+    /// Its command, such as `tome write`.
     pub name: String,
-    /// Their process.
+    /// Its process id.
     pub pid: u32,
 }
 
@@ -38,14 +38,14 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Waiting for a lock that somebody holds.
+/// A wait for a lock that another process holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wait {
-    /// The store, or the file of the history, whose lock it is.
+    /// The store that is locked, or the history's directory.
     pub store: PathBuf,
-    /// Who holds it, where that is known.
+    /// The holder, if known.
     pub holder: Option<Holder>,
-    /// For how long it has been waited for.
+    /// How long the wait has lasted.
     pub waited: Duration,
 }
 
@@ -59,11 +59,10 @@ impl fmt::Display for Wait {
     }
 }
 
-/// Told that a lock is being waited for, after a moment and then every second, by the thread
-/// that waits; `Break` gives up.
+/// Called by the waiting thread after 300 ms and then every second; `Break` stops waiting.
 pub type WaitObserver = Arc<dyn Fn(&Wait) -> ControlFlow<()> + Send + Sync>;
 
-/// How a history waits for locks, and what it says of itself when it has one.
+/// How a history waits for locks, and the name that it writes into those it holds.
 #[derive(Clone)]
 pub(super) struct LockPolicy {
     pub(super) name: String,
@@ -81,42 +80,42 @@ impl Default for LockPolicy {
     }
 }
 
-/// How many may have a lock at a time.
+/// Whether a lock is exclusive (`One`) or shared (`Many`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LockMode {
     One,
     Many,
 }
 
-/// The lock that everybody shares who holds another one.
+/// The lock that every holder of another lock shares.
 const GATE: &str = "history";
 
-/// When waiting is told of for the first time.
+/// When a wait is reported for the first time.
 const FIRST_NOTICE: Duration = Duration::from_millis(300);
 
 impl History {
-    /// The same history, saying `name` (such as `tome write`) to those who wait for its locks.
+    /// The same history, which writes `name` (such as `tome write`) into the locks it holds.
     #[must_use]
     pub fn named(mut self, name: &str) -> Self {
         self.patience.name = name.to_owned();
         self
     }
 
-    /// The same history, giving up on a lock after `limit`.
+    /// The same history, which stops waiting for a lock after `limit`.
     #[must_use]
     pub fn with_limit(mut self, limit: Duration) -> Self {
         self.patience.limit = limit;
         self
     }
 
-    /// The same history, telling `observer` when it waits for a lock.
+    /// The same history, which calls `observer` while it waits for a lock.
     #[must_use]
     pub fn with_wait_observer(mut self, observer: WaitObserver) -> Self {
         self.patience.observer = Some(observer);
         self
     }
 
-    /// Waits for the locks of the stores at `roots`; [`Error::Busy`] after the limit.
+    /// Waits for the locks of the stores at `roots`; returns [`Error::Busy`] after the limit.
     pub fn lock(&self, roots: &[&Path]) -> Result<Lock> {
         let since = Instant::now();
         let dir = self.lock_dir()?;
@@ -128,7 +127,7 @@ impl History {
         Ok(Lock { _files: files })
     }
 
-    /// The locks of the stores at `roots`, or `None` when somebody holds one of them.
+    /// The locks of the stores at `roots`, or `None` if another process holds one of them.
     pub fn try_lock(&self, roots: &[&Path]) -> Result<Option<Lock>> {
         let dir = self.lock_dir()?;
         let Some(gate) = self.try_acquire(&dir.join(GATE), LockMode::Many)? else {
@@ -144,7 +143,7 @@ impl History {
         Ok(Some(Lock { _files: files }))
     }
 
-    /// Waits until nobody changes any store, and keeps them all from it.
+    /// Waits until no store is being changed, and locks them all.
     pub(super) fn lock_all(&self) -> Result<Lock> {
         let dir = self.lock_dir()?;
         let since = Instant::now();
@@ -202,7 +201,7 @@ impl History {
         Ok(self.take(&file, path, share)?.then_some(file))
     }
 
-    /// Takes a lock if it is free, and says who has it.
+    /// Takes the lock if it is free, and writes the holder into its file.
     fn take(&self, file: &File, path: &Path, share: LockMode) -> Result<bool> {
         let taken = match share {
             LockMode::One => file.try_lock(),
@@ -211,7 +210,7 @@ impl History {
         match taken {
             Ok(()) => {
                 if share == LockMode::One {
-                    // Only messages need it; the lock is held either way.
+                    // The holder is only for messages; the lock is held either way.
                     drop(self.sign(file));
                 }
                 Ok(true)
@@ -229,7 +228,7 @@ impl History {
     }
 }
 
-/// The lock files with their stores, in the one order in which everybody takes them.
+/// The lock files with their stores, in the order in which every process takes them.
 fn lock_paths<'a>(dir: &Path, roots: &[&'a Path]) -> Vec<(PathBuf, &'a Path)> {
     let mut paths: Vec<(PathBuf, &Path)> = roots
         .iter()
@@ -243,7 +242,7 @@ fn lock_paths<'a>(dir: &Path, roots: &[&'a Path]) -> Vec<(PathBuf, &'a Path)> {
     paths
 }
 
-/// Who holds the lock at `path`, as they say; of the gate, whoever holds another one.
+/// The holder of the lock at `path`; for the shared one, the holder of any other lock.
 fn holder_of(path: &Path) -> Option<Holder> {
     if path.ends_with(GATE) {
         let own = read_holder(path).filter(|_| is_held(path, LockMode::Many));

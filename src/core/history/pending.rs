@@ -1,4 +1,4 @@
-//! Changes that are under way: each has its intent here until it is made or taken back.
+//! Changes in progress: each has an intent here until it is committed or rolled back.
 
 use std::fs;
 use std::io;
@@ -10,13 +10,13 @@ use super::{History, Record, write_whole};
 use crate::core::{Error, Result};
 
 impl History {
-    /// The changes that were begun on `roots` and not finished, oldest first.
+    /// The unfinished changes of the stores at `roots`, oldest first.
     pub(in crate::core) fn pending(&self, roots: &[&Path]) -> Vec<Record> {
         let found = self.intents().into_iter().map(|intent| intent.record);
         found.filter(|record| record.touches(roots)).collect()
     }
 
-    /// The changes that were begun and not finished, oldest first.
+    /// The unfinished changes, oldest first.
     pub fn intents(&self) -> Vec<Unfinished> {
         let Ok(entries) = fs::read_dir(self.dir.join("pending")) else {
             return Vec::new();
@@ -24,7 +24,7 @@ impl History {
         let mut found: Vec<Unfinished> = entries
             .flatten()
             .filter(|entry| entry.path().extension().is_some_and(|e| e == "json"))
-            // An intent is put in place whole; what cannot be read was taken away just now.
+            // Intents are written atomically; one that cannot be read was removed just now.
             .filter_map(|entry| serde_json::from_slice(&fs::read(entry.path()).ok()?).ok())
             .collect();
         found.sort_by(|a, b| a.record.id.cmp(&b.record.id));
@@ -35,7 +35,7 @@ impl History {
         self.dir.join("pending").join(format!("{id}.json"))
     }
 
-    /// Writes down what is about to be done, flushed.
+    /// Writes the intent of a change before it starts, and flushes it.
     pub(in crate::core) fn record_intent(&self, record: &Record) -> Result<()> {
         self.check_schema()?;
         let dir = self.folder("pending")?;
@@ -43,7 +43,7 @@ impl History {
         write_whole(&dir, &format!("{}.json", record.id), &bytes)
     }
 
-    /// Forgets an intent: it was carried out or taken back.
+    /// Removes an intent whose change was committed or rolled back.
     pub(in crate::core) fn forget(&self, id: &str) -> Result<()> {
         let path = self.pending_path(id);
         match fs::remove_file(&path) {
@@ -52,7 +52,7 @@ impl History {
         }
     }
 
-    /// Writes an intent down again, with the reasons why it could not be taken back.
+    /// Writes an intent again, with the reasons why it could not be rolled back.
     pub(in crate::core) fn keep_unfinished(&self, unfinished: &Unfinished) -> Result<()> {
         let dir = self.folder("pending")?;
         let path = self.pending_path(&unfinished.record.id);
@@ -61,13 +61,13 @@ impl History {
     }
 }
 
-/// A change that was begun and is neither made nor taken back.
+/// A change that was begun and is neither committed nor rolled back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unfinished {
-    /// The change; once taking it back has failed, with the files that are left.
+    /// The change; after a failed rollback, with the remaining files only.
     #[serde(flatten)]
     pub record: Record,
-    /// Each file that could not be taken back, with the reason.
+    /// Each file that could not be rolled back, with the reason.
     #[serde(default)]
     pub problems: Vec<String>,
 }

@@ -1,10 +1,9 @@
-//! Making a history smaller: changes that are too old or too many go, with the versions that
-//! only they needed.
+//! Pruning: removes changes that are too old or too many, and the versions that only they need.
 //!
-//! What stays can be undone, made again and restored as before. The new pack is written beside
-//! the old ones, then the journal is replaced in one step, then what nobody needs any more is
-//! removed: whenever a process dies, either the old or the new journal is there, and every
-//! version that it names.
+//! The remaining changes can be undone, redone and restored as before. The new pack is written
+//! beside the old ones, then the journal is replaced in one step, then unused files are removed.
+//! So after a crash at any point either the old or the new journal exists, and every version that
+//! it refers to.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -17,43 +16,43 @@ use super::{ChangeVerb, History, Record};
 use crate::core::memory::Revision;
 use crate::core::{Error, Result, private};
 
-/// What shall go.
+/// Which changes are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PruneOptions {
-    /// Changes that were made before this time, in milliseconds since 1970.
+    /// Changes made before this time, in milliseconds since 1970.
     pub before: Option<i64>,
-    /// The oldest changes, until the history has no more bytes than this.
+    /// The oldest changes, until the history is no larger than this.
     pub most_bytes: Option<u64>,
 }
 
-/// Whether to do something, or only to tell what it would do.
+/// Whether to do something, or only to report what would be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunMode {
     /// Do it.
     Real,
-    /// Only tell.
+    /// Only report.
     Dry,
 }
 
 /// What pruning did, or would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pruned {
-    /// How many changes went.
+    /// The number of removed changes.
     pub changes: usize,
-    /// How many changes stay.
+    /// The number of remaining changes.
     pub kept: usize,
-    /// How many versions went.
+    /// The number of removed versions.
     pub versions: usize,
-    /// How many bytes the history had.
+    /// The size of the history before.
     pub bytes_before: u64,
-    /// How many bytes it has now.
+    /// The size of the history after.
     pub bytes_after: u64,
 }
 
 impl History {
-    /// Removes changes from the history, and the versions that no other change needs. Changes
-    /// that were taken back or made again by one that stays do stay, and so do tombstones and
-    /// whatever an unfinished change needs. Versions that are plain files are put into a pack.
+    /// Removes changes from the history, and the versions that no other change needs. A change
+    /// stays if a remaining one undid or redid it; tombstones and the versions of unfinished
+    /// changes stay too. Versions in plain files are moved into a pack.
     pub fn prune(&self, what: &PruneOptions, run: RunMode) -> Result<Pruned> {
         if !self.dir.exists() {
             return Ok(Pruned::default());
@@ -104,7 +103,7 @@ impl History {
         Ok(pruned)
     }
 
-    /// The versions that unfinished changes need: whatever a file beside the journal names.
+    /// The versions that unfinished changes need: every hash in a JSON file of the history.
     fn named_elsewhere(&self) -> HashSet<Revision> {
         let files = walkdir::WalkDir::new(&self.dir).into_iter().flatten();
         let files = files.filter(|entry| entry.path().extension().is_some_and(|e| e == "json"));
@@ -121,7 +120,7 @@ impl History {
 
 /// The journal, line by line.
 struct Journal {
-    /// The lines that cannot be read, which stay.
+    /// The lines that cannot be read; they are kept.
     broken: Vec<Vec<u8>>,
     /// The changes with their lines.
     records: Vec<(Record, Vec<u8>)>,
@@ -149,7 +148,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// The journal with these changes alone.
+    /// The journal with only the changes in `kept`.
     fn without(&self, kept: &HashSet<usize>) -> Result<Vec<u8>> {
         let mut summary = self.summary.clone();
         let gone = self.records.iter().enumerate();
@@ -173,7 +172,7 @@ impl Journal {
         Ok(bytes)
     }
 
-    /// The changes that stay when the first `limit` and those made before `time` go.
+    /// The changes that remain after the first `limit` and those made before `time` are removed.
     fn kept(&self, limit: usize, time: Option<i64>) -> HashSet<usize> {
         let place: HashMap<&str, usize> = self
             .records
@@ -201,25 +200,25 @@ impl Journal {
 /// Where the bytes of a version come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
-    /// An entry of a pack, copied as it is.
+    /// An entry of a pack, copied unchanged.
     Entry(usize),
-    /// A plain file that was encoded.
+    /// A plain file, encoded for the pack.
     Blob,
-    /// Either, encoded alone: what it builds on is not kept.
+    /// Either, encoded without a base because its base is not kept.
     Whole,
 }
 
-/// What is kept, and how large it is.
+/// What is kept, and its size.
 struct Plan {
     kept: HashSet<usize>,
     pieces: Vec<(Revision, Source)>,
-    /// How many bytes the journal and the pack have.
+    /// The size of the journal and the pack in bytes.
     bytes: u64,
 }
 
 type Encoded = (Header, Vec<u8>);
 
-/// Finds out what to keep of the versions.
+/// Decides which versions are kept.
 struct RetentionPlan<'a> {
     history: &'a History,
     packs: &'a Packs,
@@ -227,12 +226,12 @@ struct RetentionPlan<'a> {
     sound: SoundEntries<'a>,
     /// The versions that unfinished changes need.
     named: HashSet<Revision>,
-    /// Every version that is a sound file of its own and in no pack, encoded, in order.
+    /// Every version that is a sound plain file and in no pack, in the order of encoding.
     blobs: Vec<Revision>,
     encoded: HashMap<Key, Encoded>,
-    /// Versions that were encoded alone.
+    /// Versions that were encoded without a base.
     whole: HashMap<Revision, Encoded>,
-    /// Files that are not needed once there is a new pack.
+    /// Files that are not needed once the new pack exists.
     spent: Vec<PathBuf>,
 }
 
@@ -253,7 +252,7 @@ impl<'a> RetentionPlan<'a> {
         Ok(keeper)
     }
 
-    /// Encodes the versions that are plain files, each as a difference from the one before it.
+    /// Encodes the versions in plain files, each as a difference from the previous one.
     fn encode_blobs(&mut self) -> Result<()> {
         let mut there = blobs(&self.history.dir.join("blobs"));
         let journal = self.journal;
@@ -275,7 +274,7 @@ impl<'a> RetentionPlan<'a> {
                 self.spent.push(path);
                 continue;
             }
-            // A damaged file stays where it is, for whoever can mend it.
+            // A damaged file stays where it is, so that it can still be repaired.
             let Ok(Some(bytes)) = self.history.blob(&revision) else {
                 continue;
             };
@@ -284,7 +283,7 @@ impl<'a> RetentionPlan<'a> {
             self.blobs.push(revision);
             self.spent.push(path);
         }
-        // No change names the rest.
+        // No change refers to the remaining files.
         self.spent.extend(there.into_values());
         Ok(())
     }
@@ -300,12 +299,12 @@ impl<'a> RetentionPlan<'a> {
         encode(bytes, base).map_err(|e| Error::io(self.history.pack_folder(), e))
     }
 
-    /// How many versions there are.
+    /// The number of versions.
     fn versions(&self) -> usize {
         self.packs.revisions().count() + self.blobs.len()
     }
 
-    /// How many bytes there are of what is written anew.
+    /// The size of the files that the new pack and journal replace.
     fn old_bytes(&self) -> u64 {
         let spent = self.spent.iter().map(PathBuf::as_path);
         let own = [self.journal.path.as_path()];
@@ -315,13 +314,13 @@ impl<'a> RetentionPlan<'a> {
             .sum()
     }
 
-    /// Finds the most that can be kept.
+    /// Plans to keep as much as the options allow.
     fn plan(&mut self, what: &PruneOptions) -> Result<Plan> {
         let plan = self.plan_from(0, what.before)?;
         let Some(most) = what.most_bytes.filter(|most| plan.bytes > *most) else {
             return Ok(plan);
         };
-        // The fewest changes, from the oldest on, that have to go.
+        // Search for the smallest number of oldest changes to remove.
         let (mut too_few, mut enough) = (0, self.journal.records.len());
         let mut best = self.plan_from(enough, what.before)?;
         while too_few + 1 < enough {
@@ -352,7 +351,7 @@ impl<'a> RetentionPlan<'a> {
         let in_packs: Vec<Revision> = self.packs.revisions().collect();
         for revision in in_packs.iter().filter(|revision| needed.contains(revision)) {
             let sound = self.sound.entry(&key(revision));
-            // One that is damaged is copied as it is; it is told of as before.
+            // A damaged version is copied unchanged, so that it is still reported.
             let at = sound.or_else(|| self.packs.entries_of(&key(revision)).next());
             let Some(at) = at else { continue };
             let base = self.packs.entry(at).header.base;
@@ -404,7 +403,7 @@ impl<'a> RetentionPlan<'a> {
         encode(&bytes, None).map_err(|e| Error::io(self.history.pack_folder(), e))
     }
 
-    /// The new pack.
+    /// The content of the new pack.
     fn pack(&self, plan: &Plan) -> Result<Vec<u8>> {
         let mut pack = MAGIC.to_vec();
         for (revision, source) in &plan.pieces {
@@ -426,7 +425,7 @@ fn extend(pack: &mut Vec<u8>, (header, stored): &Encoded) {
     pack.extend(stored);
 }
 
-/// The versions that are plain files, and where.
+/// The versions in plain files, with their paths.
 fn blobs(folder: &Path) -> HashMap<Revision, PathBuf> {
     let files = walkdir::WalkDir::new(folder).min_depth(2).max_depth(2);
     let files = files.into_iter().flatten();
@@ -447,12 +446,12 @@ fn remove<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<()> {
     Ok(())
 }
 
-/// Removes a folder and those in it where nothing is left.
+/// Removes a folder and its subfolders if they are empty.
 fn remove_empty(folder: &Path) {
     let folders = walkdir::WalkDir::new(folder).contents_first(true);
     let folders = folders.into_iter().flatten();
     for folder in folders.filter(|entry| entry.file_type().is_dir()) {
-        // One that is not empty stays.
+        // Fails for a folder that is not empty.
         drop(fs::remove_dir(folder.path()));
     }
 }

@@ -1,4 +1,4 @@
-//! What the journal says of a change: who made it, what kind it was, and what it did to each file.
+//! The record of a change: its author, its kind, and what it did to each file.
 
 use std::path::{Path, PathBuf};
 
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::core::layout::Layout;
 use crate::core::memory::Revision;
 
-/// Who does something, and through which door.
+/// Who makes a change, and through which interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
-    /// A person or an agent, such as `you` or `claude-code`.
+    /// A user or an agent, such as `you` or `claude-code`.
     pub who: String,
-    /// The door, such as `cli`.
+    /// The interface, such as `cli`.
     pub door: String,
 }
 
 impl Author {
-    /// A program that changed a file without going through tome.
+    /// A program that changed a file without tome.
     pub fn outside() -> Self {
         Self {
             who: "outside".to_owned(),
@@ -26,36 +26,36 @@ impl Author {
     }
 }
 
-/// What kind of change it is.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeVerb {
-    /// A file was made or replaced.
+    /// A file was created or replaced.
     Write,
     /// A part was replaced.
     Patch,
-    /// Something was added to the end.
+    /// Text was added to the end.
     Append,
-    /// A person saved an edited text.
+    /// A user saved an edited text.
     Edit,
     /// Files were removed.
     Delete,
-    /// A file got another name.
+    /// A file was renamed.
     Rename,
-    /// A file went to another store.
+    /// A file was moved to another store.
     Move,
-    /// An index was brought up to date.
+    /// An index was updated.
     Index,
-    /// An earlier change was taken back.
+    /// An earlier change was undone.
     Undo,
-    /// A change that was taken back was made again.
+    /// An undone change was made again.
     Redo,
-    /// Files were brought back to an earlier version.
+    /// Files were restored to an earlier version.
     Restore,
 }
 
 impl ChangeVerb {
-    /// The word for it.
+    /// The name of the verb.
     pub fn name(self) -> &'static str {
         match self {
             Self::Write => "write",
@@ -73,12 +73,12 @@ impl ChangeVerb {
     }
 }
 
-/// Which way a recorded change is replayed.
+/// The direction in which a recorded change is replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// Take it back.
+    /// Undo it.
     Back,
-    /// Make it again.
+    /// Redo it.
     Forward,
 }
 
@@ -91,43 +91,43 @@ impl Direction {
     }
 }
 
-/// One change that was made, as the journal has it.
+/// A committed change, as stored in the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// A ULID: it sorts by time.
     pub id: String,
-    /// When, in milliseconds since 1970.
+    /// When it was made, in milliseconds since 1970.
     pub time: i64,
-    /// By whom and through which door.
+    /// Who made it.
     #[serde(flatten)]
     pub author: Author,
-    /// What kind of change.
+    /// The kind of change.
     pub verb: ChangeVerb,
-    /// What was told when it was done.
+    /// The message that was printed.
     pub message: String,
-    /// The change that this one took back or repeated.
+    /// The id of the change that this one undid or redid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// The files.
     pub files: Vec<FileChange>,
-    /// What was deleted, so that it is known again if it comes back.
+    /// The deleted memories, so that they are recognised if they come back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tombstones: Vec<Tombstone>,
 }
 
 impl Record {
-    /// The roots of the stores that the change touched, one for each file.
+    /// The store root of each file, with repetitions.
     pub fn roots(&self) -> Vec<&Path> {
         self.files.iter().map(|file| file.root.as_path()).collect()
     }
 
-    /// Every version that the change went from or to.
+    /// Every version before or after the change.
     pub fn revisions(&self) -> impl Iterator<Item = Revision> {
         let both = |file: &FileChange| [file.before, file.after];
         self.files.iter().flat_map(both).flatten()
     }
 
-    /// What the change deleted, with the store of each.
+    /// The tombstones of the change, each with its store and time.
     pub fn graves(&self) -> impl Iterator<Item = PrunedTombstone> {
         self.tombstones.iter().map(|tombstone| {
             let own = |file: &&FileChange| file.reference() == tombstone.path;
@@ -157,25 +157,25 @@ pub struct FileChange {
     pub layout: Layout,
     /// The file below the root.
     pub path: String,
-    /// The version before; `None` when there was no file.
+    /// The version before; `None` if the file did not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Revision>,
-    /// The version after; `None` when the file was removed.
+    /// The version after; `None` if the file was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Revision>,
-    /// Whether the file followed from others, as an index does.
+    /// Whether the file is generated from others, such as an index.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub derived: bool,
-    /// Folders that were made for it, outermost first.
+    /// Folders that were created for it, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<String>,
-    /// Folders to take away once the file is gone, if nothing else is in them.
+    /// Folders to remove after the file is deleted, if they are empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub emptied: Vec<String>,
-    /// When the file that was there was last changed, in nanoseconds since 1970.
+    /// When the old file was last changed, in nanoseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified: Option<i64>,
-    /// Unix mode bits of the file that was there.
+    /// Unix mode bits of the old file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
     /// How many lines were added.
@@ -186,7 +186,7 @@ pub struct FileChange {
     pub removed: usize,
 }
 
-/// Whether there are none: such a count is not written.
+/// Whether a count is zero; it is then not serialised.
 fn is_none(count: &usize) -> bool {
     *count == 0
 }
@@ -198,27 +198,27 @@ impl FileChange {
     }
 }
 
-/// What is remembered of a deleted memory.
+/// What is kept about a deleted memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tombstone {
-    /// The reference it had.
+    /// Its reference.
     pub path: String,
     /// Its title.
     pub name: String,
     /// The version that was deleted.
     pub revision: Revision,
-    /// The words that tell it apart, most frequent first.
+    /// Its characteristic words, most frequent first.
     pub words: Vec<String>,
 }
 
-/// A tombstone with where and when: what is left of a deletion whose change was pruned.
+/// A tombstone with its store and time; it remains after its change is pruned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrunedTombstone {
     /// The store's root.
     pub root: PathBuf,
     /// When it was deleted, in milliseconds since 1970.
     pub time: i64,
-    /// What it was.
+    /// The tombstone.
     #[serde(flatten)]
     pub tombstone: Tombstone,
 }

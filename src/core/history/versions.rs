@@ -1,7 +1,7 @@
 //! Every version of every file that a change touched, found by its revision.
 //!
-//! They are in packs, compressed, most of them as a difference from the version before. Histories
-//! of the first tome have each version as a plain file in `blobs/`; those are read as well.
+//! Versions are stored compressed in packs, most of them as a difference from the previous one.
+//! Old histories store each version as a plain file in `blobs/`; those are read as well.
 
 mod chain;
 mod delta;
@@ -23,12 +23,12 @@ use crate::core::{Error, Result};
 use packs::Lookup;
 
 impl History {
-    /// Keeps a version of a file, flushed; one that is kept already costs nothing.
+    /// Stores a version of a file and flushes it, unless it is already stored.
     pub(in crate::core) fn keep(&self, bytes: &[u8]) -> Result<Revision> {
         self.keep_after(bytes, None)
     }
 
-    /// Keeps a version of a file, flushed, as the difference from `base`, which was kept before.
+    /// Stores a version of a file as a difference from `base`, an earlier version, and flushes it.
     pub(in crate::core) fn keep_after(
         &self,
         bytes: &[u8],
@@ -38,11 +38,11 @@ impl History {
         Ok(Revision::of(bytes))
     }
 
-    /// Keeps versions, each with the one that came before it where that is known, and flushes them
-    /// together. A version may come before another one of the same call.
+    /// Stores versions, each with the previous version if known, and flushes them together. A
+    /// previous version may be part of the same call.
     ///
-    /// A version that is there already is read back; where that does not give the same bytes, it
-    /// is kept again, and whatever builds on it is sound again too.
+    /// A version that is already stored is read back. If that does not return the same bytes, it is
+    /// stored again, which also repairs the versions that depend on it.
     pub(in crate::core) fn keep_all(
         &self,
         versions: &[(&[u8], Option<&Revision>)],
@@ -65,7 +65,7 @@ impl History {
         Ok(kept)
     }
 
-    /// Makes a version ready to be added, unless it is there and sound.
+    /// Encodes a version to be added, unless it is stored and sound.
     fn prepare(
         &self,
         packs: &mut Packs,
@@ -81,7 +81,7 @@ impl History {
                 return Ok(());
             }
             Lookup::Absent => base.copied().or_else(|| packs.resembling(bytes)),
-            // What it is made whole from must not build on it.
+            // A repaired version is stored whole, because its old base may depend on it.
             Lookup::Damaged(_) => None,
         };
         let prepared = packs.prepare(bytes, base.as_ref());
@@ -94,7 +94,7 @@ impl History {
         packs.refresh(&self.dir)?;
         let mut found = packs.read(revision);
         if matches!(found, Lookup::Damaged(_)) {
-            // Another process may have replaced the packs since they were looked at.
+            // Another process may have replaced the packs since they were read.
             packs.forget();
             packs.refresh(&self.dir)?;
             found = packs.read(revision);
@@ -116,11 +116,11 @@ impl History {
     }
 
     pub(super) fn packs(&self) -> MutexGuard<'_, Packs> {
-        // Everything in it can be read again; a panic elsewhere does not spoil it.
+        // The packs are only a cache of the files, so a poisoned lock is safe to use.
         self.packs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A version that is a file of its own; `None` when there is none.
+    /// A version stored as a plain file; `None` if there is none.
     pub(super) fn blob(&self, revision: &Revision) -> Result<Option<Vec<u8>>> {
         let path = self.blob_path(revision);
         match fs::read(&path) {

@@ -1,7 +1,7 @@
 //! coder: the coder's own lessons, in folders by type and topic, with a tree of READMEs.
 //!
-//! New lessons go to `TYPE/FILE.md` or `TYPE/TOPIC/FILE.md`; what stands elsewhere in the tree is read
-//! all the same.
+//! New lessons go to `TYPE/FILE.md` or `TYPE/TOPIC/FILE.md`; files elsewhere in the tree are read
+//! as well.
 
 mod contents;
 mod lesson;
@@ -37,7 +37,7 @@ pub const GUIDES: [(&str, &str); 2] = [
 /// The table of contents of a folder.
 pub(crate) const README: &str = "README.md";
 
-/// How many folders deep lessons are looked for.
+/// How many folders deep lessons are searched for.
 const DEEPEST: usize = 4;
 
 /// The coder layout.
@@ -197,7 +197,7 @@ impl Rules for Coder {
     }
 }
 
-/// The text of one new entry; content that is made of entries already stays as it is.
+/// The text of a new entry; content that already consists of entries is left as it is.
 fn entry(input: &WriteInput<'_>) -> Result<String> {
     let fields = input.fields;
     if let Some(kind) = &fields.category
@@ -223,7 +223,7 @@ fn entry(input: &WriteInput<'_>) -> Result<String> {
     ))
 }
 
-/// The titles of a file's lessons, or its own where it has no lessons.
+/// The titles of a file's lessons, or the file's own title if it has no lessons.
 fn titles(memory: &Memory) -> String {
     if memory.entries.is_empty() && memory.title != stem(&memory.path) {
         return one_line(&memory.title);
@@ -236,7 +236,7 @@ fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Every folder that holds a memory, and those above it, outer ones first.
+/// Every folder that contains a memory, and its parents, outermost first.
 fn folders(memories: &[Memory]) -> Vec<String> {
     let mut folders: Vec<String> = Vec::new();
     for memory in memories {

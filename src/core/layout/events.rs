@@ -1,4 +1,4 @@
-//! events: what happened in agents' sessions, one JSON object a line, appended and never changed.
+//! events: what happened in agents' sessions, one JSON object per line, append-only.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -16,13 +16,13 @@ use crate::core::sandbox::{FoundFile, LARGEST_MEMORY, Root};
 use crate::core::store::Store;
 use crate::core::{Error, Result, private};
 
-/// The file that holds the events.
+/// The file that contains the events.
 pub const EVENTS: &str = "events.jsonl";
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapturedEvent {
-    /// A ULID; the same one again changes nothing.
+    /// A ULID; an event with a known id is not added again.
     pub event_id: String,
     /// The agent's session.
     #[serde(default)]
@@ -31,19 +31,19 @@ pub struct CapturedEvent {
     pub timestamp: i64,
     /// What happened, such as `user_message`.
     pub event_type: String,
-    /// Who speaks: user, assistant, system or tool.
+    /// The role of the speaker: user, assistant, system or tool.
     #[serde(default)]
     pub role: String,
-    /// What was said.
+    /// The text of the event.
     #[serde(default)]
     pub text: String,
-    /// What else is known.
+    /// Further data.
     #[serde(default)]
     pub metadata: BTreeMap<String, String>,
     /// The agent that reported it.
     #[serde(default)]
     pub agent: String,
-    /// What this version does not know; kept as it came.
+    /// Fields that this version does not know; written back unchanged.
     #[serde(flatten)]
     pub more: serde_json::Map<String, serde_json::Value>,
 }
@@ -53,20 +53,20 @@ pub struct CapturedEvent {
 pub enum AppendOutcome {
     /// It was written and flushed.
     New,
-    /// An event of that id is there already.
+    /// An event with that id already exists.
     Known,
 }
 
 /// Where the id of an event comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
-    /// It was made for this event just now, so no other event can have it.
+    /// It was generated for this event, so it is unique.
     Fresh,
-    /// Somebody gave it, perhaps for the second time.
+    /// The caller gave it, possibly again.
     Given,
 }
 
-/// Appends `event`, under the store's lock, and flushes it.
+/// Appends `event` under the store's lock, and flushes it.
 pub fn append(
     store: &Store,
     history: &History,
@@ -77,7 +77,7 @@ pub fn append(
     append_locked(store, &lock, event, identity)
 }
 
-/// As [`append`], for a caller that holds the store's lock already.
+/// As [`append`], for a caller that already holds the store's lock.
 pub fn append_locked(
     store: &Store,
     _lock: &Lock,
@@ -107,7 +107,7 @@ fn id_of(line: &str) -> Option<String> {
 /// The folder of events that wait for the lock.
 const WAITING: &str = "waiting";
 
-/// Puts an event beside the store, without its lock, for [`collect`] to append.
+/// Writes an event beside the store, without its lock, for [`collect`] to append.
 pub fn set_aside(store: &Store, event: &CapturedEvent) -> Result<()> {
     let folder = store.root().absolute(WAITING);
     private::create_dir(&folder).map_err(|e| Error::io(&folder, e))?;
@@ -120,7 +120,7 @@ pub fn set_aside(store: &Store, event: &CapturedEvent) -> Result<()> {
     fs::rename(&half, &whole).map_err(|e| Error::io(&whole, e))
 }
 
-/// Appends the events that were set aside; those that another process is at work on are left.
+/// Appends the events that were set aside, unless another process holds the lock.
 pub fn collect(store: &Store, history: &History) -> Result<()> {
     if !store.root().absolute(WAITING).is_dir() {
         return Ok(());
@@ -131,10 +131,10 @@ pub fn collect(store: &Store, history: &History) -> Result<()> {
     }
 }
 
-/// As [`collect`], for a caller that holds the store's lock already, and at most so many.
+/// As [`collect`], for a caller that already holds the store's lock; appends at most `most`.
 pub fn collect_locked(store: &Store, lock: &Lock, most: usize) -> Result<()> {
     if store.root().is_link(WAITING) {
-        // Hooks make a folder; a link is not theirs.
+        // Hooks create a folder; a link was put there by something else.
         return Ok(());
     }
     let Ok(entries) = fs::read_dir(store.root().absolute(WAITING)) else {
@@ -152,13 +152,13 @@ pub fn collect_locked(store: &Store, lock: &Lock, most: usize) -> Result<()> {
         let Ok(Some(text)) = read_text(&file, LARGEST_MEMORY) else {
             continue;
         };
-        // What is no event cannot become one; it stays for a person to look at.
+        // A file that is not a valid event stays for inspection.
         waiting.extend(serde_json::from_str(&text).ok().map(|event| (file, event)));
     }
     if waiting.is_empty() {
         return Ok(());
     }
-    // Whoever appended it may have died before it was taken away here.
+    // A process may have died after appending an event and before removing its file.
     let mut known = HashSet::new();
     store.root().each_line(EVENTS, &mut |line| {
         known.extend(id_of(line));
@@ -172,25 +172,25 @@ pub fn collect_locked(store: &Store, lock: &Lock, most: usize) -> Result<()> {
     Ok(())
 }
 
-/// Which events are wanted: both ends count, in milliseconds since 1970.
+/// Which events are returned; the bounds are inclusive, in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeSpan {
-    /// The earliest.
+    /// The earliest time.
     pub from: i64,
-    /// The latest.
+    /// The latest time.
     pub to: i64,
-    /// At most so many.
+    /// The maximum number of events.
     pub limit: usize,
 }
 
-/// The events of a span by time, and whether there are more.
+/// The events in a span, sorted by time, and whether there are more.
 pub fn events_between(store: &Store, span: TimeSpan) -> Result<(Vec<CapturedEvent>, bool)> {
     let mut found: Vec<CapturedEvent> = Vec::new();
     let mut seen = HashSet::new();
     store.root().each_line(EVENTS, &mut |line| {
         let event = serde_json::from_str::<CapturedEvent>(line).ok();
         let wanted = event.filter(|event| (span.from..=span.to).contains(&event.timestamp));
-        // The same event again changes nothing.
+        // Repeated events are skipped.
         found.extend(wanted.filter(|event| seen.insert(event.event_id.clone())));
     })?;
     found.sort_by_key(|event| event.timestamp);
@@ -254,7 +254,7 @@ impl Rules for Events {
     }
 
     fn context(&self, _store: &Store) -> Result<String> {
-        // Events are looked up when asked for; nothing of them is put before an agent unasked.
+        // Events are returned only on request, not as context.
         Ok(String::new())
     }
 }
@@ -383,7 +383,7 @@ mod tests {
         collect(&store, &history).expect("left to the holder");
         assert_eq!(count(), 0);
         drop(lock);
-        // One that was appended, and not taken away, before a crash.
+        // An event that was appended before a crash, and whose file is still there.
         append(&store, &history, &event("B"), Identity::Fresh).expect("appended");
         set_aside(&store, &event("B")).expect("written");
         collect(&store, &history).expect("collected");

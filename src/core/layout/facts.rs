@@ -1,4 +1,4 @@
-//! facts: what is known by topic, and episodes by month, one folder deep.
+//! facts: facts by topic and episodes by month, one folder deep.
 
 use super::{
     IndexUpdate, Layout, Matching, Operation, Patch, Rules, View, WriteInput, append_entry,
@@ -74,7 +74,7 @@ impl Rules for Facts {
         };
         let fields = input.fields;
         let given = given(&fields.summary).or(given(&fields.description));
-        // What is written is written as it is.
+        // Without a given summary, the text is written unchanged.
         Ok(given.map_or_else(|| text.clone(), |given| summary::set(&text, given)))
     }
 
@@ -160,12 +160,12 @@ fn rows(memories: &[Memory]) -> Vec<String> {
         .collect()
 }
 
-/// A field that says something; an empty one was not given.
+/// A field, if it is not blank.
 fn given(field: &Option<String>) -> Option<&str> {
     field.as_deref().filter(|text| !text.trim().is_empty())
 }
 
-/// The `##` entry that the caller asks for.
+/// The `##` entry for the given title and content.
 fn entry(planned: &PlannedFiles<'_>, input: &WriteInput<'_>, title: &str) -> String {
     let first = input.content.lines().find(|line| !line.trim().is_empty());
     let described = given(&input.fields.description).or(first);
@@ -178,7 +178,7 @@ fn entry(planned: &PlannedFiles<'_>, input: &WriteInput<'_>, title: &str) -> Str
     )
 }
 
-/// The file with an entry at its end, a blank line before it; a new file gets its title.
+/// The file with the entry appended after a blank line; a new file gets a title.
 fn with_entry(input: &WriteInput<'_>, entry: &str) -> String {
     let Some(old) = input.old.filter(|old| !old.trim().is_empty()) else {
         let title = match input.file.strip_prefix("episodes/") {

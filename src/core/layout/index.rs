@@ -1,7 +1,7 @@
 //! index: `MEMORY.md` and typed files beside it, as Claude Code keeps its own memory.
 //!
-//! The index is loaded into every prompt. One that tome generated is generated anew with every
-//! change; one that a person or an agent wrote is precious and edited by the line.
+//! The index is loaded into every prompt. A generated index is generated again at every change; a
+//! hand-written one is edited line by line.
 
 mod limit;
 mod page;
@@ -28,10 +28,10 @@ pub(super) use typed::has_typed_file;
 /// The name of the index file.
 pub const INDEX: &str = "MEMORY.md";
 
-/// The index of a store that holds nothing yet.
+/// The index of an empty store.
 pub const EMPTY_INDEX: &str = "# Memory\n\n(empty)\n";
 
-/// The types that an agent may give, each with what belongs there.
+/// The types that an agent may use, each with a description.
 pub const TYPES: [(&str, &str); 4] = [
     ("user", "who the user is: role, preferences, knowledge"),
     ("feedback", "how the user wants the work done, and why"),
@@ -213,7 +213,7 @@ impl Rules for Index {
     fn update_index(&self, planned: &mut PlannedFiles<'_>, touched: &[TouchedFile]) -> Result<()> {
         let itself = TouchedFile::Edited(INDEX.to_owned());
         if touched.contains(&itself) {
-            // Whoever edits the index says what it shall be.
+            // An edit of the index itself is taken as it is.
             return Ok(());
         }
         let after = planned.memories_after()?;
@@ -293,7 +293,7 @@ Persistent memory is kept in files that outlive this conversation:
 
 const UNCLOSED: &str = "the frontmatter that starts here is never closed; add a line --- after it";
 
-/// Whether a header is begun and never closed, so that nobody can tell it from the body.
+/// Whether the frontmatter is never closed, so that it cannot be separated from the body.
 fn unclosed(text: &str) -> bool {
     let first = lines(text.trim_start_matches('\u{feff}'), 0).next();
     first.is_some_and(|line| line.text.trim_end() == "---") && Frontmatter::parse(text).is_none()
@@ -307,7 +307,7 @@ fn bad_type(given: &str) -> Error {
     }
 }
 
-/// `text` with the fields set that were given, and `updated` where a day is given.
+/// `text` with the given fields set, and `updated` if a date is given.
 fn with_fields(text: &str, fields: &[(&str, Option<&str>)], updated: Option<&String>) -> String {
     let stamp = ("updated", updated.map(String::as_str));
     let mut text = text.to_owned();
@@ -321,7 +321,7 @@ fn with_fields(text: &str, fields: &[(&str, Option<&str>)], updated: Option<&Str
     text
 }
 
-/// `text` with today in its header, where the header has a day of its last update.
+/// `text` with today's date in the header, if it has an `updated` field.
 fn with_updated_today(text: String, planned: &PlannedFiles<'_>) -> String {
     match Frontmatter::parse(&text) {
         Some(head) if head.get("updated").is_some() => {
@@ -331,7 +331,7 @@ fn with_updated_today(text: String, planned: &PlannedFiles<'_>) -> String {
     }
 }
 
-/// A line of the view of files.
+/// A line of the list of files.
 fn row(memory: &Memory) -> String {
     let category = memory.category.as_deref().unwrap_or("other");
     let updated = memory.updated.as_deref().unwrap_or("unknown");
@@ -343,8 +343,8 @@ fn row(memory: &Memory) -> String {
     )
 }
 
-/// The memories beside an index that is no list and does not name them, so that no agent is told
-/// of them; nothing that tome adds would be in the style of what is there.
+/// The memories that a hand-written index without a list does not link to, so that agents do not
+/// learn of them. tome does not add lines to such an index.
 pub fn unlisted(store: &Store) -> Result<Vec<Memory>> {
     let Some(text) = store.text(INDEX)?.filter(|text| !is_list(text)) else {
         return Ok(Vec::new());
@@ -358,8 +358,7 @@ pub fn unlisted(store: &Store) -> Result<Vec<Memory>> {
     Ok(missing.cloned().collect())
 }
 
-/// Whether a file says by its header that it is a memory; Codex, for one, keeps other files
-/// beside its index.
+/// Whether a file has a memory's header. Codex, for example, keeps other files beside its index.
 pub fn has_header(memory: &Memory) -> bool {
     memory.category.is_some() || !memory.summary.is_empty()
 }

@@ -1,7 +1,7 @@
 //! instructions: the files that agents read at every start, such as `CLAUDE.md`.
 //!
-//! Not a memory layout: a fixed list of names in a directory that otherwise is not tome's
-//! business.
+//! This is not a memory layout but a fixed list of names in a directory; other files in it are
+//! ignored.
 
 use super::{IndexUpdate, Operation, Rules, View, WriteInput};
 use crate::core::change::PlannedFiles;
@@ -11,7 +11,7 @@ use crate::core::sandbox::{FoundFile, Root};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
-/// The files that are instructions, wherever they are found.
+/// The names of instruction files, in any directory.
 pub const NAMES: [&str; 5] = [
     "CLAUDE.md",
     "CLAUDE.local.md",

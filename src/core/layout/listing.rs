@@ -1,8 +1,8 @@
-//! Lists of links that people write by hand: edited a line at a time.
+//! Hand-written lists of links, edited one line at a time.
 //!
-//! A hand-written `MEMORY.md` or `README.md` is prose with bullets in it, in its own order and
-//! with its own separators. Here one bullet is added, taken out or pointed elsewhere,
-//! in the style of its neighbours, and no other line is touched.
+//! A hand-written `MEMORY.md` or `README.md` is prose with bullets, in its own order and with its
+//! own separators. The functions here add, remove or retarget one bullet in the style of its
+//! neighbours and leave every other line unchanged.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,40 +14,40 @@ use crate::core::memory::{slug, stem};
 /// A line `- [title](target) — hook` of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bullet {
-    /// The file that the line is about, as it is written.
+    /// The file that the line links to, as written.
     pub target: String,
-    /// How the link is written.
+    /// The syntax of the link.
     pub form: LinkSyntax,
-    /// The whole line, its ending included; lines that go on with it are not part of it.
+    /// The whole line, its line ending included; continuation lines are not part of it.
     pub line: Range<usize>,
     /// The title between the brackets; of a wiki link, the target.
     title: Range<usize>,
-    /// What stands between link and hook, such as ` — `; empty when there is no hook.
+    /// The text between link and hook, such as ` — `; empty if there is no hook.
     separator: Range<usize>,
     /// The text after the separator, trailing blanks excluded.
     hook: Range<usize>,
-    /// The marker with the blanks before and after it, such as `- `.
+    /// The marker with the blanks around it, such as `- `.
     marker: Range<usize>,
 }
 
 impl Bullet {
-    /// The title in the text that the bullet was found in.
+    /// The title, given the text that contains the bullet.
     pub fn title<'a>(&self, text: &'a str) -> &'a str {
         &text[self.title.clone()]
     }
 
-    /// The words after the link in the text that the bullet was found in.
+    /// The hook, given the text that contains the bullet.
     pub fn hook<'a>(&self, text: &'a str) -> &'a str {
         &text[self.hook.clone()]
     }
 
-    /// Where the words after the link are.
+    /// The range of the hook.
     pub fn hook_span(&self) -> Range<usize> {
         self.hook.clone()
     }
 }
 
-/// What a list should say of one file.
+/// The content of a list item for one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListItem<'a> {
     /// The link's target.
@@ -56,24 +56,23 @@ pub struct ListItem<'a> {
     pub title: &'a str,
     /// The text after the separator.
     pub hook: &'a str,
-    /// The heading it belongs under, where the list has that heading.
+    /// The heading it belongs under, if the list has that heading.
     pub section: Option<&'a str>,
 }
 
 const SEPARATORS: [&str; 5] = ["—", "–", "--", "-", ":"];
 
-/// By how many milliseconds a file must be newer than a list to count as changed after it: a
-/// checkout or a copy writes all files at about the same time, which proves nothing.
+/// By how many milliseconds a file must be newer than a list to count as changed after it. A
+/// checkout or a copy writes all files at about the same time.
 const SLACK: i64 = 2_000;
 
-/// Whether a file was changed after the list that names it, so that what the list says of
-/// it may be what the file said before.
+/// Whether a file was changed after the list that names it, so that the list may be outdated.
 pub fn is_newer(file: i64, list: Option<i64>) -> bool {
     list.is_some_and(|list| file.saturating_sub(SLACK) > list)
 }
 
-/// The line that tome writes of a file, with the title as [`label`] gives it; without a hook the
-/// line ends after the link.
+/// The line that tome writes for a file, with the title as [`label`] returns it; without a hook it
+/// ends after the link.
 pub fn line_of(label: &str, target: &str, hook: &str) -> String {
     let link = format!("- [{label}]({})", address(target));
     match hook {
@@ -82,15 +81,15 @@ pub fn line_of(label: &str, target: &str, hook: &str) -> String {
     }
 }
 
-/// A title as it stands between the brackets of a link: as it is, or, where its own brackets would
-/// end the link, with backslashes before them.
+/// A title for the brackets of a link; brackets that would end the link are escaped with
+/// backslashes.
 pub fn label(title: &str) -> String {
     let written = format!("[{title}](x)");
     let is_whole = |link: &Link<'_>| {
         link.form == LinkSyntax::Inline && link.start == 0 && link.end == written.len()
     };
     let found = links(&written);
-    // What follows on the line could close a parenthesis that the title opens.
+    // The rest of the line could close a parenthesis that the title opens.
     let opens = title.contains("](");
     if !opens && matches!(found.as_slice(), [link] if is_whole(link)) {
         return title.to_owned();
@@ -105,7 +104,7 @@ pub fn label(title: &str) -> String {
     out
 }
 
-/// Where the content of a list line starts, after its marker.
+/// The start of a list line's content, after its marker.
 fn content_of(line: &Line<'_>) -> Option<usize> {
     let indent = line.text.len() - line.text.trim_start().len();
     let after = line.text[indent..].strip_prefix(['-', '*', '+'])?;
@@ -113,7 +112,7 @@ fn content_of(line: &Line<'_>) -> Option<usize> {
     (gap > 0).then(|| line.span.start + indent + 1 + gap)
 }
 
-/// The bullets of `text` that are about one file each; what stands in a fence is an example.
+/// The bullets of `text` that each start with a link; fenced blocks are skipped.
 pub fn bullets(text: &str) -> Vec<Bullet> {
     prose(text)
         .filter_map(|(_, line)| {
@@ -145,8 +144,8 @@ fn bullet(inside: &str, content: usize, line: &Line<'_>, link: &Link<'_>) -> Opt
     })
 }
 
-/// Whether a line begins with this link, emphasis and a box to tick aside; otherwise it is a
-/// mention in a sentence and not what the line is about.
+/// Whether a line starts with this link, apart from emphasis and a checkbox. Otherwise the link is
+/// only mentioned in a sentence.
 fn is_subject(inside: &str, link: &Link<'_>) -> bool {
     let before = &inside[..link.start];
     let boxes = ["[ ]", "[x]", "[X]"];
@@ -155,7 +154,7 @@ fn is_subject(inside: &str, link: &Link<'_>) -> bool {
     before.trim_matches(['*', '_', '`']).is_empty() && inside[link.start..].starts_with('[')
 }
 
-/// Where the separator and the hook are in what follows the link at `from`.
+/// The ranges of the separator and the hook after the link, which ends at `from`.
 fn hook(inside: &str, from: usize) -> (Range<usize>, Range<usize>) {
     let end = inside.trim_end().len().max(from);
     let rest = inside[from..end].trim_start_matches(['*', '_', '`']);
@@ -171,7 +170,7 @@ fn hook(inside: &str, from: usize) -> (Range<usize>, Range<usize>) {
     }
 }
 
-/// Whether a bullet is about `file`, whose memory is called `name`.
+/// Whether a bullet links to `file`, whose memory is called `name`.
 pub fn is_about(bullet: &Bullet, file: &str, name: &str) -> bool {
     means(bullet.form, &bullet.target, file, name)
 }
@@ -186,7 +185,7 @@ pub fn means(form: LinkSyntax, target: &str, file: &str, name: &str) -> bool {
     }
 }
 
-/// `text` without the given bullets, which are in order, and the lines that go on with them.
+/// `text` without the given bullets, which are sorted, and their continuation lines.
 pub fn without_bullets(text: &str, gone: &[Bullet]) -> String {
     let cuts: Vec<(Range<usize>, String)> = gone
         .iter()
@@ -200,20 +199,20 @@ pub fn without_bullets(text: &str, gone: &[Bullet]) -> String {
     replaced(text, &cuts)
 }
 
-/// What a link of a list leads to.
+/// Where a link of a list leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkDestination {
-    /// To a memory that is there.
+    /// To an existing memory.
     Somewhere,
-    /// To a memory that is gone.
+    /// To a missing memory.
     Nowhere,
     /// Out of the store.
     Elsewhere,
 }
 
-/// `text` with no link of a list that leads nowhere. A line that is about such a file goes,
-/// unless it also links to a memory that is there: then it loses the dead links alone. A dead link
-/// by itself in the middle of a sentence stays for its author.
+/// `text` without dead links in lists. A line that starts with a dead link is removed, unless it
+/// also links to an existing memory: then only the dead links are removed. A dead link in the
+/// middle of a sentence stays.
 pub fn without_dead(text: &str, leads: impl Fn(&Link<'_>) -> LinkDestination) -> String {
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     for (_, line) in prose(text) {
@@ -247,12 +246,13 @@ pub fn without_dead(text: &str, leads: impl Fn(&Link<'_>) -> LinkDestination) ->
     replaced(text, &edits)
 }
 
-/// What stands between the links of an enumeration.
+/// The separators between the links of an enumeration.
 const JOINTS: [&str; 12] = [
     "", ",", ";", "/", "+", "&", "·", "|", "and", "or", ", and", ", or",
 ];
 
-/// A line without its dead links: taken out of an enumeration, and elsewhere left as words.
+/// A line without its dead links: removed from an enumeration, and replaced by their text
+/// elsewhere.
 fn unlinked(inside: &str, all: &[Link<'_>], is_dead: impl Fn(usize) -> bool) -> String {
     let is_joint = |from: usize, to: usize| {
         let between = inside.get(from..to).unwrap_or("-");
@@ -279,7 +279,7 @@ fn unlinked(inside: &str, all: &[Link<'_>], is_dead: impl Fn(usize) -> bool) -> 
         let next = all.get(last + 1).filter(|next| is_joint(end, next.start));
         let before = first.checked_sub(1).map(|before| &all[before]);
         let before = before.filter(|before| is_joint(before.end, start));
-        // Out of an enumeration they go with what joins them to the others.
+        // In an enumeration the separator is removed with the links.
         match (before, next) {
             (_, Some(next)) => edits.push((start..next.start, String::new())),
             (Some(before), None) => edits.push((before.end..end, String::new())),
@@ -292,7 +292,7 @@ fn unlinked(inside: &str, all: &[Link<'_>], is_dead: impl Fn(usize) -> bool) -> 
     replaced(inside, &edits)
 }
 
-/// Where the lines end that go on with a bullet: indented deeper than it, and no bullets.
+/// The end of a bullet's continuation lines: indented deeper than it, and not bullets.
 fn end_of_continuation(text: &str, bullet: &Bullet) -> usize {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let own = indent(&text[bullet.line.clone()]);
@@ -306,7 +306,7 @@ fn end_of_continuation(text: &str, bullet: &Bullet) -> usize {
         .map_or(bullet.line.end, |line| line.end)
 }
 
-/// `text` with a bullet pointed at another file.
+/// `text` with a bullet that links to another file.
 pub fn retarget_bullet(text: &str, bullet: &Bullet, target: &str) -> String {
     let line = &text[bullet.line.clone()];
     let found = links(line);
@@ -322,8 +322,8 @@ pub fn retarget_bullet(text: &str, bullet: &Bullet, target: &str) -> String {
     splice(text, at + span.start..at + span.end, &with)
 }
 
-/// `text` with title and hook of a bullet brought up to date, each only where it still says
-/// what the file said before: a line that somebody worded is theirs.
+/// `text` with the title and the hook of a bullet updated, each only if it is still the text
+/// derived from the old file; a reworded one is kept.
 pub fn refresh_bullet(
     text: &str,
     bullet: &Bullet,
@@ -340,13 +340,13 @@ pub fn refresh_bullet(
     out
 }
 
-/// `text` with a bullet for `item`, worded like its neighbours and put under its section, or
-/// after the last bullet, or at the end.
+/// `text` with a bullet for `item`, in the style of its neighbours: under its section, or after the
+/// last bullet, or at the end.
 pub fn with_bullet(text: &str, item: &ListItem<'_>) -> String {
     with_all(text, std::slice::from_ref(item))
 }
 
-/// `text` with a bullet for each item, as [`with_bullet`] puts them.
+/// `text` with a bullet for each item, placed as by [`with_bullet`].
 pub fn with_all(text: &str, items: &[ListItem<'_>]) -> String {
     let all = bullets(text);
     let nl = newline(text);
@@ -370,11 +370,11 @@ pub fn with_all(text: &str, items: &[ListItem<'_>]) -> String {
     replaced(text, &edits)
 }
 
-/// Where new lines of a section go.
+/// Where new lines of a section are inserted.
 #[derive(Debug, Clone, Copy)]
 struct InsertionPoint<'a> {
     at: usize,
-    /// The bullet that they follow.
+    /// The bullet before them.
     neighbour: Option<&'a Bullet>,
 }
 
@@ -391,20 +391,20 @@ impl<'a> InsertionPoint<'a> {
         Self { at, neighbour }
     }
 
-    /// What goes before the first line.
+    /// The text before the first new line.
     fn lead(&self, text: &str) -> String {
         let nl = newline(text);
         let head = &text[..self.at];
         let ended = head.is_empty() || head.ends_with('\n');
         let lead = if ended { "" } else { nl };
-        // The first bullet of a page stands apart from the prose before it.
+        // A blank line separates the first bullet of a page from the prose before it.
         let blank = head.ends_with("\n\n") || head.ends_with("\r\n\r\n");
         let apart = self.neighbour.is_none() && !head.trim().is_empty() && !blank;
         format!("{lead}{}", if apart { nl } else { "" })
     }
 }
 
-/// A new line in the style of `like`; the marker is that of a bullet at the outermost level.
+/// A new line in the style of `like`; the marker is that of an outermost bullet.
 fn format_bullet(text: &str, item: &ListItem<'_>, like: Option<&Bullet>, all: &[Bullet]) -> String {
     let outermost = |b: &&Bullet| {
         let before = like.is_none_or(|like| b.line.start <= like.line.start);
@@ -430,7 +430,7 @@ fn format_bullet(text: &str, item: &ListItem<'_>, like: Option<&Bullet>, all: &[
     }
 }
 
-/// The end of the last line of a section that says something; its start where none does.
+/// The end of the last line of a section that is not blank, or the section's start.
 fn end_of_text(text: &str, section: &Range<usize>) -> usize {
     lines(text, section.start)
         .take_while(|line| line.span.start < section.end)

@@ -14,7 +14,7 @@ use crate::core::{Error, Result};
 /// The raw conversation.
 pub const MESSAGES: &str = "messages.jsonl";
 
-/// The folder of what is curated.
+/// The folder of the curated files.
 pub const WORKING: &str = "working-memory";
 
 /// The overview, as callers name it.
@@ -22,7 +22,7 @@ pub const OVERVIEW: &str = "overview.md";
 
 const OVERVIEW_FILE: &str = "working-memory/overview.md";
 
-/// What a new session starts with.
+/// The overview of a new session.
 pub const NEW_OVERVIEW: &str = "\
 # Working Memory
 
@@ -181,7 +181,7 @@ impl Rules for Session {
     }
 
     fn rebuild_index(&self, _planned: &mut PlannedFiles<'_>, _how: IndexUpdate) -> Result<()> {
-        // The overview is the agent's own prose: nothing in it is derived.
+        // The overview is written by the agent; nothing in it is derived.
         Ok(())
     }
 

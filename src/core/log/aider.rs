@@ -1,7 +1,7 @@
-//! Aider: one Markdown file a project, `.aider.chat.history.md`, chat after chat.
+//! Aider: one Markdown file per project, `.aider.chat.history.md`, with all chats in order.
 //!
-//! `#### ` begins a line of the person, `> ` one of the program; the rest is the model.
-//! A heading with one `#` that is not the start of a chat belongs to the model too.
+//! Lines that begin with `#### ` are the user's, those with `> ` the program's, all others
+//! the model's, including headings with one `#` that do not start a chat.
 
 use std::io::BufRead;
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ fn resume(log: &LogFile, _: &Head) -> Option<Resume> {
     })
 }
 
-/// Lines of one speaker that are not yet a message.
+/// The lines of one speaker so far.
 #[derive(Default)]
 struct PendingMessage {
     role: Option<Role>,
@@ -88,10 +88,10 @@ fn whole(log: &LogFile) -> Result<Transcript> {
 }
 
 impl PendingMessage {
-    /// Adds a line; `finish` is called first if another speaker begins.
+    /// Adds a line; calls `finish` first if the speaker changes.
     fn add(&mut self, number: u64, line: &str, finish: impl FnOnce(&mut Self)) {
         let (role, text) = speaker(line);
-        // A blank line is everybody's.
+        // A blank line does not change the speaker.
         if line.trim().is_empty() {
             if self.role == Some(Role::Assistant) {
                 self.text.push('\n');
@@ -111,7 +111,7 @@ impl PendingMessage {
         }
     }
 
-    /// Makes the lines so far a message, and begins anew.
+    /// Adds the lines so far to the sink as a message, and clears them.
     fn finish(&mut self, chat: &RecordStamp, sink: &mut Sink<'_>) {
         let Self { role, line, text } = std::mem::take(self);
         sink.turn_to(line);
@@ -126,7 +126,7 @@ impl PendingMessage {
     }
 }
 
-/// Tells whose line it is, and returns it without its mark.
+/// Returns the role of a line, and the line without its marker.
 fn speaker(line: &str) -> (Role, &str) {
     if let Some(text) = line.strip_prefix("#### ") {
         (Role::User, text.trim_end())
@@ -139,7 +139,7 @@ fn speaker(line: &str) -> (Role, &str) {
     }
 }
 
-/// Returns the moment of a start line, which names no zone: it is taken as UTC.
+/// Returns the time of a start line, which has no time zone and is read as UTC.
 fn time(text: &str) -> Option<i64> {
     let moment: DateTime = text.parse().ok()?;
     let moment = moment.to_zoned(TimeZone::UTC).ok()?;

@@ -1,7 +1,7 @@
 //! Claude Code: transcripts of sessions and of their subagents.
 //!
-//! One record a line, one block of a reply a record: the lines of a reply share
-//! `message.id`. A fork copies records with their `uuid`, so copies can be told.
+//! Each line is a record, and each block of a reply is a record of its own: the lines of a
+//! reply share `message.id`. A fork copies records with their `uuid`, which identifies copies.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
     resume,
 };
 
-/// Records that hold no words.
+/// Types of records without text.
 const WORDLESS: &[&str] = &[
     "agent-name",
     "agent-setting",
@@ -42,7 +42,7 @@ const WORDLESS: &[&str] = &[
     "started",
 ];
 
-/// How many queued prompts, and how many summaries, are carried at most.
+/// The maximum number of queued prompts, and of summaries, that are carried.
 const KEPT: usize = 64;
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -76,7 +76,7 @@ fn subagents(session: &Path) -> Vec<LogFile> {
         .collect()
 }
 
-/// Returns what a subagent was started for, from the file beside its log.
+/// Returns the description of a subagent, or else its type, from the file beside its log.
 fn description(meta: &Path) -> Option<String> {
     let bytes = location::bytes(meta).ok()?;
     let (meta, _) = super::json::object(bytes.trim_ascii_start()).ok()?;
@@ -127,10 +127,10 @@ fn user(record: &Object<'_>, sink: &mut Sink<'_>) {
     content::take(content, speaker, sink);
 }
 
-/// Tells whether the record's own fields say that no person typed it.
+/// Whether the record's fields mark it as not typed by the user.
 fn is_injected(record: &Object<'_>) -> bool {
     record.is_true("isMeta")
-        // A subagent is asked by the agent that started it.
+        // A subagent is prompted by the agent that started it.
         || record.is_true("isSidechain")
         // The body of a skill that a tool call loaded.
         || record.get("sourceToolUseID").is_some()
@@ -157,7 +157,7 @@ fn assistant(record: &Object<'_>, sink: &mut Sink<'_>) {
     }
 }
 
-/// Returns the message's content and stamps its id; some records hold it bare.
+/// Returns the message's content and stamps its id; in some records `message` is the content.
 fn content_of<'a>(record: &Object<'a>, sink: &mut Sink<'_>) -> Option<Raw<'a>> {
     let raw = record.get("message")?;
     let Some(message) = raw.object() else {
@@ -170,7 +170,7 @@ fn content_of<'a>(record: &Object<'a>, sink: &mut Sink<'_>) -> Option<Raw<'a>> {
 fn system(record: &Object<'_>, sink: &mut Sink<'_>) {
     envelope(record, sink);
     if record.is("subtype", "api_error") {
-        // Only the message: the rest holds headers that name the account.
+        // Only the message: the rest contains headers that identify the account.
         let error = record.object("error").unwrap_or_default();
         sink.notice(error.text("message").unwrap_or_default());
     } else {
@@ -224,11 +224,11 @@ fn attachment(record: &Object<'_>, sink: &mut Sink<'_>) {
     }
 }
 
-/// Follows prompts that were typed while Claude worked.
+/// Tracks prompts that were queued while Claude worked.
 ///
-/// One that is taken out of the queue at the end of a turn (`dequeue`) comes again as a
-/// record of its own. One that is taken out within a turn (`remove`) did not before
-/// version 2.1.98, so it is used here, and its later copy is left out.
+/// One that leaves the queue at the end of a turn (`dequeue`) follows as a record of its own.
+/// One that leaves it within a turn (`remove`) did not before version 2.1.98, so it is used
+/// here, and its later copy is ignored.
 fn queue(record: &Object<'_>, sink: &mut Sink<'_>) {
     sink.stamp.time = record.time("timestamp");
     match record.word("operation") {
@@ -251,7 +251,7 @@ fn queue(record: &Object<'_>, sink: &mut Sink<'_>) {
     }
 }
 
-/// Takes a summary as title if it is of this session: old files begin with those of others.
+/// Sets a summary as title if it is of this session: old files begin with those of others.
 fn summary(record: &Object<'_>, sink: &mut Sink<'_>) {
     let Some(text) = record.text("summary") else {
         return;
@@ -269,7 +269,7 @@ fn entitle(naming: TitleSource, title: Option<String>, sink: &mut Sink<'_>) {
     sink.head().set_title(naming, title.unwrap_or_default());
 }
 
-/// Stamps what follows, and learns what the record says of its session.
+/// Sets the stamp, and reads the metadata of the session from the record.
 fn envelope(record: &Object<'_>, sink: &mut Sink<'_>) {
     sink.stamp = RecordStamp {
         time: record.time("timestamp"),
@@ -306,7 +306,7 @@ fn envelope(record: &Object<'_>, sink: &mut Sink<'_>) {
     }
 }
 
-/// Keeps the value, at no cost where it is the one already kept.
+/// Stores the value; does not decode it if it is unchanged.
 fn note(kept: &mut Option<String>, value: Option<Raw<'_>>) {
     if let Some(value) = value
         && !kept.as_ref().is_some_and(|kept| value.is(kept))

@@ -1,19 +1,18 @@
-//! Text made safe for a screen, and for an agent that reads it.
+//! Makes logged text safe to print and to pass to an agent.
 //!
-//! What agents logged is third-party text: it may hold sequences that move the cursor,
-//! set the window's title or write to the clipboard of whoever looks at it, and characters
-//! that nobody sees and an agent still reads.
+//! Logs contain third-party text: it may hold escape sequences that move the cursor, set the
+//! window's title or write to the clipboard, and invisible characters that an agent reads.
 
 use crate::core::hidden::is_hidden;
 
 /// Returns `text` without escape sequences, control characters other than newline and
-/// tab, and characters that are not seen or change the direction of what follows. The
-/// line breaks of Unicode become newlines.
+/// tab, and characters that are invisible or change the reading direction. Unicode line
+/// breaks become newlines.
 pub fn clean(text: &str) -> String {
     cleaned(text).0
 }
 
-/// Returns the text made safe, and how many characters were looked at for it.
+/// Returns the cleaned text, and the number of characters that were examined.
 fn cleaned(text: &str) -> (String, usize) {
     let mut out = String::with_capacity(text.len());
     let mut cleaning = Cleaning {
@@ -36,28 +35,28 @@ fn cleaned(text: &str) -> (String, usize) {
     (out, cleaning.work)
 }
 
-/// How long a string sequence may be before it is taken for text that lost its end.
+/// The length in bytes from which a string sequence counts as text without a terminator.
 const STRING: usize = 4096;
 
 /// A text that is being cleaned.
 struct Cleaning<'a> {
     text: &'a str,
-    /// Where the next character is.
+    /// The offset of the next character.
     at: usize,
-    /// Where the next string sequence would end, as it was last found.
+    /// The end of the next string sequence, as last found.
     stop: Option<Stop>,
-    /// How many characters were looked at.
+    /// The number of characters that were examined.
     work: usize,
 }
 
-/// The place up to which a string sequence goes.
+/// Where a string sequence ends.
 #[derive(Debug, Clone, Copy)]
 struct Stop {
-    /// From where on it was looked for.
+    /// Where the search for it began.
     from: usize,
-    /// Where the terminator is, or the line break or the end of the text before any.
+    /// The offset of the terminator, or of the line break or the end of the text before it.
     at: usize,
-    /// Behind the terminator; `None` where there is none on the line.
+    /// The offset after the terminator; `None` if there is none on the line.
     end: Option<usize>,
 }
 
@@ -81,7 +80,7 @@ impl Cleaning<'_> {
         does_fit
     }
 
-    /// Skips what follows an escape character.
+    /// Skips the rest of an escape sequence, after the escape character.
     fn skip_sequence(&mut self) {
         match self.peek() {
             Some('[') => {
@@ -107,10 +106,10 @@ impl Cleaning<'_> {
         self.next_if(|char| ('@'..='~').contains(&char));
     }
 
-    /// Skips a string up to its terminator; one without an end is not skipped.
+    /// Skips a string sequence with its terminator; one without a terminator is kept as text.
     fn skip_string(&mut self) {
         let stop = match self.stop {
-            // All that start before it stop at the same place: it is looked for once.
+            // All sequences that start before it end there: no second search is needed.
             Some(stop) if stop.from <= self.at && self.at <= stop.at => stop,
             _ => self.next_stop(),
         };

@@ -1,7 +1,7 @@
-//! Codex: rollouts, plain and compressed, of today and in the bare form of mid-2025.
+//! Codex: rollouts, plain and compressed, current and in the bare form of mid-2025.
 //!
-//! What is said stands twice in a rollout: as the model gets it (`response_item`) and
-//! as the program tells it (`event_msg`). Whichever comes first is used.
+//! A rollout has each message twice: as sent to the model (`response_item`) and as recorded
+//! by the program (`event_msg`). Whichever comes first is used.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     resume,
 };
 
-/// Records that hold no words.
+/// Types of records without text.
 const WORDLESS: &[&str] = &[
     "inter_agent_communication",
     "inter_agent_communication_metadata",
@@ -34,7 +34,7 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let mut logs = Vec::new();
     for home in &locations.codex {
         let titles = titles(&home.join("session_index.jsonl"));
-        // By name, so that a log and its compressed or archived copy are one.
+        // Keyed by name, so that a log and its compressed or archived copy count once.
         let mut rollouts = BTreeMap::new();
         for directory in ["archived_sessions", "sessions"] {
             for path in location::files_under(&home.join(directory)) {
@@ -68,7 +68,7 @@ fn id_of(stem: &str) -> String {
         .to_owned()
 }
 
-/// Returns the names that people gave to sessions; the last line of each counts.
+/// Returns the names that the user gave to sessions; the last line of each session counts.
 fn titles(index: &Path) -> HashMap<String, String> {
     let bytes = location::bytes(index).unwrap_or_default();
     bytes
@@ -106,7 +106,7 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     Recognized::Known
 }
 
-/// Takes a record of the old form, which has no payload.
+/// Decodes a record of the old form, which has no payload.
 fn bare(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     if record.get("type").is_some() {
         return item(record, sink);
@@ -123,7 +123,7 @@ fn bare(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     Recognized::Known
 }
 
-/// Learns what the first header says; later ones are those of the sessions it copies.
+/// Reads the metadata of the first header; later ones are of the sessions that it copies.
 fn meta(payload: &Object<'_>, sink: &mut Sink<'_>) {
     let head = sink.head();
     if head.session.is_some() {
@@ -202,7 +202,7 @@ fn message(item: &Object<'_>, sink: &mut Sink<'_>) {
     }
 }
 
-/// Takes words, unless the other source has given them already.
+/// Adds text, unless the other source has already given it.
 fn say(source: TextSource, role: Role, text: String, sink: &mut Sink<'_>) {
     if text.trim().is_empty() || sink.is_duplicate(source, role, &text) {
         return;
@@ -237,12 +237,12 @@ fn event(payload: &Object<'_>, sink: &mut Sink<'_>) {
         }
         Some("turn_aborted") => sink.notice(format!("Turn aborted: {}", text("reason"))),
         Some("error" | "stream_error" | "warning") => sink.notice(text("message")),
-        // Everything else tells again what the items say, or counts tokens.
+        // Everything else repeats the items or counts tokens.
         _ => {}
     }
 }
 
-/// Takes an item of the paginated form, which stands where events stood.
+/// Decodes an item of the paginated form, which replaced the events.
 fn completed(item: &Object<'_>, sink: &mut Sink<'_>) {
     let role = match item.word("type") {
         Some("UserMessage" | "userMessage" | "user_message") => Role::User,
@@ -255,7 +255,7 @@ fn completed(item: &Object<'_>, sink: &mut Sink<'_>) {
     }
 }
 
-/// Returns the output inside an output that older versions wrapped in JSON.
+/// Returns a tool's output without the JSON that older versions wrapped it in.
 fn unpack(output: String) -> String {
     if output.starts_with("{\"output\"")
         && let Ok((wrapped, _)) = json::object(output.as_bytes())

@@ -4,18 +4,18 @@ use super::json::{self, JsonItem, Object, Raw};
 use super::sink::Sink;
 use super::{Origin, Role};
 
-/// In whose name a message stands in the log.
+/// The speaker of a message in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speaker {
-    /// The person; what the program put there is told by how it begins.
+    /// The user; injected text is recognized by how it begins.
     Person,
-    /// The program, in the person's place.
+    /// The agent's program, on the user's behalf.
     Program,
     /// The model.
     Model,
 }
 
-/// Takes the words, thoughts, calls and results in `content`.
+/// Adds the text, reasoning, tool calls and results in `content` to the sink.
 pub(super) fn take(content: Raw<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
     if let Some(text) = content.text() {
         say(text, speaker, sink);
@@ -62,7 +62,7 @@ fn say(text: String, speaker: Speaker, sink: &mut Sink<'_>) {
     }
 }
 
-/// Returns all text in a tool's output, whatever its shape.
+/// Returns all text in a tool's output, of any structure.
 pub(super) fn flat(value: Raw<'_>) -> String {
     if let Some(text) = value.text() {
         return text;
@@ -84,7 +84,7 @@ pub(super) fn flat(value: Raw<'_>) -> String {
     out
 }
 
-/// What stands for a picture.
+/// The placeholder for an image.
 pub(super) const IMAGE: &str = "[image]";
 
 /// Returns the text of one part of a tool's output.
@@ -100,7 +100,7 @@ fn part(object: &Object<'_>) -> Option<String> {
         .find_map(|key| object.text(key))
 }
 
-/// Returns a tool's input as lines; JSON inside a string is looked into.
+/// Formats a tool's input as lines; a string that contains a JSON object is parsed.
 pub(super) fn outline(input: Raw<'_>) -> String {
     let Some(text) = input.text() else {
         return input.outline();

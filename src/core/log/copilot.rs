@@ -1,4 +1,4 @@
-//! Copilot CLI: `events.jsonl` in a directory a session.
+//! Copilot CLI: one directory with `events.jsonl` per session.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
         .collect()
 }
 
-/// Returns the session's name, or else its summary, where either is on one line.
+/// Returns the session's name, or else its summary, if it is on one line.
 fn title(workspace: &Path) -> Option<String> {
     let bytes = location::bytes(workspace).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -83,7 +83,7 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     Recognized::Known
 }
 
-/// Tells whether events of this kind hold no words, or those of another event.
+/// Whether events of this kind hold no text, or only repeat that of another event.
 fn is_wordless(kind: &str) -> bool {
     // The start of a tool's execution repeats the reply's request.
     kind == "tool.execution_start"

@@ -1,4 +1,4 @@
-//! Cursor: transcripts of its agent, which bear no time, directory or id.
+//! Cursor: transcripts of its agent, which have no times, working directory or ids.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
     resume: no_resume,
 };
 
-/// The tag around what the person wrote.
+/// The tag around the text that the user wrote.
 const QUERY: &str = "user_query";
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -37,7 +37,7 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
     logs
 }
 
-/// Returns the session above `…/<session>/subagents/<log>`.
+/// Returns the session of `…/<session>/subagents/<log>`.
 fn parent(path: &Path) -> Option<String> {
     let directory = path.parent()?;
     if location::name(directory) != "subagents" {
@@ -68,7 +68,7 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     Recognized::Known
 }
 
-/// Takes a prompt apart into what surrounds the query and the query.
+/// Adds a prompt, split into the query and the injected text around it.
 fn ask(text: &str, written: String, sink: &mut Sink<'_>) {
     let open = format!("<{QUERY}>");
     let close = format!("</{QUERY}>");

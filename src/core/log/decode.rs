@@ -1,8 +1,7 @@
-//! From bytes to records: framing, and recovery of broken lines.
+//! Splits a log into records, and recovers records from broken lines.
 //!
-//! A line ends at 0x0A and nowhere else. Where a line is not one JSON object, the
-//! objects in it are looked for: several in a row, or one that begins inside a record
-//! that was cut short.
+//! A line ends only at 0x0A. If a line is not one JSON object, it is searched for objects:
+//! several in a row, or one that begins inside a record that was cut short.
 
 use std::io::BufRead;
 
@@ -16,25 +15,25 @@ use crate::core::{Error, Result};
 /// How an agent's logs become messages.
 #[derive(Clone, Copy)]
 pub(super) enum Decode {
-    /// Each record stands for itself.
+    /// Each record is decoded on its own.
     Records(Records),
-    /// Only the whole log makes sense.
+    /// The log must be read whole.
     Whole(ReadWhole),
 }
 
 /// Turns one record into messages.
 pub(super) type Records = fn(&Object<'_>, &mut Sink<'_>) -> Recognized;
 
-/// Whether a record is of a type that the agent's file knows.
+/// Whether a record is of a known type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Recognized {
-    /// It was used, or is known to hold no words.
+    /// It was used, or is known to hold no text.
     Known,
-    /// It is of a type that came later.
+    /// Its type is unknown, such as one that was introduced later.
     Unknown,
 }
 
-/// Turns the lines of one log into messages, as they come.
+/// Decodes the lines of one log into messages, one by one.
 #[derive(Debug, Clone)]
 pub struct Decoder {
     agent: Agent,
@@ -46,13 +45,13 @@ pub struct Decoder {
 enum End {
     /// With a record.
     Whole,
-    /// In the middle of one.
+    /// In the middle of a record.
     Cut,
 }
 
-/// How many records cut short are looked behind on one line.
+/// The number of cut records after which the search on a line stops.
 const STUBS: u64 = 64;
-/// How a record that was written into the middle of another begins.
+/// Beginnings of records that are recognized inside another record.
 const STARTS: [&[u8]; 4] = [
     b"{\"parentUuid\"",
     b"{\"type\"",
@@ -66,7 +65,7 @@ impl Decoder {
         Self::resume(log, Carry::new(log))
     }
 
-    /// Returns a decoder that goes on after the lines that led to `carry`.
+    /// Returns a decoder that continues from `carry`.
     pub fn resume(log: &LogFile, carry: Carry) -> Self {
         Self {
             agent: log.agent,
@@ -74,18 +73,18 @@ impl Decoder {
         }
     }
 
-    /// Returns what to keep in order to go on later.
+    /// Returns the state to store in order to continue later.
     pub fn carry(&self) -> &Carry {
         &self.carry
     }
 
-    /// Decodes a line that is complete; `number` counts from 1.
+    /// Decodes a line that has its line break; `number` counts from 1.
     pub fn line(&mut self, number: u64, line: &[u8], out: &mut Vec<Message>) {
         self.decode(number, line, out);
     }
 
-    /// Decodes a last line that has no end yet: used if it is whole, else only counted as
-    /// partial. A cache holds such a line back until it has its end.
+    /// Decodes a last line without a line break: used if it ends with a complete record, else
+    /// only counted as partial. A cache must read such a line again once it has grown.
     pub fn tail(&mut self, number: u64, line: &[u8], out: &mut Vec<Message>) {
         let before = out.len();
         let carry = self.carry.clone();
@@ -119,7 +118,7 @@ impl Decoder {
                 Ok((record, after)) => {
                     let mut sink = Sink::new(&mut self.carry, out, number);
                     let seen = decode(&record, &mut sink);
-                    // Behind a stub it may be a part of the record that was cut.
+                    // After a cut record it may be a part of that record.
                     if seen == Recognized::Unknown && stubs == 0 {
                         self.carry.skipped.unknown += 1;
                     }
@@ -138,7 +137,7 @@ impl Decoder {
             }
         }
         self.carry.skipped.broken += stubs.min(1);
-        // Only texts that were mended are worth the look at the whole line.
+        // The whole line is checked only if a text has a replacement character.
         let is_mended = |message: &Message| message.text.contains(char::REPLACEMENT_CHARACTER);
         if out[before..].iter().any(is_mended) && std::str::from_utf8(bytes).is_err() {
             self.carry.skipped.not_utf8 += 1;
@@ -149,8 +148,8 @@ impl Decoder {
 
 /// Reads a log to its end.
 ///
-/// Fails only where the file cannot be opened or read at all; a log that has gone since
-/// it was listed is [`Error::NotFound`].
+/// Fails only if the file cannot be opened or read; [`Error::NotFound`] if it has been deleted
+/// since it was listed.
 pub fn read(log: &LogFile) -> Result<Transcript> {
     match log.agent.format().decode {
         Decode::Whole(whole) => whole(log),
@@ -169,7 +168,7 @@ fn read_lines(log: &LogFile) -> Result<Transcript> {
             Ok(0) => break,
             Ok(_) if line.last() == Some(&b'\n') => decoder.line(number, &line, &mut messages),
             Ok(_) => decoder.tail(number, &line, &mut messages),
-            // What is left of a compressed file that was cut short is still worth having.
+            // The messages of a truncated compressed file are kept.
             Err(_) if location::is_compressed(&log.path) && !messages.is_empty() => {
                 decoder.carry.skipped.partial += 1;
                 break;
@@ -180,12 +179,12 @@ fn read_lines(log: &LogFile) -> Result<Transcript> {
     Ok(decoder.carry.into_transcript(messages))
 }
 
-/// Tells whether `bytes` are one JSON value that is no object.
+/// Whether `bytes` are one JSON value that is not an object.
 fn is_other_value(bytes: &[u8]) -> bool {
     bytes[0] != b'{' && json::value(bytes).is_ok_and(|(_, after)| after.trim_ascii().is_empty())
 }
 
-/// Returns `bytes` from where a record may begin; nothing if there is no such place.
+/// Returns `bytes` from the next possible start of a record; empty if there is none.
 fn next_start(bytes: &[u8]) -> &[u8] {
     memmem::find_iter(bytes, b"{\"")
         .map(|at| &bytes[at..])
@@ -193,7 +192,7 @@ fn next_start(bytes: &[u8]) -> &[u8] {
         .unwrap_or_default()
 }
 
-/// Takes off what may surround a record: a mark of byte order, blanks, NUL bytes.
+/// Removes what may surround a record: byte order mark, whitespace, NUL bytes.
 fn bare(number: u64, line: &[u8]) -> &[u8] {
     let line = match number {
         1 => line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line),
@@ -215,7 +214,7 @@ mod tests {
     use super::super::fixture::{Home, describe_messages, log, read_bytes};
     use super::*;
 
-    /// A record of Claude Code with these words of the person.
+    /// A record of Claude Code with this prompt.
     fn user(text: &str) -> String {
         format!(
             r#"{{"parentUuid":null,"type":"user","message":{{"role":"user","content":"{text}"}}}}"#
@@ -226,7 +225,7 @@ mod tests {
         read_bytes(Agent::ClaudeCode, bytes)
     }
 
-    /// Returns line and text of each message, and what was skipped.
+    /// Returns line and text of each message, and the counts of skipped lines.
     fn outcome(bytes: impl AsRef<[u8]>) -> (Vec<(u64, String)>, Skipped) {
         let transcript = read_claude(bytes);
         let messages = transcript.messages.into_iter();

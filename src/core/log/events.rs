@@ -29,7 +29,7 @@ fn record(event: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         return Recognized::Unknown;
     };
     let id = event.text("event_id");
-    // The same event again changes nothing.
+    // Repeated events are ignored.
     if id.as_ref().is_some_and(|id| sink.is_repeated(id)) {
         return Recognized::Known;
     }

@@ -1,4 +1,4 @@
-//! Logs made on the spot, for tests.
+//! Logs and home directories for tests.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::{Agent, LogFile, LogLocations, Message, Transcript, locate, read};
 
-/// A home directory that is gone when the test ends.
+/// A home directory that is deleted when the test ends.
 pub(super) struct Home(TempDir);
 
 impl Home {
@@ -19,7 +19,7 @@ impl Home {
         self.0.path()
     }
 
-    /// Writes a file, with the directories above it.
+    /// Writes a file and creates the directories above it.
     pub(super) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path().join(path);
         let directory = path.parent().expect("a file in a directory");
@@ -47,7 +47,7 @@ pub(super) fn read_bytes(agent: Agent, bytes: impl AsRef<[u8]>) -> Transcript {
     read(&log(agent, &home.path().join("log.jsonl"))).expect("the log can be read")
 }
 
-/// Describes a log that may or may not be there.
+/// Describes a log, whether or not its file exists.
 pub(super) fn log(agent: Agent, path: &Path) -> LogFile {
     LogFile {
         agent,
@@ -60,7 +60,7 @@ pub(super) fn log(agent: Agent, path: &Path) -> LogFile {
     }
 }
 
-/// Returns a line a message: line, role, kind, `*` where injected, tool, text.
+/// Returns a string per message: line, role, kind, `*` if injected, tool, text.
 pub(super) fn describe_messages(messages: &[Message]) -> Vec<String> {
     let word = |value: serde_json::Result<String>| value.expect("plain words").replace('"', "");
     messages

@@ -1,8 +1,7 @@
-//! Gemini CLI: sessions as one JSON object, or as lines that change what went before.
+//! Gemini CLI: sessions as one JSON object, or as lines that change earlier ones.
 //!
-//! Lines patch the header (`$set`), take messages back (`$rewindTo`), and repeat a
-//! message when it has changed, so a log is read whole: the last version of each
-//! message counts.
+//! Lines patch the header (`$set`), remove messages (`$rewindTo`), and repeat a message
+//! when it has changed, so a log is read whole: the last version of each message counts.
 
 use std::collections::{HashMap, HashSet};
 use std::io::BufRead;
@@ -38,7 +37,7 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
                 .cloned()
                 .collect();
             for path in files {
-                // A session that is resumed goes on in lines beside its old file.
+                // A resumed session continues in a file of lines beside its old file.
                 if !is_lines(&path) && lines.contains(&path.with_extension("jsonl")) {
                     continue;
                 }
@@ -73,7 +72,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     })
 }
 
-/// The messages of a log at one moment, each as its record's bytes.
+/// The messages of a session so far, each as its line and the bytes of its record.
 #[derive(Default)]
 struct GeminiSession {
     records: Vec<(u64, Vec<u8>)>,
@@ -99,8 +98,8 @@ fn whole(log: &LogFile) -> Result<Transcript> {
     Ok(carry.into_transcript(messages))
 }
 
-/// Returns the project that `<project>/chats/<log>` belongs to, from the mark there or from the
-/// list of projects.
+/// Returns the project of `<project>/chats/<log>`, from its `.project_root` file or from the list
+/// of projects.
 fn project_of(path: &Path) -> Option<String> {
     let mark = path
         .ancestors()
@@ -114,7 +113,7 @@ fn project_of(path: &Path) -> Option<String> {
         .or_else(|| listed_project(path))
 }
 
-/// Looks a log's project up in `projects.json`, where `{"projects": {"/path": "slug"}}`.
+/// Looks up a log's project in `projects.json`, which is `{"projects": {"/path": "slug"}}`.
 fn listed_project(path: &Path) -> Option<String> {
     let directories: Vec<&Path> = path.ancestors().collect();
     let temporary = directories
@@ -195,7 +194,7 @@ impl GeminiSession {
         }
     }
 
-    /// Takes the history anew; `line` is the line it stands on, `None` counts ordinals.
+    /// Replaces all messages; `line` is their line in the log, `None` numbers them from 1.
     fn replace<'a>(&mut self, messages: impl Iterator<Item = Raw<'a>>, line: Option<u64>) {
         *self = Self::default();
         for (ordinal, message) in (1..).zip(messages) {
@@ -244,7 +243,7 @@ fn message(record: &Object<'_>, sink: &mut Sink<'_>) {
     }
 }
 
-/// Takes what was typed; what the program made of it, if that is more, is injected.
+/// Adds the typed prompt, and what the program sent instead as injected text if it differs.
 fn prompt(record: &Object<'_>, sink: &mut Sink<'_>) {
     let sent = text(record, "content");
     let shown = text(record, "displayContent");
@@ -281,7 +280,7 @@ fn reply(record: &Object<'_>, sink: &mut Sink<'_>) {
     }
 }
 
-/// Returns what a tool gave back to the model, or else what was shown of it.
+/// Returns the output of a tool as sent to the model, or else as displayed.
 fn output(call: &Object<'_>) -> String {
     let mut parts = Vec::new();
     for part in call.items("result").filter_map(Raw::object) {
@@ -295,7 +294,7 @@ fn output(call: &Object<'_>) -> String {
     parts.join("\n")
 }
 
-/// Returns the text of a string, a part or parts.
+/// Returns the text under `key`: a string, a part or an array of parts.
 fn text(record: &Object<'_>, key: &str) -> String {
     let Some(value) = record.get(key) else {
         return String::new();

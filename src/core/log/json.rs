@@ -1,9 +1,9 @@
-//! A JSON scanner that forgives: values are spans of bytes, decoded only when asked.
+//! A lenient JSON scanner: values are spans of bytes, decoded only on request.
 //!
-//! Logs are mostly text that nobody asks for (copies of tool results, images,
-//! signatures), so the scanner finds where a value ends and leaves its inside alone.
-//! It has no recursion, takes lone surrogates, raw control characters and bytes that
-//! are not UTF-8 inside strings, and of a key given twice the last value.
+//! Logs are mostly text that is not needed (copies of tool results, images, signatures),
+//! so the scanner finds where a value ends and does not decode it. It does not recurse,
+//! accepts lone surrogates, raw control characters and invalid UTF-8 inside strings, and
+//! uses the last value of a repeated key.
 
 mod scan;
 mod text;
@@ -13,7 +13,7 @@ use memchr::memchr;
 
 use scan::{end_of_value, fields, skip_space};
 
-/// A value as it stands in the line.
+/// A value, as bytes of the line.
 #[derive(Debug, Clone, Copy)]
 pub struct Raw<'a>(&'a [u8]);
 
@@ -26,7 +26,7 @@ pub struct Object<'a> {
 
 type Fields<'a> = Vec<(&'a [u8], Raw<'a>)>;
 
-/// A value of an array, taken apart if it is an object.
+/// A value of an array; objects are parsed into fields.
 #[derive(Debug, Clone)]
 pub enum JsonItem<'a> {
     /// An object.
@@ -42,15 +42,15 @@ pub struct Items<'a> {
     at: usize,
 }
 
-/// Where the text stopped being JSON.
+/// The error for text that is not JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Broken;
 
-/// The values that nearly every record is read for.
+/// Keys whose objects nearly every record is read for; parsed along with the record.
 const OPENED: [&[u8]; 2] = [b"message", b"payload"];
-/// How many fields an object is expected to have.
+/// The expected number of fields of an object.
 const FIELDS: usize = 24;
-/// How deep [`Raw::outline`] goes before it gives the JSON as it is.
+/// The depth from which [`Raw::outline`] writes plain JSON.
 const OUTLINE_DEPTH: usize = 12;
 
 /// Splits one value off the front of `bytes`, which must begin with it.
@@ -59,7 +59,7 @@ pub fn value(bytes: &[u8]) -> Result<(Raw<'_>, &[u8]), Broken> {
     Ok((Raw(&bytes[..end]), &bytes[end..]))
 }
 
-/// Splits one object off the front of `bytes`, with its fields found on the way.
+/// Splits one object off the front of `bytes`, and parses its fields.
 pub fn object(bytes: &[u8]) -> Result<(Object<'_>, &[u8]), Broken> {
     let mut object = Object {
         fields: Vec::with_capacity(FIELDS),
@@ -76,14 +76,14 @@ pub fn object(bytes: &[u8]) -> Result<(Object<'_>, &[u8]), Broken> {
 }
 
 impl<'a> Object<'a> {
-    /// Takes apart a value that will be asked for, so that it is gone through once.
+    /// Parses the value of an [`OPENED`] key, so that it is scanned only once.
     ///
-    /// Returns where it ends; fails where it is no such value or no object.
+    /// Returns where it ends; fails for other keys and for values that are not objects.
     fn open(&mut self, bytes: &'a [u8], key: &'a [u8], at: usize) -> Result<usize, Broken> {
         if !OPENED.contains(&key) {
             return Err(Broken);
         }
-        // Given twice, the last counts, whatever it is.
+        // The last value of a repeated key counts, even if it is not an object.
         self.opened = None;
         let mut found = Vec::with_capacity(FIELDS);
         let end = fields(bytes, at, &mut |key, at| {
@@ -126,27 +126,27 @@ impl<'a> Object<'a> {
         self.get(key).map_or(Items::EMPTY, Raw::items)
     }
 
-    /// Returns the moment under `key`, see [`Raw::time`].
+    /// Returns the time under `key`, see [`Raw::time`].
     pub fn time(&self, key: &str) -> Option<i64> {
         self.get(key)?.time()
     }
 
-    /// Tells whether `key` holds exactly this string.
+    /// Whether `key` holds exactly this string.
     pub fn is(&self, key: &str, text: &str) -> bool {
         self.get(key).is_some_and(|value| value.is(text))
     }
 
-    /// Tells whether `key` holds `true`.
+    /// Whether `key` holds `true`.
     pub fn is_true(&self, key: &str) -> bool {
         self.get(key).is_some_and(|value| value.0 == b"true")
     }
 
-    /// Returns the string under `key` where it needs no decoding: type names and the like.
+    /// Returns the string under `key` if it needs no decoding, such as a type name.
     pub fn word(&self, key: &str) -> Option<&'a str> {
         self.get(key)?.word()
     }
 
-    /// Returns the fields in the order of the text, a key given twice twice.
+    /// Returns the fields in the order of the text, repeated keys included.
     pub fn fields(&self) -> impl Iterator<Item = (&'a [u8], Raw<'a>)> + '_ {
         self.fields.iter().copied()
     }
@@ -175,23 +175,23 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// Tells whether it is an array.
+    /// Whether it is an array.
     pub fn is_array(self) -> bool {
         self.0.first() == Some(&b'[')
     }
 
-    /// Tells whether it is an object.
+    /// Whether it is an object.
     pub fn is_object(self) -> bool {
         self.0.first() == Some(&b'{')
     }
 
-    /// Tells whether it is exactly this string, written without escapes.
+    /// Whether it is exactly this string, written without escapes.
     pub fn is(self, text: &str) -> bool {
         self.inside()
             .is_some_and(|inside| inside == text.as_bytes())
     }
 
-    /// Returns the string where it needs no decoding.
+    /// Returns the string if it needs no decoding.
     pub fn word(self) -> Option<&'a str> {
         let inside = self.inside()?;
         if memchr(b'\\', inside).is_some() {
@@ -200,13 +200,13 @@ impl<'a> Raw<'a> {
         std::str::from_utf8(inside).ok()
     }
 
-    /// Returns the decoded string; what cannot be decoded becomes U+FFFD.
+    /// Returns the decoded string; invalid parts become U+FFFD.
     pub fn text(self) -> Option<String> {
         let inside = self.inside()?;
         Some(text::decode(inside))
     }
 
-    /// Returns the whole number.
+    /// Returns the number as an integer, cut at the decimal point.
     pub fn int(self) -> Option<i64> {
         let digits = std::str::from_utf8(self.0).ok()?;
         digits.parse().ok().or_else(|| {
@@ -215,10 +215,10 @@ impl<'a> Raw<'a> {
         })
     }
 
-    /// Returns the moment in milliseconds since 1970 UTC: an ISO 8601 string with an
-    /// offset, or a number of seconds or milliseconds.
+    /// Returns the time in milliseconds since 1970 UTC, from an ISO 8601 string with an
+    /// offset or a number of seconds or milliseconds.
     pub fn time(self) -> Option<i64> {
-        /// Seconds stay below this until the year 5138; milliseconds passed it in 1973.
+        /// Smaller numbers are seconds: they reach this in 5138, milliseconds did in 1973.
         const SECONDS: i64 = 100_000_000_000;
         if let Some(word) = self.word() {
             let moment: Timestamp = word.parse().ok()?;
@@ -232,7 +232,7 @@ impl<'a> Raw<'a> {
         })
     }
 
-    /// Returns the value as a person would note it: `key: value` lines, strings decoded.
+    /// Formats the value as indented `key: value` lines, with strings decoded.
     pub fn outline(self) -> String {
         let mut out = String::new();
         self.outline_into(&mut out, 0);
@@ -282,7 +282,7 @@ impl Items<'_> {
 }
 
 impl<'a> Items<'a> {
-    /// Returns the values, objects taken apart: they are gone through once.
+    /// Returns the values with objects parsed, so that each is scanned only once.
     pub fn opened(mut self) -> impl Iterator<Item = JsonItem<'a>> {
         std::iter::from_fn(move || {
             let rest = self.rest()?;
@@ -294,7 +294,7 @@ impl<'a> Items<'a> {
         })
     }
 
-    /// Returns the bytes from the next value on.
+    /// Returns the bytes from the next value on; `None` at the end.
     fn rest(&self) -> Option<&'a [u8]> {
         let mut at = skip_space(self.bytes, self.at);
         if self.bytes.get(at) == Some(&b',') {
@@ -317,7 +317,7 @@ impl<'a> Iterator for Items<'a> {
     }
 }
 
-/// Starts a line of an outline, unless one has just been started.
+/// Starts an indented line of an outline; adds a line break unless there is one.
 fn begin_line(out: &mut String, depth: usize) {
     if !out.is_empty() && !out.ends_with('\n') {
         out.push('\n');

@@ -1,4 +1,4 @@
-//! Where agents keep their logs, and how a file there is opened.
+//! The directories of logs, and functions to list and open the files in them.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
@@ -9,10 +9,9 @@ use super::{Agent, LogFile};
 use crate::core::trust::TrustBoundary;
 use crate::core::{Error, Result};
 
-/// The directories to look in; a door fills them from home, environment and settings.
+/// The directories to search; the caller sets them from home, environment and settings.
 ///
-/// Each is a list, since an agent may have been moved: a directory that is not there
-/// costs nothing.
+/// Each is a list, because an agent may have been moved. Missing directories are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LogLocations {
     /// Claude Code's configuration directories, e.g. `~/.claude`.
@@ -25,7 +24,7 @@ pub struct LogLocations {
     pub copilot: Vec<PathBuf>,
     /// OpenCode's data directories, e.g. `~/.local/share/opencode`.
     pub opencode: Vec<PathBuf>,
-    /// OpenCode databases that lie elsewhere.
+    /// OpenCode databases in other places.
     pub opencode_databases: Vec<PathBuf>,
     /// pi's directories, e.g. `~/.pi/agent`.
     pub pi: Vec<PathBuf>,
@@ -40,12 +39,12 @@ pub struct LogLocations {
     /// Projects that Aider may have been used in: the working directory and the folders above it,
     /// the project's root last.
     pub projects: Vec<PathBuf>,
-    /// Where a log that is found in a project or in a store may lead to, beside these.
+    /// Directories that a link to a log in a project or a store may point into.
     pub trusted: Vec<PathBuf>,
 }
 
 impl LogLocations {
-    /// Returns where everything lies under `home` when nothing is configured.
+    /// Returns the default directories under `home`.
     pub fn of_home(home: &Path) -> Self {
         let one = |path: &str| vec![home.join(path)];
         Self {
@@ -62,8 +61,8 @@ impl LogLocations {
         }
     }
 
-    /// Tells whether a log that was found in a project's folder or in a store is really there, or
-    /// in a place that the person trusts: a link in a repository must not make a log of any file.
+    /// Whether a log may be read. One in a project or a store must really be there or in a trusted
+    /// directory, because a link in a repository must not turn any file into a log.
     pub(super) fn trusts(&self, log: &LogFile) -> bool {
         let Some(folder) = log.path.parent() else {
             return true;
@@ -81,10 +80,10 @@ impl LogLocations {
             .is_ok()
     }
 
-    /// Returns the directories below which logs come to be, for whoever waits for new ones.
+    /// Returns the directories under which new logs appear, for watching.
     ///
-    /// Not those of databases: looking into one leaves marks beside it, which would look like
-    /// something new.
+    /// Directories of databases are left out: reading a database changes files beside it, which
+    /// would be reported as a new log.
     pub fn roots(&self) -> Vec<PathBuf> {
         let below = |homes: &[PathBuf], folders: &[&str]| -> Vec<PathBuf> {
             let pairs = homes
@@ -107,18 +106,18 @@ impl LogLocations {
     }
 }
 
-/// The ending of a compressed log.
+/// The file name ending of a compressed log.
 const COMPRESSED: &str = ".zst";
 
-/// Tells whether the file is compressed.
+/// Whether the file is compressed.
 pub(super) fn is_compressed(path: &Path) -> bool {
     path.as_os_str().to_string_lossy().ends_with(COMPRESSED)
 }
 
 /// Opens a log for reading from its beginning, compressed or not.
 ///
-/// Codex compresses and restores its logs in place, so where the file is gone its other
-/// form is tried.
+/// Codex compresses and restores its logs in place, so a missing file is looked for in its
+/// other form.
 pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
     let (path, file) = match File::open(path) {
         Ok(file) => (path.to_owned(), file),
@@ -136,10 +135,10 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::with_capacity(BUFFER, file)))
 }
 
-/// Large enough that most records are found without a second read.
+/// Buffer size in bytes; large enough for most records.
 const BUFFER: usize = 128 * 1024;
 
-/// Reads a small or indivisible file whole.
+/// Reads a whole file.
 pub(super) fn bytes(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => missing(path),
@@ -147,7 +146,7 @@ pub(super) fn bytes(path: &Path) -> Result<Vec<u8>> {
     })
 }
 
-/// Returns what is in a directory, sorted; nothing where it cannot be read.
+/// Returns the entries of a directory, sorted; empty if it cannot be read.
 pub(super) fn entries(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else {
         return Vec::new();
@@ -167,7 +166,7 @@ pub(super) fn files_under(directory: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the name of the file or directory, empty where it has none.
+/// Returns the name of the file or directory; empty if the path has none.
 pub(super) fn name(path: &Path) -> String {
     path.file_name()
         .unwrap_or_default()
@@ -180,7 +179,7 @@ pub(super) fn stem(path: &Path, ending: &str) -> Option<String> {
     name(path).strip_suffix(ending).map(str::to_owned)
 }
 
-/// Describes the file at `path`; `None` where there is none.
+/// Describes the file at `path`; `None` if there is none.
 pub(super) fn found(agent: Agent, path: PathBuf, id: String) -> Option<LogFile> {
     let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
     Some(LogFile {
@@ -194,7 +193,7 @@ pub(super) fn found(agent: Agent, path: PathBuf, id: String) -> Option<LogFile> 
     })
 }
 
-/// Returns when it was changed, in milliseconds since 1970 UTC.
+/// Returns the modification time, in milliseconds since 1970 UTC.
 pub(super) fn modified(metadata: &fs::Metadata) -> Option<i64> {
     let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_millis()).ok()

@@ -1,7 +1,7 @@
 //! OpenCode: a tree of JSON files, and since version 1.2 a database.
 //!
-//! A session is no file of lines, so it is read whole. The database is opened for
-//! reading only, and in such a way that nothing is put beside it.
+//! A session is not a file of lines, so it is read whole. The database is opened read-only,
+//! in such a way that no file is created beside it.
 
 mod database;
 mod tree;
@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let mut sessions = BTreeMap::new();
-    // A session that was moved into the database stays in the tree: the database wins.
+    // A session that was copied into the database stays in the tree: the database has priority.
     for root in &locations.opencode {
         for log in tree::locate(root) {
             sessions.insert(log.id.clone(), log);
@@ -58,7 +58,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     })
 }
 
-/// Takes a message's own record; its words are in its parts.
+/// Decodes a message's own record and returns its role; its text is in its parts.
 fn message(id: String, info: &Object<'_>, sink: &mut Sink<'_>) -> Role {
     let times = info.object("time").unwrap_or_default();
     sink.stamp = RecordStamp {
@@ -126,7 +126,7 @@ mod tests {
 
     const DATA: &str = ".local/share/opencode";
 
-    /// A message with its record and its parts' records.
+    /// A message: its id, its record and the records of its parts.
     type Given = (&'static str, &'static str, &'static [&'static str]);
 
     const MESSAGES: &[Given] = &[
@@ -281,7 +281,7 @@ mod tests {
             .pragma_update(None, "journal_mode", "wal")
             .expect("it can have a write-ahead log");
         write_database(&connection, "ses_1");
-        // The agent still has it open, so nothing has been moved into the database.
+        // The agent still has it open, so the messages are only in the write-ahead log.
         assert_eq!(describe_messages(&home.read().messages), EXPECTED);
         drop(connection);
     }

@@ -1,9 +1,9 @@
-//! What people wrote, told apart from what the program put in their mouth.
+//! Separates the text that the user wrote from the text that the agent's program injected.
 //!
-//! Agents send instructions, reminders, hook output and notifications to the model as
-//! the user's words. They are known by how they begin.
+//! Agents send instructions, reminders, hook output and notifications to the model in the
+//! user's role. Such text is recognized by how it begins.
 
-/// Tags that wrap injected text; a block of them may stand before written words.
+/// Tags that enclose injected text; written text may follow.
 const TAGS: &[&str] = &[
     "INSTRUCTIONS",
     "agent-notification",
@@ -60,7 +60,7 @@ const TAGS: &[&str] = &[
     "user_shell_command",
 ];
 
-/// Beginnings of injected text that no tag wraps.
+/// Beginnings of injected text without a tag.
 const OPENINGS: &[&str] = &[
     "# AGENTS.md instructions",
     "# Context from my IDE setup:",
@@ -76,7 +76,7 @@ const OPENINGS: &[&str] = &[
 
 /// Splits `text` into the injected part that it begins with and the written rest.
 ///
-/// Either may be empty; blanks between them belong to neither.
+/// Either may be empty; whitespace between them belongs to neither.
 pub fn split(text: &str) -> (&str, &str) {
     let mut rest = text.trim_start();
     if OPENINGS.iter().any(|opening| rest.starts_with(opening)) {
@@ -94,7 +94,7 @@ pub fn split(text: &str) -> (&str, &str) {
 
 /// Returns the slash command that `text` records, as it was typed, if it has arguments.
 ///
-/// A command without arguments says nothing that is worth finding again.
+/// A command without arguments is not worth searching for.
 pub fn command(text: &str) -> Option<String> {
     if !text.trim_start().starts_with("<command-") {
         return None;
@@ -104,16 +104,16 @@ pub fn command(text: &str) -> Option<String> {
     (!args.is_empty()).then(|| format!("{name} {args}"))
 }
 
-/// Returns what stands between a tag and its end, trimmed.
+/// Returns the trimmed text from the first opening tag to the last closing one.
 pub fn inside<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     let from = text.find(&format!("<{tag}>"))? + tag.len() + 2;
     let to = text[from..].rfind(&format!("</{tag}>"))?;
     Some(text[from..from + to].trim())
 }
 
-/// Returns what follows the injected block that `text` begins with.
+/// Returns the text after the injected block that `text` begins with.
 ///
-/// A block that has no end is injected to the end of the text.
+/// A block without a closing tag extends to the end of the text.
 fn after_block(text: &str) -> Option<&str> {
     let name = text.strip_prefix('<')?;
     let tag = TAGS.iter().find(|tag| {

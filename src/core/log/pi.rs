@@ -1,4 +1,4 @@
-//! pi: one log a session, in the records of the session layout.
+//! pi: one log per session, with the records of the session layout.
 
 use std::path::PathBuf;
 

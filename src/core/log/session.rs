@@ -1,4 +1,4 @@
-//! `messages.jsonl` of the session layout, whose records pi writes too.
+//! `messages.jsonl` of the session layout, with the records that pi also writes.
 //!
 //! A log without a header line holds bare `{"role","content"}` messages.
 
@@ -34,7 +34,7 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
         .collect()
 }
 
-/// Takes a record of the session layout or of pi.
+/// Decodes a record of the session layout or of pi.
 pub(super) fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     sink.stamp = RecordStamp {
         time: record.time("timestamp"),

@@ -1,4 +1,4 @@
-//! Where the messages of a log are gathered, and what is carried from line to line.
+//! Collects the messages of a log, with the state that is carried from line to line.
 
 use std::collections::VecDeque;
 
@@ -6,50 +6,50 @@ use serde::{Deserialize, Serialize};
 
 use super::{Head, LogFile, Message, MessageKind, Origin, Role, Skipped, Transcript, origin};
 
-/// What a decoder knows after the lines so far; enough to go on from there.
+/// The state of a decoder after the lines so far; enough to continue from there.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Carry {
     /// The log's id, as found on disk.
     pub id: String,
-    /// What the log says of itself so far.
+    /// The metadata so far.
     pub head: Head,
-    /// What gave no message so far.
+    /// The counts of skipped lines and records so far.
     pub skipped: Skipped,
-    /// Prompts that wait to be handed to the model.
+    /// Prompts that are queued for the model.
     pub(super) queue: VecDeque<String>,
-    /// Summaries that may be of this log, by the record that they end with.
+    /// Summaries that may be of this log, each after the id of the last record that it covers.
     pub(super) summaries: Vec<(String, String)>,
     doubles: Duplicates,
     recent: VecDeque<u64>,
     turn: u64,
 }
 
-/// Texts that are to come a second time from the other of two sources.
+/// Texts that one of two sources has given and the other has not yet.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 struct Duplicates {
     waiting: VecDeque<(u64, i32)>,
 }
 
-/// One of two sources that tell the same.
+/// One of two sources of the same text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextSource {
-    /// The conversation as the model gets it.
+    /// The conversation as sent to the model.
     Conversation,
-    /// The program's own account of it.
+    /// The program's own record of it.
     Account,
 }
 
-/// Where a record's messages go, and what they have in common.
+/// Collects the messages of a record.
 pub(super) struct Sink<'a> {
-    /// What is carried from record to record.
+    /// The state that is carried from record to record.
     pub(super) carry: &'a mut Carry,
-    /// What the record's messages have in common.
+    /// The fields that the record's messages share.
     pub(super) stamp: RecordStamp,
     out: &'a mut Vec<Message>,
     line: u64,
 }
 
-/// What the messages of one record have in common.
+/// The fields that the messages of one record share.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RecordStamp {
     pub(super) time: Option<i64>,
@@ -58,15 +58,15 @@ pub(super) struct RecordStamp {
     pub(super) session: Option<String>,
 }
 
-/// How much of a prompt a head keeps, in characters.
+/// The number of characters of a prompt that [`Head`] keeps.
 const PROMPT: usize = 300;
-/// How many texts are remembered for their second coming.
+/// The number of texts that are kept to recognize duplicates.
 const WAITING: usize = 64;
-/// How many ids are remembered in order to know a repeated one.
+/// The number of ids that are kept to recognize repeated records.
 const RECENT: usize = 512;
 
 impl Carry {
-    /// Returns what is known before the first line of `log`.
+    /// Returns the state before the first line of `log`.
     pub(super) fn new(log: &LogFile) -> Self {
         let head = Head {
             parent: log.parent.clone(),
@@ -79,7 +79,7 @@ impl Carry {
         }
     }
 
-    /// Returns the log that has been read to its end.
+    /// Returns the transcript with these messages.
     pub(super) fn into_transcript(self, messages: Vec<Message>) -> Transcript {
         Transcript {
             head: self.head,
@@ -100,18 +100,18 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Goes on to the record on `line`.
+    /// Moves to the record on `line` and clears the stamp.
     pub(super) fn turn_to(&mut self, line: u64) {
         self.line = line;
         self.stamp = RecordStamp::default();
     }
 
-    /// Returns what the log says of itself.
+    /// Returns the metadata of the log.
     pub(super) fn head(&mut self) -> &mut Head {
         &mut self.carry.head
     }
 
-    /// Takes words of the person or in the person's place, split where both are in one.
+    /// Adds text in the user's role, split into its injected and its written part.
     pub(super) fn prompt(&mut self, text: String) {
         if let Some(command) = origin::command(&text) {
             self.say(Role::User, Origin::Written, command);
@@ -127,7 +127,7 @@ impl<'a> Sink<'a> {
         self.say(Role::User, Origin::Written, written);
     }
 
-    /// Takes words; blank ones are no message.
+    /// Adds text, unless it is blank.
     pub(super) fn say(&mut self, role: Role, origin: Origin, text: String) {
         if text.trim().is_empty() {
             return;
@@ -138,14 +138,14 @@ impl<'a> Sink<'a> {
         self.push(role, MessageKind::Text, text).origin = origin;
     }
 
-    /// Takes reasoning; a signature without words is no message.
+    /// Adds reasoning, unless it is blank, as for a signature without text.
     pub(super) fn think(&mut self, text: String) {
         if !text.trim().is_empty() {
             self.push(Role::Assistant, MessageKind::Thinking, text);
         }
     }
 
-    /// Takes a tool's name and input.
+    /// Adds a tool call.
     pub(super) fn call(&mut self, tool: Option<String>, input: String) {
         if tool.is_some() || !input.trim().is_empty() {
             self.push(Role::Assistant, MessageKind::ToolCall, input)
@@ -153,32 +153,32 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Takes what a tool gave back.
+    /// Adds the output of a tool, unless it is blank.
     pub(super) fn result(&mut self, tool: Option<String>, output: String) {
         if !output.trim().is_empty() {
             self.push(Role::Tool, MessageKind::ToolResult, output).tool = tool;
         }
     }
 
-    /// Takes a note of the program.
+    /// Adds a note of the agent's program, unless it is blank.
     pub(super) fn notice(&mut self, text: String) {
         if !text.trim().is_empty() {
             self.push(Role::System, MessageKind::Notice, text).origin = Origin::Injected;
         }
     }
 
-    /// Takes what stands for something that is no text, such as a picture.
+    /// Adds a placeholder for content that is not text, such as an image.
     pub(super) fn show(&mut self, role: Role, what: &str) {
         self.push(role, MessageKind::Notice, what.to_owned());
     }
 
-    /// Tells whether `text` has already come from the other source.
+    /// Whether the other source has already given `text`.
     pub(super) fn is_duplicate(&mut self, source: TextSource, role: Role, text: &str) -> bool {
         let key = key(role as u8, text.trim());
         self.carry.doubles.is_duplicate(key, source)
     }
 
-    /// Tells whether a record with this id came not long ago.
+    /// Whether one of the recent records had this id; remembers it if not.
     pub(super) fn is_repeated(&mut self, id: &str) -> bool {
         let key = key(0, id);
         let recent = &mut self.carry.recent;
@@ -211,7 +211,7 @@ impl<'a> Sink<'a> {
         &mut self.out[last]
     }
 
-    /// Counts a record's written words once, however many blocks they fill.
+    /// Counts a record's written text as one turn, however many blocks it has.
     fn count_turn(&mut self, text: &str) {
         let prompt: String = text.trim().chars().take(PROMPT).collect();
         let head = &mut self.carry.head;
@@ -227,7 +227,7 @@ impl<'a> Sink<'a> {
 }
 
 impl Duplicates {
-    /// Tells whether `key` waits for `source`; if not, it waits for the other one.
+    /// Whether `key` is expected from `source`; if not, expects it from the other source.
     fn is_duplicate(&mut self, key: u64, source: TextSource) -> bool {
         let step = match source {
             TextSource::Conversation => 1,
@@ -269,7 +269,7 @@ mod tests {
     use super::super::fixture::log;
     use super::*;
 
-    /// Returns what is carried after one prompt.
+    /// Returns the state after one prompt.
     fn decoded(prompt: &str) -> Carry {
         let mut carry = Carry::new(&log(Agent::Session, Path::new("log.jsonl")));
         let mut messages = Vec::new();

@@ -1,47 +1,47 @@
-//! A conversation as a person reads it: turns, with what belongs together in one place.
+//! Groups the messages of a conversation into turns.
 //!
-//! A turn starts when a person speaks, or when the agent does after them. The lines of one
-//! reply, its tool calls and their results are items of the agent's turn; each
-//! result is paired with its call.
+//! A turn starts with each prompt of the user, and when the speaker changes. The text, tool
+//! calls and results of a reply are items of the agent's turn; each result is paired with
+//! its call.
 
 use super::{Message, MessageKind, Origin, Role};
 
-/// What one side said before the other spoke again.
+/// Consecutive messages of one speaker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    /// Whose turn it is.
+    /// The speaker.
     pub speaker: Speaker,
-    /// The time of its first message that has one.
+    /// The time of the first message that has one.
     pub time: Option<i64>,
-    /// The line of its first message.
+    /// The line of the first message.
     pub line: u64,
-    /// What it is made of, in order.
+    /// The items, in order.
     pub items: Vec<TurnItem>,
 }
 
-/// Whose turn it is.
+/// The speaker of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaker {
-    /// The person.
+    /// The user.
     Person,
-    /// The agent, its tools and its thoughts.
+    /// The agent, including its reasoning and tools.
     Agent,
-    /// The agent's program, before anybody spoke.
+    /// The agent's program, before the first message of the user or the agent.
     Program,
 }
 
-/// A part of a turn; messages are given by their place in the transcript.
+/// A part of a turn; messages are given by their index in the transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnItem {
-    /// Words.
+    /// Text.
     Text(usize),
     /// The model's reasoning.
     Thinking(usize),
-    /// What the program put into the conversation.
+    /// Text injected by the agent's program.
     Injected(usize),
-    /// What the program noted.
+    /// A note of the agent's program.
     Notice(usize),
-    /// A tool's call with its result, where it came back; a result alone has lost its call.
+    /// A tool call and its result; either may be missing.
     Tool {
         /// The call.
         call: Option<usize>,
@@ -51,7 +51,7 @@ pub enum TurnItem {
 }
 
 impl TurnItem {
-    /// The message that the item starts with.
+    /// Returns the first message of the item.
     pub fn message(self) -> usize {
         match self {
             Self::Text(at) | Self::Thinking(at) | Self::Injected(at) | Self::Notice(at) => at,
@@ -60,7 +60,7 @@ impl TurnItem {
     }
 }
 
-/// The turns of a conversation.
+/// Groups the messages of a conversation into turns.
 pub fn turns(messages: &[Message]) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     for (at, message) in messages.iter().enumerate() {
@@ -84,14 +84,14 @@ pub fn turns(messages: &[Message]) -> Vec<Turn> {
     turns
 }
 
-/// Whether a person said it; a picture goes with the words beside it.
+/// Whether the user wrote the message; an image's placeholder does not count.
 fn is_said_by_person(message: &Message) -> bool {
     message.role == Role::User
         && message.origin == Origin::Written
         && message.kind != MessageKind::Notice
 }
 
-/// Whose turn a message belongs to: what is not said by either side goes with the turn it is in.
+/// Returns the speaker of a message; one of neither user nor agent joins the current turn.
 fn speaker(message: &Message, turn: Option<&Turn>) -> Speaker {
     match (message.role, message.origin) {
         (Role::User, Origin::Written) => Speaker::Person,
@@ -107,7 +107,7 @@ fn take(turn: &mut Turn, at: usize, message: &Message) {
             result: None,
         },
         (MessageKind::ToolResult, _) => {
-            // Results carry no name of their call; they come back in the order of the calls.
+            // Results do not name their call, but have the order of the calls.
             let waiting = turn.items.iter_mut().find_map(|item| match item {
                 TurnItem::Tool {
                     call: Some(_),

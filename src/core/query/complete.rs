@@ -1,23 +1,23 @@
-//! What can come next at the end of a query that is being typed.
+//! Completion at the end of a query that is being typed.
 
 use std::ops::Range;
 
 use super::Filter;
 
-/// A word that would go on with what is typed.
+/// A proposed completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
-    /// What it stands in place of, in bytes.
+    /// The part of the query that it replaces, in bytes.
     pub span: Range<usize>,
-    /// The text to put there.
+    /// The text to insert.
     pub text: String,
-    /// What it means, in a few words; empty where the text says it.
+    /// A short description; empty if the text needs none.
     pub meaning: &'static str,
 }
 
-/// Returns the filters and values that the word before `cursor` can become.
+/// Returns the filters and values that complete the word before `cursor`.
 ///
-/// `known` gives the values of filters that take any text: types, stores, projects.
+/// `known` returns the values of filters that take any text: types, stores, projects.
 pub fn complete(
     query: &str,
     cursor: usize,

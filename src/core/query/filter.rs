@@ -1,4 +1,4 @@
-//! Filters: where to look, as `name:value`.
+//! Filters, written as `name:value`, that restrict a search.
 
 use jiff::Zoned;
 
@@ -14,30 +14,31 @@ pub enum Filter {
     In,
     /// A store.
     Store,
-    /// Whose log.
+    /// The agent that wrote the log.
     Agent,
-    /// Who speaks.
+    /// The role of a message's author.
     Role,
-    /// A part of the directory that a log was made in.
+    /// A part of the working directory of a log.
     Project,
-    /// Not older than.
+    /// The earliest time.
     Since,
-    /// Older than.
+    /// The time that results must be older than.
     Before,
 }
 
-/// What `in:` can mean.
+/// The values of `in:`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchArea {
     /// Curated memories.
     Memories,
-    /// What was said in logs.
+    /// Messages of logs.
     Logs,
-    /// What tools were given and gave back.
+    /// Input and output of tools in logs.
     Tools,
 }
 
-/// Where to look. Values of one filter are alternatives; different filters must all hold.
+/// All filters of a query. Values of one filter are alternatives; different filters must all
+/// match.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filters {
     /// Types of memories.
@@ -48,17 +49,17 @@ pub struct Filters {
     pub stores: Vec<String>,
     /// Agents.
     pub agents: Vec<Agent>,
-    /// Who speaks.
+    /// Roles of messages' authors.
     pub roles: Vec<Role>,
-    /// Parts of the directories that logs were made in.
+    /// Parts of the working directories of logs.
     pub projects: Vec<String>,
     /// The earliest time, in milliseconds since 1970 UTC.
     pub since: Option<i64>,
-    /// The time before which it must be.
+    /// The time that results must be older than, in milliseconds since 1970 UTC.
     pub before: Option<i64>,
 }
 
-/// The roles by their names.
+/// The roles and their names.
 const ROLES: [(Role, &str); 4] = [
     (Role::User, "user"),
     (Role::Assistant, "assistant"),
@@ -79,7 +80,7 @@ impl Filter {
         Self::Before,
     ];
 
-    /// Returns the name, as it is typed before the colon.
+    /// Returns the name that is written before the colon.
     pub fn name(self) -> &'static str {
         match self {
             Self::Type => "type",
@@ -93,7 +94,7 @@ impl Filter {
         }
     }
 
-    /// Returns what it does, in a few words.
+    /// Returns a short description.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Type => "memories of a type",
@@ -107,12 +108,12 @@ impl Filter {
         }
     }
 
-    /// Returns the filter of that name.
+    /// Returns the filter with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|filter| filter.name() == name)
     }
 
-    /// Returns the values that it can have; none where any text is one.
+    /// Returns the possible values; empty if any text is allowed.
     pub fn values(self) -> Vec<&'static str> {
         match self {
             Self::In => SearchArea::ALL.map(SearchArea::name).to_vec(),
@@ -125,10 +126,10 @@ impl Filter {
 }
 
 impl SearchArea {
-    /// Every place.
+    /// Every area.
     pub const ALL: [Self; 3] = [Self::Memories, Self::Logs, Self::Tools];
 
-    /// Returns the name, as it is typed after `in:`.
+    /// Returns the name that is written after `in:`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Memories => "memories",
@@ -139,7 +140,7 @@ impl SearchArea {
 }
 
 impl Filters {
-    /// Takes in a filter; an error says what values there are.
+    /// Adds a filter; the error lists the possible values.
     pub(super) fn add(&mut self, filter: Filter, value: &str, now: &Zoned) -> Result<(), String> {
         let known = || {
             let verb = if value.is_empty() { "needs" } else { "is" };
@@ -178,7 +179,7 @@ impl Filters {
         Ok(())
     }
 
-    /// Tells whether this place is to be looked in when nothing else says so.
+    /// Returns whether this area is searched; by default all are, except tool text.
     pub fn wants(&self, place: SearchArea) -> bool {
         match self.areas.as_slice() {
             [] => place != SearchArea::Tools,
@@ -186,7 +187,7 @@ impl Filters {
         }
     }
 
-    /// Tells whether the time is within the bounds; an unknown time is in no bounds.
+    /// Returns whether the time is within the bounds; an unknown time is outside of any bound.
     pub fn allows_time(&self, time: Option<i64>) -> bool {
         let since = self
             .since
@@ -197,13 +198,13 @@ impl Filters {
         since && before
     }
 
-    /// Tells whether a speaker is wanted.
+    /// Returns whether the role is allowed.
     pub fn allows_role(&self, role: Role) -> bool {
         self.roles.is_empty() || self.roles.contains(&role)
     }
 }
 
-/// Returns the time that a filter's value means.
+/// Returns the time of a filter's value, in milliseconds since 1970 UTC.
 fn moment(filter: Filter, value: &str, now: &Zoned) -> Result<i64, String> {
     let wrong = || format!("{}: is {}", filter.name(), time::FORMS);
     time::parse(value, now, Edge::Start).ok_or_else(wrong)

@@ -1,17 +1,17 @@
-//! A query cut into pieces: words with their marks, phrases, filters.
+//! The tokens of a query: words with their operators, phrases, filters.
 
 use std::ops::Range;
 
 use super::{Atom, Case, Filter, MatchMode, Polarity, QueryError};
 
-/// A piece of a query.
+/// A token of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token<'a> {
     /// The text without quotation marks and without `!`.
     text: &'a str,
     quoting: Quoting,
     pub(super) sense: Polarity,
-    /// All of it, in the query.
+    /// The position of the whole token in the query, in bytes.
     pub(super) span: Range<usize>,
 }
 
@@ -21,7 +21,7 @@ enum Quoting {
     Quoted,
 }
 
-/// Cuts a query into pieces.
+/// Splits a query into tokens.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = Result<Token<'_>, QueryError>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -58,7 +58,7 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = Result<Token<'_>, Query
     })
 }
 
-/// Cuts a sentence into pieces: of all marks, only a closed quotation is one.
+/// Splits a sentence into tokens; the only operator is a closed quotation.
 pub(super) fn prose(text: &str) -> impl Iterator<Item = Token<'_>> {
     let mut at = 0;
     let mut is_open = true;
@@ -76,7 +76,7 @@ pub(super) fn prose(text: &str) -> impl Iterator<Item = Token<'_>> {
                 span: start..at,
             });
         }
-        // Without this, every lone mark would have the rest of the text looked through.
+        // Otherwise every unclosed quotation mark would cause a search through the rest.
         is_open &= quoted.is_none();
         let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
         at = start + length;
@@ -90,21 +90,21 @@ pub(super) fn prose(text: &str) -> impl Iterator<Item = Token<'_>> {
 }
 
 impl<'a> Token<'a> {
-    /// Returns the filter that this is, and the value it has.
+    /// Returns the filter and its value, if the token is one.
     pub(super) fn filter(&self) -> Option<(Filter, &'a str)> {
         let (name, value) = self.text.split_once(':')?;
         let filter = Filter::named(name).filter(|_| self.quoting == Quoting::Bare)?;
         Some((filter, value))
     }
 
-    /// Returns what is to be looked for; `None` for an empty quotation.
+    /// Returns the atom; `None` for an empty quotation.
     pub(super) fn atom(&self) -> Option<Atom> {
         let (form, text) = match self.quoting {
             Quoting::Quoted => (MatchMode::Exact, self.text),
             Quoting::Bare => marked(self.text),
         };
-        // What shall not be there is meant as it stands: nearly every line has the letters
-        // of a short word somewhere.
+        // Excluded words match literally: nearly every line has the letters of a short word
+        // somewhere.
         let form = match (form, self.sense) {
             (MatchMode::Fuzzy, Polarity::Unwanted) => MatchMode::Exact,
             (form, _) => form,
@@ -112,7 +112,7 @@ impl<'a> Token<'a> {
         self.with(form, text)
     }
 
-    /// Returns what is to be looked for in a sentence.
+    /// Returns the atom for a token of a sentence.
     pub(super) fn prose_atom(&self) -> Option<Atom> {
         match self.quoting {
             Quoting::Quoted => self.with(MatchMode::Exact, self.text),
@@ -131,7 +131,7 @@ impl<'a> Token<'a> {
     }
 }
 
-/// Takes the marks off a word; a word of nothing but marks keeps them.
+/// Removes the operators of a word; a word of only operators keeps them.
 fn marked(word: &str) -> (MatchMode, &str) {
     let start = word.strip_prefix('^');
     let end = word.strip_suffix('$');

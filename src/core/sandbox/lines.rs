@@ -1,4 +1,4 @@
-//! Files of lines, of any size: looked through, read in part, added to.
+//! Line-based files of any size: searching, reading a part, appending.
 
 use std::io::{self, BufRead, Write as _};
 use std::ops::RangeInclusive;
@@ -11,7 +11,7 @@ use crate::core::{Error, Result};
 /// The longest line that is kept in memory, in bytes.
 const LONGEST_LINE: usize = LARGEST_MEMORY as usize;
 
-/// What came of reading a line.
+/// The result of reading a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
     Whole,
@@ -20,8 +20,8 @@ enum Line {
     None,
 }
 
-/// Reads the next line, its end included, into `line`; of one that is longer than `most` nothing
-/// is kept.
+/// Reads the next line, its line ending included, into `line`; a line longer than `most` is not
+/// kept.
 fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<Line> {
     line.clear();
     let mut state = Line::None;
@@ -47,14 +47,14 @@ fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::
 }
 
 impl Root {
-    /// Whether `wanted` holds for any line of a file of any size; lines that are not UTF-8 or far
-    /// too long are passed over.
+    /// Whether `wanted` holds for any line of a file of any size. Lines that are too long or not
+    /// UTF-8 are skipped.
     pub fn any_line(&self, path: &str, wanted: impl Fn(&str) -> bool) -> Result<bool> {
         self.lines_until(path, &mut |line| wanted(line))
     }
 
-    /// Shows every line of a file of any size; lines that are not UTF-8 or far too long are passed
-    /// over.
+    /// Calls `show` with every line of a file of any size. Lines that are too long or not UTF-8 are
+    /// skipped.
     pub fn each_line(&self, path: &str, show: &mut dyn FnMut(&str)) -> Result<()> {
         let shown = self.lines_until(path, &mut |line| {
             show(line);
@@ -63,7 +63,7 @@ impl Root {
         shown.map(drop)
     }
 
-    /// Whether `is_last` held for a line; the lines after it are not read.
+    /// Reads lines until `is_last` holds; returns whether it did.
     fn lines_until(&self, path: &str, is_last: &mut dyn FnMut(&str) -> bool) -> Result<bool> {
         let Some(file) = self.open_file(path)? else {
             return Ok(false);
@@ -83,7 +83,7 @@ impl Root {
         }
     }
 
-    /// Some lines, from 1, of a file of any size; `None` when it has no such lines.
+    /// A range of lines, counted from 1, of a file of any size; `None` if there are no such lines.
     pub fn read_lines(
         &self,
         path: &str,
@@ -111,8 +111,7 @@ impl Root {
         Ok((!found.is_empty()).then_some(found))
     }
 
-    /// Adds a line to the end of a file and flushes it; a file that breaks off inside a line
-    /// gets an end to that line first.
+    /// Appends a line to a file and flushes it; an incomplete last line is ended first.
     pub fn append_line(&self, path: &str, line: &str) -> Result<()> {
         self.create()?;
         let mut options = OpenOptions::new();
@@ -129,7 +128,7 @@ impl Root {
     }
 }
 
-/// What must be written before the next line: an end for a last line that broke off.
+/// The newline that must be written first if the last line is incomplete.
 pub(in crate::core) fn missing_newline(
     file: &mut (impl io::Read + io::Seek),
 ) -> io::Result<&'static str> {

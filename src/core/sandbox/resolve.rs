@@ -1,5 +1,4 @@
-//! A path as a caller wrote it → a path inside the root, by its letters first and then link by
-//! link.
+//! Resolves a caller's path to a path inside the root: lexically first, then link by link.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -9,15 +8,15 @@ use cap_std::fs::Dir;
 use super::{Root, is_absent};
 use crate::core::{Error, Result};
 
-/// How many links a path may lead through.
+/// The maximum number of links in a path.
 const MOST_LINKS: usize = 40;
 
 /// The longest name of a file or folder, in bytes, on common file systems.
 const LONGEST_NAME: usize = 255;
 
 impl Root {
-    /// Checks a caller's path and follows its links; the answer has neither links
-    /// nor `..`, and its last part need not exist.
+    /// Checks a caller's path and follows its links. The result contains neither links nor `..`;
+    /// its last part need not exist.
     pub fn resolve(&self, path: &str) -> Result<String> {
         let escapes = || Error::Escapes { path: path.into() };
         let mut ahead = lexical(path)?;
@@ -27,7 +26,7 @@ impl Root {
         let mut links = 0;
         while let Some(part) = ahead.pop_front() {
             if part == ".." {
-                // What is climbed out of has to be a directory: `a.md/../b.md` is not a path.
+                // The part before `..` must be a directory: `a.md/../b.md` is not a valid path.
                 if done.is_empty() || !is_dir(&done.join("/")) {
                     return Err(escapes());
                 }
@@ -81,12 +80,12 @@ impl Root {
     }
 }
 
-/// Checks the letters of a path: not absolute, no NUL, no `..` that climbs out.
+/// Checks a path lexically: not absolute, no NUL, no `..` that leaves the root.
 pub fn check(path: &str) -> Result<()> {
     lexical(path).map(drop)
 }
 
-/// Checks the letters of a path and cuts it into parts.
+/// Checks a path lexically and splits it into parts.
 fn lexical(path: &str) -> Result<VecDeque<String>> {
     let escapes = || Error::Escapes { path: path.into() };
     let windows_drive =

@@ -1,8 +1,8 @@
-//! The steps of which a change to the files of a root consists.
+//! The steps of a change to the files of a root.
 //!
 //! A new text is staged in a temporary file beside its target and then takes the target's name in
-//! one step. What stood there before gets the temporary name: it is looked at once more, can be
-//! put back as it was, and is removed only when the change is recorded.
+//! one step. The displaced file gets the temporary name, so that it can be compared and restored;
+//! it is removed only after the change is recorded.
 
 use std::io::{self, Write as _};
 use std::time::{Duration, SystemTime};
@@ -11,7 +11,7 @@ use cap_std::fs::{Dir, OpenOptions};
 
 use super::{Error, Result, Root, is_absent};
 
-/// What a file has beside its bytes.
+/// The attributes of a file that changes preserve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Attributes {
     /// Unix mode bits.
@@ -20,12 +20,12 @@ pub struct Attributes {
     pub modified: Option<i64>,
 }
 
-/// Where the file is that another one has replaced.
+/// Where the displaced file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Displaced {
     /// Under the temporary name.
     Kept,
-    /// Gone: the file system can neither exchange names nor link.
+    /// Gone: the file system supports neither exchanging names nor hard links.
     Lost,
 }
 
@@ -43,7 +43,7 @@ impl Root {
             .collect()
     }
 
-    /// Makes the folders above `path`.
+    /// Creates the folders above `path`.
     pub fn make_folders(&self, path: &str) -> Result<()> {
         self.create()?;
         for folder in self.missing_folders(path) {
@@ -57,7 +57,7 @@ impl Root {
         Ok(())
     }
 
-    /// The mode and time of a file; nothing where there is none.
+    /// The mode and modification time of a file; empty if it does not exist.
     pub fn attributes(&self, path: &str) -> Attributes {
         let meta = self.handle().ok().and_then(|dir| dir.metadata(path).ok());
         meta.map_or_else(Attributes::default, |meta| Attributes {
@@ -69,7 +69,7 @@ impl Root {
         })
     }
 
-    /// Refuses a file whose folder takes no changes, before anything is done.
+    /// Returns an error if the folder of a file is not writable.
     pub fn folder_writable(&self, path: &str) -> Result<()> {
         let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
         if !self.is_dir(folder) {
@@ -79,8 +79,8 @@ impl Root {
         takes_changes(&dir, folder).map_err(|e| self.path_error(path, e))
     }
 
-    /// Writes `bytes` to a new file `temp` and flushes it to the disk. At no moment is the file
-    /// open to more people than `attributes` say.
+    /// Writes `bytes` to a new file `temp` and flushes it. The file is never more accessible than
+    /// `attributes` allow.
     pub fn stage(&self, temp: &str, bytes: &[u8], attributes: &Attributes) -> Result<()> {
         let dir = self.handle()?;
         let mut options = OpenOptions::new();
@@ -100,20 +100,20 @@ impl Root {
             file.sync_all()
         });
         written.map_err(|e| {
-            // Half a temporary file is of no use to anybody; the error that matters is `e`.
+            // Remove the incomplete file; the error to report is `e`.
             drop(dir.remove_file(temp));
             self.path_error(temp, e)
         })
     }
 
-    /// Gives the staged file the name `path`, under which nothing may be yet.
+    /// Renames the staged file to `path`, which must not exist.
     pub fn place(&self, temp: &str, path: &str) -> Result<()> {
         let (dir, temp_name) = self.folder_of(temp)?;
         rename_without_replacing(&dir, temp_name, name_of(path))
             .map_err(|e| self.path_error(path, e))
     }
 
-    /// Takes the file away from its name and puts it under `temp`, where nothing may be yet.
+    /// Renames the file to `temp`, which must not exist.
     pub fn set_aside(&self, path: &str, temp: &str) -> Result<()> {
         let (dir, name) = self.folder_of(path)?;
         rename_without_replacing(&dir, name, name_of(temp)).map_err(|e| self.path_error(path, e))
@@ -137,7 +137,7 @@ impl Root {
         displaced.map_err(|e| self.path_error(path, e))
     }
 
-    /// Removes a file; one that is gone already is fine.
+    /// Removes a file; a missing file is ignored.
     pub fn remove(&self, path: &str) -> Result<()> {
         let dir = self.handle()?;
         match dir.remove_file(path) {
@@ -147,9 +147,9 @@ impl Root {
         }
     }
 
-    /// Removes a folder if nothing is in it; `""` is the root itself.
+    /// Removes a folder if it is empty; `""` is the root itself.
     pub fn remove_folder(&self, path: &str) {
-        // A folder that holds something by now is somebody's: it stays.
+        // Fails for a folder that is not empty.
         if path.is_empty() {
             drop(std::fs::remove_dir(self.path()));
         } else if let Some(dir) = self.dir() {
@@ -157,7 +157,7 @@ impl Root {
         }
     }
 
-    /// Makes sure that what was done in the folder of `path` is on the disk.
+    /// Flushes the folder of `path` to disk.
     pub fn flush_folder(&self, path: &str) -> Result<()> {
         let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
         if !self.is_dir(folder) {
@@ -169,8 +169,8 @@ impl Root {
             .map_err(|e| self.path_error(folder, e))
     }
 
-    /// The folder of a file, opened, and the file's name in it: a link that is swapped in for the
-    /// folder afterwards changes nothing.
+    /// Opens the folder of a file; returns it and the file's name. A link that later replaces the
+    /// folder has no effect.
     fn folder_of<'p>(&self, path: &'p str) -> Result<(Dir, &'p str)> {
         let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
         let dir = self
@@ -195,7 +195,7 @@ fn time_of(nanoseconds: i64) -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(since)
 }
 
-/// Exchanges two names of one folder; `false` where the system or the file system cannot.
+/// Exchanges two names in a folder; `false` if the file system does not support it.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn exchange_names(dir: &Dir, one: &str, other: &str) -> io::Result<bool> {
     use rustix::fs::{RenameFlags, renameat_with};
@@ -212,7 +212,7 @@ fn exchange_names(_: &Dir, _: &str, _: &str) -> io::Result<bool> {
     Ok(false)
 }
 
-/// As [`exchange_names`], where names cannot be exchanged: a second name keeps what is replaced.
+/// As [`exchange_names`], for file systems without it: a hard link keeps the replaced file.
 fn replace_in_two_steps(dir: &Dir, temp: &str, name: &str) -> io::Result<Displaced> {
     let second = format!("{temp}.old");
     let linked = dir.hard_link(name, dir, &second).is_ok();
@@ -224,7 +224,7 @@ fn replace_in_two_steps(dir: &Dir, temp: &str, name: &str) -> io::Result<Displac
     Ok(Displaced::Kept)
 }
 
-/// Gives a file another name of its folder, which must be free.
+/// Renames a file within its folder; the new name must not exist.
 fn rename_without_replacing(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     {
@@ -238,7 +238,7 @@ fn rename_without_replacing(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     rename_after_a_look(dir, from, to)
 }
 
-/// As [`rename_without_replacing`], where the system cannot look and rename in one step.
+/// As [`rename_without_replacing`], for systems that cannot check and rename in one step.
 fn rename_after_a_look(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     if dir.symlink_metadata(to).is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());

@@ -1,7 +1,7 @@
-//! Blocks that have been looked into, kept open while an answer is written down.
+//! Blocks that are kept open while hits are built.
 //!
-//! Looking into a block checks that all of it is text; done for every single message,
-//! that would cost more than the search.
+//! Opening a block validates all of its text; done for every single message, that would
+//! take longer than the search.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use super::walker::MessagePosition;
 use crate::core::corpus::{BlockContent, Corpus, CorpusMessage, Part};
 
-/// The blocks of a corpus that are open.
+/// The open blocks of a corpus.
 pub(super) struct OpenBlocks<'a> {
     corpus: Option<&'a Corpus>,
-    /// The one that was looked into last, and mostly is the next, too.
+    /// The block that was used last, which mostly is the next one, too.
     last: Cell<Option<((Part, usize), BlockContent<'a>)>>,
     open: RefCell<HashMap<(Part, usize), Option<BlockContent<'a>>>>,
 }
@@ -26,7 +26,7 @@ impl<'a> OpenBlocks<'a> {
         }
     }
 
-    /// Returns a block's content; `None` where it is damaged.
+    /// Returns a block's content; `None` if it is damaged.
     pub(super) fn content(&self, part: Part, block: usize) -> Option<BlockContent<'a>> {
         if let Some((_, content)) = self.last.get().filter(|(key, _)| *key == (part, block)) {
             return Some(content);
@@ -42,7 +42,7 @@ impl<'a> OpenBlocks<'a> {
         content
     }
 
-    /// Returns a message of a log that is shown.
+    /// Returns the message at this position.
     pub(super) fn message(&self, part: Part, at: MessagePosition) -> Option<CorpusMessage<'a>> {
         self.content(part, at.0)?.message(at.1)
     }

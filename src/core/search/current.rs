@@ -1,4 +1,4 @@
-//! Search over what is there now: reads the memories and brings the corpus up to date first.
+//! Search over the current state: reads the memories and refreshes the corpus first.
 
 use super::{MemoryTexts, Sources};
 use crate::core::Result;
@@ -6,19 +6,19 @@ use crate::core::catalog::{LogCatalog, ScopedCorpus};
 use crate::core::corpus::Progress;
 use crate::core::store::Store;
 
-/// What a search came to.
+/// The result of a search, with what could not be read.
 #[derive(Debug)]
 pub struct SearchOutcome<T> {
-    /// What was found.
+    /// The result.
     pub answer: T,
-    /// Which logs could not be read or kept, and why.
+    /// The logs that could not be read or cached, and why.
     pub unread: Vec<String>,
-    /// How many logs were left for another time, because the reading was called off.
+    /// The number of logs that were not read, because the refresh was cancelled.
     pub left: usize,
 }
 
-/// Searches the memories of these stores, and the logs where an archive is given. The logs are
-/// brought up to date as far as `progress` lets it.
+/// Searches the memories of these stores, and the logs if a catalog is given. The corpus is
+/// refreshed as far as `progress` allows.
 pub fn search<'a, T>(
     stores: impl IntoIterator<Item = &'a Store>,
     catalog: Option<&LogCatalog>,
@@ -46,7 +46,7 @@ pub fn search<'a, T>(
     let mut scoped = catalog.scoped_corpus(&files, progress)?;
     let mut answer = search_in(&scoped);
     if scoped.corpus.is_damaged() {
-        // Part of the cache could not be read. A second refresh makes that part anew.
+        // Part of the cache could not be read. A second refresh rebuilds that part.
         drop(scoped);
         scoped = catalog.scoped_corpus(&files, progress)?;
         answer = search_in(&scoped);

@@ -1,4 +1,4 @@
-//! Exact search: the lines that hold a text as it stands, in any case.
+//! Exact search: the lines that contain a literal text, ignoring case.
 
 use regex::bytes::Regex;
 
@@ -7,35 +7,35 @@ use super::{Sources, over_blocks};
 use crate::core::corpus::{Block, Corpus, CorpusMessage, Part};
 use crate::core::log::MessageKind;
 
-/// A line or a message that holds the text.
+/// A line or a message that contains the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ExactMatch {
-    /// Sheet and line from 1, or block and number.
+    /// Memory text and line from 1, or block and number.
     pub(super) at: MessagePosition,
-    /// The memory text or the log.
+    /// The index of the memory text or the log.
     pub(super) holder: usize,
     /// The line, from 1.
     pub(super) line: u64,
-    /// What copies of a message share.
+    /// The key that copies of a message share.
     pub(super) copy: Option<CopyKey>,
-    /// Where the match is in the line or the message.
+    /// The byte offset of the match in the line or the message.
     pub(super) offset: usize,
-    /// Whether it stands there as words of its own.
+    /// Whether the match is at word boundaries on both sides.
     pub(super) is_whole: bool,
 }
 
-/// What copies of a message in several logs share: id, kind and length.
+/// The key that copies of a message in several logs share: id, kind and length.
 pub(super) type CopyKey = (u64, MessageKind, usize);
 
-/// Returns what copies of the message share; `None` for one that has no id.
+/// Returns the key that copies of the message share; `None` without an id.
 pub(super) fn copy_key(message: &CorpusMessage<'_>) -> Option<CopyKey> {
     Some((message.id?, message.kind, message.text.len()))
 }
 
-/// Which messages are wanted.
+/// The predicate that selects the messages to search.
 pub(super) type MessageFilter<'a> = &'a (dyn Fn(&CorpusMessage<'_>) -> bool + Sync);
 
-/// Finds the lines of the memory texts that hold the text.
+/// Finds the lines of the memory texts that contain the text.
 pub(super) fn in_memories(
     sources: Sources<'_>,
     literal: &Regex,
@@ -63,16 +63,16 @@ pub(super) fn in_memories(
     matches
 }
 
-/// Finds the messages of a part that are allowed and hold the text.
+/// Finds the messages of a part that are allowed and contain the text.
 pub(super) fn in_logs(
     corpus: &Corpus,
     literal: &Regex,
     (part, allows): (Part, MessageFilter<'_>),
 ) -> Vec<ExactMatch> {
-    // Threads that share a search wait for each other's scratch space.
+    // Threads that share a regex contend for its scratch space.
     let own = || literal.clone();
     let work = |literal: &mut Regex, block: &Block<'_>, matches: &mut Vec<ExactMatch>| {
-        // A damaged block has said so itself.
+        // A damaged block is recorded by the corpus.
         let _ = in_block(block, literal, (allows, matches));
     };
     over_blocks(corpus, part, own, work)
@@ -91,7 +91,7 @@ fn in_block(
         let number = table.at(found.start());
         from = table.range(number)?.end.max(found.start()) + 1;
         let message = table.message(number).filter(|message| allows(message));
-        // A phrase with a line break in it could reach into the next message.
+        // A match of a phrase with a line break could extend into the next message.
         if let Some(message) = message
             && let Some((offset, is_whole)) = first(literal, message.text)
         {
@@ -111,7 +111,7 @@ fn in_block(
     Some(())
 }
 
-/// Returns where the text holds it: where it stands alone, or else where it comes first.
+/// Returns the offset of the first match at word boundaries, or else of the first match.
 pub(super) fn first(literal: &Regex, text: &str) -> Option<(usize, bool)> {
     let mut part = None;
     for found in literal.find_iter(text.as_bytes()) {

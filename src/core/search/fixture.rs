@@ -11,7 +11,7 @@ use crate::core::layout::Layout;
 use crate::core::log::{self, LogFile, LogLocations};
 use crate::core::store::Store;
 
-/// The notes are those of the first session; each conversation is a session of its own.
+/// The notes are of the first session; each conversation is a session of its own.
 pub(super) struct TestHome {
     root: TempDir,
 }

@@ -1,12 +1,12 @@
-//! Finding as one types: lines of memories and logs that have the letters of the query.
+//! Fuzzy search while the user types: lines of memories and logs with the letters of the query.
 //!
-//! Every line is tried by `quick`, which is cheap and decides what matches; of what
-//! matches, the most promising lines are ranked by nucleo, whose order people know.
-//! Nothing is copied: lines are looked at where the corpus is mapped.
+//! `matcher` tests every line, which is cheap and decides what matches; the most promising
+//! matches are ranked by nucleo, whose order users know. Lines are not copied: they are read
+//! from the mapped corpus.
 //!
-//! The work is done in waves of blocks. Between them the watcher hears what was found so
-//! far, and may say that nobody waits for it any more. A query that narrows the last
-//! one looks only at the messages that the last one matched.
+//! Blocks are searched in waves. After each wave the watcher receives the matches so far, and
+//! may cancel the search. A query that narrows the last one searches only the messages that
+//! the last one matched.
 
 mod matcher;
 
@@ -23,95 +23,95 @@ use crate::core::query::{Atom, Case, MatchMode, Polarity, Query, SearchArea};
 
 use matcher::LineMatcher;
 
-/// What is asked.
+/// The query and options of a search.
 #[derive(Debug, Clone, Copy)]
 pub struct FindRequest<'a> {
     /// The query.
     pub query: &'a Query,
-    /// How many matches are wanted.
+    /// The maximum number of matches.
     pub limit: usize,
 }
 
-/// Watches a search from the threads that do it.
+/// Receives partial results of a search, and may cancel it; called on the searching threads.
 pub trait SearchWatcher: Sync {
-    /// Tells whether nobody waits for the result any more.
+    /// Returns whether the search is cancelled, because its result is not needed any more.
     fn is_stale(&self) -> bool {
         false
     }
 
-    /// Hears what was found so far.
+    /// Receives the matches found so far.
     fn partial(&self, _found: &Matches) {}
 }
 
 impl SearchWatcher for () {}
 
-/// How far a search has come.
+/// The progress of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchState {
-    /// It is still looking.
+    /// The search is running.
     Looking,
-    /// It gave up, since nobody waits for it.
+    /// The search was cancelled.
     Stale,
-    /// It has looked at everything.
+    /// Everything was searched.
     Complete,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Matches {
     /// The best matches, best first.
     pub matches: Vec<Match>,
-    /// How many lines match.
+    /// The number of matching lines.
     pub total: usize,
-    /// How far the search has come.
+    /// The progress of the search.
     pub progress: SearchState,
     query: Query,
-    /// The messages that matched, where they are few enough to remember.
+    /// The messages that matched; `None` if there are too many to remember.
     messages: Option<Vec<(Part, u32, u32)>>,
-    /// Whether tool text was looked at because the words gave nothing.
+    /// The parts that were searched; tool text only if the words gave no match.
     parts: Vec<Part>,
 }
 
 /// A line that matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Match {
-    /// How well it matches, by nucleo's scale.
+    /// The score, in nucleo's scale.
     pub score: u32,
-    /// Where it is.
+    /// The position of the line.
     pub spot: MatchSpot,
 }
 
-/// Where a matching line is.
+/// The position of a matching line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MatchSpot {
-    /// The title of the memory of this number.
+    /// The title of the memory with this index.
     Title(usize),
-    /// The line, from 1, of the memory of this number.
+    /// The index of the memory, and the line from 1.
     Line(usize, usize),
-    /// A line of a message: part, block, number in it, and where the line begins.
+    /// A line of a message.
     Message {
         /// Words or tool text.
         part: Part,
         /// The block's number.
         block: u32,
-        /// The message's number in it.
+        /// The message's number in the block.
         number: u32,
-        /// Where the line begins in the message's text, in bytes.
+        /// The byte offset of the line in the message's text.
         offset: u32,
     },
 }
 
-/// A line that may be among the best: the quick score, and where it is.
+/// The quick score and position of a line that may be among the best.
 type Promising = (u32, MatchSpot);
 
-/// How many promising lines nucleo ranks.
+/// The maximum number of lines that nucleo ranks.
 const MOST_RANKED: usize = 2000;
-/// The most messages that are remembered for the next query.
+/// The maximum number of messages that are remembered for the next query.
 const REMEMBERED: usize = 200_000;
-/// The most bytes of a line that nucleo is shown.
+/// The maximum number of bytes of a line that nucleo ranks.
 const SHOWN: usize = 2048;
 
-/// Finds the lines that match; `last` is what the same sources gave for the query before.
+/// Finds the matching lines; `last` is the result of the previous query on the same sources.
 pub fn find(
     sources: Sources<'_>,
     request: FindRequest<'_>,
@@ -142,7 +142,7 @@ pub fn find(
     search.finish()
 }
 
-/// Returns the text of the line that a match means.
+/// Returns the text of the matching line.
 pub fn line(sources: Sources<'_>, spot: MatchSpot) -> Option<&str> {
     line_on(&OpenBlocks::new(sources.corpus), sources, spot)
 }
@@ -164,7 +164,7 @@ fn line_on<'a>(pages: &OpenBlocks<'a>, sources: Sources<'a>, spot: MatchSpot) ->
     }
 }
 
-/// Returns the characters of a line that the query matches, for a visible row.
+/// Returns the indices of the characters of a line that the query matches, for highlighting.
 pub fn indices(query: &Query, line: &str) -> Vec<u32> {
     let mut matcher = Matcher::new(Config::DEFAULT);
     let mut chars = Vec::new();
@@ -177,11 +177,11 @@ pub fn indices(query: &Query, line: &str) -> Vec<u32> {
     found
 }
 
-/// Returns the hit that a match of the query is, with the text around what matches.
+/// Returns the hit for a match, with the text around it.
 pub fn hit(sources: Sources<'_>, query: &Query, found: &Match) -> Option<Hit> {
     let whole = line(sources, found.spot)?;
     let shown = snippet::begin(whole, SHOWN);
-    // The beginning is the best place to be, unless the match is not there.
+    // The text begins at the start of the line, unless the match is further behind.
     let at = match shown.len() > snippet::LONGEST {
         true => indices(query, shown).first().copied().unwrap_or(0),
         false => 0,
@@ -219,7 +219,7 @@ fn message<'a>(pages: &OpenBlocks<'a>, spot: MatchSpot) -> Option<CorpusMessage<
     pages.message(part, (block as usize, number as usize))
 }
 
-/// Returns what nucleo ranks by.
+/// Returns the patterns that nucleo ranks by.
 fn patterns(query: &Query) -> Vec<Pattern> {
     let wanted = query
         .atoms
@@ -253,7 +253,7 @@ struct Search<'a> {
     found: Matches,
 }
 
-/// What one block gave.
+/// The matches in one block.
 #[derive(Default)]
 struct BlockMatches {
     promising: Vec<Promising>,
@@ -300,20 +300,20 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Looks at every message of a part, wave by wave.
+    /// Searches every message of a part, wave by wave.
     fn search_logs(&mut self, part: Part, watch: &dyn SearchWatcher) {
         let Some(corpus) = self.sources.corpus else {
             return;
         };
         if !self.quick.is_worth_a_scan() {
-            // What was not looked at cannot be narrowed.
+            // A search that was skipped cannot be narrowed.
             self.found.messages = None;
             return;
         }
         self.parts.push(part);
         let count = corpus.blocks(part).len();
         let mut from = 0;
-        // The first wave is small, so that something is shown soon.
+        // The first wave is small, so that the first results appear soon.
         let mut wave = 64;
         while from < count {
             let to = count.min(from + wave);
@@ -337,7 +337,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Looks at the messages that the last query matched.
+    /// Searches the messages that the last query matched.
     fn search_last_matches(&mut self, messages: &[(Part, u32, u32)], watch: &dyn SearchWatcher) {
         let Some(corpus) = self.sources.corpus else {
             return;
@@ -378,7 +378,7 @@ impl<'a> Search<'a> {
         matches
     }
 
-    /// Tries every line of a message.
+    /// Tests every line of a message.
     fn message(
         &self,
         at: (Part, u32, u32),
@@ -439,7 +439,7 @@ impl<'a> Search<'a> {
         is_stale
     }
 
-    /// Has nucleo rank the most promising lines.
+    /// Ranks the most promising lines with nucleo.
     fn rank(&mut self) {
         keep_best(&mut self.promising);
         // Neighbours are ranked together, so that few blocks are opened twice.
@@ -456,7 +456,7 @@ impl<'a> Search<'a> {
                 let text = snippet::begin(text, SHOWN);
                 let mut score = 0_u32;
                 for pattern in &patterns {
-                    // What lies behind the part that is shown counts for little.
+                    // A match behind the ranked part of the line counts for little.
                     let one = pattern.score(Utf32Str::new(text, &mut chars), &mut matcher);
                     score += u32::from(one.unwrap_or(1));
                 }
@@ -466,7 +466,7 @@ impl<'a> Search<'a> {
         });
         let mut matches: Vec<Match> = ranked.into_iter().flatten().collect();
         matches.sort_by_key(|found| (Reverse(found.score), source(found.spot), found.spot));
-        // Beside a line that has the words, one that has their letters here and there is noise.
+        // Compared with lines that have the whole words, scattered letters are noise.
         let best = matches.first().map_or(0, |found| found.score);
         matches.retain(|found| found.score * 2 >= best);
         matches.truncate(self.request.limit);
@@ -509,7 +509,7 @@ mod tests {
         Query::parse(text, &noon()).expect("a query")
     }
 
-    /// What is found for a query, given what was found for another before it.
+    /// Returns the matches of the last query, where each search gets the result before it.
     fn texts(home: &TestHome, queries: &[&str]) -> Vec<String> {
         let (memories, corpus) = (home.memories(), home.corpus());
         let sources = Sources {
@@ -609,7 +609,7 @@ mod tests {
         assert_eq!(indices(&query("\"ok\" !zz"), "the tokio"), [5, 6]);
     }
 
-    /// Notes the partial results, and goes stale after so many.
+    /// Records the partial results, and cancels after `patience` of them.
     struct Watcher {
         totals: Mutex<Vec<usize>>,
         patience: usize,

@@ -1,4 +1,4 @@
-//! Recall of the coder's lessons: the three that fit best, in full, and why.
+//! Recall of the coder's lessons: the three best, in full, with the reason of each.
 
 use super::needle::{Haystack, NeedleMatch, Needles};
 use super::{MemoryText, MemoryTexts};
@@ -7,28 +7,28 @@ use crate::core::layout::Layout;
 use crate::core::query::Query;
 use crate::core::text::Stems;
 
-/// What is said when no lesson fits.
+/// The answer if no lesson matches.
 pub const NONE: &str = "No universal patterns matched your query in coder memory.";
 
-/// How many lessons are recalled.
+/// The maximum number of lessons.
 const MOST: usize = 3;
 
-/// A lesson that fits.
+/// A lesson that matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lesson {
     /// The type: episodic, procedural or semantic.
     pub category: String,
-    /// Where it is.
+    /// The citation of the lesson.
     pub citation: Citation,
-    /// The title.
+    /// The lesson's title.
     pub title: String,
-    /// Why it fits, such as `title: retry; tags: http`.
+    /// The words that match, such as `title: retry; tags: http`.
     pub why: String,
-    /// All of it.
+    /// The whole text.
     pub text: String,
 }
 
-/// Where a word of the query may be, and what it counts there.
+/// The fields that are searched, and the weight of a word in each.
 const FIELDS: [(&str, u32); 6] = [
     ("title", 8),
     ("tags", 6),
@@ -38,8 +38,8 @@ const FIELDS: [(&str, u32); 6] = [
     ("content", 1),
 ];
 
-/// Returns the lessons that fit best: by titles and tags, then by what the READMEs of their
-/// folders say of them, then by what they say themselves.
+/// Returns the lessons that match best: by titles and tags, then by the lines of READMEs
+/// about them, then by their content.
 pub fn lessons(memories: &MemoryTexts, query: &Query) -> Vec<Lesson> {
     let needles = Needles::of(query);
     let mut found: Vec<(u32, Lesson)> = Vec::new();
@@ -76,22 +76,22 @@ pub fn lessons(memories: &MemoryTexts, query: &Query) -> Vec<Lesson> {
     found.into_iter().map(|(_, lesson)| lesson).collect()
 }
 
-/// What can be recalled by itself: a lesson, a file without lessons, or what a file says before its
-/// lessons.
+/// A text that is recalled by itself: a lesson, a file without lessons, or the text of a file
+/// before its first lesson.
 struct RecallableText<'a> {
     part: CitedPart,
     title: &'a str,
     tags: &'a [String],
     summary: &'a str,
-    /// What the READMEs and the path say of it.
+    /// The text of the READMEs about it, and the path.
     around: [&'a str; 2],
     text: &'a str,
 }
 
-/// Cuts a file, of which the READMEs say `readme`, into what can be recalled by itself.
+/// Splits a file into the texts that are recalled by themselves; `readme` is about all of it.
 fn pieces<'a>(memory_text: &'a MemoryText, readme: &'a str) -> Vec<RecallableText<'a>> {
     let memory = &memory_text.memory;
-    // A path speaks for its only lesson, not for each of several.
+    // A path describes its only lesson, but not each of several.
     let path = match memory.entries.len() {
         0 | 1 => memory.path.as_str(),
         _ => "",
@@ -115,7 +115,7 @@ fn pieces<'a>(memory_text: &'a MemoryText, readme: &'a str) -> Vec<RecallableTex
     };
     let rest = match memory.entries.first() {
         None => whole,
-        // Title, README and path speak for the lessons.
+        // Title, README and path describe the lessons.
         Some(first) => RecallableText {
             title: "",
             summary: "",
@@ -127,7 +127,7 @@ fn pieces<'a>(memory_text: &'a MemoryText, readme: &'a str) -> Vec<RecallableTex
     lessons.chain([rest]).collect()
 }
 
-/// Returns the words of a piece without the labels that mark its parts.
+/// Returns the text without the labels that mark its parts.
 fn unlabelled(text: &str) -> String {
     let mut text = text.to_owned();
     for label in ["Title", "Description", "Content", "Tags"] {
@@ -136,7 +136,7 @@ fn unlabelled(text: &str) -> String {
     text
 }
 
-/// Returns how well a piece fits, and the words that say so.
+/// Returns the score of a piece, and the words that match.
 fn score_entry(needles: &Needles, piece: &RecallableText<'_>) -> (u32, String) {
     let (tags, words) = (piece.tags.join(" "), unlabelled(piece.text));
     let [readme, path] = piece.around;
@@ -160,11 +160,11 @@ fn score_entry(needles: &Needles, piece: &RecallableText<'_>) -> (u32, String) {
         }
     }
     let covered = best.iter().filter(|weight| **weight > 0).count() as u32;
-    // Two words in the body say more than one of them twice.
+    // Two different words in the body count more than one word twice.
     (covered * best.iter().sum::<u32>(), why.join("; "))
 }
 
-/// Returns an entry without the line that parts it from the next.
+/// Returns an entry without the separator line before or after it.
 fn body(entry: &str) -> &str {
     let entry = entry.trim();
     let entry = entry.strip_suffix("---").unwrap_or(entry);

@@ -1,10 +1,10 @@
-//! The words of a ranked query, and where a text holds a form of one of them.
+//! The words of a ranked query, and the positions of their forms in a text.
 //!
-//! The words of logs know where they are, see [`Block::occurrences`]; this is for all other
-//! text. Forms of a word share its stem, and nearly all of the stem stands at the beginning of
-//! each form as it is written. So places are found by literal search for that beginning,
-//! and only the words there are stemmed and compared. Words with characters beyond ASCII
-//! are looked at one by one: there are few of them, and folding changes their bytes.
+//! For the words of logs the corpus knows the positions, see [`Block::occurrences`]; this
+//! module is for all other text. Forms of a word share its stem, and nearly all of the stem is
+//! a prefix of each form. So candidates are found by literal search for that prefix, and only
+//! they are stemmed and compared. Words with characters beyond ASCII are compared one by one:
+//! they are few, and folding changes their bytes.
 
 use std::sync::OnceLock;
 
@@ -14,52 +14,52 @@ use crate::core::corpus::{Block, Part};
 use crate::core::query::{MatchMode, Query};
 use crate::core::text::{self, Stems, Term, Word, fold, stem, word_at, words};
 
-/// The most words of a query that are looked for.
+/// The maximum number of words of a query that are searched.
 pub(super) const MOST: usize = 32;
 
-/// A word that is looked for.
+/// A word to search for.
 #[derive(Debug, Clone)]
 pub(super) struct Needle {
     /// The folded word.
     pub(super) word: String,
     pub(super) stem: Term,
     pub(super) exact: Term,
-    /// The search for what every form of it begins with, as far as forms are ASCII; made
-    /// when there is text to search.
+    /// The search for the prefix of all its ASCII forms; compiled when there is text to
+    /// search.
     beginning: OnceLock<Option<Regex>>,
 }
 
-/// Everything that is looked for at once.
+/// All words and phrases of a query.
 #[derive(Debug, Clone)]
 pub(super) struct Needles {
     pub(super) all: Vec<Needle>,
-    /// Phrases that a hit must hold as they stand.
+    /// Phrases that a hit must contain verbatim.
     phrases: Vec<Regex>,
 }
 
-/// The text that needles are looked for in.
+/// A text to search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Haystack<'a> {
     pub(super) text: &'a str,
     pub(super) part: Part,
-    /// Which needles it may hold, a bit for each.
+    /// Which needles the text may contain, one bit each.
     pub(super) may_hold: u32,
 }
 
-/// Where a text holds a form of a needle.
+/// A position in a text where a form of a needle begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NeedleMatch {
-    /// Where the word begins, in bytes.
+    /// The byte offset of the word.
     pub(super) at: usize,
-    /// Which needle it is.
+    /// The needle's index.
     pub(super) needle: usize,
-    /// Whether it is written as in the query.
+    /// Whether the word is written as in the query.
     pub(super) is_exact: bool,
 }
 
 impl Needles {
-    /// Returns what a query looks for: all its words but the most common ones of the
-    /// language, or all if it has no others.
+    /// Returns the needles of a query: all its words except stop words, or the stop words if
+    /// it has no others.
     pub(super) fn of(query: &Query) -> Self {
         let mut folded: Vec<String> = Vec::new();
         let mut spare: Vec<String> = Vec::new();
@@ -93,26 +93,26 @@ impl Needles {
         }
     }
 
-    /// Tells whether there is nothing to look for.
+    /// Returns whether there is no word to search for.
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Returns which of them a block of tool text may hold, a bit for each.
+    /// Returns which needles a block of tool text may contain, one bit each.
     pub(super) fn may_be_in(&self, block: &Block<'_>) -> u32 {
         let all = self.all.iter().enumerate();
         all.map(|(number, needle)| u32::from(block.may_contain(needle.exact)) << number)
             .fold(0, |may_hold, bit| may_hold | bit)
     }
 
-    /// Tells whether the text holds every phrase of the query.
+    /// Returns whether the text contains every phrase of the query.
     pub(super) fn has_phrases(&self, text: &str) -> bool {
         self.phrases
             .iter()
             .all(|phrase| phrase.is_match(text.as_bytes()))
     }
 
-    /// Finds every form of a needle in the text, in no order.
+    /// Finds every form of a needle in the text, in no particular order.
     pub(super) fn find(
         &self,
         haystack: Haystack<'_>,
@@ -122,7 +122,7 @@ impl Needles {
         let Haystack { text, part, .. } = haystack;
         let is_held = |number: &usize| haystack.may_hold >> number & 1 == 1;
         // One needle at a time: a search for few bytes in two cases is many times faster
-        // than one for all needles at once.
+        // than one search for all needles.
         for number in (0..self.all.len()).filter(is_held) {
             let needle = &self.all[number];
             let Some(beginning) = needle.beginning() else {
@@ -136,7 +136,7 @@ impl Needles {
                 }
                 let word = word_at(text, start);
                 from = word.map_or(start + 1, |word| word.at + word.text.len());
-                // A word that is not all ASCII is found below.
+                // A word that is not all ASCII is handled below.
                 if let Some(word) = word.filter(|word| word.at == start && word.text.is_ascii()) {
                     found.extend(needle.is(&word, part, stems).map(|is_exact| NeedleMatch {
                         at: word.at,
@@ -150,7 +150,7 @@ impl Needles {
             .filter(is_held)
             .all(|number| self.all[number].beginning().is_some());
         wide_words(text, &mut |word, char| {
-            // A plain word is no form of one that keeps a character beyond ASCII.
+            // A word that keeps a character beyond ASCII is no form of an ASCII needle.
             if are_plain && !fold(char.encode_utf8(&mut [0; 4])).is_ascii() {
                 return;
             }
@@ -167,7 +167,7 @@ impl Needles {
 }
 
 impl<'a> Haystack<'a> {
-    /// Returns words that may hold any needle.
+    /// Returns a haystack of words that may contain any needle.
     pub(super) fn of_words(text: &'a str) -> Self {
         Self {
             text,
@@ -196,8 +196,8 @@ impl Needle {
         made.as_ref()
     }
 
-    /// Tells whether the word is a form of this one, and then whether it is written as in
-    /// the query. Of tool text only such words count, since its filters know no stems.
+    /// Returns `None` if the word is no form of this needle, otherwise whether it is written
+    /// as in the query. In tool text only exact words count, since its filters have no stems.
     fn is(&self, word: &Word<'_>, part: Part, stems: &mut Stems) -> Option<bool> {
         let is_exact = word.term() == self.exact;
         let is_form = is_exact || (part == Part::Words && stems.term(word) == self.stem);
@@ -205,10 +205,10 @@ impl Needle {
     }
 }
 
-/// Returns what every word with this stem begins with.
+/// Returns the prefixes, one of which every word with this stem begins with.
 ///
-/// The stemmer takes endings away and may then change the last letter (`happi`) or add
-/// one (`hope`), but for four words that it has by heart.
+/// The stemmer removes endings and may then change the last letter (`happi`) or add one
+/// (`hope`); four words are exceptions.
 fn beginnings_of(stem: &str) -> Vec<String> {
     let by_heart = match stem {
         "die" | "lie" | "tie" => Some(format!("{}y", &stem[..1])),
@@ -224,9 +224,9 @@ fn beginnings_of(stem: &str) -> Vec<String> {
     all
 }
 
-/// Returns the search for what every word with this stem begins with, in any case.
+/// Returns the case-insensitive search for the prefixes of words with this stem.
 fn beginning(stem: &str) -> Option<Regex> {
-    // Letters and digits: there is nothing to escape.
+    // Only letters and digits: there is nothing to escape.
     RegexBuilder::new(&beginnings_of(stem).join("|"))
         .case_insensitive(true)
         .unicode(false)
@@ -234,9 +234,9 @@ fn beginning(stem: &str) -> Option<Regex> {
         .ok()
 }
 
-/// Returns the search for a text as it stands, in any case; `None` for one that is too long.
+/// Returns the case-insensitive search for a literal text; `None` if it is too long.
 pub(super) fn literal(text: &str) -> Option<Regex> {
-    // A pattern costs many times its text before the builder would refuse it.
+    // A compiled pattern takes many times the memory of its text before the builder refuses it.
     const LONGEST: usize = 10_000;
     if text.len() > LONGEST {
         return None;
@@ -247,13 +247,13 @@ pub(super) fn literal(text: &str) -> Option<Regex> {
         .ok()
 }
 
-/// Tells whether the letter before this place belongs to the same word, by its byte; a
-/// character beyond ASCII is left for others to judge.
+/// Returns whether the byte before this position is an ASCII letter or digit, so that the
+/// position is inside a word. Characters beyond ASCII are handled by [`word_at`].
 fn goes_on(bytes: &[u8], at: usize) -> bool {
     at > 0 && bytes[at - 1].is_ascii_alphanumeric()
 }
 
-/// Hands on every word that has a letter or digit beyond ASCII, once, with the first such.
+/// Calls `take` once for every word with a letter or digit beyond ASCII, and the first such.
 fn wide_words(text: &str, take: &mut dyn FnMut(&Word<'_>, char)) {
     let mut from = 0;
     while let Some(at) = text::next_wide(text, from) {
@@ -268,12 +268,12 @@ fn wide_words(text: &str, take: &mut dyn FnMut(&Word<'_>, char)) {
     }
 }
 
-/// Tells whether the word says nothing about what a text is about.
+/// Returns whether the word is a stop word.
 pub(super) fn is_common(folded: &str) -> bool {
     COMMON.binary_search(&folded).is_ok()
 }
 
-/// Sorted.
+/// Stop words, sorted.
 const COMMON: &[&str] = &[
     "a", "about", "again", "all", "am", "an", "and", "any", "are", "as", "at", "be", "been",
     "being", "both", "but", "by", "can", "could", "d", "did", "do", "does", "doing", "don", "down",
@@ -308,7 +308,7 @@ mod tests {
         found
     }
 
-    /// The same, without literal search: every word is stemmed.
+    /// The same result without literal search: every word is stemmed.
     fn naive(query: &str, text: &str, part: Part) -> Vec<NeedleMatch> {
         let mut found = Vec::new();
         for word in words(text) {

@@ -1,4 +1,4 @@
-//! Ranking: every memory line and message that has words of the query, best first.
+//! Ranking: scores every memory line and message that has words of the query.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -18,34 +18,34 @@ pub(super) struct Ranked {
     pub(super) at: MessagePosition,
 }
 
-/// Where a ranked text is.
+/// The source of a ranked text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holder {
-    /// The memory text of this number; `at` is the memory text and the line from 1.
+    /// The memory text with this index; `at` is that index, and the line from 1.
     Memory(usize),
-    /// The log of this number; `at` is the block and the message in it.
+    /// The log with this index; `at` is the block and the message in it.
     Log(usize, Part),
 }
 
-/// What was found in one memory text, its lines as passages.
+/// The matches in one memory text, with its lines as passages.
 struct MemoryOccurrences {
     memory_text: usize,
     group: PassageGroup,
 }
 
-/// What was found in all of it, not scored yet.
+/// All matches, before scoring.
 pub(super) struct Occurrences {
     texts: Vec<MemoryOccurrences>,
-    /// By log, in the order of the log.
+    /// By log; the matches of each in the order of the log.
     logs: Vec<(usize, Vec<TermOccurrence>)>,
     part: Part,
-    /// How many texts have each needle.
+    /// The number of texts that contain each needle.
     with: Vec<usize>,
     bytes: u64,
 }
 
 impl Occurrences {
-    /// Looks for the needles in the memory texts and in one part of the logs.
+    /// Finds the needles in the memory texts and in one part of the logs.
     pub(super) fn find(
         sources: Sources<'_>,
         needles: &Needles,
@@ -96,11 +96,11 @@ impl Occurrences {
     }
 
     fn search_logs(&mut self, corpus: &Corpus, needles: &Needles, part: Part) {
-        // Threads that share a search wait for each other's scratch space.
+        // Threads that share a regex contend for its scratch space.
         let own = || (Stems::default(), needles.clone());
         type Own = (Stems, Needles);
         let work = |(stems, needles): &mut Own, block: &Block<'_>, found: &mut _| {
-            // A damaged block has said so itself.
+            // A damaged block is recorded by the corpus.
             let _ = match part {
                 Part::Words => look_up_block(block, needles, found),
                 Part::Tools => search_block(block, needles, (stems, found)),
@@ -119,7 +119,7 @@ impl Occurrences {
         self.bytes += corpus.logs().map(|log| log.text_bytes(part)).sum::<u64>();
     }
 
-    /// Returns how many texts have a word of the query.
+    /// Returns the number of texts that contain a word of the query.
     pub(super) fn count(&self) -> usize {
         let texts = self.texts.iter().map(|written| {
             let mut passages: Vec<usize> = written.group.counts.iter().map(|c| c.passage).collect();
@@ -134,8 +134,8 @@ impl Occurrences {
                 .sum::<usize>()
     }
 
-    /// Scores everything and returns what is wanted of it: all of the lines, and so many of
-    /// the messages, the best, in no order.
+    /// Scores all texts and returns those that `wants` accepts: all lines of memories, and
+    /// the `most` best messages, in no particular order.
     pub(super) fn rank(
         &self,
         corpus: Option<&Corpus>,
@@ -161,10 +161,10 @@ impl Occurrences {
     }
 
     fn rank_logs(&self, corpus: &Corpus, rarity: &Rarity, take: &(dyn Fn(Ranked) + Sync)) {
-        /// How many logs are gone through before the memory of their blocks is given back.
+        /// How many logs are scored before the memory of their blocks is released.
         const TOGETHER: usize = 16;
         let blocks = blocks_of_logs(corpus, self.part);
-        // Logs that lie together are gone through together.
+        // Logs in the same blocks are scored together.
         let mut logs: Vec<&(usize, Vec<TermOccurrence>)> = self.logs.iter().collect();
         logs.sort_by_key(|(log, _)| blocks[*log].first());
         let groups: Vec<&[&(usize, Vec<TermOccurrence>)]> = logs.chunks(TOGETHER).collect();
@@ -182,12 +182,12 @@ impl Occurrences {
     }
 }
 
-/// The best of what is found, from all threads. What cannot be among them is turned away by
-/// its score alone.
+/// The best messages of all threads. A message that cannot be among them is rejected by its
+/// score alone.
 struct Best {
     most: usize,
-    /// The bits of the lowest score that may still be taken; no score is below zero, so
-    /// that bits are in the order of scores.
+    /// The bits of the lowest score that is still accepted. Scores are not negative, so
+    /// their bits have the same order.
     lowest: AtomicU32,
     taken: Mutex<Vec<Ranked>>,
 }
@@ -227,7 +227,7 @@ impl Best {
 }
 
 impl Ranked {
-    /// Orders by score, the best first, then by place.
+    /// Orders by descending score, then by position.
     pub(super) fn compare(a: &Self, b: &Self) -> std::cmp::Ordering {
         b.score.total_cmp(&a.score).then(a.at.cmp(&b.at))
     }
@@ -247,7 +247,7 @@ fn scored(
     })
 }
 
-/// Asks a block of words for the needles: which log and what is in it, in order.
+/// Looks the needles up in a block of words; appends log and occurrence, in order.
 fn look_up_block(
     block: &Block<'_>,
     needles: &Needles,
@@ -285,7 +285,7 @@ fn look_up_block(
     Some(())
 }
 
-/// Looks for the needles in a block of tool text, if it may hold any.
+/// Searches the needles in a block of tool text, unless its filter excludes all of them.
 fn search_block(
     block: &Block<'_>,
     needles: &Needles,
@@ -329,7 +329,7 @@ fn search_block(
     Some(())
 }
 
-/// Makes a group of a memory text's lines, with what is in them.
+/// Returns the group of a memory text's lines, with their matches.
 fn memory_passages(
     (number, memory_text): (usize, &MemoryText),
     needles: &Needles,

@@ -1,8 +1,8 @@
-//! Recall: the lines of memories and the messages that answer a question, best first.
+//! Recall: the lines of memories and the messages that match a question, best first.
 //!
-//! A query of one word, or one phrase in quotation marks, is answered with exactly the
-//! lines that hold it, in any case. Any other is ranked, see `score`. Curated
-//! memories go before messages of equal score, and both are represented.
+//! A query of one word, or of one phrase in quotation marks, returns exactly the lines that
+//! contain it, ignoring case. Any other query is ranked, see `score`. Curated memories go
+//! before messages of equal score, and both are represented.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -19,39 +19,39 @@ use crate::core::log::Role;
 use crate::core::query::{Filters, MatchMode, Query, SearchArea};
 use crate::core::text::Stems;
 
-/// Where to look.
+/// Which sources are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scope {
-    /// In memories and logs.
+    /// Memories and logs.
     #[default]
     All,
-    /// In memories only.
+    /// Memories only.
     Detail,
-    /// In logs only.
+    /// Logs only.
     Messages,
 }
 
-/// What is asked.
+/// The query and options of a recall.
 #[derive(Debug, Clone, Copy)]
 pub struct RecallRequest<'a> {
     /// The query.
     pub query: &'a Query,
-    /// Where to look.
+    /// Which sources are searched.
     pub scope: Scope,
-    /// How many hits are wanted.
+    /// The maximum number of hits.
     pub limit: usize,
 }
 
-/// What was found.
+/// The hits of a recall.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RecallResult {
-    /// How many lines and messages have what was asked for.
+    /// How many lines and messages match.
     pub total: usize,
-    /// The best of them.
+    /// The best hits.
     pub hits: Vec<Hit>,
 }
 
-/// Answers a query.
+/// Runs a query.
 pub fn recall(sources: Sources<'_>, request: RecallRequest<'_>) -> RecallResult {
     let search = Search::new(sources, request);
     match single_term(request.query) {
@@ -60,7 +60,7 @@ pub fn recall(sources: Sources<'_>, request: RecallRequest<'_>) -> RecallResult 
     }
 }
 
-/// Returns the one word or phrase that a query is made of.
+/// Returns the word or phrase of a query that consists of one.
 fn single_term(query: &Query) -> Option<String> {
     let [atom] = query.atoms.as_slice() else {
         return None;
@@ -68,7 +68,7 @@ fn single_term(query: &Query) -> Option<String> {
     let text = atom.text.as_str();
     match atom.form {
         MatchMode::Exact => Some(text.to_owned()),
-        // A question mark or a full stop belongs to the sentence, not to the word.
+        // Trailing punctuation belongs to the sentence, not to the word.
         _ => {
             let bare = text.trim_end_matches(['?', '!', '.', ',', ';', ':']);
             Some(if bare.is_empty() { text } else { bare }.to_owned())
@@ -80,13 +80,13 @@ struct Search<'a> {
     sources: Sources<'a>,
     request: RecallRequest<'a>,
     filters: &'a Filters,
-    /// The memory texts that may have hits.
+    /// The indices of the memory texts that the filters admit.
     texts: Vec<usize>,
-    /// Which logs may have hits.
+    /// For each log, whether the filters admit it.
     logs: Vec<bool>,
 }
 
-/// A hit that has not been written down yet.
+/// A hit whose text has not been cut out yet.
 #[derive(Debug, Clone, Copy)]
 struct HitCandidate {
     tier: bool,
@@ -96,7 +96,7 @@ struct HitCandidate {
     at: MessagePosition,
     line: u64,
     copy: Option<CopyKey>,
-    /// Where the match is, if that is known already.
+    /// The byte offset of the match, if it is known already.
     offset: Option<usize>,
 }
 
@@ -118,15 +118,15 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns the logs, if they are to be looked in.
+    /// Returns the corpus, if logs are in scope.
     fn corpus(&self) -> Option<&'a Corpus> {
         let is_wanted = self.request.scope != Scope::Detail
             && (self.filters.wants(SearchArea::Logs) || self.filters.wants(SearchArea::Tools));
         self.sources.corpus.filter(|_| is_wanted)
     }
 
-    /// Returns the parts of the logs to look in, those in the second list only if the
-    /// first did not give enough.
+    /// Returns the parts of the logs to search; those in the second list only if the first
+    /// ones did not give enough hits.
     fn parts(&self) -> (Vec<Part>, Vec<Part>) {
         let filters = self.filters;
         match (
@@ -230,7 +230,7 @@ impl<'a> Search<'a> {
             return true;
         };
         let is_allowed = self.logs.get(log).copied().unwrap_or(false);
-        // Without these filters there is nothing to look at the message for.
+        // Only these filters need the message itself.
         let is_plain = self.filters.roles.is_empty()
             && self.filters.since.is_none()
             && self.filters.before.is_none();
@@ -241,12 +241,12 @@ impl<'a> Search<'a> {
                 || sketch().is_some_and(|sketch| self.allows(log, (sketch.role, sketch.time))))
     }
 
-    /// Returns how many are looked at, more than enough of them.
+    /// Returns how many candidates are read, several times the limit.
     fn candidate_limit(&self) -> usize {
         200 + self.request.limit.saturating_mul(20)
     }
 
-    /// Returns the best of each source, enough of them, not looked at yet.
+    /// Returns the best candidates of each source, whose texts have not been read yet.
     fn best_candidates(&self, ranked: &[Ranked]) -> Vec<HitCandidate> {
         let enough = self.candidate_limit();
         let mut candidates = Vec::new();
@@ -259,7 +259,7 @@ impl<'a> Search<'a> {
                 mine.select_nth_unstable_by(enough, |a, b| Ranked::compare(a, b));
                 mine.truncate(enough);
             }
-            // In the order in which they are looked at.
+            // In the order of reading.
             mine.sort_unstable_by_key(|ranked| ranked.at);
             candidates.extend(mine.into_iter().map(|ranked| HitCandidate {
                 tier: false,
@@ -275,13 +275,13 @@ impl<'a> Search<'a> {
         candidates
     }
 
-    /// Looks at the text of each candidate, and leaves those out that `keeps` does not keep.
+    /// Reads the text of each candidate, and removes those that `keeps` rejects.
     fn read_texts(
         &self,
         candidates: &mut Vec<HitCandidate>,
         keeps: &mut dyn FnMut(&mut HitCandidate, &str) -> bool,
     ) {
-        /// How many are looked at before their memory is given back.
+        /// How many texts are read before their memory is released.
         const TOGETHER: usize = 16;
         let mut since = None;
         let mut count = 0;
@@ -315,7 +315,7 @@ impl<'a> Search<'a> {
             .message(number)
     }
 
-    /// Returns the text that a candidate means.
+    /// Returns the text of a candidate.
     fn text(&self, candidate: &HitCandidate) -> &'a str {
         match candidate.holder {
             Holder::Memory(number) => {
@@ -332,8 +332,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Sorts what is equal by path and line, takes doubles out, gives each source its slot
-    /// and writes the hits down; `offset` finds the match in a text.
+    /// Sorts the candidates, with path and line deciding between equal scores, removes
+    /// duplicates, reserves a slot for each source and builds the hits; `offset` finds the
+    /// match in a text.
     fn finish(
         &self,
         mut candidates: Vec<HitCandidate>,
@@ -365,7 +366,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns where each holder comes by its path.
+    /// Returns the rank of each holder in the order of paths.
     fn path_order(&self, candidates: &[HitCandidate]) -> HashMap<(bool, usize), usize> {
         let mut known = HashSet::new();
         let mut paths = Vec::new();
@@ -452,21 +453,21 @@ fn key(holder: Holder) -> (bool, usize) {
     }
 }
 
-/// Returns the search for a query of several words as one text.
+/// Returns the search for all words of the query as one phrase.
 fn phrase_pattern(query: &Query) -> Option<Regex> {
     let text: Vec<&str> = query.atoms.iter().map(|atom| atom.text.as_str()).collect();
     let text = text.join(" ");
     literal(text.trim_end_matches(['?', '!', '.', ' ']))
 }
 
-/// Returns where a text has the first word of the query that it has.
+/// Returns the byte offset of the first word of the query in a text.
 fn first_needle(needles: &Needles, text: &str) -> usize {
     let mut places = Vec::new();
     needles.find(Haystack::of_words(text), &mut Stems::default(), &mut places);
     places.iter().map(|place| place.at).min().unwrap_or(0)
 }
 
-/// A score that can be sorted; none of ours is not a number.
+/// A score that can be sorted; scores are never NaN.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct OrderedScore(f32);
 
@@ -652,7 +653,7 @@ mod tests {
         );
     }
 
-    /// Scores every message of every log by reading it all and stemming every word.
+    /// Scores every message of every log by reading it and stemming every word.
     fn naive(home: &TestHome, query: &str) -> Vec<(PathBuf, u64, f32)> {
         let parsed = Query::of_prose(query, &noon());
         let mut wanted: Vec<String> = Vec::new();
@@ -735,7 +736,7 @@ mod tests {
             let logs: Vec<Vec<String>> = logs
                 .into_iter()
                 .map(|mut log| {
-                    // Enough for some logs to lie in several blocks.
+                    // Enough for some logs to span several blocks.
                     for text in log.iter_mut().step_by(3) {
                         text.push_str(&"lorem ipsum ".repeat(padding * 400));
                     }

@@ -1,4 +1,4 @@
-//! What was changed and said last: the answer to a query that has no words yet.
+//! The most recent memories and conversations: the result of a query without words.
 
 use std::cmp::Reverse;
 
@@ -7,7 +7,7 @@ use crate::core::catalog::{last_activity, log_title};
 use crate::core::corpus::Log;
 use crate::core::query::{Filters, SearchArea};
 
-/// The memories and conversations that the filters let through, the newest first.
+/// Returns the memories and conversations that the filters admit, newest first.
 pub fn recent(sources: Sources<'_>, filters: &Filters, limit: usize) -> Vec<Hit> {
     let mut found: Vec<(i64, RecentItem<'_>)> = Vec::new();
     for memory_text in &sources.memories.texts {
@@ -15,7 +15,7 @@ pub fn recent(sources: Sources<'_>, filters: &Filters, limit: usize) -> Vec<Hit>
             found.push((memory_text.memory.modified, RecentItem::Memory(memory_text)));
         }
     }
-    // Who speaks is asked of messages, not of conversations.
+    // Only messages have roles, conversations do not.
     if filters.wants(SearchArea::Logs) && filters.roles.is_empty() {
         let allowed = allowed_logs(filters, sources);
         let logs = sources.corpus.into_iter().flat_map(|corpus| corpus.logs());

@@ -1,62 +1,62 @@
-//! How well a line or a message answers: BM25 that listens to what is said nearby.
+//! The score of a line or a message: BM25 that takes neighbours into account.
 //!
-//! A message earns for each word of the query the most that itself or a neighbour has to
-//! offer, a neighbour's offer counting less the further away it is: an answer seldom
-//! repeats the words of the question before it. It earns a little from the best of its
-//! whole conversation, and more if it has many of the query's words.
+//! For each word of the query a message gets the highest contribution of itself and its
+//! neighbours, where a neighbour counts less the further away it is: an answer seldom
+//! repeats the words of the question before it. The best contribution in the whole
+//! conversation adds a little, and covering many of the query's words adds more.
 
 use super::needle::NeedleMatch;
 use crate::core::text::is_question;
 
-/// How soon more of the same word stops to count.
+/// How soon repetitions of a word stop adding to the score (BM25's k1).
 const SATURATION: f32 = 0.6;
-/// How much a long text is held against it.
+/// How much a long text is penalised (BM25's b).
 const LENGTH: f32 = 0.3;
-/// The bytes of a text of ordinary length.
+/// The length of a typical text, in bytes.
 pub(super) const ORDINARY: f32 = 160.0;
-/// What the messages before lend to one, the nearest first.
+/// The shares that a message gets of the contributions of those before it, nearest first.
 pub(super) const FROM_BEFORE: [f32; 4] = [0.6, 0.35, 0.2, 0.1];
-/// What the messages after lend to one.
+/// The shares that a message gets of the contributions of those after it, nearest first.
 pub(super) const FROM_AFTER: [f32; 3] = [0.4, 0.2, 0.1];
-/// What the conversation's best lends to all of it.
+/// The share that each message gets of the best contributions in its conversation.
 const CONVERSATION: f32 = 0.1;
 /// The part of the score that depends on how many of the words are covered.
 const COVERAGE: f32 = 0.3;
-/// What another form of a word is worth.
+/// The weight of another form of a word.
 const OTHER_FORM: f32 = 0.95;
-/// What a question is worth, since somebody looks for answers.
+/// The weight of a question, since answers are more useful.
 const QUESTION: f32 = 0.8;
-/// Messages further apart do not talk to each other, in milliseconds.
+/// The time in milliseconds beyond which messages are not neighbours.
 const PAUSE: i64 = 60 * 60 * 1000;
 const DAY: i64 = 24 * PAUSE;
 
-/// How rare each needle is.
+/// The inverse document frequency of each needle.
 #[derive(Debug, Clone)]
 pub(super) struct Rarity(Vec<f32>);
 
-/// A message or line among its neighbours.
+/// A message or line, as it is scored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Passage {
-    /// Where it is: a block or file, and its number there.
+    /// The position: a block or file, and the number in it.
     pub(super) at: (usize, usize),
     pub(super) time: Option<i64>,
-    /// The bytes of its text.
+    /// The length of the text, in bytes.
     pub(super) length: usize,
-    /// What it is worth beside others with the same words.
+    /// The weight compared with others that have the same words.
     pub(super) worth: f32,
 }
 
-/// How often a needle is in a passage.
+/// How often a needle occurs in a passage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Count {
-    /// The passage's place in its group.
+    /// The passage's index in its group.
     pub(super) passage: usize,
     pub(super) needle: usize,
     pub(super) times: u32,
     pub(super) is_exact: bool,
 }
 
-/// Neighbours in a conversation or a file, and what is in them.
+/// Neighbours in a conversation or a file, and the needles in them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PassageGroup {
     pub(super) passages: Vec<Passage>,
@@ -65,7 +65,7 @@ pub(super) struct PassageGroup {
 }
 
 impl Rarity {
-    /// Finds out how rare needles are that this many of so many bytes' texts have.
+    /// Computes the rarity of needles from the number of texts with each, and all texts' bytes.
     pub(super) fn new(texts_with: &[usize], bytes: u64) -> Self {
         let of = |with: &usize| {
             if *with == 0 {
@@ -78,7 +78,7 @@ impl Rarity {
         Self(texts_with.iter().map(of).collect())
     }
 
-    /// Returns what a passage has to offer for a needle.
+    /// Returns the contribution of a passage for a needle.
     fn offer(&self, count: &Count, length: usize) -> f32 {
         let times = count.times as f32;
         let length = 1.0 - LENGTH + LENGTH * length as f32 / ORDINARY;
@@ -86,8 +86,8 @@ impl Rarity {
         self.0[count.needle] * form * times * (SATURATION + 1.0) / (times + SATURATION * length)
     }
 
-    /// Scores every passage of the groups, which are of one log or file; those that earn
-    /// nothing are left out.
+    /// Scores every passage of the groups, which belong to one log or file; passages without
+    /// a score are left out.
     pub(super) fn score(&self, groups: &[PassageGroup], found: &mut Vec<(f32, Passage)>) {
         let needles = self.0.len();
         let all: f32 = self.0.iter().sum();
@@ -134,7 +134,8 @@ impl Rarity {
         }
     }
 
-    /// Finds the best offer to each passage for each needle, from itself and its neighbours.
+    /// Computes the best contribution to each passage for each needle, from itself and its
+    /// neighbours.
     fn best(&self, group: &PassageGroup, best: &mut Vec<f32>) {
         let needles = self.0.len();
         let passages = &group.passages;
@@ -175,7 +176,7 @@ impl Rarity {
 }
 
 impl PassageGroup {
-    /// Takes in what was found in the passage with this number; places are sorted by needle.
+    /// Adds the needles that were found in the passage with this index, sorted by needle.
     pub(super) fn count(&mut self, passage: usize, needles: &[(usize, u32, bool)]) {
         let counts = needles.iter().map(|(needle, times, is_exact)| Count {
             passage,
@@ -187,7 +188,7 @@ impl PassageGroup {
     }
 }
 
-/// Counts places of one text by needle.
+/// Counts the matches in one text by needle.
 pub(super) fn counted(places: &[NeedleMatch]) -> Vec<(usize, u32, bool)> {
     let mut counts: Vec<(usize, u32, bool)> = Vec::new();
     for place in places {
@@ -205,12 +206,12 @@ pub(super) fn counted(places: &[NeedleMatch]) -> Vec<(usize, u32, bool)> {
     counts
 }
 
-/// Returns what a text is worth as an answer by its look.
+/// Returns the weight of a text as an answer.
 pub(super) fn worth(text: &str) -> f32 {
     worth_of(is_question(text))
 }
 
-/// Returns what a question or another text is worth as an answer.
+/// Returns the weight of a question, or of another text, as an answer.
 pub(super) fn worth_of(is_question: bool) -> f32 {
     match is_question {
         true => QUESTION,
@@ -218,7 +219,7 @@ pub(super) fn worth_of(is_question: bool) -> f32 {
     }
 }
 
-/// The best of a conversation.
+/// The best contributions in a conversation.
 struct ConversationBest {
     day: Option<i64>,
     /// For each needle.
@@ -226,12 +227,12 @@ struct ConversationBest {
     sum: f32,
 }
 
-/// Returns which of the conversations it is: mostly the last, since a log goes by days.
+/// Returns the index of the day's conversation: mostly the last, since logs are in order.
 fn find(talks: &[ConversationBest], day: Option<i64>) -> Option<usize> {
     talks.iter().rposition(|talk| talk.day == day)
 }
 
-/// A conversation is what was said in one log on one day.
+/// Returns the day of a passage: a conversation is the messages of one log on one day.
 fn day(passage: &Passage) -> Option<i64> {
     passage.time.map(|time| time.div_euclid(DAY))
 }

@@ -1,13 +1,13 @@
 //! One line of a text around a match.
 
-/// The most characters of a snippet, dots included.
+/// The maximum number of characters of a snippet, dots included.
 pub(super) const LONGEST: usize = 300;
 
-/// How many characters before the match are shown when the beginning is left out.
+/// How many characters before the match are kept if the beginning is cut off.
 const BEFORE: usize = 60;
 
-/// Returns the text around byte `at`: newlines become blanks, what does not fit is left
-/// out and `...` stands for it.
+/// Returns the text around byte `at` on one line: newlines become blanks, and `...` replaces
+/// text that does not fit.
 pub(super) fn around(text: &str, at: usize) -> String {
     const DOTS: &str = "...";
     let text = text.trim_end();
@@ -21,7 +21,7 @@ pub(super) fn around(text: &str, at: usize) -> String {
         false => {
             let wanted = text[..at].char_indices().rev().nth(BEFORE - 1);
             let start = wanted.map_or(0, |(start, _)| start);
-            // Not in the middle of a word, if a word ends nearby.
+            // Starts at a word if one begins before the match.
             let mut nearby = text[start..at].char_indices();
             let blank = nearby.find(|(_, char)| char.is_whitespace());
             let skipped = blank.map_or(0, |(blank, char)| blank + char.len_utf8());
@@ -41,7 +41,7 @@ pub(super) fn around(text: &str, at: usize) -> String {
     line.replace(['\n', '\r', '\t'], " ")
 }
 
-/// Returns the beginning of a text, at most so many bytes of it, and no part of a character.
+/// Returns the beginning of a text, at most `most` bytes, cut at a character boundary.
 pub(super) fn begin(text: &str, most: usize) -> &str {
     let mut end = most.min(text.len());
     while !text.is_char_boundary(end) {

@@ -1,5 +1,4 @@
-//! The memories of the stores, with their text, as they are at this moment. They are read by
-//! [`Store::read_all`].
+//! The memories of the stores with their text, as [`Store::read_all`] reads them now.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -19,13 +18,13 @@ use crate::core::store::Store;
 pub struct MemoryTexts {
     /// The files, store by store, each store's sorted by path.
     pub texts: Vec<MemoryText>,
-    /// The stores' names and roots.
+    /// The names and roots of the stores.
     stores: Vec<(String, PathBuf)>,
     /// The tables of contents of the coder's folders.
     contents: Vec<ReadmeText>,
 }
 
-/// What the README of a coder's folder says.
+/// The text of the README of a coder's folder.
 #[derive(Debug, Clone)]
 struct ReadmeText {
     store: String,
@@ -34,27 +33,27 @@ struct ReadmeText {
     text: String,
 }
 
-/// A file with its text.
+/// A memory file with its text.
 #[derive(Debug, Clone)]
 pub struct MemoryText {
     /// The store's name.
     pub store: String,
     /// The store's layout.
     pub layout: Layout,
-    /// What the file says of itself.
+    /// The metadata of the file.
     pub memory: Memory,
-    /// All of it; what is not UTF-8 is replaced.
+    /// The whole text; invalid UTF-8 is replaced.
     pub text: String,
 }
 
 impl MemoryTexts {
-    /// Reads the memories of the stores. A file that cannot be read is left out: `list`
-    /// tells of it.
+    /// Reads the memories of the stores. Files that cannot be read are left out; `list`
+    /// reports them.
     pub fn read<'a>(stores: impl IntoIterator<Item = &'a Store>) -> Result<Self> {
         Self::default().refresh(stores)
     }
 
-    /// Reads the memories of the stores, of which this one has what has not changed.
+    /// Reads the memories of the stores, and reuses those of `self` that have not changed.
     pub fn refresh<'a>(&self, stores: impl IntoIterator<Item = &'a Store>) -> Result<Self> {
         let known: HashMap<(&str, String), &MemoryText> = self
             .texts
@@ -88,8 +87,8 @@ impl MemoryTexts {
         Ok(memories)
     }
 
-    /// Returns what the READMEs above a coder's file say of it: in its own folder all but
-    /// the lines about others, further up the lines about the folder it is in.
+    /// Returns the text about a coder's file in the READMEs above it: all of its own folder's
+    /// README except lines about other files, and further up the lines about its folder.
     pub(super) fn readme_text(&self, memory_text: &MemoryText) -> String {
         let mut text = String::new();
         let mut path = memory_text.memory.path.as_str();
@@ -125,7 +124,7 @@ impl MemoryTexts {
         text
     }
 
-    /// Returns what goes before a citation: the store's name, where there are several.
+    /// Returns the prefix of a citation: the store's name if there are several stores.
     pub(super) fn prefix(&self, store: &str) -> Option<String> {
         (self.stores.len() > 1).then(|| store.to_owned())
     }
@@ -138,8 +137,7 @@ impl MemoryTexts {
 }
 
 impl MemoryText {
-    /// Returns the lines that have something on them, each with its number from 1 and its
-    /// place.
+    /// Returns the lines that are not blank, each with its number from 1 and its byte range.
     pub fn lines(&self) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
         lines(&self.text, 0)
             .enumerate()
@@ -147,14 +145,14 @@ impl MemoryText {
             .map(|(at, line)| (at + 1, line.span))
     }
 
-    /// Tells whether an agent has this in its context anyway, so that recalling it tells
-    /// nothing new.
+    /// Returns whether an agent has this file in its context anyway, so that recalling it
+    /// adds nothing.
     pub fn is_in_context(&self) -> bool {
         self.memory.kind == FileKind::Overview
     }
 }
 
-/// Reads the READMEs of the folders that these files are in, as far as there are any.
+/// Reads the READMEs of the folders of these files, where they exist.
 fn contents(store: &Store, texts: &[MemoryText]) -> Vec<ReadmeText> {
     let mut folders: BTreeSet<&str> = BTreeSet::new();
     for memory_text in texts {
@@ -176,7 +174,7 @@ fn contents(store: &Store, texts: &[MemoryText]) -> Vec<ReadmeText> {
     read.collect()
 }
 
-/// What is searched of a file: not logs, which the corpus holds, and nothing that could not be read.
+/// Returns the text to search; `None` for logs, which are in the corpus, and unreadable files.
 fn read_memory_text(store: &Store, memory: Memory, text: String) -> Option<MemoryText> {
     let is_searched =
         memory.kind != FileKind::Log && (memory.problem.is_none() || !text.is_empty());

@@ -1,4 +1,4 @@
-//! One log's messages in their order, walked from where something was found.
+//! Walks one log's messages in order, from a match to its neighbours.
 
 use std::cell::Cell;
 
@@ -8,16 +8,16 @@ use crate::core::corpus::CorpusMessage;
 use crate::core::corpus::{Corpus, MessageSummary, MessageTable, Part};
 use crate::core::log::{MessageKind, Origin};
 
-/// A message's place: block and number in it.
+/// A message's position: the block, and the number in it.
 pub(super) type MessagePosition = (usize, usize);
 
-/// A needle in a message. There may be as many as words in the logs, so it is small.
+/// The occurrences of a needle in one message. There can be millions, so it is small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TermOccurrence {
     pub(super) block: u32,
     pub(super) message: u16,
     pub(super) needle: u8,
-    /// Whether it is written as in the query, at least once.
+    /// Whether at least one is written as in the query.
     pub(super) is_exact: bool,
     pub(super) times: u32,
 }
@@ -33,13 +33,13 @@ pub(super) struct LogWalker<'a> {
     corpus: &'a Corpus,
     part: Part,
     log: usize,
-    /// The blocks that it has messages in, in order.
+    /// The blocks that have messages of the log, in order.
     blocks: &'a [usize],
-    /// The one that was opened last, and mostly is the next, too.
+    /// The block that was opened last, which mostly is the next one, too.
     open: Cell<Option<(usize, MessageTable<'a>)>>,
 }
 
-/// Returns the blocks that each log has messages in.
+/// Returns for each log the blocks that have messages of it.
 pub(super) fn blocks_of_logs(corpus: &Corpus, part: Part) -> Vec<Vec<usize>> {
     let mut blocks = vec![Vec::new(); corpus.logs().len()];
     for block in corpus.blocks(part) {
@@ -63,9 +63,9 @@ impl<'a> LogWalker<'a> {
         }
     }
 
-    /// Returns what was found, among its neighbours; `found` is in the order of the log.
+    /// Returns the matches with their neighbours; `found` is in the order of the log.
     pub(super) fn passage_groups(&self, found: &[TermOccurrence]) -> Vec<PassageGroup> {
-        // As far as the one at the left end lends and the one at the right end hears.
+        // Up to this distance the neighbours of two matches touch or overlap.
         const REACH: usize = FROM_BEFORE.len() + FROM_AFTER.len();
         let mut done = Vec::new();
         let mut group = PassageGroup::default();
@@ -103,7 +103,7 @@ impl<'a> LogWalker<'a> {
         done
     }
 
-    /// Adds the passages after `at`, at most so many and none behind `last`.
+    /// Appends the passages after `at`, at most `most` and none behind `last`.
     fn after(
         &self,
         at: MessagePosition,
@@ -132,7 +132,7 @@ impl<'a> LogWalker<'a> {
         }
     }
 
-    /// Adds the passages before `at` that it may lend to, in order.
+    /// Appends the passages before `at` that it contributes to, in order.
     fn before(&self, at: MessagePosition, passages: &mut Vec<Passage>) {
         let start = passages.len();
         let end = self.blocks.partition_point(|block| *block <= at.0);
@@ -175,7 +175,7 @@ impl<'a> LogWalker<'a> {
     }
 }
 
-/// Returns the passage that a message is, by what its block says of it.
+/// Returns the passage for a message, from its summary in the block.
 fn passage_of_summary(at: MessagePosition, summary: &MessageSummary) -> Passage {
     Passage {
         at,
@@ -185,7 +185,7 @@ fn passage_of_summary(at: MessagePosition, summary: &MessageSummary) -> Passage 
     }
 }
 
-/// Returns the passage that a message is, by its text.
+/// Returns the passage for a message, from its text.
 #[cfg(test)]
 pub(super) fn passage_of_message(at: MessagePosition, message: &CorpusMessage<'_>) -> Passage {
     Passage {
@@ -196,7 +196,7 @@ pub(super) fn passage_of_message(at: MessagePosition, message: &CorpusMessage<'_
     }
 }
 
-/// What somebody said tells more than what was only thought or put there.
+/// Returns a weight: messages count more than thinking, notices and injected text.
 fn speech_weight(origin: Origin, kind: MessageKind) -> f32 {
     match (origin, kind) {
         (Origin::Injected, _) => 0.7,

@@ -1,21 +1,21 @@
-//! Secrets known by what stands around them: a header, a URL, a command, a block.
+//! Secrets recognized by the text around them: a header, a URL, a command, a block.
 
 use super::Look;
 use super::scan::{Scan, is_blank, is_quote};
 use super::value::{Kind, ValuePosition, is_pair, is_placeholder, is_random, is_secret};
 
-/// A place where secrets stand.
+/// A context in which secrets occur.
 #[derive(Debug)]
 pub(super) struct Context {
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests read it"))]
     pub(super) name: &'static str,
-    /// The words at which to look, whatever their case.
+    /// The words that start the check, in any case.
     pub(super) words: &'static [&'static str],
     pub(super) find: Look,
-    /// What stands before one, the secret, and what stands behind it.
+    /// The text before a secret, the secret, and the text after it.
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests read it"))]
     pub(super) example: [&'static str; 3],
-    /// Something that looks alike and is none.
+    /// A similar text without a secret.
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests read it"))]
     pub(super) innocent: &'static str,
 }
@@ -36,7 +36,7 @@ const fn context(
 }
 
 /// The contexts.
-#[rustfmt::skip] // A row a line.
+#[rustfmt::skip] // One row per line.
 pub(super) const CONTEXTS: &[Context] = &[
     context("private key", (&["-----BEGIN "], private_key), ["-----BEGIN RSA PRIVATE KEY-----\n", "MIIEowIBAAKCAQEA7Qh4", "\n-----END RSA PRIVATE KEY-----"], "grep -- \"-----BEGIN PRIVATE KEY-----\" *.pem"),
     context("PuTTY key", (&["Private-Lines:"], putty), ["Private-Lines: 2\n", "AAAAgQC3x9Zk8s7QwPz1\nb4Lm2Nf0Rt6Yh8Uj==", "\nPrivate-MAC: 0"], "Private-Lines: how many lines follow"),
@@ -51,7 +51,7 @@ pub(super) const CONTEXTS: &[Context] = &[
     context("SQL password", (&["identified by", "with password"], identified), ["CREATE USER kim IDENTIFIED BY '", "hunter22", "'"], "IDENTIFIED BY its number"),
 ];
 
-/// Words that say what a later word means.
+/// Words that give a later word its meaning.
 pub(super) const HINTS: &[(&str, Look)] = &[
     ("curl", |scan, _, end| scan.seen().curl = Some(end)),
     ("wget", |scan, _, end| scan.seen().curl = Some(end)),
@@ -74,17 +74,17 @@ pub(super) const HINTS: &[(&str, Look)] = &[
     }),
 ];
 
-/// The most that is looked at around a word.
+/// The maximum number of bytes that are examined after a word.
 const WINDOW: usize = 160;
 
-/// How far behind a hint its meaning reaches.
+/// The number of bytes after a hint in which it applies.
 const REACH: usize = 240;
 
 fn is_near(hint: Option<usize>, at: usize) -> bool {
     hint.is_some_and(|hint| at.saturating_sub(hint) <= REACH)
 }
 
-/// A private key between its fences, its line breaks written (`\n`) or real.
+/// A private key between its fences, with real or escaped (`\n`) line breaks.
 fn private_key(scan: &mut Scan<'_>, _: usize, end: usize) {
     let label_end = scan.run(end, 64, |byte| {
         byte.is_ascii_uppercase() || b" 0123456789".contains(&byte)
@@ -100,7 +100,7 @@ fn private_key(scan: &mut Scan<'_>, _: usize, end: usize) {
     {
         return scan.accept("private key", at..fence);
     }
-    // Without an end, what follows must look like a key: the fence may just be talked about.
+    // Without an end fence, the text must look like a key: the fence may only be mentioned.
     let first = scan.run(at, 4, |byte| b"\\nr \r\n".contains(&byte));
     let word = scan.run(first, 24, |byte| {
         byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)
@@ -121,7 +121,7 @@ fn putty(scan: &mut Scan<'_>, _: usize, end: usize) {
         let end = scan.run(lines, usize::MAX, |byte| {
             is_base64(byte) || b"\\\r\n".contains(&byte)
         });
-        // The next field's name is made of the same letters.
+        // The name of the next field is also valid base64.
         let body = scan.slice(lines..end);
         let last = body.rfind(['\n', '\\']).map_or(body.len(), |at| {
             if body.len() - at < 40 && !body.ends_with('=') {
@@ -158,7 +158,7 @@ fn url(scan: &mut Scan<'_>, start: usize, at: usize) {
     if is_port {
         return;
     }
-    // The password ends at the first `@` that a host follows: it may have `/` and `@` in it.
+    // The password may contain `/` and `@`: it ends at the first `@` before a host.
     let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b".-_[]".contains(&byte);
     let mut password = from;
     for _ in 0..4 {
@@ -179,7 +179,7 @@ fn url(scan: &mut Scan<'_>, start: usize, at: usize) {
     }
 }
 
-/// What an Authorization header has behind its scheme.
+/// The credentials of an Authorization header, after the scheme.
 fn authorization(scan: &mut Scan<'_>, _: usize, end: usize) {
     let closed = scan.run(end, 4, |byte| is_quote(byte) || b"\\]".contains(&byte));
     let sign = scan.run(closed, 8, is_blank);
@@ -206,7 +206,7 @@ fn authorization(scan: &mut Scan<'_>, _: usize, end: usize) {
     if !is_credential || is_placeholder(value, ValuePosition::Label) || value.contains(['(', '{']) {
         return;
     }
-    // Some schemes have several fields; all of them are told nobody.
+    // Some schemes have several fields; all of them are masked.
     let is_line = |byte: u8| !is_quote(byte) && !b"\r\n\\".contains(&byte);
     let end = match value.contains('=') && value.contains(',') {
         true => scan.run(at, usize::MAX, is_line),
@@ -239,14 +239,14 @@ fn is_credential(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte)
 }
 
-/// The beginning of what follows the name of a scheme and a blank.
+/// Returns the range of the credentials after a scheme and a blank, at most [`WINDOW`] bytes.
 fn credentials(scan: &mut Scan<'_>, end: usize) -> Option<(usize, usize)> {
     let at = scan.run(end, 4, is_blank);
     let at = if scan.has(at, "%20") { at + 3 } else { at };
     (at > end).then(|| (at, scan.run(at, WINDOW, is_credential)))
 }
 
-/// All cookies of a header or of `--cookie`.
+/// The cookies of a header or of `--cookie`.
 fn cookie(scan: &mut Scan<'_>, start: usize, end: usize) {
     let closed = scan.run(end, 4, |byte| is_quote(byte) || byte == b'\\');
     let is_flag = start >= 2 && scan.has(start - 2, "--");
@@ -261,7 +261,7 @@ fn cookie(scan: &mut Scan<'_>, start: usize, end: usize) {
     cookies(scan, at);
 }
 
-/// Cookies from `at` to the end of the line or of the quotation.
+/// Masks cookies from the first value after `at` to the end of the line or the quotation.
 fn cookies(scan: &mut Scan<'_>, at: usize) {
     let name = scan.run(at, 64, |byte| {
         byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
@@ -318,7 +318,7 @@ fn command_password(scan: &mut Scan<'_>, start: usize, end: usize) {
     }
 }
 
-/// The signature of a URL that is good without anything else.
+/// The signature of a URL that grants access without other credentials.
 fn signature(scan: &mut Scan<'_>, start: usize, end: usize) {
     let is_value = |byte: u8| byte.is_ascii_alphanumeric() || b"%+/=_-".contains(&byte);
     if !scan.starts_word(start) {
@@ -335,7 +335,7 @@ fn signature(scan: &mut Scan<'_>, start: usize, end: usize) {
 /// `IDENTIFIED BY 'password'`
 fn identified(scan: &mut Scan<'_>, _: usize, end: usize) {
     let at = scan.run(end, 4, is_blank);
-    // A name may stand in other quotes.
+    // Other quotes may enclose a name.
     let Some(quote) = scan.byte(at).filter(|byte| *byte == b'\'') else {
         return;
     };
@@ -346,7 +346,7 @@ fn identified(scan: &mut Scan<'_>, _: usize, end: usize) {
     }
 }
 
-/// A password that is told in words: in a netrc file, or in a sentence such as `the password is x`.
+/// A password without a sign before it: in a netrc file, or in `the password is x`.
 pub(super) fn password_in_words(scan: &mut Scan<'_>, end: usize) {
     let is_in_netrc = is_near(scan.seen().login, end);
     let at = scan.run(end, 8, |byte| is_blank(byte) || byte == b'\n');

@@ -4,37 +4,37 @@ use super::context;
 use super::scan::{Scan, is_blank, is_quote};
 use super::value::{Kind, ValuePosition, is_secret};
 
-/// A word at the end of a name.
+/// A word at the end of names whose values are secrets.
 #[derive(Debug)]
 pub(super) struct Name {
-    /// The word, in small letters.
+    /// The word, in lowercase.
     pub(super) word: &'static str,
     kind: Kind,
     stands: Stands,
-    /// What stands before the value of one, and the value.
+    /// The text before the value of an example, and the value.
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests read it"))]
     pub(super) example: (&'static str, &'static str),
-    /// Something that looks alike and is none.
+    /// A similar text that is not a secret.
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests read it"))]
     pub(super) innocent: &'static str,
 }
 
-/// How a word must stand in a name.
+/// Where a word must be in a name.
 #[derive(Debug, Clone, Copy)]
 enum Stands {
-    /// Anyhow.
+    /// At the end of any name.
     Anyhow,
-    /// As a word of its own: `db_pass`, `dbPass`, not `bypass`.
+    /// As a separate word: `db_pass`, `dbPass`, not `bypass`.
     Apart,
-    /// After one of these, `-`, `_` and `.` not counted.
+    /// After one of these words, ignoring `-`, `_` and `.`.
     After(&'static [&'static str]),
-    /// Not as the whole name, which is that of a directory, except in a connection string.
+    /// Not as the whole name, which is a directory, except in a connection string.
     AfterSomething,
 }
 
 use Kind::{Pair, Password, Token};
 
-/// What makes a key a secret.
+/// Words before `key` that make it a secret.
 const KEYS: &[&str] = &[
     "access",
     "account",
@@ -85,8 +85,8 @@ const fn name(
     }
 }
 
-/// The words.
-#[rustfmt::skip] // A row a line.
+/// The words of names.
+#[rustfmt::skip] // One row per line.
 pub(super) const NAMES: &[Name] = &[
     name("password", (Password, Stands::Anyhow), ("DB_PASSWORD=", "hunter22"), "password: string"),
     name("passwd", (Password, Stands::Anyhow), ("passwd = ", "\"s3cr3t!x\""), "cat /etc/passwd: not found"),
@@ -106,10 +106,10 @@ pub(super) const NAMES: &[Name] = &[
     name("auth", (Pair, Stands::Apart), ("\"auth\": ", "\"a2ltOmh1bnRlcjIy\""), "auth: required"),
 ];
 
-/// The most of a value that is looked at to tell whether it is a secret.
+/// The number of bytes of a value that decide whether it is a secret.
 const WINDOW: usize = 96;
 
-/// What stands between a name and its value.
+/// The sign between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
     Equals,
@@ -121,9 +121,9 @@ enum Sign {
 }
 
 impl Name {
-    /// Looks at a word that stands from `start` to `end`.
+    /// Checks the word from `start` to `end`.
     pub(super) fn find(&self, scan: &mut Scan<'_>, start: usize, end: usize) {
-        // Most words are in prose: what follows tells at once.
+        // Most words are in prose, which the next byte shows.
         let follows = scan
             .byte(end)
             .is_some_and(|byte| byte.is_ascii_digit() || b"\"'`\\] \t:=_>".contains(&byte));
@@ -183,9 +183,9 @@ impl Name {
 }
 
 impl Stands {
-    /// Tells whether a name that ends in the word may be one.
+    /// Whether the value of a name that ends in the word may be a secret.
     fn allow(self, name: &str, word: usize) -> bool {
-        /// Tokens that only say where a list goes on, or that are no secret.
+        /// Tokens that only mark a position in a list, or are not secret.
         const OTHERS: [&str; 6] = [
             "nexttoken",
             "pagetoken",
@@ -201,7 +201,7 @@ impl Stands {
                 !OTHERS.iter().any(|other| bare.ends_with(other))
             }
             Self::Apart => match before.bytes().next_back() {
-                // `PASS: a_test` is how tests report.
+                // Tests report `PASS: a_test`.
                 None => word != "PASS",
                 Some(byte) if byte.is_ascii_lowercase() => word
                     .bytes()
@@ -221,13 +221,13 @@ impl Stands {
     }
 }
 
-/// Behind the letter of a written line break, which looks like the first one of a name.
+/// Skips the letter of an escaped line break, which looks like the first one of a name.
 fn behind_escape(scan: &Scan<'_>, from: usize) -> usize {
     let is_letter = scan.byte(from).is_some_and(|byte| b"nrt".contains(&byte));
     from + usize::from(is_letter && scan.byte_before(from) == Some(b'\\'))
 }
 
-/// A name in small letters without what joins its words.
+/// Returns a name in lowercase, without the characters that join its words.
 fn bare(name: &str) -> String {
     name.chars()
         .filter(|char| char.is_ascii_alphanumeric())
@@ -235,14 +235,14 @@ fn bare(name: &str) -> String {
         .collect()
 }
 
-/// Behind a number that a name may end in: `PASSWORD_2`.
+/// Skips a number at the end of a name: `PASSWORD_2`.
 fn numbered(scan: &mut Scan<'_>, end: usize) -> usize {
     let dash = scan.run(end, 1, |byte| byte == b'_');
     let digits = scan.run(dash, 2, |byte| byte.is_ascii_digit());
     if digits > dash { digits } else { end }
 }
 
-/// Where the value may begin, what stands before it, and whether blanks are around that.
+/// Returns where the value may begin, the sign before it, and whether blanks surround the sign.
 fn sign(
     scan: &mut Scan<'_>,
     (from, end): (usize, usize),
@@ -265,10 +265,10 @@ fn sign(
     Some((value, sign, has_blank || value > after))
 }
 
-/// A quotation mark, and whether it is itself written with a backslash.
+/// A quotation mark, and whether it is escaped by a backslash.
 type Quote = (u8, bool);
 
-/// Where the value begins behind its quotation mark.
+/// Returns where the value begins, and the quotation mark before it.
 fn opened(scan: &mut Scan<'_>, at: usize) -> (usize, Option<Quote>) {
     let is_prefixed = scan.byte(at).is_some_and(|byte| b"bBrRuU".contains(&byte))
         && scan.byte(at + 1).is_some_and(is_quote);
@@ -277,7 +277,7 @@ fn opened(scan: &mut Scan<'_>, at: usize) -> (usize, Option<Quote>) {
     match scan.byte(slashes).filter(|byte| is_quote(*byte)) {
         Some(quote) => {
             let inner = scan.run(slashes, 3, |byte| byte == quote);
-            // Two of them are an empty value.
+            // Two quotation marks are an empty value.
             let inner = if inner - slashes == 2 {
                 slashes + 1
             } else {
@@ -289,7 +289,7 @@ fn opened(scan: &mut Scan<'_>, at: usize) -> (usize, Option<Quote>) {
     }
 }
 
-/// The end of a value, at most `most` bytes from its beginning.
+/// Returns the end of a value, at most `most` bytes from its beginning.
 fn value_end(scan: &mut Scan<'_>, at: usize, quote: Option<Quote>, most: usize) -> usize {
     match quote {
         Some((_, true)) => scan.run(at, most, |byte| !b"\\\n".contains(&byte) && !is_quote(byte)),
@@ -311,7 +311,7 @@ fn value_end(scan: &mut Scan<'_>, at: usize, quote: Option<Quote>, most: usize) 
     }
 }
 
-/// A value without what ends it but is no part of it: a comma, a bracket that is opened elsewhere.
+/// Returns a value without a trailing comma, and cut at a bracket that was opened before it.
 fn unfinished(value: &str) -> &str {
     let mut open = 0_usize;
     let end = value.char_indices().find(|(_, char)| match char {

@@ -1,22 +1,22 @@
-//! A pass over a text: what has been found, and how much was looked at.
+//! A pass over a text, with the secrets found and the number of bytes examined.
 
 use std::ops::Range;
 
 use super::Secret;
 
-/// A pass over a text. Rows of the tables look at the text through it, so that what they look at is
-/// counted.
+/// A pass over a text. Rows of the tables read the text through it, so that the bytes they examine
+/// are counted.
 pub(super) struct Scan<'a> {
     text: &'a str,
     found: Vec<Secret>,
-    /// How many bytes were looked at.
+    /// The number of bytes examined.
     work: usize,
     seen: Seen,
-    /// Where the end of a key was last looked for, and where it is.
+    /// Where the last search for the end of a key began, and its result.
     fence: Option<(usize, Option<usize>)>,
 }
 
-/// Where words were last seen that say what a later word means.
+/// Where the last hints ended.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Seen {
     pub(super) curl: Option<usize>,
@@ -35,17 +35,17 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The end of what was found last.
+    /// Returns the end of the last secret.
     pub(super) fn masked_to(&self) -> usize {
         self.found.last().map_or(0, |secret| secret.span.end)
     }
 
-    /// What was found, and how many bytes were looked at.
+    /// Returns the secrets, and the number of bytes examined.
     pub(super) fn finish(self) -> (Vec<Secret>, usize) {
         (self.found, self.work)
     }
 
-    /// Takes a secret in.
+    /// Adds a secret, without the part that overlaps the last one.
     pub(super) fn accept(&mut self, rule: &'static str, span: Range<usize>) {
         let span = self.whole(span.start.max(self.masked_to())..span.end);
         if !span.is_empty() {
@@ -69,13 +69,13 @@ impl<'a> Scan<'a> {
         self.byte(at.checked_sub(1)?)
     }
 
-    /// The text of a span, widened to whole characters.
+    /// Returns the text of a span, widened to whole characters.
     pub(super) fn slice(&mut self, span: Range<usize>) -> &'a str {
         self.work += span.len();
         &self.text[self.whole(span)]
     }
 
-    /// The span, widened to whole characters.
+    /// Returns the span, widened to whole characters.
     fn whole(&self, span: Range<usize>) -> Range<usize> {
         let (mut start, mut end) = (span.start.min(self.len()), span.end.min(self.len()));
         while !self.text.is_char_boundary(start) {
@@ -87,14 +87,14 @@ impl<'a> Scan<'a> {
         start..end
     }
 
-    /// Whether the text has these bytes at `at`, whatever their case.
+    /// Whether the text has these bytes at `at`, ignoring case.
     pub(super) fn has(&mut self, at: usize, word: &str) -> bool {
         self.work += word.len();
         let bytes = self.text.as_bytes().get(at..at + word.len());
         bytes.is_some_and(|bytes| bytes.eq_ignore_ascii_case(word.as_bytes()))
     }
 
-    /// Where the next end of a key is, from `at` on. It is looked for once in each stretch of text.
+    /// Returns the next end of a key from `at` on. No part of the text is searched twice.
     pub(super) fn next_fence(&mut self, at: usize) -> Option<usize> {
         if let Some((from, fence)) = self.fence
             && from <= at
@@ -110,7 +110,7 @@ impl<'a> Scan<'a> {
         fence
     }
 
-    /// The end of the bytes from `at` on that fit, of `most` at most.
+    /// Returns the end of the matching bytes from `at` on, at most `most` of them.
     pub(super) fn run(
         &mut self,
         at: usize,
@@ -127,7 +127,7 @@ impl<'a> Scan<'a> {
         end
     }
 
-    /// The start of the bytes before `at` that fit, of `most` at most.
+    /// Returns the start of the matching bytes before `at`, at most `most` of them.
     pub(super) fn run_back(&mut self, at: usize, most: usize, fits: impl Fn(u8) -> bool) -> usize {
         let bytes = self.text.as_bytes();
         let limit = at.saturating_sub(most);
@@ -139,8 +139,8 @@ impl<'a> Scan<'a> {
         start
     }
 
-    /// Whether a word starts here: nothing before it belongs to it. A written line break (`\n`) ends
-    /// in a letter and still ends a word.
+    /// Whether a word starts here. An escaped line break (`\n`) before it ends in a letter but does
+    /// not belong to it.
     pub(super) fn starts_word(&self, at: usize) -> bool {
         let Some(before) = self.byte_before(at) else {
             return true;
@@ -151,7 +151,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// A blank within a line.
+/// Whether the byte is a space or a tab.
 pub(super) fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }

@@ -1,12 +1,12 @@
-//! What must be found, what must not, and that the work stays in proportion.
+//! Tests what is masked, what is not, and that the work is linear.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Secrets by what stands before them, each made up. They are joined only here, so that no whole one
-/// stands in this file.
-#[rustfmt::skip] // A row a line.
+/// Made-up secrets with the text before them. They are joined at run time, so that this file
+/// contains no complete one.
+#[rustfmt::skip] // One row per line.
 const SECRETS: &[(&str, &str)] = &[
     ("DefaultEndpointsProtocol=https;AccountName=shop;AccountKey=", "q3Zk9xW1vB7nM5cL2jH8gF4dS6aP0oIuYtReWq+/AbCdEfGhIjKlMnOpQrStUvWxYz0123456789abcd=="),
     ("Endpoint=sb://shop.example/;SharedAccessKeyName=Root;SharedAccessKey=", "Zk9xW1vB7nM5cL2jH8gF4dS6aP0oIuYtReWq1234567="),
@@ -92,7 +92,7 @@ const SECRETS: &[(&str, &str)] = &[
 ];
 
 /// Lines without a secret.
-#[rustfmt::skip] // A row a line.
+#[rustfmt::skip] // One row per line.
 const INNOCENT: &[&str] = &[
     "PWD=/home/kim/shop", "OLDPWD=/home/kim", "echo $PWD", "cd \"$PWD/src\"",
     "let token = \"identifier\";", "Token: auth.Token,", "token: string;", "token?: string",
@@ -149,7 +149,7 @@ const INNOCENT: &[&str] = &[
 
 fn is_masked(before: &str, secret: &str, after: &str) -> bool {
     let masked = mask(&format!("{before}{secret}{after}"));
-    // A part that is left must be too short to be of use.
+    // What is left must be too short to be useful.
     let left = masked.as_str();
     !left.contains(secret)
         && !secret
@@ -347,7 +347,7 @@ fn a_secret_is_found_behind_a_written_line_break_and_inside_a_string() {
     }
 }
 
-/// Texts that once made, or could make, each place look far ahead.
+/// Texts whose repetition could make a row read far ahead at each position.
 const HARD: &[&str] = &[
     "-",
     "\u{1b}]",
@@ -394,7 +394,7 @@ fn the_work_for_a_byte_does_not_grow_with_the_text() {
             let text = piece.repeat((1 << power) / piece.len() + 1);
             scan(&text).1 as f64 / text.len() as f64
         };
-        // From 1 KB on: the first ones up to 1 MB, the others not as far.
+        // Lengths from 1 KB: up to 1 MB for the first texts, up to 16 KB for the others.
         let powers = if at < 5 { [10, 15, 20] } else { [10, 12, 14] };
         let works: Vec<f64> = powers.into_iter().map(work).collect();
         let is_level = works.iter().all(|work| *work <= works[0] * 1.25 + 2.0);

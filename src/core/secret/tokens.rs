@@ -1,6 +1,6 @@
-//! Secrets known by how they start: a row each, with an example and something innocent that starts
-//! alike. The example is what follows the start, so that no whole one stands in this file; all of
-//! them are made up.
+//! Secrets recognized by their start: one row each, with an example and a similar text that is not
+//! a secret. Examples are made up and leave out the start, so that this file contains no complete
+//! one.
 
 use super::scan::Scan;
 use super::value::{is_random, is_uuid};
@@ -8,22 +8,22 @@ use super::value::{is_random, is_uuid};
 /// A secret that starts with a fixed text.
 #[derive(Debug)]
 pub(super) struct Token {
-    /// Whose it is.
+    /// The kind of secret.
     pub(super) name: &'static str,
-    /// What it starts with; this much of it is not masked.
+    /// The start, which is not masked.
     pub(super) start: &'static str,
     body: Body,
-    /// The least and the most characters that follow the start.
+    /// The minimum and the maximum length after the start, in bytes.
     length: (usize, usize),
-    /// What follows the start of one.
+    /// The rest of an example.
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests read it"))]
     pub(super) example: &'static str,
-    /// Something that starts alike and is none.
+    /// A similar text that is not a secret.
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests read it"))]
     pub(super) innocent: &'static str,
 }
 
-/// What the characters after the start are.
+/// The characters after the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
     /// `0-9a-fA-F`
@@ -40,7 +40,7 @@ pub(super) enum Body {
     Dash,
     /// Letters, digits, `_`, `-` and `.`.
     Dot,
-    /// Base64 of either alphabet, also as a URL has it.
+    /// Base64 of either alphabet, also URL-encoded.
     Base64,
     /// A path in a URL.
     Path,
@@ -68,7 +68,7 @@ impl Body {
         }
     }
 
-    /// Tells whether the beginning of what follows the start can be that of a secret.
+    /// Whether the text after the start, up to the window, can be a secret.
     fn fits(self, body: &str) -> bool {
         match self {
             Uuid => is_uuid(body),
@@ -78,11 +78,11 @@ impl Body {
     }
 }
 
-/// The most that is looked at to tell whether something is a secret; a longer one is masked whole.
+/// The number of bytes that decide whether a text is a secret; a longer secret is masked whole.
 const WINDOW: usize = 160;
 
 impl Token {
-    /// Looks at what follows the start, which ends at `at`.
+    /// Checks the text after the start, which ends at `at`.
     pub(super) fn find(&self, scan: &mut Scan<'_>, start: usize, at: usize) {
         if !scan.starts_word(start) {
             return;
@@ -109,19 +109,19 @@ impl Token {
     }
 }
 
-/// The text without the punctuation that ends a sentence or a path.
+/// Returns the text without the punctuation that ends a sentence or a path.
 fn trimmed(text: &str) -> &str {
     text.trim_end_matches(['.', '-', '/', '@'])
 }
 
-/// A secret that is known by something in its middle.
+/// A secret that is recognized by its middle.
 #[derive(Debug)]
 pub(super) struct Infix {
     pub(super) name: &'static str,
     pub(super) middle: &'static str,
     before: (Body, usize, usize),
     after: (Body, usize, usize),
-    /// What stands before and after the middle of one.
+    /// The text before and after the middle of an example.
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests read it"))]
     pub(super) example: (&'static str, &'static str),
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests read it"))]
@@ -129,7 +129,7 @@ pub(super) struct Infix {
 }
 
 impl Infix {
-    /// Looks at what stands on both sides of the middle.
+    /// Checks the text on both sides of the middle.
     pub(super) fn find(&self, scan: &mut Scan<'_>, start: usize, at: usize) {
         let (body, least, most) = self.before;
         let from = scan.run_back(start, most + 1, |byte| body.holds(byte));
@@ -169,7 +169,7 @@ const fn token(
     }
 }
 
-/// Secrets known by their middle.
+/// Secrets recognized by their middle.
 pub(super) const INFIXES: &[Infix] = &[
     Infix {
         name: "Telegram bot token",
@@ -197,10 +197,10 @@ pub(super) const INFIXES: &[Infix] = &[
     },
 ];
 
-/// Secrets known by their start.
-#[rustfmt::skip] // A row a line.
+/// Secrets recognized by their start.
+#[rustfmt::skip] // One row per line.
 pub(super) const TOKENS: &[Token] = &[
-    // Models and the services around them.
+    // Models and related services.
     token("OpenAI or compatible key", "sk-", (Dash, 20, MANY), "FkM-R5Kjp1vRt_1fjORS-6ilI8ihN5KXSc7Tvo-hBKqFYY-k", "sk-estimator-with-10-features-and-2-targets"),
     token("OpenAI session key", "sess-", (Alnum, 32, MANY), "kCzJr4i0B3JrTAwR4y9ojfljoQoaF1LlqsajAIxN", "sess-start-of-the-session-2"),
     token("Groq key", "gsk_", (Alnum, 30, MANY), "Ku8iS2G8NPRVdD53X83RZJzzzzgEOzdmenCkhvMdgaKjIg8xNbe3", "gsk_then-come-plain-words"),
@@ -381,7 +381,7 @@ pub(super) const TOKENS: &[Token] = &[
     token("Duffel token", "duffel_live_", (Dash, 43, MANY), "P6q4KKJxodEqUcOKM-iFBbG8tpQlrpnf-EMoZk8fpUC", "duffel_live_then-come-plain-words"),
     token("Duffel test token", "duffel_test_", (Dash, 43, MANY), "qfm2sL_DZ9BXwhRA-HJBB6aYtAh66abf2pH0OKTB_L7", "duffel_test_then-come-plain-words"),
     token("Adafruit IO key", "aio_", (Alnum, 28, 28), "pUtxISG7ukXOs91yH4hZ2uSjEZMA", "aio_then-come-plain-words"),
-    // Keys of no service.
+    // Keys without a service.
     token("age secret key", "AGE-SECRET-KEY-1", (Upper, 50, MANY), "2WX30Z6XLXIADMUVL45I0OPUAURBNSQPZJAB9ODFS1JEOKLPPEC9FNMLCF", "AGE-SECRET-KEY-1 is how they begin"),
     token("JSON web token", "eyJ", (Jwt, 30, MANY), "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.0AQYdCNB6CqkBmX5v-lSodxZMsrsqylHG_MZlMhbOja", "eyJ is an encoded brace"),
 ];

@@ -1,4 +1,4 @@
-//! Reads every memory of a store. What lists memories and what searches their texts reads them here.
+//! Reads every memory of a store, for listing and for searching.
 
 use super::Store;
 use crate::core::Result;
@@ -7,12 +7,12 @@ use crate::core::memory::Memory;
 use crate::core::sandbox::{FoundFile, LARGEST_MEMORY, OpenRoot};
 
 impl Store {
-    /// Reads every file of the store, in the layout's order, and returns what `make` makes of each:
-    /// it is given what the file says of itself and its text, with what is not UTF-8 replaced. A
-    /// file that cannot be read has its problem and no text; it does not hide the others.
+    /// Reads every file of the store, in the layout's order, and calls `make` with the memory and
+    /// its text, in which invalid UTF-8 is replaced. A file that cannot be read is passed with its
+    /// problem and an empty text.
     ///
-    /// A file for which `known` returns something is not read. Where there are many files, they are
-    /// read on several threads.
+    /// A file for which `known` returns a value is not read. Many files are read on several
+    /// threads.
     pub fn read_all<T: Send>(
         &self,
         known: impl Fn(&FoundFile) -> Option<T> + Sync,
@@ -85,7 +85,7 @@ impl Store {
 
     fn content(&self, opened: &OpenRoot<'_>, file: &FoundFile) -> Result<Vec<u8>> {
         if file.size > LARGEST_MEMORY && self.layout == Layout::Events {
-            // A log of any size is listed; only its content is not counted.
+            // An event log of any size is listed, without reading its content.
             return Ok(Vec::new());
         }
         opened.read_found(file)

@@ -1,4 +1,4 @@
-//! What comes of events that are nobody's own: plans, changes made, texts that came back.
+//! The app's own handling of events: plans, commits, edited texts, conflicts.
 
 use super::App;
 use crate::core::change::Change;
@@ -21,7 +21,7 @@ use crate::tui::pane::editor::EditorPane;
 use crate::tui::pane::{Step, Toast};
 
 impl App {
-    /// What follows from an event once every pane has heard it.
+    /// Handles an event after every pane has handled it; returns the steps to take.
     pub(super) fn after_event(&mut self, event: Event) -> Vec<Step> {
         match event {
             Event::Planned {
@@ -50,7 +50,7 @@ impl App {
                 .map(|text| Step::Push(Box::new(RecoverDialog::new(text))))
                 .collect(),
             Event::Failed(message) => vec![Step::Toast(Toast::trouble(message))],
-            // The same trouble is told once, however often the library is read.
+            // The same problems are reported once, however often the library is read.
             Event::Indexed(library) if library.problems != self.problems => {
                 self.problems.clone_from(&library.problems);
                 let toast = self.problems.first().cloned().map(Toast::trouble);
@@ -87,7 +87,7 @@ impl App {
             Ok(Some(record)) => vec![Step::Toast(Toast::done(
                 self.commit_message(&request, &record),
             ))],
-            // Somebody was quicker: the same again, on what is there now.
+            // The files changed meanwhile: plan again from the current ones.
             Err(Error::Conflict(_)) if !matches!(*request, Request::Latest(_)) => {
                 vec![Step::Plan(request)]
             }
@@ -95,7 +95,7 @@ impl App {
         }
     }
 
-    /// What was done, and the key that takes it back.
+    /// Describes a commit and names the key that undoes it.
     fn commit_message(&self, request: &Request, record: &Record) -> String {
         let (action, word) = match request {
             Request::Latest(UndoDirection::Undo) => (Action::Redo, "makes it again"),
@@ -160,7 +160,7 @@ impl App {
         }
     }
 
-    /// A text came back from another program: on to the editor, which saves it through a diff.
+    /// Opens the editor on a text edited in `$EDITOR`; saving shows a diff first.
     fn edited_outside(
         &mut self,
         subject: Unsaved,
@@ -194,7 +194,7 @@ impl App {
     }
 }
 
-/// A file changed while its text was edited: what fits together is merged, the rest is asked.
+/// Merges a text with the file that changed while it was edited; overlapping edits open a dialog.
 fn on_conflict(text: Unsaved, conflict: Conflict) -> Vec<Step> {
     let theirs = conflict.theirs.unwrap_or_default();
     let base = conflict.base.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What keys come to: actions in, effects and looks out.
+//! Tests of the app: keys in, effects and drawn screens out.
 
 mod finding;
 mod keys;
@@ -31,7 +31,7 @@ use crate::tui::keys::keys;
 use crate::tui::pane::browse::fixture;
 use crate::tui::theme::{Background, ColorDepth, Terminal as Facts, Theme};
 
-/// An app over a library on the disk; reading is done at once, nothing is written.
+/// An app with a library on disk; reads are performed at once, nothing is written.
 struct TestApp {
     home: tempfile::TempDir,
     library: Arc<Library>,
@@ -67,7 +67,7 @@ impl TestApp {
         ui
     }
 
-    /// Tells the app of an event; answers effects other than readings, which are done.
+    /// Passes an event to the app and performs reads; returns the other effects.
     fn tell(&mut self, event: Event) -> Vec<Effect> {
         let mut left = Vec::new();
         for effect in self.app.update(event) {
@@ -118,7 +118,7 @@ impl TestApp {
         left
     }
 
-    /// Plans what was asked for, as the worker would.
+    /// Plans the request, as the library worker does.
     fn planned(&mut self, effects: &[Effect]) {
         let Some(Effect::Library(LibraryJob::Plan {
             generation,
@@ -202,7 +202,7 @@ fn moment() -> Moment {
     }
 }
 
-/// To the memory "Auth Refactor": store, User, prefs, Project, it.
+/// The keys to the memory "Auth Refactor": store, User, prefs, Project, memory.
 const AUTH: &str = "jjjj";
 
 #[test]
@@ -343,7 +343,7 @@ fn rename_new_move_and_duplicate_ask_first() {
     assert!(
         matches!(&**request, Request::Change { change_request: asked, .. } if *asked == change_request)
     );
-    // It stays open until what was asked for can be done, and says why it cannot.
+    // It stays open until the request is planned, and shows why it was refused.
     ui.tell(Event::Planned {
         generation: 1,
         request: request.clone(),

@@ -1,4 +1,4 @@
-//! How the app is drawn: the first line, the panes, the last line.
+//! Drawing of the app: the title line, the panes, the status line.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -11,7 +11,6 @@ use crate::tui::pane::{PaneContext, Tone};
 use crate::tui::theme::Role;
 
 impl App {
-    /// Draws everything.
     pub(crate) fn view(&self, frame: &mut Frame<'_>) {
         let cx = self.pane_context();
         self.view_title(frame, self.areas.title);
@@ -20,7 +19,7 @@ impl App {
         let shown = self.panes.iter().enumerate().skip(ground.unwrap_or(0));
         for (at, pane) in shown {
             if at == last && !pane.is_fullscreen() {
-                // What lies below a dialog steps back.
+                // Dim everything below a dialog.
                 let quiet = self.theme.style(Role::Muted);
                 frame.buffer_mut().set_style(self.areas.whole, quiet);
             }

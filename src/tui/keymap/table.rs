@@ -1,9 +1,9 @@
-//! The keys as a table of the README, which a test compares with this.
+//! The key table of the README, which a test compares with this.
 
 use super::{Binding, KeyContext, Keymap};
 use crate::tui::action::Action;
 
-/// The places that the table tells of, and what they are called there.
+/// The contexts in the table, and their headings.
 const PLACES: [(KeyContext, &str); 7] = [
     (KeyContext::Browse, "Tree and preview"),
     (KeyContext::Tree, "Tree"),
@@ -14,7 +14,7 @@ const PLACES: [(KeyContext, &str); 7] = [
     (KeyContext::History, "History"),
 ];
 
-/// What moves is told once: it is the same wherever it is not typed.
+/// Movements, which are listed once because they are the same in all contexts.
 const MOVES: [Action; 10] = [
     Action::Down,
     Action::Up,
@@ -28,10 +28,10 @@ const MOVES: [Action; 10] = [
     Action::Bottom,
 ];
 
-/// What does the same in every place is told in the first.
+/// Actions that are the same in every context and are listed only in the first.
 const EVERYWHERE: [Action; 4] = [Action::Help, Action::Palette, Action::Suspend, Action::Back];
 
-/// The keys of the main places in Markdown, as the README shows them.
+/// Returns the keys of the main contexts as the Markdown table of the README.
 pub fn markdown() -> String {
     let keymap = Keymap::new();
     let mut table = "| key | | key | |\n| --- | --- | --- | --- |\n".to_owned();
@@ -53,7 +53,7 @@ pub fn markdown() -> String {
     table
 }
 
-/// A heading, and the rows below it two by two.
+/// Adds a heading and its rows, two per line.
 fn push(table: &mut String, name: &str, rows: &[&Binding]) {
     table.push_str(&format!("| **{name}** | | | |\n"));
     for pair in rows.chunks(2) {

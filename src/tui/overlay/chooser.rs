@@ -1,4 +1,4 @@
-//! A list to choose from: the store that a memory goes to.
+//! The dialog for choosing the store that a memory is moved to.
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
@@ -24,7 +24,7 @@ pub(crate) struct PaletteEntry {
     pub(crate) name: String,
 }
 
-/// Asks for a store.
+/// The list of stores to move a memory to.
 #[derive(Debug)]
 pub(crate) struct StoreChooser {
     store: StoreId,
@@ -34,7 +34,7 @@ pub(crate) struct StoreChooser {
 }
 
 impl StoreChooser {
-    /// Asks to which store the memory at `path` goes.
+    /// Lists the stores that the memory at `path` can be moved to.
     pub(crate) fn store(store: StoreId, path: String, options: Vec<PaletteEntry>) -> Self {
         Self {
             store,

@@ -1,4 +1,4 @@
-//! The form of a new memory: which store, which kind, which name.
+//! The form of a new memory: store, kind and name.
 
 use std::sync::Arc;
 
@@ -29,18 +29,18 @@ enum Field {
     Name,
 }
 
-/// A store that takes memories.
+/// A store that new memories can be added to.
 #[derive(Debug)]
 struct TargetStore {
     id: StoreId,
     name: String,
     layout: Layout,
     kinds: Vec<String>,
-    /// The directory that would be made, where the store is not there yet.
+    /// The directory to create, if the store does not exist yet.
     new: Option<String>,
 }
 
-/// Asks what the new memory is.
+/// The form and its current values.
 #[derive(Debug)]
 pub(crate) struct NewMemoryForm {
     targets: Vec<TargetStore>,
@@ -51,7 +51,7 @@ pub(crate) struct NewMemoryForm {
 }
 
 impl NewMemoryForm {
-    /// A form that starts at the store and the kind that one is at; `None` where no store takes
+    /// Creates a form with the store and kind at the cursor selected; `None` if no store accepts
     /// a memory.
     pub(crate) fn new(
         library: &Arc<Library>,
@@ -73,7 +73,7 @@ impl NewMemoryForm {
             return None;
         }
         let at = targets.iter().position(|target| Some(&target.id) == store);
-        // Who has no memory yet wants one, not another file of instructions or a lesson.
+        // Unless the cursor is in a memory store, suggest to create one.
         let first = targets
             .iter()
             .position(|target| target.new.is_some() && target.layout == Layout::Index);
@@ -83,7 +83,7 @@ impl NewMemoryForm {
         let is = |own: &String| {
             kind.is_some_and(|kind| kind == own || kind.starts_with(&format!("{own}/")))
         };
-        // A new memory is about the project more often than not.
+        // Most new memories are about the project.
         let usual = kinds.iter().position(|kind| kind == "project");
         let kind = kinds.iter().position(is).or(usual).unwrap_or(0);
         Some(Self {

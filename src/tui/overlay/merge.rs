@@ -1,4 +1,4 @@
-//! Two versions of one text, place by place: mine, theirs, or both.
+//! The merge dialog: for every conflict between two versions, take mine, theirs, or both.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -13,7 +13,7 @@ use crate::tui::layout::reading_area;
 use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
 use crate::tui::widget::merge::{Choice, Merge as Widget};
 
-/// Asks what to take where two versions clash.
+/// Resolves the conflicts between an edited text and its file.
 #[derive(Debug)]
 pub(crate) struct MergeDialog {
     text: Unsaved,
@@ -22,7 +22,7 @@ pub(crate) struct MergeDialog {
 }
 
 impl MergeDialog {
-    /// A merge of `text`, which was begun on its base, with what is on the disk now.
+    /// Creates a merge of `text`, edited from its base, with the current file.
     pub(crate) fn new(text: Unsaved, theirs: String) -> Self {
         let base = text.base.as_deref().unwrap_or_default();
         Self {
@@ -32,7 +32,7 @@ impl MergeDialog {
         }
     }
 
-    /// Where the texts are drawn.
+    /// The area of the texts, inside the border.
     fn inside(cx: &PaneContext<'_>) -> Rect {
         let area = reading_area(cx.areas.whole);
         Rect {

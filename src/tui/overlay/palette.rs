@@ -1,4 +1,4 @@
-//! The command palette: every action of the place it was opened at, with its key.
+//! The command palette: every action of the current context, with its keys.
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
@@ -23,7 +23,7 @@ struct PaletteEntry {
     keys: String,
 }
 
-/// The list of actions, narrowed by what is typed.
+/// The list of actions, filtered by the typed text.
 #[derive(Debug)]
 pub(crate) struct Palette {
     all: Vec<PaletteEntry>,
@@ -32,7 +32,7 @@ pub(crate) struct Palette {
     cursor: Cursor,
 }
 
-/// Actions that a list of actions is not needed for.
+/// Actions that are left out of the palette.
 const OBVIOUS: [Action; 8] = [
     Action::Up,
     Action::Down,
@@ -45,7 +45,7 @@ const OBVIOUS: [Action; 8] = [
 ];
 
 impl Palette {
-    /// The actions of `context`.
+    /// Creates a palette with the actions of `context`.
     pub(crate) fn new(keymap: &Keymap, context: KeyContext) -> Self {
         let all: Vec<PaletteEntry> = keymap
             .rows(context)

@@ -1,4 +1,4 @@
-//! One line to type: another name for a memory.
+//! The dialog for the name of a renamed or duplicated memory.
 
 use ratatui::Frame;
 use ratatui::crossterm::event::KeyEvent;
@@ -26,7 +26,7 @@ pub(crate) enum Purpose {
     Duplicate,
 }
 
-/// Asks for a name.
+/// The input of a name.
 #[derive(Debug)]
 pub(crate) struct NamePrompt {
     purpose: Purpose,
@@ -34,14 +34,14 @@ pub(crate) struct NamePrompt {
     path: String,
     subject: Unsaved,
     input: Input,
-    /// What was asked for; it stays open until that can be done.
+    /// The last request; the dialog stays open until it is planned.
     asked: Option<Request>,
-    /// Why it cannot.
+    /// Why it was refused.
     trouble: Option<String>,
 }
 
 impl NamePrompt {
-    /// Asks for another name of the memory at `path`.
+    /// Creates a prompt for the new name of the memory at `path`.
     pub(crate) fn new(purpose: Purpose, store: StoreId, path: String, subject: Unsaved) -> Self {
         let name = match purpose {
             Purpose::Rename => path.clone(),
@@ -65,7 +65,7 @@ impl NamePrompt {
         let to = self.input.text().trim().to_owned();
         let snapshot = cx.library.store_by_id(&self.store);
         if to != self.path && snapshot.is_some_and(|snapshot| snapshot.memory(&to).is_some()) {
-            // A copy is no second version of what is there: there is nothing to merge.
+            // Refuse a taken name here: an existing memory is not a version to merge with.
             self.trouble = Some("There is a memory of that name already".to_owned());
             return Vec::new();
         }

@@ -1,4 +1,4 @@
-//! A text to read over everything else: help, and what an agent gets to see.
+//! A dialog with a text to read: the help, or the context that an agent loads.
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
@@ -27,12 +27,12 @@ pub(crate) struct TextDialog {
 enum Body {
     /// Keys and what they do.
     Keys(Vec<(String, String)>),
-    /// Lines as they are, cut to the width.
+    /// Plain lines, wrapped at the width.
     Text(Vec<String>),
 }
 
 impl TextDialog {
-    /// The keys of a place.
+    /// Creates the help of a context: its keys.
     pub(crate) fn help(keymap: &Keymap, context: KeyContext) -> Self {
         let rows = keymap.rows(context).into_iter();
         let rows = rows
@@ -45,7 +45,7 @@ impl TextDialog {
         }
     }
 
-    /// A text as it is.
+    /// Creates a dialog with a text.
     pub(crate) fn text(title: String, text: &str) -> Self {
         let lines = text.lines().map(escape_line).collect();
         Self {
@@ -107,7 +107,7 @@ fn key_width(rows: &[(String, String)]) -> usize {
     widths.max().unwrap_or(0)
 }
 
-/// A line in pieces of at most `width` columns, broken at blanks where there are any.
+/// Wraps a line at `width` columns, at blanks where there are any.
 fn wrapped(line: &str, width: usize) -> Vec<String> {
     let width = width.max(8);
     let mut pieces = Vec::new();

@@ -1,4 +1,4 @@
-//! Unsaved text that a process left behind which died: open it, throw it away, or wait.
+//! The dialog for unsaved text of a crashed process: open it, discard it, or keep it for later.
 
 use ratatui::Frame;
 use ratatui::text::{Line, Span};
@@ -16,11 +16,10 @@ use crate::tui::pane::editor::EditorPane;
 use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
 use crate::tui::theme::Role;
 
-/// Offers one text.
 #[derive(Debug)]
 pub(crate) struct RecoverDialog {
     text: Unsaved,
-    /// Whether throwing it away was asked for once: there is no way back from it.
+    /// Whether discard was pressed once. It cannot be undone, so it is confirmed.
     asked: bool,
 }
 
@@ -50,7 +49,7 @@ impl Pane for RecoverDialog {
                 Step::Effect(Effect::Unsaved(UnsavedJob::Forget(self.text.clone()))),
                 Step::Toast(Toast::done("Thrown away")),
             ],
-            // It stays by its memory: whoever edits that goes on with it.
+            // The text is kept: editing its memory opens it.
             Action::Back => vec![
                 Step::Close,
                 Step::Broadcast(Box::new(Event::EditorLeft(self.text.clone()))),

@@ -1,4 +1,4 @@
-//! A planned change, shown before it is made: which files, which lines.
+//! The review of a planned change before it is made: its files and lines.
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
@@ -17,13 +17,13 @@ use crate::tui::pane::{Handled, Pane, PaneContext, Step};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::Diff;
 
-/// Shows a change and asks whether to make it.
+/// Shows a change for confirmation.
 #[derive(Debug)]
 pub(crate) struct ReviewDialog {
     request: Box<Request>,
     change: Change,
     diff: Diff,
-    /// What else is worth knowing.
+    /// Consequences that the diff does not show.
     notes: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ impl ReviewDialog {
         }
     }
 
-    /// The notes in lines of this width.
+    /// The notes, wrapped at this width.
     fn wrapped_notes(&self, width: u16) -> Vec<String> {
         let width = usize::from(width);
         let notes = self.notes.iter().map(|note| escape_line(note));
@@ -93,7 +93,7 @@ impl ReviewDialog {
     }
 }
 
-/// The diff with the index open, and, where several files go, those folded.
+/// Returns the diff with generated files unfolded, and with deleted files folded if several.
 fn initial_diff(change: &Change) -> Diff {
     let mut diff = Diff::new(change);
     let gone = change.edits.iter().filter(|edit| edit.after.is_none());

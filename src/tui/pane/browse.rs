@@ -1,4 +1,4 @@
-//! Browse: the tree of everything, and beside it the text of the row under the cursor.
+//! The browse pane: the tree of stores and logs, and a preview of the row under the cursor.
 
 mod actions;
 mod empty;
@@ -44,27 +44,27 @@ pub(crate) struct BrowsePane {
     options: TreeOptions,
     cursor: Cursor,
     marks: BTreeSet<Key>,
-    /// What is typed into the filter, while there is one.
+    /// The filter input, if there is a filter.
     filter: Option<Input>,
-    /// Whether the keys go into the filter.
+    /// Whether keys go to the filter.
     typing: bool,
     focus: Focus,
     preview_visibility: Visibility,
     preview: Preview,
     divider: Divider,
-    /// Whether the mouse holds the line between tree and preview.
+    /// Whether the divider is being dragged.
     dragging: bool,
-    /// What to do once the text under the cursor is here.
+    /// The action to run once the text under the cursor is read.
     waiting: Option<Action>,
-    /// Texts that were left unsaved, by file.
+    /// Unsaved texts of editors that were closed.
     unsaved_texts: Vec<Unsaved>,
-    /// Where links were followed from.
+    /// The rows from which links were followed, for going back.
     trail: Vec<Key>,
-    /// The line of the next text that is wanted to be seen.
+    /// The line to scroll to in the next text.
     line: Option<usize>,
-    /// Whether anything was read yet.
+    /// Whether the library has been read.
     loaded: bool,
-    /// Where stores and logs were looked for.
+    /// The directories searched for stores and logs.
     searched_places: Vec<SearchedPlace>,
 }
 
@@ -92,7 +92,7 @@ impl BrowsePane {
         }
     }
 
-    /// The same, knowing where stores and logs were looked for.
+    /// Sets the searched directories, which an empty tree lists.
     pub(crate) fn with_searched_places(self, searched_places: Vec<SearchedPlace>) -> Self {
         Self {
             searched_places,
@@ -104,7 +104,7 @@ impl BrowsePane {
         usize::from(cx.areas.tree_rows().height).max(1)
     }
 
-    /// Builds the rows anew and keeps the cursor on the same thing, at the same place of the screen.
+    /// Builds the rows again, with the cursor on the same entry at the same screen line.
     fn rebuild(&mut self, library: &Arc<Library>, cx: &PaneContext<'_>) -> Vec<Step> {
         let key = self.selected();
         let before = std::mem::take(&mut self.tree);
@@ -113,7 +113,7 @@ impl BrowsePane {
         let line = self.cursor.selected.saturating_sub(self.cursor.top);
         if let Some(key) = key {
             let found = self.tree.find(&self.library, &key).or_else(|| {
-                // It is gone: the nearest row that is still there.
+                // The entry is gone: take the nearest row that still exists.
                 let at = self.cursor.selected.min(before.rows.len());
                 let (above, below) = before.rows.split_at(at);
                 let near = below.iter().skip(1).chain(above.iter().rev());
@@ -128,13 +128,13 @@ impl BrowsePane {
         self.update_preview(cx)
     }
 
-    /// Builds the rows anew from the same library.
+    /// Builds the rows again from the same library.
     fn reshape(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let library = Arc::clone(&self.library);
         self.rebuild(&library, cx)
     }
 
-    /// Lets the preview follow the cursor.
+    /// Shows the row under the cursor in the preview.
     fn update_preview(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(row) = self.tree.rows.get(self.cursor.selected) else {
             self.preview.show(PreviewContent::default(), cx);
@@ -183,7 +183,7 @@ impl BrowsePane {
         self.update_preview(cx)
     }
 
-    /// Goes to a row, unfolding what hides it.
+    /// Moves the cursor to an entry, unfolding the rows above it.
     pub(super) fn go(&mut self, key: &Key, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if self.tree.find(&self.library, key).is_none() {
             self.filter = None;
@@ -200,7 +200,7 @@ impl BrowsePane {
         Some(self.update_preview(cx))
     }
 
-    /// The row that the one under the cursor is below of.
+    /// The parent of the row under the cursor.
     fn parent(&self) -> Option<usize> {
         let depth = self.tree.rows.get(self.cursor.selected)?.depth;
         self.tree.rows[..self.cursor.selected]
@@ -363,7 +363,7 @@ impl Pane for BrowsePane {
             }
             Event::EditorLeft(text) => {
                 self.unsaved_texts.push(text.clone());
-                // The key that goes on with it must find it under the cursor.
+                // Select its memory, so that the edit key opens it again.
                 let key = Key::Memory(text.store(), text.path.clone());
                 self.go(&key, cx).unwrap_or_default()
             }

@@ -1,7 +1,7 @@
-//! Edit: the text of one memory, its header checked as it is typed, saved through a diff.
+//! The editor of one memory. The header is checked while typing; saving shows a diff first.
 //!
-//! Every change of the text is kept in the data directory until it is saved, so that neither a
-//! crash nor leaving the editor loses it.
+//! Every edit is kept in the data directory until it is saved, so that neither a crash nor
+//! leaving the editor loses it.
 
 use std::time::Duration;
 
@@ -24,29 +24,29 @@ use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Role;
 use crate::tui::widget::editor::{Caret, Editor as Widget, EditorOutcome, TextPosition as At};
 
-/// How long a description may be before an agent's index suffers.
+/// The length in characters from which a description is too long for an agent's index.
 const LONG_DESCRIPTION: usize = 160;
 
 /// The editor of one file.
 #[derive(Debug)]
 pub(crate) struct EditorPane {
-    /// The file, what it held when it was opened, and what was typed last.
+    /// The file, its content when it was opened, and the current text.
     subject: Unsaved,
     widget: Widget,
     check: Check,
 }
 
-/// What the header says, and what is wrong with it.
+/// The result of checking the header.
 #[derive(Debug, Default)]
 struct Check {
     category: Option<String>,
     trouble: Option<String>,
-    /// The line that the index will have of it.
+    /// The memory's line in the index.
     index_line: Option<String>,
 }
 
 impl EditorPane {
-    /// Opens a text, with the cursor on `line`, from 0.
+    /// Opens a text with the cursor on `line`, counted from 0.
     pub(crate) fn open(subject: Unsaved, line: usize, cx: &PaneContext<'_>) -> Self {
         let widget = Self::widget(&subject, cx);
         let mut editor = Self {
@@ -66,7 +66,7 @@ impl EditorPane {
 
     fn widget(subject: &Unsaved, cx: &PaneContext<'_>) -> Widget {
         let widget = Widget::open(subject.text.as_bytes()).unwrap_or_else(|_| {
-            // What is not text never becomes a subject; an empty editor harms nobody.
+            // A subject is always text, so this fallback is never used.
             Widget::open(b"").expect("no bytes are text")
         });
         let language = Language::of(&subject.path);
@@ -82,7 +82,7 @@ impl EditorPane {
         self.subject.base.as_ref() != Some(&self.subject.text)
     }
 
-    /// Takes the text over from the widget and checks its header.
+    /// Copies the text from the widget and checks its header.
     fn sync_text(&mut self) {
         self.subject.text = self.widget.text();
         let rules = self.subject.layout.rules();
@@ -127,7 +127,7 @@ impl EditorPane {
         vec![Step::Plan(Box::new(Request::Save(self.subject.clone())))]
     }
 
-    /// Leaves; text that is not saved waits.
+    /// Closes the editor; unsaved text is kept.
     fn leave(&self, cx: &PaneContext<'_>) -> Vec<Step> {
         if !self.is_modified() {
             return vec![Step::Close];
@@ -154,7 +154,7 @@ impl EditorPane {
         ]
     }
 
-    /// The text is in the file; what was typed meanwhile is not.
+    /// Handles a successful save; text typed meanwhile stays unsaved.
     fn saved(&mut self, saved: &Unsaved, cx: &PaneContext<'_>) -> Vec<Step> {
         if saved.text == self.subject.text {
             let forget = Effect::Unsaved(UnsavedJob::Forget(self.subject.clone()));
@@ -181,7 +181,7 @@ fn time(cx: &PaneContext<'_>) -> Duration {
     Duration::from_millis(u64::try_from(cx.now).unwrap_or(0))
 }
 
-/// The text is above the line that tells of the header.
+/// The area of the text, above the line with the header check.
 fn text_area(cx: &PaneContext<'_>) -> Rect {
     let body = cx.areas.body;
     Rect {
@@ -251,7 +251,7 @@ impl Pane for EditorPane {
                 self.subject.clone(),
             )))],
             Action::Discard => self.discard(),
-            // The editor itself knows what Escape leaves: a question, a selection, a mode, or it.
+            // The widget decides what Escape leaves: a prompt, a selection, a mode, or the editor.
             Action::Back => {
                 let escape = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);
                 return Handled::Used(self.key(escape, cx));

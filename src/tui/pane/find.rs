@@ -1,6 +1,6 @@
-//! Find: one list over memories and logs, as one types, with the match beside it.
+//! The finder: one list of hits in memories and logs, updated while typing, with a preview.
 //!
-//! The same pane is `tome pick`, where it is the only one and prints what was chosen.
+//! `tome pick` shows this pane alone and prints the chosen hits.
 
 mod input;
 mod view;
@@ -31,47 +31,46 @@ use crate::tui::widget::list::{Cursor, Move};
 use crate::tui::worker::search::{FindResults, HitRow};
 use input::QueryInput;
 
-/// What a choice is for.
+/// What is printed of a chosen hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Print {
-    /// Its citation.
+    /// The citation.
     Citation,
-    /// Its text.
+    /// The text.
     Text,
-    /// The file.
+    /// The path of the file.
     Path,
     /// The command that continues the session.
     Resume,
 }
 
-/// The finder.
 #[derive(Debug)]
 pub(crate) struct FindPane {
     query: QueryInput,
     generation: u64,
-    /// What was found; `None` until there was an answer.
+    /// The results; `None` until the first arrive.
     found: Option<FindResults>,
     cursor: Cursor,
-    /// The rows that are marked, whatever was looked for when they were.
+    /// The marked rows, including those that the current query does not find.
     marks: BTreeMap<String, HitRow>,
-    /// The question that was answered last.
+    /// The generation of the last results.
     answered: u64,
-    /// What to do as soon as there is an answer to what was typed.
+    /// The action to run as soon as the results of the current query arrive.
     waiting: Option<Action>,
     preview: Preview,
-    /// How to print what is chosen, where that is all.
+    /// How to print the chosen hits; `None` if the finder is not used for picking.
     picks: Option<Print>,
 }
 
 impl FindPane {
-    /// Opens the finder over what is there.
+    /// Opens the finder and starts its first search.
     pub(crate) fn open(cx: &PaneContext<'_>) -> Vec<Step> {
         let mut find = Self::new(None, "");
         let ask = find.ask(cx);
         vec![Step::Push(Box::new(find)), ask]
     }
 
-    /// A finder; with `picks` it is alone.
+    /// Creates a finder; with `picks`, a choice prints it and ends the program.
     pub(crate) fn new(picks: Option<Print>, query: &str) -> Self {
         Self {
             query: QueryInput::new(query),
@@ -86,9 +85,9 @@ impl FindPane {
         }
     }
 
-    /// Asks for what is typed.
+    /// Requests a search for the current query.
     pub(crate) fn ask(&mut self, cx: &PaneContext<'_>) -> Step {
-        // A pane that was closed may have asked before: the time tells the questions apart.
+        // A closed finder may have used the same numbers: start from the time.
         let time = u64::try_from(cx.now).unwrap_or(0);
         self.generation = time.max(self.generation + 1);
         Step::Effect(Effect::Search(SearchJob {
@@ -105,7 +104,7 @@ impl FindPane {
         self.rows().get(self.cursor.selected)
     }
 
-    /// How many rows fit: each has two lines.
+    /// The number of rows that fit; each has two lines.
     fn height(cx: &PaneContext<'_>) -> usize {
         usize::from(inside(cx.areas.tree).height / 2).max(1)
     }
@@ -120,7 +119,7 @@ impl FindPane {
         self.update_preview(cx)
     }
 
-    /// Lets the preview follow the cursor.
+    /// Shows the row under the cursor in the preview.
     fn update_preview(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let words = self.query.words();
         self.preview
@@ -162,11 +161,11 @@ impl FindPane {
         cx.library.log(path, id)
     }
 
-    /// Where in its log the row under the cursor is.
+    /// Where to open the log of the row under the cursor.
     fn start(&self) -> OpenAt {
         let words = self.query.words();
         let hit = self.row().map(|row| &row.hit);
-        // A conversation that was found as a whole has no one who speaks.
+        // A hit without a role is a whole log, not a message.
         let line = hit.filter(|hit| hit.role.is_some()).map(|hit| hit.line);
         OpenAt {
             line,
@@ -183,7 +182,7 @@ impl FindPane {
         self.marks.values().collect()
     }
 
-    /// By what a mark knows its row again: a memory is the same at whatever line it was found.
+    /// The key of a row's mark; the same for every line of a memory.
     fn mark_of(row: &HitRow) -> String {
         match &row.store {
             Some(store) => format!("{}:{}", store.root().display(), row.hit.path),
@@ -235,7 +234,7 @@ impl FindPane {
         }
     }
 
-    /// The chosen rows as lines to print.
+    /// Prints the chosen rows and ends the program.
     fn pick(&self, print: Print, cx: &PaneContext<'_>) -> Vec<Step> {
         let mut rows = self.marked();
         if rows.is_empty() {
@@ -340,7 +339,7 @@ impl FindPane {
         vec![self.ask(cx)]
     }
 
-    /// Takes an answer; whoever has moved stays on the same row.
+    /// Takes new results; a cursor that was moved stays on its row.
     fn take(&mut self, found: &FindResults, cx: &PaneContext<'_>) -> Vec<Step> {
         let key = |row: &HitRow| row.hit.citation.to_string();
         let before: Vec<String> = match self.cursor.selected {
@@ -380,7 +379,7 @@ impl Pane for FindPane {
             Action::Open | Action::Edit | Action::Mark | Action::Copy | Action::Resume
         );
         if is_about_a_row && self.answered != self.generation {
-            // The rows are those of what was typed before.
+            // The rows still belong to the previous query.
             self.waiting = Some(action);
             return Handled::Used(Vec::new());
         }

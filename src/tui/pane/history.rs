@@ -1,4 +1,4 @@
-//! History: every change of the stores here, newest first, with what it did.
+//! The history: every change to the stores, newest first, with its diff.
 
 use std::collections::HashSet;
 
@@ -23,14 +23,14 @@ use crate::tui::theme::Role;
 use crate::tui::widget::diff::Diff;
 use crate::tui::widget::list::{Cursor, Move};
 
-/// The journal as a list, and the difference of the selected change.
+/// The list of changes, and the diff of the selected one.
 #[derive(Debug, Default)]
 pub(crate) struct HistoryPane {
     records: Option<Vec<Record>>,
-    /// Changes that were taken back.
+    /// The ids of undone changes.
     undone: HashSet<String>,
     cursor: Cursor,
-    /// The change whose difference is shown.
+    /// The id of the change whose diff is displayed, and the diff.
     shown: Option<(String, Diff)>,
 }
 
@@ -80,7 +80,7 @@ impl HistoryPane {
         Vec::new()
     }
 
-    /// Where the difference is drawn: inside its border, with air at the sides.
+    /// The area of the diff, inside the border and margins.
     fn text(cx: &PaneContext<'_>) -> Rect {
         let text = inside(Self::areas(cx).1);
         Rect {
@@ -168,7 +168,7 @@ impl HistoryPane {
     }
 }
 
-/// What a change was about, in a few words.
+/// Describes the files of a change briefly.
 fn what(record: &Record) -> String {
     let asked: Vec<&FileChange> = record
         .files
@@ -330,7 +330,7 @@ impl Pane for HistoryPane {
     }
 }
 
-/// The changes that stand no more; `records` are newest first.
+/// Returns the ids of undone changes; `records` are newest first.
 fn undone(records: &[Record]) -> HashSet<String> {
     let mut undone = HashSet::new();
     for record in records.iter().rev() {

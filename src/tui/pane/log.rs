@@ -1,4 +1,4 @@
-//! A conversation, read: its turns, and what tools did in them. The log itself is never written.
+//! The log pane: a conversation with its turns and tool calls. The log is never written.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,16 +25,16 @@ use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::Move;
 use crate::tui::widget::markdown::RenderOptions;
 
-/// Where to begin to read.
+/// Where to open a log.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OpenAt {
-    /// The line of the log.
+    /// The line of the log; `None` for the default position.
     pub(crate) line: Option<u64>,
-    /// The words that are marked.
+    /// The words to mark.
     pub(crate) words: MarkedWords,
 }
 
-/// One log.
+/// The pane of one log.
 #[derive(Debug)]
 pub(crate) struct LogPane {
     file: LogFile,
@@ -42,14 +42,14 @@ pub(crate) struct LogPane {
     start: OpenAt,
     read: Option<Arc<Transcript>>,
     conversation: Option<Conversation>,
-    /// Why it cannot be read.
+    /// The error, if the log could not be read.
     problem: Option<String>,
-    /// What is typed to be found.
+    /// The search input, while it is open.
     find: Option<Input>,
 }
 
 impl LogPane {
-    /// Opens a log; the steps have it read.
+    /// Opens a log; the returned steps request its transcript.
     pub(crate) fn open(file: LogFile, title: String, start: OpenAt) -> Vec<Step> {
         let read = Effect::Transcript(TranscriptJob {
             file: file.clone(),
@@ -124,7 +124,7 @@ impl LogPane {
         }
     }
 
-    /// What is typed to be found was changed, accepted or left.
+    /// Handles a change of the search input.
     fn on_find_input(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
         let viewport = Self::viewport(cx);
         let text = self.find.as_ref().map_or("", Input::text).to_owned();
@@ -197,7 +197,7 @@ impl LogPane {
     }
 }
 
-/// Where a conversation is drawn.
+/// Returns the viewport of a conversation in `area`.
 pub(crate) fn viewport<'a>(area: Rect, cx: &PaneContext<'a>) -> Viewport<'a> {
     Viewport {
         options: RenderOptions {
@@ -209,7 +209,7 @@ pub(crate) fn viewport<'a>(area: Rect, cx: &PaneContext<'a>) -> Viewport<'a> {
     }
 }
 
-/// Copies a text, and says so.
+/// Copies a text and shows a message.
 pub(crate) fn copy_to_clipboard(text: String) -> Vec<Step> {
     vec![
         Step::Toast(Toast::done(format!("Copied {text}"))),
@@ -217,7 +217,7 @@ pub(crate) fn copy_to_clipboard(text: String) -> Vec<Step> {
     ]
 }
 
-/// Copies the command that continues a session.
+/// Copies the command that resumes a session.
 pub(crate) fn resume(resume: Option<Resume>) -> Vec<Step> {
     match resume {
         Some(resume) => copy_to_clipboard(resume.command_line()),
@@ -303,7 +303,7 @@ impl Pane for LogPane {
             MouseEventKind::Down(MouseButton::Left) if area.contains(at) => {
                 let before = conversation.message().map(|message| message.line);
                 conversation.click(usize::from(at.y - area.y), viewport);
-                // A second click on the same call unfolds it.
+                // A second click on the same tool call unfolds it.
                 if before == conversation.message().map(|message| message.line) {
                     conversation.fold(viewport);
                 }
@@ -427,7 +427,7 @@ impl Pane for LogPane {
     }
 }
 
-/// Whether two are the same log, however long it was.
+/// Whether two files are the same log, even if it has grown.
 pub(crate) fn is_same_log(one: &LogFile, other: &LogFile) -> bool {
     one.path == other.path && one.id == other.id
 }

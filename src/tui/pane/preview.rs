@@ -1,5 +1,5 @@
-//! What is beside a list: the text of the row under the cursor, rendered or as it is written, or
-//! the conversation.
+//! The preview beside a list: the text of the row under the cursor, rendered or as source, or the
+//! conversation of a log.
 
 mod content;
 mod page;
@@ -24,7 +24,6 @@ pub(crate) use content::PreviewContent;
 use content::{file_content, log_content};
 use page::Page;
 
-/// How the text is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum PreviewMode {
     #[default]
@@ -32,21 +31,21 @@ pub(crate) enum PreviewMode {
     Source,
 }
 
-/// What the preview is asked to show.
+/// The text to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PreviewRequest {
     pub(crate) target: Target,
     pub(crate) part: CitedPart,
-    /// The line of the file, from 1, that is wanted to be seen.
+    /// The line of the file to scroll to, counted from 1.
     pub(crate) line: Option<usize>,
 }
 
-/// The text that is shown and where in it one is.
+/// The displayed text or conversation, and the position in it.
 #[derive(Debug)]
 pub(crate) struct Preview {
     generation: u64,
     wanted: Option<PreviewRequest>,
-    /// What is shown and the file it was made of.
+    /// The displayed text and the file that it was made from.
     pub(crate) shown: Option<(PreviewRequest, Document)>,
     pub(crate) content: PreviewContent,
     pub(crate) mode: PreviewMode,
@@ -56,11 +55,11 @@ pub(crate) struct Preview {
     pub(crate) page: Page,
     /// Words to mark in the text.
     words: MarkedWords,
-    /// The log that is wanted instead of a text.
+    /// The log to show instead of a text.
     log: Option<(LogFile, OpenAt)>,
     conversation: Option<(LogFile, Conversation)>,
     requester: Requester,
-    /// Whether what is wanted is new, and is to be seen from its beginning or from its line.
+    /// Whether the requested text is a new one, to be displayed from its start or its line.
     arrives: bool,
 }
 
@@ -83,8 +82,8 @@ impl Preview {
         }
     }
 
-    /// Asks for a text; what is shown stays until it is here. Whoever asks for the same text again
-    /// stays where they are in it.
+    /// Requests a text; the old one stays visible until it arrives. Requesting the same text again
+    /// keeps the scroll position.
     pub(crate) fn request(&mut self, mut wanted: PreviewRequest) -> Effect {
         self.generation += 1;
         let same = |old: &&PreviewRequest| old.target == wanted.target && old.part == wanted.part;
@@ -105,7 +104,7 @@ impl Preview {
         })
     }
 
-    /// Shows a text that needs no reading.
+    /// Shows a text that is already available.
     pub(crate) fn show(&mut self, content: PreviewContent, cx: &PaneContext<'_>) {
         self.generation += 1;
         self.wanted = None;
@@ -123,12 +122,12 @@ impl Preview {
         self.link = None;
     }
 
-    /// Marks these words in every text from now on.
+    /// Sets the words to mark in every text.
     pub(crate) fn mark(&mut self, words: MarkedWords) {
         self.words = words;
     }
 
-    /// Asks for a conversation; one that is here already is shown at once.
+    /// Requests a conversation; one that is already loaded is displayed at once.
     pub(crate) fn request_log(
         &mut self,
         log: &LogSummary,
@@ -153,7 +152,7 @@ impl Preview {
             self.lay_out(cx);
         } else if self.arrives {
             self.go_to_start(cx);
-            // What was said since may be what is looked for.
+            // Newer messages may include the requested line.
             self.arrives = is_new;
         }
         is_new.then(|| {
@@ -164,7 +163,7 @@ impl Preview {
         })
     }
 
-    /// Takes texts and conversations that were asked for.
+    /// Handles the events of requested texts and conversations.
     pub(crate) fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) {
         match event {
             Event::Read {
@@ -192,7 +191,7 @@ impl Preview {
         }
     }
 
-    /// Takes a conversation, if it is the one that is wanted.
+    /// Shows a conversation, if it is the requested one.
     fn opened(&mut self, file: &LogFile, transcript: &Arc<Transcript>, cx: &PaneContext<'_>) {
         let Some((wanted, _)) = self
             .log
@@ -223,7 +222,7 @@ impl Preview {
         self.arrives = false;
     }
 
-    /// Goes to where the conversation is wanted to begin.
+    /// Scrolls to the requested line of the conversation.
     fn go_to_start(&mut self, cx: &PaneContext<'_>) {
         let (Some((_, start)), Some((_, conversation))) = (&self.log, &mut self.conversation)
         else {
@@ -235,14 +234,14 @@ impl Preview {
         }
     }
 
-    /// The conversation that is shown, if it is one.
+    /// The conversation, if the preview shows one.
     fn shown_conversation(&self) -> Option<&Conversation> {
         let (wanted, _) = self.log.as_ref()?;
         let (file, conversation) = self.conversation.as_ref()?;
         log::is_same_log(file, wanted).then_some(conversation)
     }
 
-    /// Scrolls; answers whether that was meant.
+    /// Scrolls; returns whether the action was handled.
     pub(crate) fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> bool {
         let height = usize::from(cx.areas.preview_text().height);
         let page = height.saturating_sub(1).max(1) as isize;
@@ -269,7 +268,7 @@ impl Preview {
         true
     }
 
-    /// Scrolls by lines, as far as there is text.
+    /// Scrolls by rows, within the text.
     pub(crate) fn scroll_by(&mut self, rows: isize, cx: &PaneContext<'_>) {
         let is_talk = self.shown_conversation().is_some();
         match &mut self.conversation {
@@ -282,7 +281,7 @@ impl Preview {
         }
     }
 
-    /// Takes a text that was asked for, unless something else is wanted by now.
+    /// Shows a requested text, unless another one was requested since.
     fn read(
         &mut self,
         (generation, target): (u64, &Target),
@@ -304,7 +303,7 @@ impl Preview {
             self.rewind();
         }
         self.content = file_content(&wanted, &document, cx);
-        // What is in the header is told above the text anyway.
+        // The header is not part of the rendered text, so its lines are not scrolled to.
         let first = match self.mode {
             PreviewMode::Rendered => self.content.first_line,
             PreviewMode::Source => 1,
@@ -315,14 +314,14 @@ impl Preview {
         if let Some(line) = line {
             let height = usize::from(cx.areas.preview_text().height);
             let at = self.page.line_of(line - first);
-            // What fits on the screen from its beginning stays there.
+            // Do not scroll if the line is visible from the start.
             if at + 2 >= height {
                 self.scroll_to(at.saturating_sub(height / 3), height);
             }
         }
     }
 
-    /// Says why a text that was asked for cannot be shown.
+    /// Shows why a requested text could not be read.
     fn fail(&mut self, (generation, target): (u64, &Target), problem: &str, cx: &PaneContext<'_>) {
         let wanted = self.wanted.as_ref().map(|wanted| &wanted.target);
         if generation != self.generation || wanted != Some(target) {
@@ -338,7 +337,7 @@ impl Preview {
         self.lay_out(cx);
     }
 
-    /// Lays the text out anew, for another width or mode.
+    /// Lays the text out again for another width or mode.
     pub(crate) fn lay_out(&mut self, cx: &PaneContext<'_>) {
         let area = cx.areas.preview_text();
         self.page = Page::of(&self.content, self.mode, &self.words, cx);
@@ -347,7 +346,7 @@ impl Preview {
         self.link = self.link.filter(|link| *link < links);
     }
 
-    /// Fits everything to areas that have just changed.
+    /// Adapts to areas that have changed.
     pub(crate) fn resize(&mut self, cx: &PaneContext<'_>) {
         self.lay_out(cx);
         if let Some((_, conversation)) = &mut self.conversation {
@@ -355,13 +354,13 @@ impl Preview {
         }
     }
 
-    /// Scrolls as far as there is text.
+    /// Scrolls to a line, within the text.
     pub(crate) fn scroll_to(&mut self, line: usize, height: usize) {
         let most = self.page.height().saturating_sub(height.max(1));
         self.scroll = line.min(most);
     }
 
-    /// The line of the file at `key` that was asked for.
+    /// The requested line of the file at `key`.
     pub(crate) fn line_of(&self, key: &Key) -> Option<usize> {
         let (Key::Memory(store, path) | Key::Entry(store, path, _)) = key else {
             return None;
@@ -376,7 +375,7 @@ impl Preview {
             .line
     }
 
-    /// The file that is shown, if it is the one at `key`.
+    /// The displayed file, if it is the one at `key`.
     pub(crate) fn document(&self, key: &Key) -> Option<&Document> {
         let (wanted, document) = self.shown.as_ref()?;
         let (Key::Memory(store, path) | Key::Entry(store, path, _)) = key else {
@@ -390,12 +389,12 @@ impl Preview {
     }
 }
 
-/// Where a conversation is drawn.
+/// The viewport of a conversation.
 fn viewport<'a>(cx: &PaneContext<'a>) -> Viewport<'a> {
     log::viewport(cx.areas.preview_text(), cx)
 }
 
-/// The memory that a link in the text at `from` means.
+/// Returns the memory that a link in the text at `from` points to.
 pub(crate) fn link_destination(library: &Library, from: &Key, target: &str) -> Option<Key> {
     let (Key::Memory(here, file) | Key::Entry(here, file, _)) = from else {
         return link_destination_from(library, None, target);

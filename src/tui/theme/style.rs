@@ -1,13 +1,13 @@
-//! The words of a theme file, such as `cyan bold | #5fb8f0 on #20242f bold`.
+//! Parsing of styles in a theme file, such as `cyan bold | #5fb8f0 on #20242f bold`.
 
 use ratatui::style::{Color, Modifier, Style};
 
 use super::ColorDepth;
 
-/// The style that `text` means on a terminal with `depth` colours, or what is wrong with it.
+/// Parses `text` into a style for a terminal with `depth` colours, or returns what is wrong.
 pub(super) fn parse(text: &str, depth: ColorDepth) -> Result<Style, String> {
     let (few, many) = text.split_once('|').unwrap_or((text, text));
-    // Both are read, so that a mistake is told whatever the terminal can do.
+    // Both are parsed, so that an error is reported on every terminal.
     let (few, many) = (words(few)?, words(many)?);
     Ok(match depth {
         ColorDepth::Plain => Style {
@@ -36,7 +36,7 @@ fn words(text: &str) -> Result<Style, String> {
         } else if let Some(modifier) = modifier(word) {
             style = style.add_modifier(modifier);
         } else if let Some(foreground) = colour(word)? {
-            // `default` leaves what is below, so that a style can be laid over another.
+            // `default` keeps the colour below, so that a style can be combined with another.
             if foreground != Color::Reset {
                 style = style.fg(foreground);
             }
@@ -61,7 +61,7 @@ fn modifier(word: &str) -> Option<Modifier> {
     })
 }
 
-/// Names in the order of the terminal's palette, with what they usually look like.
+/// The colours of the terminal's palette in their order, with their usual RGB values.
 const PALETTE: [(&str, Color, [u8; 3]); 16] = [
     ("black", Color::Black, [0, 0, 0]),
     ("red", Color::Red, [205, 49, 49]),
@@ -81,7 +81,7 @@ const PALETTE: [(&str, Color, [u8; 3]); 16] = [
     ("bright-white", Color::White, [255, 255, 255]),
 ];
 
-/// `None` for a word that does not look like a colour at all.
+/// Parses a colour; `None` for a word that is not a colour.
 fn colour(word: &str) -> Result<Option<Color>, String> {
     if let Some(digits) = word.strip_prefix('#') {
         let parsed = u32::from_str_radix(digits, 16).ok();
@@ -99,7 +99,7 @@ fn colour(word: &str) -> Result<Option<Color>, String> {
         .map(|(_, colour, _)| *colour))
 }
 
-/// The colour of the palette that comes closest.
+/// Returns the nearest colour of the palette.
 fn nearest(colour: Color) -> Color {
     let Color::Rgb(r, g, b) = colour else {
         return colour;

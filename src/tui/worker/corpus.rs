@@ -1,4 +1,4 @@
-//! The worker of the logs: finds them, keeps the corpus up to date, hears when they grow.
+//! The corpus worker: finds the logs, keeps the corpus up to date, and watches for new messages.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,17 +16,17 @@ use crate::core::watch::DirectoryWatcher;
 use crate::tui::effect::LogsJob;
 use crate::tui::event::Event;
 
-/// Who knows the logs.
+/// Finds and reads the logs.
 pub(crate) struct CorpusWorker {
     pub(crate) catalog: LogCatalog,
     pub(crate) watch: Option<DirectoryWatcher>,
     pub(crate) search_worker: JobSender<search::Job>,
     pub(crate) events: Sender<Event>,
-    /// Set when nobody waits for the logs any more.
+    /// Set when the program is about to end.
     pub(crate) leaving: Arc<AtomicBool>,
-    /// What could not be read the last time, which was told.
+    /// The errors of the last refresh, which have been reported.
     pub(crate) reported: Vec<String>,
-    /// What cannot be watched, and was told.
+    /// The directories that cannot be watched, which have been reported.
     pub(crate) unwatched: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ impl CorpusWorker {
         self.send(Event::Reading(None));
         match scoped {
             Ok(ScopedCorpus { corpus, unread, .. }) => {
-                // The same trouble is told once, however often the logs are looked at.
+                // The same errors are reported once, however often the logs are read.
                 if self.reported != unread {
                     unread.first().into_iter().for_each(|error| {
                         self.send(Event::Failed(error.clone()));
@@ -58,7 +58,7 @@ impl CorpusWorker {
         self.watch_logs(&files);
     }
 
-    /// Watches where the logs are, and where new ones come to be.
+    /// Watches the directories of the logs, where new ones may appear.
     fn watch_logs(&mut self, files: &[LogFile]) {
         let Some(watch) = &mut self.watch else { return };
         let mut folders: Vec<(PathBuf, WatchDepth)> = self
@@ -68,7 +68,7 @@ impl CorpusWorker {
             .into_iter()
             .map(|root| (root, WatchDepth::All))
             .collect();
-        // Looking into a database leaves marks beside it, which would be looked into again.
+        // Reading a database writes files beside it, which would trigger another read.
         let files = files.iter().filter(|file| file.agent != Agent::Opencode);
         for file in files {
             let known = |folder: &&(PathBuf, WatchDepth)| match folder.1 {
@@ -112,11 +112,11 @@ impl Worker for CorpusWorker {
     }
 }
 
-/// Tells the app how far the reading has come, now and then.
+/// Reports the progress of the reading to the app.
 struct ProgressReporter {
     events: Sender<Event>,
     leaving: Arc<AtomicBool>,
-    /// When something was last told; starts with a delay, so that short work stays silent.
+    /// The time of the last report, at first that of the start: short work is not reported.
     last: Mutex<Instant>,
 }
 

@@ -1,5 +1,5 @@
-//! The worker that knows the stores: it finds and reads them, watches them, plans changes and
-//! reads their history. It writes nothing and waits for no lock.
+//! The library worker: it finds, reads and watches the stores, plans changes and reads the
+//! history. It writes nothing and waits for no lock.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,25 +21,25 @@ use crate::tui::effect::{LibraryJob, LogsJob, NewMemory, Request, Target, Unsave
 use crate::tui::event::{Event, NewMemoryText};
 use crate::tui::{Clock, StoreSource};
 
-/// What it works with.
+/// Reads stores and plans changes.
 pub(super) struct LibraryWorker {
     pub(super) source: StoreSource,
     pub(super) history: History,
     pub(super) clock: Clock,
     pub(super) library: Arc<Library>,
     pub(super) watch: Option<DirectoryWatcher>,
-    /// What cannot be watched, and was told.
+    /// The directories that cannot be watched, which have been reported.
     pub(super) unwatched: Vec<String>,
     pub(super) events: Sender<Event>,
     pub(super) writer: JobSender<writer::Message>,
     pub(super) unsaved: JobSender<UnsavedJob>,
     pub(super) corpus_worker: JobSender<LogsJob>,
     pub(super) search_worker: JobSender<search::Job>,
-    /// Whether texts that were left behind are still to be offered.
+    /// Whether unsaved texts of crashed processes are still to be offered.
     pub(super) offers: bool,
 }
 
-/// What is in its queue.
+/// A message in its queue.
 #[derive(Debug)]
 pub(super) enum Message {
     /// A job of the app.
@@ -77,7 +77,7 @@ impl Worker for LibraryWorker {
 
 impl LibraryWorker {
     fn send(&self, event: Event) {
-        // Nobody listens any more when the program is about to end.
+        // The receiver is gone when the program is about to end.
         drop(self.events.send(event));
     }
 
@@ -152,7 +152,7 @@ impl LibraryWorker {
         }
     }
 
-    /// Tells everybody what the library is now.
+    /// Sends the current library to the app, the writer and the search worker.
     fn send_library(&self) {
         let library = || Arc::clone(&self.library);
         self.writer.send(writer::Message::Stores(library()));
@@ -174,7 +174,7 @@ impl LibraryWorker {
         }
     }
 
-    /// Shows what a change of ours did, and then tells that it was made.
+    /// Reads the result of a change by the writer, then reports the change as committed.
     fn after_write(&mut self, request: Box<Request>, record: Record) {
         let comes_or_goes = |root: &Path| {
             let mut firsts = self.library.firsts.iter();
@@ -189,7 +189,7 @@ impl LibraryWorker {
                 .map(|file_change| file_change.root.join(&file_change.path))
                 .collect();
             self.refresh(&paths);
-            // A store's first file may have made its directory.
+            // A store's first file may have created its directory.
             self.watch_stores();
         }
         let result = Ok(Some(record));
@@ -213,7 +213,7 @@ impl LibraryWorker {
     }
 
     fn records(&self) -> Result<Vec<Record>> {
-        // The making of a store that was taken back can be done again.
+        // The creation of a store can be redone after an undo.
         let stores = self.library.stores.iter().chain(&self.library.firsts);
         let roots: Vec<&Path> = stores
             .map(|snapshot| snapshot.store.root().path())
@@ -238,7 +238,7 @@ impl LibraryWorker {
 }
 
 impl StoreSource {
-    /// The stores, found anew.
+    /// Finds the stores again.
     fn discover(&self) -> Discovered {
         match self {
             Self::Discover {

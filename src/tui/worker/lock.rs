@@ -1,4 +1,4 @@
-//! Waiting for the locks of stores, visibly and not for ever.
+//! Waiting for the locks of stores, with progress reports and a time limit.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use std::time::Duration;
 use crate::core::history::{History, Wait};
 use crate::tui::event::Event;
 
-/// How long a lock is waited for at most. That keeps nobody from working, so that it may be long.
+/// The time limit. It can be long because only the writer waits.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Who is told of the waiting, and what ends it.
+/// Reports the waiting to the app, and ends it when the program ends.
 #[derive(Clone)]
 pub(super) struct LockWait {
     pub(super) events: Sender<Event>,
     /// Whether the program is about to end.
     pub(super) leaving: Arc<AtomicBool>,
-    /// Whether a lock is being waited for.
+    /// Whether the writer waits for a lock.
     pub(super) waiting: Arc<AtomicBool>,
 }
 
 impl LockWait {
-    /// The same history, which tells the app of its waiting and gives up when the program ends.
+    /// Returns the history with an observer that reports waits and stops at the end of the program.
     pub(super) fn observe(&self, history: History) -> History {
         let own = self.clone();
         history
@@ -31,14 +31,14 @@ impl LockWait {
             .with_wait_observer(Arc::new(move |wait| own.send(wait)))
     }
 
-    /// Tells for whom and for how long it has been waited.
+    /// Reports the lock holder and the time waited so far.
     fn send(&self, wait: &Wait) -> ControlFlow<()> {
         if self.leaving.load(Ordering::Relaxed) {
             return ControlFlow::Break(());
         }
         self.waiting.store(true, Ordering::Relaxed);
         let holder = wait.holder.as_ref().map(ToString::to_string);
-        // Nobody listens any more when the program is about to end.
+        // The receiver is gone when the program is about to end.
         drop(self.events.send(Event::Waiting {
             holder: holder.unwrap_or_else(|| "another process".to_owned()),
             seconds: wait.waited.as_secs(),
@@ -46,7 +46,7 @@ impl LockWait {
         ControlFlow::Continue(())
     }
 
-    /// Tells that the waiting is over, if there was any.
+    /// Reports the end of the waiting, if there was any.
     pub(super) fn end(&self) {
         if self.waiting.swap(false, Ordering::Relaxed) {
             drop(self.events.send(Event::WaitingOver));

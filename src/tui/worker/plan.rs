@@ -1,4 +1,4 @@
-//! From a request of the app to a planned change.
+//! Planning: turns a request of the app into a change.
 
 use std::path::Path;
 
@@ -17,16 +17,16 @@ use crate::core::unsaved::Unsaved;
 use crate::core::{Error, Result};
 use crate::tui::effect::{NewMemory, Request, UndoDirection};
 
-/// Plans changes of the stores of a library.
+/// Plans changes to the stores of a library.
 pub(super) struct Planner<'a> {
     pub(super) library: &'a Library,
     pub(super) history: &'a History,
-    /// The time of what is planned.
+    /// The time of the planned changes.
     pub(super) moment: Moment,
 }
 
 impl Planner<'_> {
-    /// The store that a request is about.
+    /// Returns the store with this id.
     pub(super) fn store(&self, id: &StoreId) -> Result<&Store> {
         let snapshot = self.library.store_by_id(id);
         let missing = || Error::not_found(format!("the store at {}", id.root().display()));
@@ -35,9 +35,8 @@ impl Planner<'_> {
             .ok_or_else(missing)
     }
 
-    /// The change that was reviewed, as long as its files are what they were then; otherwise the
-    /// request is planned anew. A new plan of the same files could still differ from the reviewed
-    /// one by the time that it writes into them.
+    /// Returns the reviewed change if its files are unchanged; otherwise plans the request again.
+    /// A new plan for unchanged files could still differ, because plans write the time into them.
     pub(super) fn plan_again(&self, request: &Request, reviewed: &Change) -> Result<Change> {
         match is_current(reviewed)? {
             true => Ok(reviewed.clone()),
@@ -45,7 +44,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The change that a request asks for; nothing is written.
+    /// Plans the change that a request asks for; nothing is written.
     pub(super) fn plan(&self, request: &Request) -> Result<Change> {
         let context = self.change_context();
         match request {
@@ -80,7 +79,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The change that would make a new memory from its template.
+    /// Plans the creation of a memory from its template.
     pub(super) fn compose(&self, new: &NewMemory) -> Result<Change> {
         let store = self.store(&new.store)?;
         let made = template(store, &new.kind, &new.name, self.moment.today);
@@ -122,7 +121,7 @@ impl Planner<'_> {
             }))
         };
         let change = plan(store, &change_request, &context).map_err(|error| match error {
-            // The planner has only seen the hash of what was opened.
+            // The planner knows only the hash of the opened version.
             Error::Conflict(met) => conflict(met.theirs),
             other => other,
         })?;
@@ -133,7 +132,7 @@ impl Planner<'_> {
         }
     }
 
-    /// One change that removes memories of several stores: their files do not meet.
+    /// Plans one change that deletes memories of several stores, whose files are disjoint.
     fn plan_delete(
         &self,
         stores: &[(StoreId, Vec<String>)],
@@ -164,14 +163,14 @@ impl Planner<'_> {
         Ok(all)
     }
 
-    /// What a change would leave behind that its difference does not show.
+    /// Returns the consequences of a change that its diff does not show.
     pub(super) fn notes(&self, request: &Request) -> Vec<String> {
         let Request::Delete(stores) = request else {
             return Vec::new();
         };
         let mut linking: Vec<String> = Vec::new();
         for (store, paths) in stores {
-            // Where links cannot be looked for, the plan itself tells why.
+            // If the links cannot be read, the plan reports the reason.
             let found = self
                 .store(store)
                 .and_then(|store| change::memories_linking_to(store, paths));
@@ -208,7 +207,7 @@ impl Planner<'_> {
     }
 }
 
-/// Whether every file is what it was when the change was planned.
+/// Whether every file has the content that the change was planned for.
 fn is_current(change: &Change) -> Result<bool> {
     for edit in &change.edits {
         if Root::open(&edit.root)?.read(&edit.path)? != edit.before {
@@ -222,7 +221,7 @@ fn name_taken_error(path: &str) -> Error {
     Error::refused(path, "there is a memory of that name already")
 }
 
-/// The path that a memory gets in another store: its own where the layout is the same.
+/// Returns the path of a memory in another store: unchanged if the layout is the same.
 fn path_in_store(from: &Store, to: &Store, path: &str) -> String {
     use crate::core::memory::stem;
     use crate::core::template;

@@ -1,7 +1,7 @@
-//! The worker that finds: memories and logs, as fast as one types.
+//! The search worker: searches memories and logs while the user types.
 //!
-//! It keeps the text of the memories and the corpus as they were last handed to it. A newer
-//! request makes the one at work stale at once, so that no letter waits for an older one.
+//! It keeps the texts of the memories and the corpus as last sent to it. A newer request
+//! cancels the running one, so that typing never waits for an old search.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,62 +23,62 @@ use crate::tui::Clock;
 use crate::tui::effect::SearchJob;
 use crate::tui::event::{Changes, Event};
 
-/// The most rows of an answer.
+/// The maximum number of rows in a result.
 pub(crate) const MOST: usize = 300;
 
-/// What the search worker does.
+/// A message in its queue.
 #[derive(Debug)]
 pub(crate) enum Job {
-    /// The stores are these now.
+    /// The current stores.
     Stores(Arc<Library>),
-    /// The logs are these now.
+    /// The current corpus.
     Logs(Arc<Corpus>),
-    /// Find something.
+    /// Run a search.
     Find(SearchJob),
 }
 
-/// What was found.
+/// The results of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FindResults {
     pub(crate) rows: Vec<HitRow>,
-    /// How many lines match, shown or not.
+    /// The number of matching lines, including those not in `rows`.
     pub(crate) total: usize,
     pub(crate) progress: SearchState,
-    /// Why the query is not understood, where it is not.
+    /// The error in the query, if it has one.
     pub(crate) wrong: Option<QueryError>,
 }
 
-/// Something that was found, ready to be shown.
+/// A hit, prepared for display.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct HitRow {
     pub(crate) hit: Hit,
-    /// The store of a memory, which keeps meaning the same one when stores are named anew; `None`
-    /// for what was found in a log.
+    /// The store of a memory, by id because names of stores can change; `None` for a hit in a
+    /// log.
     pub(crate) store: Option<StoreId>,
     /// How many other lines of the memory match.
     pub(crate) more: usize,
-    /// The letters of its title that match.
+    /// The indices of the characters of the title that match.
     pub(crate) title_letters: Vec<u32>,
-    /// The letters of the hit's text that match.
+    /// The indices of the characters of the hit's text that match.
     pub(crate) letters: Vec<u32>,
 }
 
-/// Who finds.
+/// Searches the memories and the corpus.
 pub(crate) struct SearchWorker {
     pub(crate) events: Sender<Event>,
     pub(crate) clock: Clock,
     pub(crate) zone: TimeZone,
-    /// The newest request; older ones are given up.
+    /// The generation of the newest request; older searches are cancelled.
     pub(crate) newest: Arc<AtomicU64>,
     pub(crate) library: Arc<Library>,
     pub(crate) memories: MemoryTexts,
     pub(crate) corpus: Option<Arc<Corpus>>,
-    /// The last answer, which the next letter narrows.
+    /// The last matches, which a longer query narrows.
     pub(crate) last: Option<Matches>,
 }
 
 impl SearchWorker {
-    /// A finder that knows of nothing yet.
+    /// Creates a worker with nothing to search yet.
     pub(crate) fn new(
         events: Sender<Event>,
         (clock, zone): (Clock, TimeZone),
@@ -96,12 +96,12 @@ impl SearchWorker {
         }
     }
 
-    /// Reads the memories that changed.
+    /// Reads the memories that have changed.
     fn refresh_memories(&mut self, library: Arc<Library>) {
         let stores = library.stores.iter().map(|memories| &*memories.store);
         match self.memories.refresh(stores) {
             Ok(memories) => self.memories = memories,
-            // A store that cannot be listed is told of where it is shown.
+            // A store that cannot be listed is also reported in the tree.
             Err(error) => self.send(Event::Failed(error.to_string())),
         }
         self.library = library;
@@ -169,7 +169,7 @@ impl SearchWorker {
     }
 
     fn send(&self, event: Event) {
-        // Nobody listens any more when the program is about to end.
+        // The receiver is gone when the program is about to end.
         drop(self.events.send(event));
     }
 }
@@ -199,7 +199,7 @@ impl Worker for SearchWorker {
     }
 }
 
-/// Tells what was found while more is looked for.
+/// Sends partial results while the search runs.
 struct ResultReporter<'a> {
     library: &'a Library,
     sources: Sources<'a>,
@@ -211,7 +211,7 @@ struct ResultReporter<'a> {
 
 impl ResultReporter<'_> {
     fn row(&self, hit: Hit) -> HitRow {
-        // The names of an answer are those of the library that was searched.
+        // The store names in the hits are those of the searched library.
         let store = match hit.source {
             HitSource::Detail => self.library.store(&hit.store),
             HitSource::Messages => None,
@@ -229,7 +229,7 @@ impl ResultReporter<'_> {
         let mut rows: Vec<HitRow> = Vec::new();
         let mut memories: HashMap<usize, usize> = HashMap::new();
         for one in &found.matches {
-            // One row a memory, its best line; the preview marks the others.
+            // One row per memory, with its best line; the preview marks the other matches.
             let memory_text = match one.spot {
                 MatchSpot::Title(memory_text) | MatchSpot::Line(memory_text, _) => {
                     Some(memory_text)
@@ -244,7 +244,7 @@ impl ResultReporter<'_> {
                 continue;
             };
             if let MatchSpot::Title(at) = one.spot {
-                // The title is shown anyway; below it, what the memory is about.
+                // The title is always displayed, so the row shows the summary below it.
                 hit.text
                     .clone_from(&self.sources.memories.texts[at].memory.summary);
             }

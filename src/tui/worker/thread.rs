@@ -1,4 +1,4 @@
-//! A thread that does jobs in their order, passing over what a newer job makes pointless.
+//! A thread that performs jobs in order, skipping those that a newer job supersedes.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,35 +6,35 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Who does the jobs.
+/// Performs the jobs of a thread.
 pub(crate) trait Worker: Send + 'static {
-    /// What is to be done.
+    /// The type of the jobs.
     type Job: Send + 'static;
 
-    /// Does a job.
+    /// Performs a job.
     fn perform(&mut self, job: Self::Job);
 
-    /// Whether a job makes an older one pointless.
+    /// Whether a newer job makes an older one unnecessary.
     fn supersedes(newer: &Self::Job, older: &Self::Job) -> bool;
 
-    /// Puts things right after a job panicked. The panic itself is reported by the panic hook.
+    /// Restores a consistent state after a job panicked. The panic hook has reported the panic.
     fn after_panic(&mut self) {}
 }
 
-/// What is in the queue of a thread.
+/// An item in the queue of a thread.
 enum Item<J> {
     Job(J),
-    /// Everything before it is still done.
+    /// Ends the thread, after everything before it is done.
     End,
 }
 
-/// The thread and the way to it.
+/// A running thread and its queue.
 pub(crate) struct WorkerThread<J> {
     queue: JobSender<J>,
     thread: JoinHandle<()>,
 }
 
-/// A way to hand jobs over from elsewhere.
+/// Sends jobs to a thread.
 pub(crate) struct JobSender<J>(Sender<Item<J>>);
 
 impl<J> Clone for JobSender<J> {
@@ -44,14 +44,14 @@ impl<J> Clone for JobSender<J> {
 }
 
 impl<J> JobSender<J> {
-    /// Hands a job over.
+    /// Queues a job.
     pub(crate) fn send(&self, job: J) {
-        // The thread is gone when the program is about to end.
+        // The receiver is gone when the program is about to end.
         drop(self.0.send(Item::Job(job)));
     }
 }
 
-/// The queue of a thread that is not started yet: threads that hand jobs to each other need each
+/// The queue of a thread that is not started yet: threads that send jobs to each other need each
 /// other's senders first.
 pub(crate) struct Queue<J> {
     slot: JobSender<J>,
@@ -67,12 +67,11 @@ impl<J: Send + 'static> Queue<J> {
         }
     }
 
-    /// A way to hand jobs over.
+    /// Returns a sender for the queue.
     pub(crate) fn sender(&self) -> JobSender<J> {
         self.slot.clone()
     }
 
-    /// Starts the thread.
     pub(crate) fn start(
         self,
         name: &str,
@@ -90,13 +89,13 @@ impl<J: Send + 'static> Queue<J> {
 }
 
 impl<J: Send + 'static> WorkerThread<J> {
-    /// Hands a job over.
+    /// Queues a job.
     pub(crate) fn send(&self, job: J) {
         self.queue.send(job);
     }
 
-    /// Waits until everything that was handed over is done, but no longer than `until`, and no
-    /// longer than `is_stuck` says no. Answers whether it is done.
+    /// Waits until all queued jobs are done, at most until `until` and only while `is_stuck`
+    /// returns false. Returns whether they are done.
     pub(crate) fn stop(self, until: Instant, is_stuck: impl Fn() -> bool) -> bool {
         drop(self.queue.0.send(Item::End));
         while !self.thread.is_finished() && Instant::now() < until && !is_stuck() {
@@ -105,10 +104,10 @@ impl<J: Send + 'static> WorkerThread<J> {
         self.thread.is_finished()
     }
 
-    /// Waits until everything that was handed over is done.
+    /// Waits until all queued jobs are done.
     pub(crate) fn finish(self) {
         drop(self.queue.0.send(Item::End));
-        // What went wrong was told when it happened.
+        // A panic was reported when it happened.
         drop(self.thread.join());
     }
 }
@@ -136,7 +135,7 @@ fn run_jobs<C: Worker>(worker: &mut C, queue: &Receiver<Item<C::Job>>) {
             continue;
         }
         if catch_unwind(AssertUnwindSafe(|| worker.perform(job))).is_err() {
-            // A second panic is reported as the first one was.
+            // A second panic is reported by the hook, too.
             drop(catch_unwind(AssertUnwindSafe(|| worker.after_panic())));
         }
     }
@@ -146,7 +145,7 @@ fn run_jobs<C: Worker>(worker: &mut C, queue: &Receiver<Item<C::Job>>) {
 mod tests {
     use super::*;
 
-    /// Notes what it does; panics at an empty job.
+    /// Records its jobs; panics at an empty job.
     struct Noting(Sender<String>);
 
     impl Worker for Noting {
@@ -175,7 +174,7 @@ mod tests {
             slot.send(job);
         }
         let thread = queue.start("noting", Noting(notes)).expect("starts");
-        // A slot that somebody still has keeps nobody waiting.
+        // A remaining sender does not keep the thread alive.
         thread.finish();
         slot.send("too late");
         assert_eq!(

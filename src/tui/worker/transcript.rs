@@ -1,4 +1,4 @@
-//! The worker that reads whole conversations, so that a long one keeps nothing else waiting.
+//! The transcript worker: reads whole logs, so that a long one does not delay other work.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -8,7 +8,7 @@ use crate::core::log::read;
 use crate::tui::effect::TranscriptJob;
 use crate::tui::event::Event;
 
-/// Who reads logs.
+/// Reads transcripts of logs.
 pub(crate) struct TranscriptWorker {
     pub(crate) events: Sender<Event>,
 }

@@ -1,5 +1,5 @@
-//! The worker that keeps texts which are not saved. It never waits for a store's lock: what is
-//! typed is on the disk a moment later, whatever else is going on.
+//! The worker that keeps unsaved texts. It never waits for a store's lock, so that typed text is
+//! on disk a moment later, whatever the other workers do.
 
 use std::sync::mpsc::Sender;
 
@@ -9,10 +9,10 @@ use crate::core::unsaved::{Unsaved, UnsavedStore};
 use crate::tui::effect::UnsavedJob;
 use crate::tui::event::Event;
 
-/// The name of its thread.
+/// The name of the thread.
 pub(crate) const THREAD: &str = "unsaved texts";
 
-/// What it works with.
+/// Keeps unsaved texts.
 pub(super) struct UnsavedWorker {
     pub(super) unsaved_store: UnsavedStore,
     pub(super) events: Sender<Event>,
@@ -20,7 +20,7 @@ pub(super) struct UnsavedWorker {
 
 impl UnsavedWorker {
     fn send(&self, event: Event) {
-        // Nobody listens any more when the program is about to end.
+        // The receiver is gone when the program is about to end.
         drop(self.events.send(event));
     }
 
@@ -30,7 +30,7 @@ impl UnsavedWorker {
         }
     }
 
-    /// Keeps every text, and only then says that they are kept.
+    /// Keeps every text, then reports whether that succeeded.
     fn secure(&mut self, texts: &[Unsaved], report: &str) {
         let kept: Result<()> = texts
             .iter()

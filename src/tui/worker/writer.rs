@@ -1,4 +1,4 @@
-//! The worker that changes stores. It is the only one that may wait for a store's lock, so that
+//! The writer: the worker that changes stores. Only it waits for the locks of stores, so that
 //! reading, typing and quitting never do.
 
 use std::path::{Path, PathBuf};
@@ -20,27 +20,27 @@ use crate::tui::Clock;
 use crate::tui::effect::{LibraryJob, Request, WriteJob};
 use crate::tui::event::Event;
 
-/// What it works with.
+/// Makes changes.
 pub(super) struct Writer {
     pub(super) history: History,
     pub(super) author: Author,
     pub(super) clock: Clock,
     pub(super) library: Arc<Library>,
-    /// Where the watch is told of our own changes, if there is one.
+    /// The revisions of our own changes, which the watcher ignores; `None` without a watcher.
     pub(super) expected: Option<Expected>,
     pub(super) readers: JobSender<library::Message>,
     pub(super) events: Sender<Event>,
     pub(super) lock_wait: LockWait,
 }
 
-/// What is in its queue.
+/// A message in its queue.
 #[derive(Debug)]
 pub(super) enum Message {
     /// A job of the app.
     Job(WriteJob),
-    /// The stores are these now.
+    /// The current stores.
     Stores(Arc<Library>),
-    /// Take back what a process left unfinished that died while changing one of the stores.
+    /// Undo changes to the stores that a crashed process left unfinished.
     Settle,
 }
 
@@ -78,7 +78,7 @@ impl Worker for Writer {
         )
     }
 
-    /// A panic in the middle of a change leaves it unfinished.
+    /// Undoes a change that the panic interrupted.
     fn after_panic(&mut self) {
         self.settle();
         self.lock_wait.end();
@@ -94,10 +94,10 @@ impl Writer {
         }
     }
 
-    /// Plans what a request asks for and makes it.
+    /// Plans a request and makes the change.
     fn write(&self, request: &Request) -> Result<Option<Record>> {
         let planner = self.planner();
-        // Which stores it is about is known once it is planned.
+        // The first plan shows which stores to lock.
         let first = planner.plan(request)?;
         let roots = first.roots();
         let by = (&self.author, &planner.moment);
@@ -106,7 +106,7 @@ impl Writer {
         Ok(made?.record)
     }
 
-    /// Makes a change that was reviewed.
+    /// Makes a reviewed change.
     fn write_reviewed(&self, request: &Request, reviewed: &Change) -> Result<Reviewed> {
         let planner = self.planner();
         let by = (&self.author, &planner.moment);
@@ -124,7 +124,7 @@ impl Writer {
                     expected.add(&record);
                 }
                 let record = Box::new(record);
-                // What the change did is shown before it is told.
+                // The library worker reads the result before it reports the commit.
                 self.readers
                     .send(library::Message::Written { request, record });
             }
@@ -141,8 +141,8 @@ impl Writer {
         }));
     }
 
-    /// Takes back what a process left unfinished that died; stores that somebody is
-    /// changing are left to them.
+    /// Undoes changes that a crashed process left unfinished, except in stores that another process
+    /// is changing.
     fn settle(&self) {
         let stores = self.library.stores.iter();
         let roots: Vec<&Path> = stores
@@ -158,7 +158,7 @@ impl Writer {
         }
     }
 
-    /// Answers the files of the changes that were unfinished.
+    /// Returns the files of the changes that were unfinished.
     fn settle_at(&self, roots: &[&Path]) -> Result<Vec<PathBuf>> {
         let mut unfinished = interrupted(&self.history)?;
         unfinished.retain(|change| change.record.touches(roots));
@@ -187,7 +187,7 @@ mod tests {
     use crate::tui::pane::browse::fixture;
     use crate::tui::worker::thread::Queue;
 
-    /// A writer over a library on the disk, and what it tells.
+    /// A writer with a library on disk, and the events that it sends.
     struct Bench {
         home: tempfile::TempDir,
         writer: Writer,
@@ -195,7 +195,7 @@ mod tests {
         readers: mpsc::Receiver<library::Message>,
     }
 
-    /// Passes on what the library worker would get.
+    /// Forwards the messages for the library worker.
     struct Readers(mpsc::Sender<library::Message>);
 
     impl Worker for Readers {
@@ -374,7 +374,7 @@ mod tests {
             let (waits, is_waiting) = mpsc::channel();
             let told = std::mem::replace(&mut bench.told, mpsc::channel().1);
             scope.spawn(move || {
-                // The lock is free as soon as it was said that it is waited for.
+                // The lock is released as soon as the wait is reported.
                 let first = told.recv();
                 drop(lock);
                 drop(waits.send((first, told.recv())));

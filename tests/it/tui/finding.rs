@@ -6,7 +6,7 @@ use std::io::Write as _;
 use super::{ENTER, ESCAPE, SAVE, Tty, files, shop};
 use crate::support::Home;
 
-/// A conversation of the project, as Claude Code logs it.
+/// A conversation in the project, as Claude Code logs it.
 fn talk(home: &Home) -> std::path::PathBuf {
     let project = home.project();
     let project = project.canonicalize().expect("it is there");
@@ -43,7 +43,7 @@ fn a_memory_found_by_its_letters_is_edited_and_nothing_else_changes() {
     tty.send("tkns lve");
     tty.see("1 found");
     tty.see("Tokens live for 15 minutes.");
-    // Ctrl-E edits where it was found.
+    // Ctrl-E opens the editor at the hit.
     tty.press("\u{5}", "edit · auth.md");
     tty.press("All ", "All Tokens live");
     tty.press(SAVE, "save 1 file");
@@ -119,7 +119,7 @@ fn logs_are_in_the_tree_by_agent() {
     assert!(tty.end().0.success());
 }
 
-/// Runs `tome pick` with its output in a file, as a shell's `$(…)` has it.
+/// Runs `tome pick` with its output redirected to a file, as in a shell's `$(…)`.
 fn pick(home: &Home, args: &str) -> Tty {
     let script = format!("exec \"$TOME\" pick {args} > \"$HOME/picked\"");
     let tome = env!("CARGO_BIN_EXE_tome");
@@ -179,7 +179,7 @@ fn nothing_picked_prints_nothing() {
 fn the_divider_is_dragged() {
     let home = shop();
     let tty = Tty::sized(&home, &[], (120, 30), &[]);
-    // The upper border, which ends in the tree's corner.
+    // The upper border, which ends in the corner of the tree.
     let edge = |screen: &str| -> Option<usize> {
         let line = screen.lines().nth(1)?;
         line.chars().position(|c| c == '╮')

@@ -1,4 +1,4 @@
-//! A store that another process is changing: nobody waits for it but the change that must.
+//! A store that another process is changing: only a change of that store waits.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use super::{END, ENTER, ESCAPE, Tty, go_to, shop};
 use crate::support::{Home, Paused, not_run};
 
-/// A process that holds the lock of the shop's store until it is let go on; `None` where it
-/// cannot be stopped.
+/// A process that holds the lock of the shop's store until it is resumed; `None` if it cannot be
+/// paused.
 fn holding(home: &Home) -> Option<Paused> {
     if !cfg!(debug_assertions) {
         not_run("only a debug build can be stopped at a step");
         return None;
     }
     let patch = ["patch", "tea.md", "--old", "Green.", "--new", "Black."];
-    // Every step of a change is taken under the lock.
+    // Every step of a change runs under the lock.
     Some(home.paused_at(&patch, 1).expect("it stops"))
 }
 
@@ -28,7 +28,7 @@ fn reading_and_typing_go_on_while_a_change_waits_for_its_store() {
     tty.press("d", "delete 1 memory");
     tty.send(ENTER);
     tty.see("waiting for tome patch (pid ");
-    // What is read, what changes outside and what is typed do not wait for it.
+    // Reading, changes from outside and typing do not wait.
     tty.send(ESCAPE);
     tty.gone("filter ❯");
     go_to(&tty, "Deploy");

@@ -1,4 +1,4 @@
-//! What pruning takes and what it leaves.
+//! Tests of what pruning removes and what it keeps.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -106,7 +106,7 @@ fn old_changes_go_with_the_versions_that_only_they_needed() {
     assert!(pruned.bytes_after < pruned.bytes_before);
     is_whole(&history);
     is_whole(&History::open(temp.path()));
-    // Version 20 is what the first change that stays began with; the one before is gone.
+    // Version 20 is the base of the first change that stays; the version before it is gone.
     let gone = Revision::of(text(19).as_bytes());
     assert!(history.version(&gone).is_err());
     let again = history
@@ -114,7 +114,7 @@ fn old_changes_go_with_the_versions_that_only_they_needed() {
         .expect("prunes");
     assert_eq!((again.changes, again.versions), (0, 0));
     assert_eq!(again.bytes_before, again.bytes_after);
-    // It goes on as before.
+    // The history still works.
     history.keep(text(31).as_bytes()).expect("keeps");
     assert!(history.version(&Revision::of(text(31).as_bytes())).is_ok());
 }
@@ -222,7 +222,7 @@ fn versions_that_were_plain_files_are_packed_and_read_as_before() {
     (0..21).for_each(|number| blob(number, &text(number)));
     is_whole(&History::open(temp.path()));
     let before = size_of(&temp.path().join("blobs"));
-    // One is damaged: it stays as it is, for whoever has a copy.
+    // A damaged file stays as it is.
     blob(7, "damaged");
     let dry = history
         .prune(&PruneOptions::default(), RunMode::Dry)
@@ -248,7 +248,7 @@ fn versions_that_were_plain_files_are_packed_and_read_as_before() {
             .place
             .starts_with(temp.path().join("blobs"))
     );
-    // The good bytes mend it, and the next pruning takes the file away.
+    // Storing the good bytes repairs it, and the next pruning removes the file.
     history.keep(text(7).as_bytes()).expect("keeps");
     is_whole(&history);
     history

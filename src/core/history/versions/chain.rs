@@ -7,22 +7,22 @@ use super::pack::{Header, Key, checksum, key};
 use super::packs::LONGEST;
 use crate::core::memory::Revision;
 
-/// How many differences follow an anchor at most, and how many anchors a whole version. Reading
-/// takes as many steps as both together. An anchor is a difference from the anchor before it, so
-/// that whole versions of a large file are rare.
+/// The maximum number of differences after an anchor, and of anchors after a whole version.
+/// Reading a version takes at most the sum of both. An anchor is a difference from the previous
+/// anchor, so that whole versions of a large file are rare.
 const STEPS: u8 = 15;
 const ANCHORS: u8 = 15;
 
-/// Where a version stands in a chain of differences.
+/// The position of a version in a chain of differences.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::core::history) struct ChainPosition {
-    /// What it is a difference from.
+    /// The version that it is a difference from.
     pub(in crate::core::history) base: Revision,
     anchors: u8,
     steps: u8,
 }
 
-/// The place of a version that comes after `base`; `None` where it has to be whole.
+/// The position of a version after `base`; `None` if it has to be stored whole.
 pub(in crate::core::history) fn place_after(
     base: &Revision,
     header: impl Fn(&Key) -> Option<Header>,
@@ -55,7 +55,7 @@ pub(in crate::core::history) fn place_after(
     })
 }
 
-/// A version as it is stored: as the difference from a base where that saves much.
+/// Encodes a version, as a difference from a base if that saves much.
 pub(in crate::core::history) fn encode(
     bytes: &[u8],
     base: Option<(ChainPosition, &[u8])>,
@@ -83,7 +83,7 @@ pub(in crate::core::history) fn encode(
                 false => Some(delta::compress(bytes, None)?),
             };
             match whole {
-                // A difference that saves little is not worth what reading it takes.
+                // A difference that saves little is not worth the cost of reading it.
                 Some(whole) if delta.len() * 3 / 2 >= whole.len() => whole,
                 _ => {
                     header.base = Some(key(&place.base));
@@ -103,7 +103,7 @@ pub(in crate::core::history) fn encode(
     Ok((header, stored))
 }
 
-/// Makes sure that what is about to be stored gives the version back.
+/// Checks that the stored bytes decode to the version.
 fn check(stored: &[u8], base: Option<&[u8]>, bytes: &[u8]) -> io::Result<()> {
     match delta::expand(stored, base, bytes.len())? == bytes {
         true => Ok(()),

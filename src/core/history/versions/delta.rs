@@ -1,16 +1,16 @@
-//! The bytes of a version as they are stored: compressed, alone or as the difference from another.
+//! The encoding of a version: compressed, whole or as a difference from another.
 
 use std::io;
 
 use zstd::zstd_safe::{CCtx, CParameter, DCtx, compress_bound, get_error_name};
 
-/// How hard a version is compressed that stands alone.
+/// The compression level of a whole version.
 const WHOLE_LEVEL: i32 = 9;
 
-/// How hard a difference is compressed.
+/// The compression level of a difference.
 const DELTA_LEVEL: i32 = 6;
 
-/// Compresses a version, where there is a base as the difference from it.
+/// Compresses a version, as a difference from `base` if there is one.
 pub(super) fn compress(bytes: &[u8], base: Option<&[u8]>) -> io::Result<Vec<u8>> {
     let mut context = CCtx::create();
     let level = base.map_or(WHOLE_LEVEL, |_| DELTA_LEVEL);
@@ -27,7 +27,7 @@ pub(super) fn compress(bytes: &[u8], base: Option<&[u8]>) -> io::Result<Vec<u8>>
     Ok(stored)
 }
 
-/// The version that was stored; `size` is how long it was.
+/// Decompresses a version of `size` bytes.
 pub(super) fn expand(stored: &[u8], base: Option<&[u8]>, size: usize) -> io::Result<Vec<u8>> {
     let mut context = DCtx::create();
     if let Some(base) = base {
@@ -38,7 +38,7 @@ pub(super) fn expand(stored: &[u8], base: Option<&[u8]>, size: usize) -> io::Res
     Ok(bytes)
 }
 
-/// The logarithm of the smallest window that holds so many bytes, within what zstd takes.
+/// The logarithm of the smallest window of `reach` bytes, within the limits of zstd.
 fn window(reach: usize) -> u32 {
     let bits = usize::BITS - reach.leading_zeros();
     bits.clamp(10, 27)
@@ -64,7 +64,7 @@ mod tests {
         assert!(delta.len() < 120, "{} bytes", delta.len());
         let back = expand(&delta, Some(before.as_bytes()), after.len()).expect("expands");
         assert!(back == after.as_bytes());
-        // A base that looks like a dictionary of zstd is text like any other.
+        // A base that starts like a zstd dictionary is treated as plain text.
         let odd = [&[0x37, 0xA4, 0x30, 0xEC][..], after.as_bytes()].concat();
         let delta = compress(after.as_bytes(), Some(&odd)).expect("compresses");
         let back = expand(&delta, Some(&odd), after.len()).expect("expands");

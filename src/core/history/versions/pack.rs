@@ -1,20 +1,20 @@
-//! A pack: versions one after the other in a file that is only added to.
+//! A pack: an append-only file of versions.
 //!
-//! It begins with [`MAGIC`]. Each entry is a header of [`HEADER`] bytes and the stored bytes:
+//! It starts with [`MAGIC`]. Each entry is a header of [`HEADER`] bytes and the stored bytes:
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 4 | `TOMV` |
 //! | 32 | the revision |
-//! | 16 | the first bytes of the base's revision; zeros in a whole version |
-//! | 4, 4 | how long the stored bytes and the version are |
-//! | 1, 1 | how many anchors, and how many steps from the last one, lead here |
+//! | 16 | the first bytes of the base's revision; zeros for a whole version |
+//! | 4, 4 | the length of the stored bytes and of the version |
+//! | 1, 1 | the number of anchors, and of steps after the last one, in the chain |
 //! | 1, 1 | 1 for a difference and 0 for a whole version; 0 |
 //! | 4 | a checksum of the 64 bytes before it |
 //! | 4 | a checksum of the stored bytes |
 //!
-//! Numbers are little-endian. Whoever reads needs no lock: an entry whose end is not there yet is
-//! not there. After a header that cannot be read, the next one that can is looked for.
+//! Numbers are little-endian. Reading needs no lock: an entry that is not complete yet is ignored.
+//! After a header that cannot be read, reading continues at the next valid one.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -23,10 +23,10 @@ use memchr::memmem;
 
 use crate::core::memory::Revision;
 
-/// The start of every pack; the number is that of the format.
+/// The start of every pack, with the number of the format.
 pub(in crate::core::history) const MAGIC: &[u8; 16] = b"tome versions 1\n";
 
-/// How long a header is.
+/// The length of a header in bytes.
 pub(super) const HEADER: usize = 72;
 
 const MARK: &[u8; 4] = b"TOMV";
@@ -37,26 +37,27 @@ const LARGEST: u32 = 1 << 30;
 /// The start of a revision, by which a base is found.
 pub(in crate::core::history) type Key = [u8; 16];
 
-/// The start of a revision.
+/// Returns the key of a revision.
 pub(in crate::core::history) fn key(revision: &Revision) -> Key {
     let mut key = [0; 16];
     key.copy_from_slice(&revision.as_bytes()[..16]);
     key
 }
 
-/// What is known of a version without reading it.
+/// The metadata of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::core::history) struct Header {
     pub(in crate::core::history) revision: Revision,
-    /// The version from which this one is a difference.
+    /// The version that this one is a difference from.
     pub(in crate::core::history) base: Option<Key>,
-    /// How many bytes are stored.
+    /// The length of the stored bytes.
     pub(super) stored: u32,
-    /// How many bytes the version has.
+    /// The length of the version.
     pub(super) size: u32,
-    /// How many anchors lead here; an anchor is a difference from an anchor or a whole version.
+    /// The number of anchors in the chain; an anchor is a difference from an anchor or a whole
+    /// version.
     pub(super) anchors: u8,
-    /// How many differences lead here from the last anchor.
+    /// The number of differences after the last anchor.
     pub(super) steps: u8,
     /// The checksum of the stored bytes.
     pub(super) checksum: u32,
@@ -79,7 +80,7 @@ impl Header {
         out
     }
 
-    /// The header that these bytes are, if they are one.
+    /// Decodes a header; `None` if the bytes are not a valid one.
     fn decode(bytes: &[u8]) -> Option<Self> {
         let number = |at: usize| {
             let bytes = bytes.get(at..at + 4)?;
@@ -101,21 +102,21 @@ impl Header {
         (bytes[62] <= 1 && header.size <= LARGEST).then_some(header)
     }
 
-    /// How many bytes the entry has.
+    /// The length of the entry in bytes.
     pub(in crate::core::history) fn length(&self) -> u64 {
         HEADER as u64 + u64::from(self.stored)
     }
 }
 
-/// A short checksum: it finds damage, not intent; for that there is the revision.
+/// A short checksum against accidental damage; the revision protects against the rest.
 pub(super) fn checksum(bytes: &[u8]) -> u32 {
     let hash = blake3::hash(bytes);
     let [a, b, c, d, ..] = hash.as_bytes();
     u32::from_le_bytes([*a, *b, *c, *d])
 }
 
-/// Looks through a pack from `from` on, showing each entry that is whole and where it starts.
-/// Returns the end of the last one.
+/// Scans a pack from `from` on and calls `show` with each complete entry and its offset. Returns
+/// the end of the last one.
 pub(super) fn scan(file: &File, from: u64, mut show: impl FnMut(Header, u64)) -> io::Result<u64> {
     let mut window = Window {
         file,
@@ -131,7 +132,7 @@ pub(super) fn scan(file: &File, from: u64, mut show: impl FnMut(Header, u64)) ->
                 at += header.length();
                 end = at;
             }
-            // Whoever wrote this died in the middle of it, or is writing it now.
+            // Its writer died while writing it, or is still writing.
             Some(_) => break,
             None => match window.next_mark(at + 1)? {
                 Some(next) => at = next,
@@ -142,7 +143,7 @@ pub(super) fn scan(file: &File, from: u64, mut show: impl FnMut(Header, u64)) ->
     Ok(end)
 }
 
-/// A part of a file, so that small entries are read many at a time and large ones passed over.
+/// A part of a file: small entries are read many at a time, large ones are skipped.
 struct Window<'a> {
     file: &'a File,
     length: u64,
@@ -151,10 +152,10 @@ struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// How much is read at once.
+    /// How many bytes are read at once.
     const SIZE: u64 = 1 << 16;
 
-    /// At least `count` bytes from `at` on, which the file has.
+    /// At least `count` bytes from `at` on, which must be within the file.
     fn bytes(&mut self, at: u64, count: usize) -> io::Result<&[u8]> {
         let end = self.start + self.bytes.len() as u64;
         if at < self.start || at + count as u64 > end {
@@ -174,14 +175,14 @@ impl Window<'_> {
             if let Some(found) = memmem::find(bytes, MARK) {
                 return Ok(Some(at + found as u64));
             }
-            // The start of a mark may be at the end.
+            // The mark may start at the end of these bytes.
             at += (bytes.len() - MARK.len() + 1) as u64;
         }
         Ok(None)
     }
 }
 
-/// Some bytes of a file.
+/// Reads `count` bytes of a file from `at` on.
 pub(super) fn read_at(mut file: &File, at: u64, count: u64) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(count).map_err(io::Error::other)?];
     file.seek(SeekFrom::Start(at))?;

@@ -1,4 +1,4 @@
-//! All packs of a history: where each version is, reading one, adding some.
+//! All packs of a history: finding, reading and adding versions.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -11,22 +11,22 @@ use super::pack::{HEADER, Header, Key, MAGIC, checksum, key, read_at, scan};
 use crate::core::memory::Revision;
 use crate::core::{Error, Result, private};
 
-/// A chain longer than any that is made here; packs that were put together by hand may have one.
+/// The maximum length of a chain that is followed; those written here are shorter.
 pub(super) const LONGEST: usize = 64;
 
 /// The folder of the packs.
 pub(super) const FOLDER: &str = "versions";
 
-/// What is known of the packs; brought up to date by [`Packs::refresh`].
+/// A cache of the packs' headers; updated by [`Packs::refresh`].
 #[derive(Debug, Default)]
 pub(in crate::core::history) struct Packs {
     files: Vec<PackFile>,
     entries: Vec<Entry>,
     /// The last entry of each revision.
     latest: HashMap<Key, usize>,
-    /// Entries that are to be added.
+    /// Entries to be added.
     pending: Vec<Pending>,
-    /// The version that was kept last: the next one often resembles it.
+    /// The version stored last, because the next one often resembles it.
     recent: Option<(Revision, Vec<u8>)>,
 }
 
@@ -35,23 +35,23 @@ struct PackFile {
     number: u32,
     path: PathBuf,
     file: File,
-    /// What its first bytes say; `None` while they are not all there.
+    /// The format in its first bytes; `None` while these are incomplete.
     format: Option<Format>,
     /// The end of the last entry.
     end: u64,
-    /// Up to where it was flushed by this process.
+    /// The offset up to which this process has flushed it.
     flushed: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Own,
-    /// Of a later tome.
+    /// Written by a later version of tome.
     Newer,
     Damaged,
 }
 
-/// A version that is to be added.
+/// A version to be added.
 #[derive(Debug)]
 struct Pending {
     header: Header,
@@ -68,17 +68,17 @@ pub(in crate::core::history) struct Entry {
     previous: Option<usize>,
 }
 
-/// What became of looking for a version.
+/// The result of looking up a version.
 #[derive(Debug)]
 pub(super) enum Lookup {
     Bytes(Vec<u8>),
     Absent,
-    /// It cannot be read; the pack with its last entry.
+    /// It cannot be read; the path is that of the pack with its last entry.
     Damaged(PathBuf),
 }
 
 impl Packs {
-    /// Takes in what was added to the packs in `dir` since, by whomever.
+    /// Reads what this or another process has added to the packs in `dir`.
     pub(in crate::core::history) fn refresh(&mut self, dir: &Path) -> Result<()> {
         let folder = dir.join(FOLDER);
         let names = numbers(&folder).map_err(|e| Error::io(&folder, e))?;
@@ -110,7 +110,7 @@ impl Packs {
         Ok(())
     }
 
-    /// Forgets where everything is: the packs are others now.
+    /// Clears the cache, because the packs were replaced.
     pub(in crate::core::history) fn forget(&mut self) {
         let recent = self.recent.take();
         *self = Self {
@@ -142,7 +142,7 @@ impl Packs {
         Ok(())
     }
 
-    /// The header of a version, if it is here or about to be.
+    /// The header of a version that is stored or pending.
     fn header(&self, key_: &Key) -> Option<Header> {
         let pending = self.pending.iter().map(|pending| pending.header);
         let pending = pending.rev().find(|header| key(&header.revision) == *key_);
@@ -152,10 +152,10 @@ impl Packs {
         })
     }
 
-    /// Every version that is here, in the order in which it came.
+    /// Every stored version, in the order of the entries.
     pub(in crate::core::history) fn revisions(&self) -> impl Iterator<Item = Revision> {
         let entries = self.entries.iter().enumerate();
-        // The last entry of a revision stands for it.
+        // Each revision is represented by its last entry.
         let last = entries.filter(|(at, entry)| self.latest[&key(&entry.header.revision)] == *at);
         last.map(|(_, entry)| entry.header.revision)
     }
@@ -170,17 +170,17 @@ impl Packs {
         &self.entries[at]
     }
 
-    /// Where the packs are, and how long each is up to its last entry.
+    /// The paths of the packs.
     pub(in crate::core::history) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files.iter().map(|pack| pack.path.as_path())
     }
 
-    /// The pack that an entry is in.
+    /// The path of the pack that contains an entry.
     pub(in crate::core::history) fn path_of(&self, at: usize) -> &Path {
         &self.files[self.entries[at].pack].path
     }
 
-    /// The bytes of an entry as they are stored; `None` where they are damaged.
+    /// The stored bytes of an entry; `None` if they are damaged.
     pub(in crate::core::history) fn stored(&self, at: usize) -> Option<Vec<u8>> {
         let entry = &self.entries[at];
         let file = &self.files[entry.pack].file;
@@ -189,7 +189,7 @@ impl Packs {
         (checksum(&bytes) == entry.header.checksum).then_some(bytes)
     }
 
-    /// An entry with its header, as it is in the file.
+    /// The bytes of an entry in its file, header included.
     pub(in crate::core::history) fn copy(&self, at: usize) -> io::Result<Vec<u8>> {
         let entry = &self.entries[at];
         let file = &self.files[entry.pack].file;
@@ -221,7 +221,7 @@ impl Packs {
         }
     }
 
-    /// A version by the last entries of those that lead to it, unchecked.
+    /// Decodes a version through the last entry of each base, without checking the result.
     fn read_chain(&self, entry: usize) -> Option<Vec<u8>> {
         let mut chain = vec![entry];
         while let Some(base) = self.entries[*chain.last()?].header.base {
@@ -237,7 +237,7 @@ impl Packs {
         bytes
     }
 
-    /// A version by whichever entries lead to it, each checked; `bad` are those that do not.
+    /// Decodes a version through any entries, each checked; `bad` holds those that failed.
     fn read_any(&self, key_: &Key, bad: &mut HashSet<usize>, depth: usize) -> Option<Vec<u8>> {
         let candidates: Vec<usize> = self.entries_of(key_).collect();
         for at in candidates {
@@ -266,8 +266,7 @@ impl Packs {
         delta::expand(&self.stored(at)?, base, size).ok()
     }
 
-    /// Makes a version ready to be added. A base that cannot be used is passed over: the version
-    /// is whole then.
+    /// Encodes a version to be added; it is stored whole if the base cannot be used.
     pub(super) fn prepare(&mut self, bytes: &[u8], base: Option<&Revision>) -> io::Result<()> {
         let base = base.filter(|base| **base != Revision::of(bytes));
         let place = base.and_then(|base| place_after(base, |key| self.header(key)));
@@ -282,7 +281,7 @@ impl Packs {
         Ok(())
     }
 
-    /// A version that is here, about to be, or was kept just now.
+    /// A version that is stored, pending, or was stored last.
     fn bytes_of(&self, revision: &Revision) -> Option<Vec<u8>> {
         if let Some((recent, bytes)) = &self.recent
             && recent == revision
@@ -296,18 +295,18 @@ impl Packs {
         self.bytes(revision)
     }
 
-    /// Whether a version is about to be added.
+    /// Whether a version is pending.
     pub(super) fn is_pending(&self, revision: &Revision) -> bool {
         let mut pending = self.pending.iter();
         pending.any(|pending| pending.header.revision == *revision)
     }
 
-    /// Remembers the version that was kept last.
+    /// Sets the version that was stored last.
     pub(super) fn set_recent(&mut self, revision: Revision, bytes: &[u8]) {
         self.recent = Some((revision, bytes.to_vec()));
     }
 
-    /// The version that was kept last, if `bytes` resembles it.
+    /// The version that was stored last, if `bytes` resembles it.
     pub(super) fn resembling(&self, bytes: &[u8]) -> Option<Revision> {
         let (revision, recent) = self.recent.as_ref()?;
         let same = |(a, b): &(&u8, &u8)| a == b;
@@ -321,13 +320,13 @@ impl Packs {
         ((start + end) * 2 >= longer && longer > 0).then_some(*revision)
     }
 
-    /// Drops what was made ready.
+    /// Drops the pending entries.
     pub(super) fn give_up(&mut self) {
         self.pending.clear();
     }
 
-    /// Adds what was made ready to the last pack, flushed; the caller holds the lock. What a
-    /// process that died left at the end of it is cut off.
+    /// Appends the pending entries to the last pack and flushes it; the caller holds the lock. An
+    /// incomplete entry at its end, left by a process that died, is cut off.
     pub(super) fn append(&mut self, dir: &Path) -> Result<()> {
         if self.pending.is_empty() {
             return self.flush();
@@ -354,7 +353,7 @@ impl Packs {
             Ok(start)
         });
         let mut at = written.map_err(|e| {
-            // A part of an entry is of no use; the error that matters is `e`.
+            // Remove the incomplete entry; the error to report is `e`.
             drop(file.set_len(end));
             Error::io(&path, e)
         })?;
@@ -379,7 +378,7 @@ impl Packs {
         Ok(())
     }
 
-    /// Refuses to add to packs of a later tome.
+    /// Returns an error if a pack was written by a later version of tome.
     pub(in crate::core::history) fn check_format(&self) -> Result<()> {
         let newer = |pack: &&PackFile| pack.format == Some(Format::Newer);
         match self.files.iter().find(newer) {
@@ -391,7 +390,7 @@ impl Packs {
         }
     }
 
-    /// Makes sure that what others added is on the disk too: they may have died before they did.
+    /// Flushes what other processes appended, because they may have died before flushing it.
     fn flush(&mut self) -> Result<()> {
         for pack in &mut self.files {
             if pack.flushed < pack.end {
@@ -403,13 +402,13 @@ impl Packs {
         Ok(())
     }
 
-    /// The number of a pack that is not there yet.
+    /// The number for a new pack.
     pub(in crate::core::history) fn next_number(&self) -> u32 {
         self.files.last().map_or(1, |pack| pack.number + 1)
     }
 }
 
-/// The name of a pack.
+/// The path of a pack.
 pub(super) fn pack_path(folder: &Path, number: u32) -> PathBuf {
     folder.join(format!("{number:06}.pack"))
 }
@@ -441,7 +440,7 @@ fn format_of(start: &[u8]) -> Format {
     }
 }
 
-/// Notes an entry as the last one of its revision.
+/// Adds an entry as the last one of its revision.
 fn add_entry(
     (entries, latest): (&mut Vec<Entry>, &mut HashMap<Key, usize>),
     header: Header,
@@ -456,7 +455,7 @@ fn add_entry(
     });
 }
 
-/// Writes entries from `end` on and flushes them; answers where the first one is.
+/// Writes entries at `end` and flushes them; returns the offset of the first one.
 fn add(mut file: &File, end: u64, entries: &[Pending]) -> io::Result<u64> {
     file.set_len(end)?;
     file.seek(SeekFrom::Start(end))?;

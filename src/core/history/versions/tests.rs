@@ -1,4 +1,4 @@
-//! Versions through packs: round trips, torn ends, damage, old histories.
+//! Tests of versions in packs: round trips, torn ends, damage, old histories.
 
 use std::fs::OpenOptions;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -20,7 +20,7 @@ fn first_pack(history: &History) -> PathBuf {
     pack_path(&history.pack_folder(), 1)
 }
 
-/// A text of lines that compress about as well as prose.
+/// A line that compresses about as well as prose.
 fn line(number: usize) -> String {
     let hash = blake3::hash(&number.to_le_bytes()).to_hex();
     format!(
@@ -39,7 +39,7 @@ fn flip(path: &Path, at: u64) {
     file.write_all(&[byte[0] ^ 0x55]).expect("writes");
 }
 
-/// Writes a version as the first tome did.
+/// Writes a version as a plain file, as in old histories.
 fn write_blob(history: &History, bytes: &[u8], content: &[u8]) -> PathBuf {
     let path = history.blob_path(&Revision::of(bytes));
     fs::create_dir_all(path.parent().expect("a folder")).expect("made");
@@ -79,7 +79,7 @@ fn every_version_of_a_long_chain_comes_back_and_the_chain_is_bounded() {
     assert!(size < 600 * 400, "{size} bytes");
 }
 
-/// A store of fifteen hundred memories with its index, as a history sees it.
+/// A store of fifteen hundred memories with its index.
 struct LargeStore {
     lines: Vec<String>,
 }
@@ -90,8 +90,7 @@ impl LargeStore {
         Self { lines }
     }
 
-    /// Changes a line of a memory, and with it a line of the index, as a commit does that knows
-    /// nothing of bases.
+    /// Changes a line of a memory and its line in the index, and stores the versions without bases.
     fn change(&mut self, history: &History, edit: usize) {
         use crate::core::history::{Author, ChangeVerb, FileChange, Record};
         use crate::core::layout::Layout;
@@ -177,7 +176,7 @@ fn versions_that_come_together_are_flushed_together_and_build_on_each_other() {
     let (_temp, history) = history();
     let texts: Vec<String> = (1..5).map(|n| (0..100 * n).map(line).collect()).collect();
     let revisions: Vec<Revision> = texts.iter().map(|t| Revision::of(t.as_bytes())).collect();
-    // The last one comes after the second, which is neither stored nor the one before it.
+    // The last one follows the second, which is neither stored yet nor the one before it.
     let kept = history
         .keep_all(&[
             (texts[0].as_bytes(), None),
@@ -238,7 +237,7 @@ fn a_damaged_version_is_an_error_that_names_it_and_keeping_it_again_mends_it() {
         let revision = Revision::of(text).to_string();
         assert!(told.contains(&revision[..12]), "{told}");
     }
-    // Only the first is damaged itself; with it, what builds on it is sound again.
+    // Only the first is damaged; storing it again repairs those that depend on it.
     history.keep(texts[0]).expect("keeps");
     for text in texts {
         assert!(history.version(&Revision::of(text)).expect("reads") == text);
@@ -248,7 +247,7 @@ fn a_damaged_version_is_an_error_that_names_it_and_keeping_it_again_mends_it() {
                 .is_ok()
         );
     }
-    // One that is damaged is kept whole: what it was a difference from may build on it by now.
+    // A repaired version is stored whole: its old base may depend on it.
     let packs = history.packs();
     let at = packs.entries_of(&key(&Revision::of(texts[0]))).next();
     assert_eq!(packs.entry(at.expect("there")).header.base, None);
@@ -279,7 +278,7 @@ fn a_version_that_is_a_plain_file_is_read_and_checked() {
             "{error}"
         );
     }
-    // The good bytes are in hand: they are kept, and win.
+    // Storing the good bytes again repairs it.
     history.keep(b"old bytes").expect("keeps");
     assert_eq!(history.version(&revision).expect("reads"), b"old bytes");
 }
@@ -314,7 +313,7 @@ fn a_pack_whose_first_bytes_are_damaged_is_read_and_another_one_added_to() {
     }
 }
 
-/// Texts, each made from the one before by a few edits of lines.
+/// Texts, each made from the previous one by a few edits of lines.
 fn texts() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let edit = (any::<u16>(), any::<u16>(), 0..3u8);
     prop::collection::vec(prop::collection::vec(edit, 1..4), 2..12).prop_map(|edits| {
@@ -353,7 +352,7 @@ proptest! {
         bytes.extend(&junk);
         fs::write(&pack, &bytes).expect("writes");
         let sound = |text: &Vec<u8>, end: &u64| (*end <= cut as u64).then_some(text.clone());
-        // Whoever has looked before, and whoever looks for the first time.
+        // A reader with cached packs, and a new one.
         for reader in [history.clone(), History::open(history.dir())] {
             for (text, end) in texts.iter().zip(&ends) {
                 let read = reader.version(&Revision::of(text)).ok();
@@ -364,7 +363,7 @@ proptest! {
                 }
             }
         }
-        // What is kept again is all there, and the torn end is gone.
+        // After storing them again all versions can be read, and the torn end is gone.
         let other = History::open(history.dir());
         for text in &texts {
             other.keep(text).expect("keeps");
@@ -396,7 +395,7 @@ proptest! {
             let other = History::open(history.dir());
             for text in texts.iter().rev() {
                 if other.keep(text).is_err() {
-                    // The format number itself was hit.
+                    // The damage hit the format number.
                     return Ok(());
                 }
             }

@@ -1,5 +1,5 @@
-//! Lessons that are like a new one, as evidence for what to do with it: by title and tags first,
-//! then by description and body. Recalling lessons is [`crate::core::search::lesson`]'s.
+//! Finds lessons that are similar to a new one: by title and tags first, then by description and
+//! body. Recalling lessons is in [`crate::core::search::lesson`].
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use crate::core::memory::Entry;
 use crate::core::store::Store;
 use crate::core::text::{fold, stem, words};
 
-/// A lesson that fits, and why.
+/// A similar lesson, and why it matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimilarLesson {
     /// The file.
     pub path: String,
-    /// The entry in it.
+    /// The entry in the file.
     pub entry: Entry,
-    /// The words that it shares with the query, best place first.
+    /// The words that it shares with the query, best field first.
     pub why: String,
     score: usize,
 }
@@ -27,18 +27,18 @@ impl SimilarLesson {
         self.path.split('/').next().unwrap_or_default()
     }
 
-    /// How to refer to it.
+    /// The citation of the lesson.
     pub fn citation(&self) -> String {
         format!("{}#{}", self.path, self.entry.slug())
     }
 
-    /// Whether a lesson of this title and content would say the same again.
+    /// Whether a lesson with this title and content would repeat this one.
     pub fn repeats(&self, title: &str, content: &str) -> bool {
         let same = |ours: &str, theirs: &str| {
             let (ours, theirs) = (stems(ours), stems(theirs));
             let shared = ours.intersection(&theirs).count();
             let all = ours.union(&theirs).count();
-            // Most of the words of both.
+            // Two thirds of all words are shared.
             all > 0 && shared * 3 >= all * 2
         };
         same(&self.entry.title, title) || same(&self.entry.content, content)
@@ -85,7 +85,7 @@ fn score_lesson(path: &str, entry: Entry, wanted: &BTreeSet<String>) -> Option<S
             left.retain(|word| !shared.contains(word));
         }
     }
-    // A word or two in passing in the body of a long query is chance.
+    // One or two words of a long query in the body alone are not enough.
     let met = wanted.len() - left.len();
     let enough = met > 0 && (score > met || met * 2 >= wanted.len());
     enough.then(|| SimilarLesson {
@@ -106,7 +106,7 @@ fn stems(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Words that say nothing about a lesson.
+/// Words that are ignored.
 const STOP: [&str; 24] = [
     "and", "are", "but", "can", "does", "for", "from", "has", "have", "how", "into", "not", "that",
     "the", "them", "then", "this", "was", "what", "when", "where", "why", "with", "you",

@@ -1,9 +1,9 @@
-//! How much of an index an agent reads, and what it no longer sees.
+//! How much of an index an agent reads, and which lines are beyond that.
 
 use super::super::listing;
 use super::{BUDGET_BYTES, BUDGET_LINES};
 
-/// The first lines of an index, and how many were left out.
+/// The first lines of an index, and the number of lines left out.
 pub(super) fn cut(text: &str, most_lines: usize, most_bytes: usize) -> String {
     let all: Vec<&str> = text.lines().collect();
     let kept = kept(text, most_lines, most_bytes);
@@ -29,7 +29,7 @@ fn kept(text: &str, most_lines: usize, most_bytes: usize) -> usize {
         .count()
 }
 
-/// The files whose lines in an index are past what an agent reads of it.
+/// The files whose lines in an index are beyond what an agent reads.
 pub fn unseen(text: &str) -> Vec<String> {
     let kept = kept(text, BUDGET_LINES, BUDGET_BYTES);
     let end: usize = text.split_inclusive('\n').take(kept).map(str::len).sum();
@@ -40,7 +40,7 @@ pub fn unseen(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The files whose lines a change of the index has moved past what an agent reads of it.
+/// The files whose lines a change of the index has moved beyond what an agent reads.
 pub fn newly_unseen(before: &str, after: &str) -> Vec<String> {
     let mut found = unseen(after);
     if !found.is_empty() {

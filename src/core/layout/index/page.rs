@@ -1,14 +1,14 @@
-//! `MEMORY.md` itself: generated whole, or, where somebody wrote it, followed line by line.
+//! `MEMORY.md` itself: generated as a whole, or, if hand-written, updated line by line.
 //!
-//! The form of the text tells which it is. `# Memory`, then sections of the five names in their
-//! order, each with nothing but lines `- [name](file) - description` sorted by file, is what tome
-//! makes: such an index is made anew at every change, so files that came, went or changed by
-//! other hands are listed as they are. Anything else is somebody's: of that, only the lines of the
-//! touched files are edited.
+//! The form of the text decides which it is. A generated index is `# Memory`, then sections with
+//! the five names in their order, each with only lines `- [name](file) - description` sorted by
+//! file. It is generated again at every change, so files that other programs added, deleted or
+//! changed are listed as well. Any other index is hand-written: only the lines of the touched files
+//! are edited.
 //!
-//! In an index of the generated form a person may have reworded a line. Words that differ from what
-//! the file says are kept, unless the file was changed after the index was written: then they are
-//! what the file said before. [`is_newer`] says what counts as after.
+//! In an index of the generated form a user may have reworded a line. Text that differs from the
+//! file's is kept, unless the file was changed after the index was written: then the text is
+//! outdated. [`is_newer`] defines what counts as after.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,17 +23,17 @@ use crate::core::memory::{Memory, one_line, stem};
 
 const SECTIONS: [&str; 5] = ["User", "Feedback", "Project", "Reference", "Other"];
 
-/// The memories that an index lists: those beside it.
+/// The memories that an index lists: those in the same folder.
 pub(super) fn listed_memories(memories: &[Memory]) -> impl Iterator<Item = &Memory> {
     memories.iter().filter(|memory| !memory.path.contains('/'))
 }
 
-/// The index that tome makes of the memories.
+/// The index as tome generates it.
 pub fn generate_index(memories: &[Memory]) -> String {
     generated_with(memories, |memory| (label_of(memory), index_hook(memory)))
 }
 
-/// The generated index, with what stands between the brackets and the hook from `words`.
+/// The generated index, with the title and the hook of each line from `words`.
 fn generated_with(memories: &[Memory], words: impl Fn(&Memory) -> (String, String)) -> String {
     let mut index = "# Memory\n".to_owned();
     for section in SECTIONS {
@@ -74,7 +74,7 @@ pub(super) fn index_hook(memory: &Memory) -> String {
     }
 }
 
-/// A line of a generated index, as it is written.
+/// A line of a generated index, as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct IndexLine {
     file: String,
@@ -83,7 +83,7 @@ struct IndexLine {
 }
 
 impl IndexLine {
-    /// The line, if tome could have made it.
+    /// Parses the line; `None` if tome could not have written it.
     fn parse(line: &str) -> Option<Self> {
         let bullet = listing::bullets(line).pop()?;
         let (title, hook) = (bullet.title(line), bullet.hook(line));
@@ -99,7 +99,7 @@ impl IndexLine {
     }
 }
 
-/// The lines of an index that has the form of a generated one; `None` for any other.
+/// The lines of an index in the generated form; `None` for any other.
 fn listed(text: &str) -> Option<Vec<IndexLine>> {
     let text = match is_crlf(text) {
         true => text.replace("\r\n", "\n"),
@@ -138,8 +138,8 @@ pub(super) fn is_generated(text: &str) -> bool {
     listed(text).is_some()
 }
 
-/// An index of the generated form, made anew of the memories `after` a change; `None` where
-/// somebody wrote it. Words that somebody gave a line stay.
+/// An index in the generated form, generated again from the memories `after` a change; `None` if it
+/// is hand-written. Reworded lines are kept.
 pub(super) fn regenerated(
     planned: &PlannedFiles<'_>,
     text: &str,
@@ -174,7 +174,7 @@ pub(super) fn regenerated(
     }))
 }
 
-/// What a line says where that is somebody's wording, and what the file says otherwise.
+/// The text of a line if it was reworded, and the text from the file otherwise.
 fn kept(written: &str, made: &str, own: String) -> String {
     match written == made {
         true => own,
@@ -182,7 +182,7 @@ fn kept(written: &str, made: &str, own: String) -> String {
     }
 }
 
-/// What a line of a hand-written list says of a memory.
+/// The text for a memory in a hand-written list.
 struct LineText {
     title: String,
     hook: String,
@@ -206,7 +206,7 @@ impl LineText {
     }
 }
 
-/// A hand-written index after one file was touched.
+/// Updates a hand-written index after one file was touched.
 pub(super) fn update_index_line(
     planned: &PlannedFiles<'_>,
     text: String,
@@ -243,7 +243,7 @@ pub(super) fn update_index_line(
             listing::without_dead(&text, |link| {
                 match listing::means(link.form, &link.target, file, &name) {
                     true => LinkDestination::Nowhere,
-                    // Other dead links of the page are not this change's.
+                    // Other dead links of the page are left alone.
                     false if known.leads(planned, link) == LinkDestination::Somewhere => {
                         LinkDestination::Somewhere
                     }
@@ -264,7 +264,7 @@ pub(super) fn update_index_line(
     })
 }
 
-/// The names by which `[[name]]` can mean a memory that is there.
+/// The names by which `[[name]]` can refer to an existing memory.
 struct Known(HashSet<String>);
 
 impl Known {
@@ -275,7 +275,7 @@ impl Known {
         Ok(Self(names.collect()))
     }
 
-    /// What a link of the index leads to.
+    /// Where a link of the index leads.
     fn leads(&self, planned: &PlannedFiles<'_>, link: &Link<'_>) -> LinkDestination {
         match link.form {
             LinkSyntax::Inline => match link::resolve_target(INDEX, &link.target) {
@@ -284,13 +284,13 @@ impl Known {
                 _ => LinkDestination::Elsewhere,
             },
             LinkSyntax::Wiki if self.0.contains(&*link.target) => LinkDestination::Somewhere,
-            // A name that no memory has may be one that is still to be written.
+            // A memory with this name may be yet to be written.
             LinkSyntax::Wiki => LinkDestination::Elsewhere,
         }
     }
 }
 
-/// A page with every other link to a renamed file pointed at its new name.
+/// A page with every other link to a renamed file updated.
 fn relinked(text: &str, from: &str, to: &str) -> String {
     let edits: Vec<_> = link::links(text)
         .into_iter()
@@ -301,7 +301,7 @@ fn relinked(text: &str, from: &str, to: &str) -> String {
     replaced(text, &edits)
 }
 
-/// A hand-written index with a line for every file and none for a file that is gone.
+/// A hand-written index with a line for every file and none for a missing one.
 pub(super) fn repair_index(
     text: &str,
     memories: &[Memory],
@@ -319,13 +319,12 @@ pub(super) fn repair_index(
     Ok(listing::with_all(&text, &items))
 }
 
-/// Whether the text lists memories; otherwise it is no list, and the memories themselves may be
-/// kept in it, as Codex does.
+/// Whether the text lists memories. Otherwise it may contain the memories themselves, as in Codex.
 pub(super) fn is_list(text: &str) -> bool {
     !listing::bullets(text).is_empty()
 }
 
-/// The memories beside an index that no link of it leads to.
+/// The memories beside an index to which it does not link.
 pub(super) fn unlinked<'a>(text: &str, memories: &'a [Memory]) -> Vec<&'a Memory> {
     let mut files: HashSet<String> = HashSet::new();
     let mut names: HashSet<String> = HashSet::new();

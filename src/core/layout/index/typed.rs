@@ -4,10 +4,10 @@ use super::{INDEX, Index, TYPES};
 use crate::core::layout::Rules as _;
 use crate::core::sandbox::Root;
 
-/// How many files are looked at before it is decided that none is typed.
+/// The maximum number of files that are checked for a type.
 const MOST_FILES: usize = 32;
 
-/// The largest file that is looked at.
+/// The largest file that is checked.
 const LARGEST: u64 = 64 << 10;
 
 /// Whether a file of the root has frontmatter with one of the known types.

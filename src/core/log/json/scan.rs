@@ -1,14 +1,14 @@
-//! Finds where values end, without looking into them.
+//! Finds where values end, without decoding them.
 
 use memchr::memchr;
 
 use super::Broken;
 
-/// How many words of eight bytes are searched in place.
+/// The number of 8-byte words that are searched without `memchr`.
 const NEAR: usize = 8;
 
-/// Finds the fields of the object at `at`: `take` is given each key and where its value
-/// begins, and returns where that ends.
+/// Scans the fields of the object at `at` and returns the object's end. `take` gets each
+/// key and the start of its value, and returns the end of the value.
 pub(super) fn fields<'a>(
     bytes: &'a [u8],
     at: usize,
@@ -41,7 +41,7 @@ pub(super) fn fields<'a>(
     }
 }
 
-/// Returns where the blanks at `at` end.
+/// Returns the end of the whitespace at `at`.
 pub(super) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
         at += 1;
@@ -49,11 +49,11 @@ pub(super) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Finds the end of the string that begins at `at`.
+/// Returns the end of the string that begins at `at`.
 fn end_of_string(bytes: &[u8], at: usize) -> Result<usize, Broken> {
     let inside = &bytes[at + 1..];
-    // Quotes are rarer than backslashes in text, so quotes are looked for, and the
-    // backslashes before one are counted: an even number leaves it a quote.
+    // Quotes are rarer than backslashes in text, so this searches for quotes and counts the
+    // backslashes before each: after an even number the quote ends the string.
     let mut from = 0;
     while let Some(next) = find_quote(&inside[from..]) {
         let quote = from + next;
@@ -69,8 +69,8 @@ fn end_of_string(bytes: &[u8], at: usize) -> Result<usize, Broken> {
 
 /// Finds the first quote.
 ///
-/// Most strings are short, and in long ones quotes are mostly near: the first words are
-/// searched in place, which costs less than setting up a search.
+/// Most strings are short, and in long ones the next quote is mostly near: the first words
+/// are searched directly, which is cheaper than calling `memchr`.
 fn find_quote(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     const QUOTES: u64 = ONES * b'"' as u64;
@@ -78,7 +78,7 @@ fn find_quote(bytes: &[u8]) -> Option<usize> {
     for word in bytes.chunks_exact(8).take(NEAR) {
         let mut eight = [0; 8];
         eight.copy_from_slice(word);
-        // A byte of `other` is zero where there is a quote; the lowest such is found.
+        // A byte of `other` is zero where there is a quote; this finds the lowest one.
         let other = u64::from_le_bytes(eight) ^ QUOTES;
         let zeros = other.wrapping_sub(ONES) & !other & (ONES << 7);
         if zeros != 0 {
@@ -89,7 +89,7 @@ fn find_quote(bytes: &[u8]) -> Option<usize> {
     memchr(b'"', &bytes[at..]).map(|next| at + next)
 }
 
-/// Finds the end of the value that begins at `at`, with a count in place of recursion.
+/// Returns the end of the value that begins at `at`; counts the depth instead of recursing.
 pub(super) fn end_of_value(bytes: &[u8], at: usize) -> Result<usize, Broken> {
     match bytes.get(at) {
         Some(b'"') => end_of_string(bytes, at),
@@ -120,14 +120,14 @@ fn end_of_nest(bytes: &[u8], mut at: usize) -> Result<usize, Broken> {
             }
             Some(b',' | b':' | b' ' | b'\t' | b'\r' | b'\n') => {}
             Some(byte) if is_bare(*byte) => {}
-            // A letter of no literal: two records have run into each other.
+            // Not part of any literal: two records have run into each other.
             _ => return Err(Broken),
         }
         at += 1;
     }
 }
 
-/// Tells whether the byte can stand in a number or in `true`, `false`, `null`.
+/// Whether the byte can be part of a number or of `true`, `false`, `null`.
 fn is_bare(byte: u8) -> bool {
     matches!(
         byte,

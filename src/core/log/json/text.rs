@@ -1,8 +1,8 @@
-//! Decodes the inside of a string.
+//! Decodes the content of a JSON string.
 
 use memchr::memchr;
 
-/// Returns the text of a string's inside; what cannot be decoded becomes U+FFFD.
+/// Decodes what is between the quotes of a string; invalid parts become U+FFFD.
 pub(super) fn decode(inside: &[u8]) -> String {
     match memchr(b'\\', inside) {
         None => lossy(inside.to_vec()),
@@ -15,7 +15,7 @@ fn lossy(bytes: Vec<u8>) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Decodes the escapes of a string's inside, of which `first` is the first.
+/// Decodes the escapes of a string; `first` is the offset of the first one.
 fn unescape(inside: &[u8], first: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(inside.len());
     let mut rest = inside;
@@ -33,7 +33,7 @@ fn unescape(inside: &[u8], first: usize) -> Vec<u8> {
     out
 }
 
-/// Decodes the escape whose backslash has just been read, and returns what follows it.
+/// Decodes the escape whose backslash has just been read, and returns the bytes after it.
 fn unescape_one<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     let Some((&kind, after)) = rest.split_first() else {
         out.push(b'\\');
@@ -46,7 +46,7 @@ fn unescape_one<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
         b'b' => out.push(8),
         b'f' => out.push(12),
         b'u' => return unescape_unicode(after, out),
-        // `"`, `\` and `/`, and whatever a careless writer put here.
+        // `"`, `\` and `/`, and invalid escapes.
         _ => out.push(kind),
     }
     after
@@ -73,7 +73,7 @@ fn unescape_unicode<'a>(after: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
 
 fn hex(bytes: &[u8]) -> Option<u32> {
     let digits = std::str::from_utf8(bytes.get(..4)?).ok()?;
-    // `from_str_radix` takes a sign, JSON does not.
+    // `from_str_radix` accepts a sign, JSON does not.
     if digits.starts_with(['+', '-']) {
         return None;
     }

@@ -10,7 +10,7 @@ use super::super::sink::{Carry, Sink};
 use super::super::{Agent, LogFile, LogLocations, TitleSource, Transcript, json, location};
 use crate::core::{Error, Result};
 
-/// Returns the databases of every channel, and those that lie elsewhere.
+/// Returns the databases in the data directories (one per release channel) and in other places.
 pub(super) fn paths(locations: &LogLocations) -> Vec<PathBuf> {
     let in_data = locations
         .opencode
@@ -25,7 +25,7 @@ pub(super) fn paths(locations: &LogLocations) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the sessions in a database; none where it cannot be read.
+/// Returns the sessions in a database; empty if it cannot be read.
 pub(super) fn locate(path: &Path) -> Vec<LogFile> {
     let sessions = |connection: Connection| {
         let mut query = connection
@@ -99,7 +99,7 @@ fn head(connection: &Connection, carry: &mut Carry) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Returns the session's messages, id and record.
+/// Returns the id and the record of each message of the session.
 fn rows(connection: &Connection, session: &str) -> rusqlite::Result<Vec<(String, Vec<u8>)>> {
     let mut query = connection
         .prepare("SELECT id, data FROM message WHERE session_id = ?1 ORDER BY time_created, id")?;
@@ -107,17 +107,17 @@ fn rows(connection: &Connection, session: &str) -> rusqlite::Result<Vec<(String,
     rows.collect()
 }
 
-/// Returns a column's bytes, be they text or blob.
+/// Returns the bytes of a text or blob column.
 fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<u8>> {
     let value = row.get_ref(column)?;
     Ok(value.as_bytes_or_null()?.unwrap_or_default().to_vec())
 }
 
-/// Opens the database for reading only.
+/// Opens the database read-only.
 ///
-/// While a write-ahead log lies beside it, its last messages are in there, and the usual
-/// read-only way sees them. Without one the database is declared immutable, since the
-/// usual way would make one beside it.
+/// If there is a write-ahead log, it holds the last messages, and a normal read-only
+/// connection reads it. Otherwise the database is opened as immutable, because a normal
+/// connection would create a write-ahead log.
 fn open(path: &Path) -> rusqlite::Result<Connection> {
     let mut wal = path.as_os_str().to_owned();
     wal.push("-wal");
@@ -134,7 +134,7 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(uri, flags)
 }
 
-/// Escapes what would end the path of a URI.
+/// Escapes the characters that have a meaning in a URI.
 fn escape(path: &Path) -> String {
     let text = path.to_string_lossy();
     text.replace('%', "%25")

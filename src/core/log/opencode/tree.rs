@@ -1,4 +1,4 @@
-//! OpenCode's tree: a file a session, a file a message, a file a part.
+//! OpenCode's tree of files: one per session, per message and per part.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ pub(super) fn read(log: &LogFile) -> Result<Transcript> {
     Ok(carry.into_transcript(messages))
 }
 
-/// Takes a message and its parts; a file that is gone or broken costs only itself.
+/// Adds a message and its parts; missing and broken files are counted and skipped.
 fn read_message(storage: &Path, path: &Path, sink: &mut Sink<'_>) {
     let id = location::stem(path, ".json").unwrap_or_default();
     let bytes = location::bytes(path).unwrap_or_default();
@@ -74,7 +74,7 @@ fn read_message(storage: &Path, path: &Path, sink: &mut Sink<'_>) {
     }
 }
 
-/// Returns the JSON files of a directory; their names sort by time.
+/// Returns the JSON files of a directory, sorted by name, which is by time.
 fn json_files(directory: &Path) -> Vec<PathBuf> {
     let mut paths = location::entries(directory);
     paths.retain(|path| {

@@ -1,9 +1,9 @@
-//! The cheap test of a line: whether it matches, and how promising that looks.
+//! The cheap test of a line: whether it matches, and an estimate of its score.
 //!
-//! A fuzzy word is sought letter by letter with memchr; where it is found, the end is
-//! held and the letters are sought backwards, which gives the shortest stretch that ends
-//! there. What follows is tried a few times more. The score of the best stretch has
-//! nucleo's weights, so that what nucleo would rank high is not thrown away.
+//! The letters of a fuzzy word are searched one after another with memchr; from the end of the
+//! match they are searched backwards, which gives the shortest span that ends there. The
+//! search is repeated a few times behind that span. The score of the best span uses nucleo's
+//! weights, so that lines that nucleo would rank high are not dropped.
 
 use memchr::{memchr, memchr2, memrchr, memrchr2};
 use nucleo::pattern::Atom as Pattern;
@@ -12,7 +12,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use crate::core::query::{Atom, Case, MatchMode, Polarity, Query};
 
-/// A query, ready to be tried on lines.
+/// A query, compiled to be tested on lines.
 pub(super) struct LineMatcher {
     tests: Vec<(Polarity, Test)>,
 }
@@ -20,21 +20,21 @@ pub(super) struct LineMatcher {
 enum Test {
     /// Letters in order; both cases of each.
     Letters(Vec<(u8, u8)>),
-    /// A text as it stands.
+    /// A literal text.
     Text(Regex),
     /// Letters beyond ASCII, which nucleo compares.
     Wide(Box<Pattern>),
-    /// A text too long to be anywhere.
+    /// A text that is too long to match.
     Nowhere,
 }
 
-/// How many stretches of a line are tried.
+/// How many spans of a line are tried.
 const TRIES: usize = 4;
 /// nucleo's weights.
 const MATCH: u32 = 16;
 const BOUNDARY: u32 = 8;
 const CONSECUTIVE: u32 = 4;
-/// What a text that matches as it stands is worth for each letter.
+/// The score of each letter of a literal match.
 const AS_IT_STANDS: u32 = MATCH + CONSECUTIVE;
 
 impl LineMatcher {
@@ -45,8 +45,8 @@ impl LineMatcher {
         }
     }
 
-    /// Tells whether the query leaves out enough for logs to be looked through: nearly
-    /// every line has any one letter.
+    /// Returns whether the query is selective enough to search logs: nearly every line
+    /// contains any single letter.
     pub(super) fn is_worth_a_scan(&self) -> bool {
         self.tests.iter().any(|(sense, test)| match test {
             Test::Letters(letters) => *sense == Polarity::Wanted && letters.len() > 1,
@@ -54,7 +54,7 @@ impl LineMatcher {
         })
     }
 
-    /// Returns how promising the line is; `None` where it does not match.
+    /// Returns the estimated score of the line; `None` if it does not match.
     pub(super) fn score(&self, line: &str) -> Option<u32> {
         let mut score = 0;
         for (sense, test) in &self.tests {
@@ -124,7 +124,7 @@ fn by_nucleo(pattern: &Pattern, line: &str) -> Option<u32> {
     score.map(u32::from)
 }
 
-/// Scores the best stretch of the line that has the letters.
+/// Scores the best span of the line that has the letters in order.
 fn letters_in(letters: &[(u8, u8)], line: &str) -> Option<u32> {
     let bytes = line.as_bytes();
     let mut from = 0;
@@ -135,7 +135,7 @@ fn letters_in(letters: &[(u8, u8)], line: &str) -> Option<u32> {
         };
         let (start, score) = backward(letters, bytes, end);
         best = best.max(Some(score));
-        // As good as it gets: all letters together, at the beginning of a word.
+        // The best possible score: all letters together, at the beginning of a word.
         if end - start == letters.len() && score >= perfect(letters.len()) {
             break;
         }
@@ -148,7 +148,7 @@ fn perfect(letters: usize) -> u32 {
     letters as u32 * (MATCH + CONSECUTIVE) + 2 * BOUNDARY - CONSECUTIVE
 }
 
-/// Finds where the letters, sought one after another, end.
+/// Returns the end of the first span that has the letters in order.
 fn forward(letters: &[(u8, u8)], bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     for (lower, upper) in letters {
@@ -162,8 +162,8 @@ fn forward(letters: &[(u8, u8)], bytes: &[u8], from: usize) -> Option<usize> {
     Some(at)
 }
 
-/// Seeks the letters backwards from where they end; returns where they then begin, and
-/// what the stretch is worth.
+/// Searches the letters backwards from the end of a span; returns the start and the score
+/// of the shortest span.
 fn backward(letters: &[(u8, u8)], bytes: &[u8], end: usize) -> (usize, u32) {
     let mut to = end;
     let mut score = 0_i64;
@@ -173,7 +173,7 @@ fn backward(letters: &[(u8, u8)], bytes: &[u8], end: usize) -> (usize, u32) {
             true => memrchr(*lower, &bytes[..to]),
             false => memrchr2(*lower, *upper, &bytes[..to]),
         };
-        // Forward search found it, so it is there.
+        // The forward search found the letter, so it exists.
         let Some(at) = found else { break };
         score += i64::from(MATCH);
         let is_start = at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
@@ -193,7 +193,7 @@ fn backward(letters: &[(u8, u8)], bytes: &[u8], end: usize) -> (usize, u32) {
     (to, score.max(1) as u32)
 }
 
-/// Lines with accented letters may match where bytes do not.
+/// Scores a line with accented letters, which may match where its bytes do not.
 fn accented(letters: &[(u8, u8)], line: &str) -> Option<u32> {
     let has_accents = line.bytes().any(|byte| matches!(byte, 0xc3..=0xc9 | 0xe1));
     if !has_accents {

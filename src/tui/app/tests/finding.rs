@@ -1,4 +1,4 @@
-//! Find, and the logs that it leads to.
+//! The finder, and the logs that it opens.
 
 use std::fs;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::tui::theme::Background;
 use crate::tui::worker::search::{Job, SearchWorker};
 use crate::tui::worker::thread::Worker as _;
 
-/// An app with logs, whose finder and scribe answer at once.
+/// An app with logs, whose searches and transcripts are performed at once.
 struct TestUi {
     ui: TestApp,
     search_worker: SearchWorker,
@@ -97,7 +97,7 @@ impl TestUi {
         left
     }
 
-    /// Finds and reads; answers what else is wanted.
+    /// Performs searches and reads; returns the other effects.
     fn perform(&mut self, effects: Vec<Effect>) -> Vec<Effect> {
         let mut left = Vec::new();
         for effect in effects {
@@ -407,7 +407,7 @@ fn marks_outlive_what_was_typed_when_they_were_made() {
 fn enter_waits_for_the_answer_to_what_was_typed() {
     let mut ui = TestUi::new();
     ui.press("/");
-    // All of it at once, as fast hands and pastes do: nothing is answered in between.
+    // All at once, as in a paste: no results arrive in between.
     let effects = ui.ui.press("publish<cr>");
     assert_eq!(ui.ui.place(), KeyContext::Find, "the old rows are not it");
     ui.perform(effects);

@@ -1,4 +1,4 @@
-//! Keys that no other test presses: each does what the keymap says of it.
+//! Keys that no other test presses: each does what the keymap documents.
 
 use super::{AUTH, TestApp};
 use crate::core::change::{Author, ChangeVerb};
@@ -161,7 +161,7 @@ fn each_side_of_a_conflict_can_be_taken() {
             },
             _ => None,
         });
-        // Whoever takes all that is on the disk has nothing left to save.
+        // Taking everything from the file leaves nothing to save.
         assert_eq!(saved.is_none(), pressed == "t");
         let text = saved.unwrap_or_else(|| ui.text());
         assert!(text.contains(expected), "{pressed}: {text}");

@@ -1,4 +1,4 @@
-//! What the screens look like, styles included, in the dark and in the light.
+//! Snapshots of the screens with styles, on dark and light backgrounds.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::tui::effect::{Effect, LibraryJob, UnsavedJob};
 use crate::tui::event::Event;
 use crate::tui::theme::Background;
 
-/// Both backgrounds, and what their snapshots are called by.
+/// Both backgrounds and their names in snapshots.
 const BOTH: [(&str, Background); 2] = [("dark", Background::Dark), ("light", Background::Light)];
 
 fn check(name: &str, background: &str, ui: &TestApp) {

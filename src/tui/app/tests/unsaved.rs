@@ -1,4 +1,4 @@
-//! Texts that are edited: kept while they are typed, saved, left for later.
+//! Edited texts: kept while typing, saved, left for later.
 
 use super::{AUTH, TestApp, moment};
 use crate::core::change::{Author, commit};
@@ -75,7 +75,7 @@ fn unsaved_text_is_offered() {
     ui.tell(Event::Abandoned(vec![text.clone()]));
     ui.press("<cr>");
     assert!(ui.text().contains("X## Decision"));
-    // Later means later: the memory's own editor goes on with it.
+    // After "later", editing the memory opens the text.
     let mut ui = TestApp::new();
     let root = ui
         .library

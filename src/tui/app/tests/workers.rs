@@ -1,4 +1,4 @@
-//! What the workers tell: waiting, panics, missed changes, stores that are named anew.
+//! Events of the workers: waiting, panics, missed changes, renamed stores.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -58,13 +58,13 @@ fn after_a_panic_text_is_said_to_be_kept_only_once_it_is() {
     };
     assert!(texts[0].text.contains("X## Decision"));
     assert!(report.contains("it broke"), "{report}");
-    // The one that keeps texts is not asked to do again what it panicked at.
+    // The unsaved worker is not asked to repeat the job that panicked.
     let effects = ui.tell(Event::Panicked(PanicReport::example(UNSAVED_THREAD)));
     assert_eq!(effects, []);
     assert!(ui.text().contains("may not be kept"));
 }
 
-/// The same stores, each called by the other's name.
+/// The same stores with two names swapped.
 fn named_anew(ui: &TestApp) -> Arc<Library> {
     let other = |name: &str| match name {
         "claude" => "session".to_owned(),

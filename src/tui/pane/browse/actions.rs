@@ -1,4 +1,4 @@
-//! What can be done to the row under the cursor, or to the marked ones.
+//! Actions on the row under the cursor, or on the marked ones.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,7 +27,7 @@ use crate::tui::pane::preview::PreviewContent;
 use crate::tui::pane::{PaneContext, Step, Toast};
 
 impl BrowsePane {
-    /// Actions that are the same in the tree and in the preview.
+    /// Runs an action that is the same in the tree and the preview.
     pub(super) fn act_on_selection(
         &mut self,
         action: Action,
@@ -91,14 +91,14 @@ impl BrowsePane {
         })
     }
 
-    /// Whether the text under the cursor is still on its way.
+    /// Whether the text under the cursor is still being read.
     fn is_reading(&self) -> bool {
         let key = self.selected();
         let is_file = matches!(key, Some(Key::Memory(..) | Key::Entry(..)));
         is_file && key.is_some_and(|key| self.preview.document(&key).is_none())
     }
 
-    /// Does what waited for the text, now that it is here.
+    /// Runs the waiting action once the text is read.
     pub(super) fn run_waiting_action(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         if self.is_reading() {
             return Vec::new();
@@ -141,7 +141,7 @@ impl BrowsePane {
         self.moved(crate::tui::widget::list::Move::Down, cx)
     }
 
-    /// The text under the cursor, ready to be edited.
+    /// The text under the cursor as an editable text.
     fn editable_text(&self) -> Result<Unsaved, Toast> {
         let nothing = || Toast::done("Go to a memory to edit it");
         let key = self.selected().ok_or_else(nothing)?;
@@ -154,7 +154,7 @@ impl BrowsePane {
     }
 
     fn edit(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        // The index is what a store row shows: editing there means the index itself.
+        // A store row shows the index, so editing it edits the index.
         if let Some(Key::Store(store)) = self.selected() {
             return self.edit_index(&store);
         }
@@ -165,7 +165,7 @@ impl BrowsePane {
                 .and_then(|snapshot| snapshot.memory(&path))
                 .and_then(|memory| memory.entries.iter().find(|entry| entry.slug() == slug))
                 .map_or(0, |entry| entry.line.saturating_sub(1)),
-            // The line that was looked for, where the text was opened at one.
+            // The line that the text was opened at, if any.
             Some(key) => self
                 .preview
                 .line_of(&key)
@@ -181,7 +181,7 @@ impl BrowsePane {
         }
     }
 
-    /// The text of the same file that was left unsaved.
+    /// Removes and returns the unsaved text of the same file.
     fn take_unsaved(&mut self, subject: &Unsaved) -> Option<Unsaved> {
         let same = |text: &Unsaved| text.is_same_file(subject);
         let at = self.unsaved_texts.iter().position(same)?;
@@ -320,7 +320,7 @@ impl BrowsePane {
         copy_to_clipboard(text)
     }
 
-    /// What a group is called, and a word about it.
+    /// The label of a group, and a short description.
     fn group_label(&self, node: Node) -> Option<(String, String)> {
         Some(match node {
             Node::Group(at, group) => {
@@ -346,7 +346,7 @@ impl BrowsePane {
         })
     }
 
-    /// What a group holds, as a text.
+    /// Lists the rows of a group as a text.
     pub(super) fn contents(&self, node: Node) -> PreviewContent {
         let from = self.cursor.selected + 1;
         let depth = self.tree.rows[self.cursor.selected].depth;
@@ -397,7 +397,7 @@ impl BrowsePane {
     }
 }
 
-/// The rows above a log.
+/// Returns the rows above a log.
 fn above_log(library: &Library, path: &Path, id: &str) -> Vec<Key> {
     let is = |log: &LogSummary| log.file.path == path && log.file.id == id;
     let mut keys = vec![Key::Sessions];
@@ -419,7 +419,7 @@ fn above_log(library: &Library, path: &Path, id: &str) -> Vec<Key> {
     keys
 }
 
-/// A file as a text to be edited, if it is text.
+/// Returns a file as an editable text, or an error if it is not UTF-8 or not editable.
 pub(crate) fn editable_text(
     snapshot: &StoreSnapshot,
     document: &Document,
@@ -439,7 +439,7 @@ pub(crate) fn editable_text(
     })
 }
 
-/// The rows above one, outermost first.
+/// Returns the rows above one, outermost first.
 pub(super) fn above(library: &Library, key: &Key) -> Vec<Key> {
     let (store, path) = match key {
         Key::Memory(store, path) => (store, path),

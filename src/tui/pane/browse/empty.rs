@@ -1,4 +1,4 @@
-//! An empty tree: what would be here, where it was looked for, and what to do now.
+//! The screen without any stores and logs: where they were searched, and what to do.
 
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Margin, Rect};
@@ -14,16 +14,16 @@ use crate::tui::layout::MEASURE;
 use crate::tui::pane::PaneContext;
 use crate::tui::theme::Role;
 
-/// How wide the first column is.
+/// The width of the first column.
 const COLUMN: usize = 13;
 
 impl BrowsePane {
-    /// Whether there is nothing at all, filtered or not, and nothing is on its way.
+    /// Whether there are no rows, no filter, and no reading in progress.
     pub(super) fn has_nothing_to_show(&self, cx: &PaneContext<'_>) -> bool {
         self.loaded && self.tree.rows.is_empty() && self.filter.is_none() && cx.reading.is_none()
     }
 
-    /// A tree that has nothing to show yet, or nothing that the filter lets through.
+    /// Draws a tree whose rows are not loaded yet or do not match the filter.
     pub(super) fn view_no_rows(&self, frame: &mut Frame<'_>, area: Rect, cx: &PaneContext<'_>) {
         let text = if self.filter.is_some() {
             Text::from(vec![
@@ -46,7 +46,7 @@ impl BrowsePane {
         frame.render_widget(paragraph, middle);
     }
 
-    /// The first start of somebody who has nothing yet, over the whole screen.
+    /// Draws the screen of a first start, without stores and logs.
     pub(super) fn view_nothing(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let area = cx.areas.body;

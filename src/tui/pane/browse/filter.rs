@@ -1,4 +1,4 @@
-//! The filter that narrows the tree as one types.
+//! The filter of the tree.
 
 use super::BrowsePane;
 use super::tree::{Node, TreeRow};
@@ -6,7 +6,7 @@ use crate::tui::pane::{PaneContext, Step};
 use crate::tui::widget::input::{Input, InputOutcome};
 
 impl BrowsePane {
-    /// Takes what came of typing into the filter.
+    /// Handles a change of the filter input.
     pub(super) fn type_filter(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
         match outcome {
             InputOutcome::Cancelled => {

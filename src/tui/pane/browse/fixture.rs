@@ -44,7 +44,7 @@ const FILES: &[(&str, &str)] = &[
     ("instructions/CLAUDE.md", "# Shop\n\nBe kind.\n"),
 ];
 
-/// A directory with a store of several layouts.
+/// Creates a directory with stores of several layouts.
 pub(crate) fn home() -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a temporary directory");
     for (path, text) in FILES {
@@ -55,7 +55,7 @@ pub(crate) fn home() -> tempfile::TempDir {
     home
 }
 
-/// The library in it, every file as old as the epoch of the tests.
+/// Loads the library in it, with every file dated at the epoch of the tests.
 pub(crate) fn library(home: &Path) -> Library {
     let stores = [
         ("claude", Layout::Index),

@@ -16,7 +16,7 @@ impl BrowsePane {
 
     /// Folds or unfolds every row.
     pub(super) fn fold_all(&mut self, to: Fold, cx: &PaneContext<'_>) -> Vec<Step> {
-        // Rows that show up by unfolding may be folded themselves.
+        // Unfolding reveals rows that may be folded themselves.
         for _ in 0..4 {
             let keys: Vec<Key> = self
                 .tree

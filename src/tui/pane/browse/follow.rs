@@ -1,4 +1,4 @@
-//! Where links and rows lead: to another memory, or into a log.
+//! Following links and rows: to another memory, or to a log.
 
 use super::BrowsePane;
 use super::tree::Node;
@@ -27,7 +27,7 @@ impl BrowsePane {
         }
     }
 
-    /// Selects the next or the previous link and brings it into view.
+    /// Selects the next or previous link and scrolls to it.
     pub(super) fn link(&mut self, step: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         let links = self.preview.page.links();
         if links == 0 {
@@ -49,7 +49,7 @@ impl BrowsePane {
         Vec::new()
     }
 
-    /// Goes where the selected link leads.
+    /// Follows the selected link.
     pub(super) fn follow(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(link) = self.preview.link else {
             return self.link(Move::Down, cx);
@@ -75,7 +75,7 @@ impl BrowsePane {
     }
 }
 
-/// The log that a citation such as `claude-code:ID#L5` means, and where in it.
+/// Returns the log that a citation such as `claude-code:ID#L5` refers to, and the position.
 fn cited_log<'a>(library: &'a Library, target: &str) -> Option<(&'a LogSummary, OpenAt)> {
     let Ok(citation) = target.parse::<Citation>();
     let agent = Agent::named(citation.store.as_deref()?)?;

@@ -1,4 +1,4 @@
-//! The rows of the tree as they look.
+//! Drawing of the rows of the tree.
 
 use std::path::Path;
 
@@ -23,14 +23,14 @@ pub(super) enum RowCursor {
     Elsewhere,
 }
 
-/// What stands at both ends of a row.
+/// The left and right text of a row.
 struct RowEnds<'a> {
     label: Vec<Span<'a>>,
     right: Vec<Span<'a>>,
 }
 
 impl BrowsePane {
-    /// One row, `width` columns wide.
+    /// Draws a row, `width` columns wide.
     pub(super) fn line(
         &self,
         row: &TreeRow,
@@ -193,7 +193,7 @@ fn store(snapshot: &StoreSnapshot, row: &TreeRow, theme: &Theme, width: usize) -
     RowEnds { label, right }
 }
 
-/// How much of the index an agent reads, by the nearer of its limits.
+/// Draws how much of the index limit is used, by lines or bytes, whichever is nearer.
 pub(super) fn meter(budget: Budget, theme: &Theme) -> Vec<Span<'static>> {
     let by_lines = budget.lines * Budget::MOST.bytes >= budget.bytes * Budget::MOST.lines;
     let (what, used, limit) = if by_lines {

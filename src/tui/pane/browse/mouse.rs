@@ -1,4 +1,4 @@
-//! The mouse in the tree and in the preview.
+//! Mouse handling in the tree and the preview.
 
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
@@ -8,7 +8,7 @@ use crate::tui::layout::{Focus, inside};
 use crate::tui::pane::{PaneContext, Step};
 
 impl BrowsePane {
-    /// Takes a click or the wheel.
+    /// Handles a mouse event.
     pub(super) fn on_mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
         let at = Position::new(mouse.column, mouse.row);
         match mouse.kind {
@@ -44,7 +44,7 @@ impl BrowsePane {
             let again = self.cursor.selected == row;
             self.cursor.selected = row;
             let depth = usize::from(self.tree.rows[row].depth);
-            // The fold mark is a button; a second click on a row opens it.
+            // A click on the fold mark toggles it; a second click on a row opens it.
             let on_mark = usize::from(at.x - rows.x) < 4 + 2 * depth;
             let fold = self.tree.rows[row].fold;
             return match fold {

@@ -1,7 +1,7 @@
-//! The library as the rows of a tree: what is shown, in which order, and what is folded.
+//! The rows of the tree: which parts of the library are displayed, their order and folding.
 //!
-//! Rows name things by their place in the library, so that ten thousand of them cost little;
-//! what outlives a library (the selection, marks, folds) is kept by [`Key`].
+//! Rows refer to the library by index, which keeps large trees cheap. State that outlives a
+//! library (selection, marks, folds) refers to it by [`Key`].
 
 mod sessions;
 
@@ -13,14 +13,14 @@ use crate::core::library::{Library, StoreSnapshot};
 use crate::core::memory::{FileKind, Memory};
 use crate::core::store::StoreId;
 
-/// What a row is about.
+/// What a row represents, as indices into the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Node {
     /// A store.
     Store(usize),
-    /// A group of a store; the number is the place in [`Tree::groups`].
+    /// A group of a store; the second index is into [`Tree::groups`].
     Group(usize, usize),
-    /// A memory: store and place in it.
+    /// A memory: store and memory.
     Memory(usize, usize),
     /// An entry of a memory.
     Entry(usize, usize, usize),
@@ -28,7 +28,7 @@ pub(crate) enum Node {
     Instructions,
     /// All logs.
     Sessions,
-    /// The logs of an agent; the number is its first log group.
+    /// The logs of an agent; the index is that of its first log group.
     Agent(usize),
     /// The logs of an agent in a project.
     LogGroup(usize),
@@ -36,7 +36,7 @@ pub(crate) enum Node {
     Log(usize, usize),
 }
 
-/// What a row is about, in words that a newer library understands too.
+/// What a row represents, independent of the version of the library.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Key {
     Store(StoreId),
@@ -47,11 +47,11 @@ pub(crate) enum Key {
     Sessions,
     Agent(String),
     LogGroup(String, String),
-    /// File and id.
+    /// Path and session id.
     Log(PathBuf, String),
 }
 
-/// Whether what is below a row is shown.
+/// Whether the rows below a row are displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fold {
     Open,
@@ -59,7 +59,7 @@ pub(crate) enum Fold {
 }
 
 impl Fold {
-    /// The other one.
+    /// Returns the opposite state.
     pub(crate) fn toggled(self) -> Self {
         match self {
             Self::Open => Self::Closed,
@@ -68,14 +68,14 @@ impl Fold {
     }
 }
 
-/// One row.
+/// A row of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TreeRow {
     pub(crate) node: Node,
     pub(crate) depth: u16,
-    /// Of a row that has others below it.
+    /// The state of a row that can be folded.
     pub(crate) fold: Option<Fold>,
-    /// How many memories or logs are below it.
+    /// The number of memories or logs below it.
     pub(crate) count: usize,
 }
 
@@ -89,7 +89,7 @@ pub(crate) enum Sort {
 }
 
 impl Sort {
-    /// The next one.
+    /// Returns the next order in the cycle.
     pub(crate) fn next(self) -> Self {
         match self {
             Self::Name => Self::Age,
@@ -98,7 +98,6 @@ impl Sort {
         }
     }
 
-    /// What people call it.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -108,17 +107,17 @@ impl Sort {
     }
 }
 
-/// What a person wants to see of the library.
+/// The user's choices about the tree.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TreeOptions {
-    /// What was folded and unfolded by hand.
+    /// Rows that the user has folded or unfolded.
     pub(crate) folds: HashMap<Key, Fold>,
-    /// Words that every shown row must have, lower case.
+    /// Lower-case words that every row must contain.
     pub(crate) filter: Vec<String>,
     pub(crate) sort: Sort,
 }
 
-/// The rows, and the groups that they name.
+/// The rows, and the groups that they refer to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Tree {
     pub(crate) rows: Vec<TreeRow>,
@@ -129,17 +128,17 @@ pub(crate) struct Tree {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) label: String,
-    /// The whole path of a folder; the label of anything else.
+    /// The whole path of a folder; otherwise the label.
     pub(crate) path: String,
-    /// The type, where the group is one.
+    /// The type, if the group is one.
     pub(crate) category: Option<String>,
 }
 
-/// A store of more memories than this opens with its groups folded.
+/// Stores with more memories than this start with their groups folded.
 const MANY: usize = 60;
 
 impl Tree {
-    /// The tree of a library.
+    /// Builds the tree of a library.
     pub(crate) fn of(library: &Library, options: &TreeOptions) -> Self {
         let mut building = TreeBuilder {
             library,
@@ -156,7 +155,7 @@ impl Tree {
         building.tree
     }
 
-    /// What a row is about, for later.
+    /// Returns the key of a row.
     pub(crate) fn key(&self, library: &Library, row: &TreeRow) -> Key {
         let store = |at: usize| library.stores[at].store.id().clone();
         let memory = |at: usize, of: usize| library.stores[at].memories[of].path.clone();
@@ -182,12 +181,12 @@ impl Tree {
         }
     }
 
-    /// Where the row with this key is.
+    /// Returns the index of the row with this key.
     pub(crate) fn find(&self, library: &Library, key: &Key) -> Option<usize> {
         self.rows.iter().position(|row| self.is(library, row, key))
     }
 
-    /// Whether a row has this key; compares in place, since a tree has many rows.
+    /// Whether a row has this key; compares without allocating, since a tree has many rows.
     fn is(&self, library: &Library, row: &TreeRow, key: &Key) -> bool {
         let store = |at: usize, id: &StoreId| library.stores[at].store.id() == id;
         let memory = |at: usize, of: usize| library.stores[at].memories[of].path.as_str();
@@ -223,7 +222,7 @@ impl TreeBuilder<'_> {
         self.tree.rows.len() - 1
     }
 
-    /// Makes a row one that can be folded; answers whether it is open.
+    /// Makes a row foldable; returns whether it is open.
     fn foldable(&mut self, at: usize, count: usize, unless_said: Fold) -> bool {
         let row = self.tree.rows[at];
         let fold = if self.options.filter.is_empty() {
@@ -251,7 +250,7 @@ impl TreeBuilder<'_> {
         self.options.filter.iter().all(has_word)
     }
 
-    /// The memories of a store that are shown, sorted.
+    /// The memories of a store that match the filter, sorted.
     fn members(&self, snapshot: &StoreSnapshot) -> Vec<usize> {
         let memories = &snapshot.memories;
         let mut members: Vec<usize> = (0..memories.len())
@@ -305,8 +304,8 @@ impl TreeBuilder<'_> {
         }
     }
 
-    /// Rows for a group and for the folders above it that are not there yet; the depth of
-    /// what is in it, if it is open.
+    /// Adds rows for a group and for missing folders above it; returns the depth of its members
+    /// if it is open.
     fn folder(
         &mut self,
         at: usize,
@@ -388,7 +387,7 @@ impl TreeBuilder<'_> {
     }
 }
 
-/// Whether `text` has `word`, which is lower case, in any case.
+/// Whether `text` contains the lower-case `word`, ignoring case.
 fn contains(text: &str, word: &str) -> bool {
     if text.is_ascii() && word.is_ascii() {
         let (text, word) = (text.as_bytes(), word.as_bytes());
@@ -400,7 +399,7 @@ fn contains(text: &str, word: &str) -> bool {
     text.to_lowercase().contains(word)
 }
 
-/// The group of a memory, with its rank among the groups; `None` directly below the store.
+/// Returns the group of a memory and its rank; `None` for memories directly below the store.
 pub(super) fn group_of(layout: Layout, memory: &Memory) -> Option<(usize, String)> {
     match layout {
         Layout::Index => {

@@ -1,4 +1,4 @@
-//! How the tree and the preview are drawn.
+//! Drawing of the tree and the preview.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -63,7 +63,7 @@ impl BrowsePane {
         self.view_filter_cursor(frame, cx);
     }
 
-    /// The terminal's own cursor stands in the filter while it is typed.
+    /// Places the terminal's cursor in the filter while typing.
     fn view_filter_cursor(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let Some(filter) = self.filter.as_ref().filter(|_| self.typing && cx.is_top) else {
             return;

@@ -1,4 +1,4 @@
-//! What is typed into the finder: words in the input, and filters, which become pills.
+//! The query of the finder: words in the input, and filters, which become pills.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::tui::widget::input::{Input, InputOutcome};
 #[derive(Debug)]
 pub(super) struct QueryInput {
     pub(super) input: Input,
-    /// Filters that are whole, such as `type:project`.
+    /// Complete filters, such as `type:project`.
     pub(super) pills: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ impl QueryInput {
         typed
     }
 
-    /// All of it as one query.
+    /// The whole query as text.
     pub(super) fn query(&self) -> String {
         let mut query = self.pills.join(" ");
         if !query.is_empty() {
@@ -37,7 +37,7 @@ impl QueryInput {
         query
     }
 
-    /// Takes a key. A backspace at the beginning takes the last pill up again.
+    /// Handles a key. Backspace at the start turns the last pill into text again.
     pub(super) fn key(&mut self, key: KeyEvent) -> InputOutcome {
         if key.code == KeyCode::Backspace
             && self.input.cursor() == 0
@@ -50,7 +50,7 @@ impl QueryInput {
         self.input.key(key)
     }
 
-    /// Makes pills of the filters that a blank has ended.
+    /// Turns filters that are followed by a blank into pills.
     pub(super) fn extract_filters(&mut self) {
         let text = self.input.text();
         if !text.contains(':') || text.contains('"') {
@@ -70,7 +70,7 @@ impl QueryInput {
         }
     }
 
-    /// The words that are looked for, without their marks.
+    /// The search words, without operators.
     pub(super) fn words(&self) -> Vec<String> {
         let words = self.input.text().split_whitespace();
         words
@@ -80,7 +80,7 @@ impl QueryInput {
             .collect()
     }
 
-    /// What the word at the cursor can become.
+    /// The completion of the word at the cursor.
     pub(super) fn completion(&self, library: &Library) -> Option<Completion> {
         let text = self.input.text();
         if self.input.cursor() != text.len() {
@@ -90,14 +90,14 @@ impl QueryInput {
         complete(text, text.len(), &known).into_iter().next()
     }
 
-    /// Takes a completion over.
+    /// Applies a completion.
     pub(super) fn complete(&mut self, completion: &Completion) {
         let mut text = self.input.text().to_owned();
         let before = &text[..completion.span.start];
         let start = before.rfind(' ').map_or(0, |blank| blank + 1);
         text.replace_range(completion.span.clone(), &completion.text);
         if !completion.text.ends_with(':') {
-            // A value makes the filter whole.
+            // With its value, the filter is complete.
             self.pills.push(text.split_off(start));
         }
         self.input = Input::new(&text);
@@ -110,7 +110,7 @@ fn is_filter(word: &str) -> bool {
         .is_some_and(|(name, value)| Filter::named(name).is_some() && !value.is_empty())
 }
 
-/// The values that a filter can have here.
+/// Returns the values that a filter can have in this library.
 fn known(library: &Library, filter: Filter) -> Vec<String> {
     let stores = library.stores.iter();
     let values: BTreeSet<String> = match filter {
@@ -130,7 +130,7 @@ fn known(library: &Library, filter: Filter) -> Vec<String> {
             .collect(),
         _ => BTreeSet::new(),
     };
-    // A value with a blank in it would end at the blank.
+    // A filter value ends at a blank, so values with blanks cannot be typed.
     values
         .into_iter()
         .filter(|value| !value.contains(' '))

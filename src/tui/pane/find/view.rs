@@ -1,4 +1,4 @@
-//! How the finder is drawn.
+//! Drawing of the finder.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -19,7 +19,7 @@ use crate::tui::pane::PaneContext;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::worker::search::{HitRow, MOST};
 
-/// What stands before the input.
+/// The prompt before the input.
 const PROMPT: &str = " find ❯ ";
 
 impl FindPane {
@@ -31,8 +31,8 @@ impl FindPane {
         }
     }
 
-    /// The pills and the count, at the end of the first line. What is typed keeps its room: the
-    /// words at the end are cut, and the first pills are left out.
+    /// The pills and the count at the end of the title line. The input keeps its space: the count
+    /// is cut and the first pills are left out.
     fn ends(&self, cx: &PaneContext<'_>) -> Vec<Span<'static>> {
         const TYPED: usize = 28;
         let theme = cx.theme;
@@ -60,7 +60,7 @@ impl FindPane {
         spans
     }
 
-    /// How many there are, or what is wrong.
+    /// The number of matches, or the error in the query.
     fn status(&self, cx: &PaneContext<'_>) -> (String, Role) {
         let Some(found) = &self.found else {
             return ("reading…".to_owned(), Role::Muted);
@@ -68,7 +68,7 @@ impl FindPane {
         if let Some(wrong) = &found.wrong {
             return (wrong.reason.clone(), Role::Warn);
         }
-        // Where all of it fits into the list, what was turned away as noise does not count.
+        // If all matches are listed, count the rows: matches dropped as noise are not in them.
         let listed: usize = found.rows.iter().map(|row| 1 + row.more).sum();
         let total = match found.total <= MOST {
             true => listed,
@@ -89,12 +89,12 @@ impl FindPane {
         (status, Role::Muted)
     }
 
-    /// The pill whose cross is at a column of the first line.
+    /// The pill whose cross is at a column of the title line.
     pub(super) fn pill_at(&self, x: u16, cx: &PaneContext<'_>) -> Option<usize> {
         let ends = self.ends(cx);
         let width: usize = ends.iter().map(Span::width).sum();
         let mut at = usize::from(cx.areas.title.right()).saturating_sub(width);
-        // The last ones are shown.
+        // If there is not enough space, only the last pills are drawn.
         let shown = ends.len() / 2;
         let left_out = self.query.pills.len() - shown;
         for (number, span) in ends.iter().enumerate().take(2 * shown) {
@@ -161,7 +161,7 @@ impl FindPane {
         }
     }
 
-    /// What it is and how old, and below that the line that matches.
+    /// The two lines of a row: the source and its age, and the matching text.
     fn lines(
         &self,
         row: &HitRow,
@@ -213,7 +213,7 @@ impl FindPane {
                     None => ("session", Role::Strong),
                 };
                 first.push(Span::styled(who, theme.style(role)));
-                // A conversation that was found as a whole tells its title below.
+                // A hit in a whole log has its title in the second line.
                 if hit.role.is_some() {
                     first.push(Span::styled(
                         format!(" · {}", escape_line(&hit.title)),
@@ -239,7 +239,7 @@ impl FindPane {
         ]
     }
 
-    /// Nothing is there: what could be typed instead.
+    /// Draws hints for the query when there are no results.
     fn draw_nothing(&self, frame: &mut Frame<'_>, area: Rect, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let Some(found) = &self.found else { return };
@@ -280,7 +280,7 @@ impl FindPane {
     }
 }
 
-/// A text from a little before its first letter that matches, where it would be out of sight.
+/// Cuts the start of a text if its first match would be out of view.
 fn scroll_to_match(text: &str, letters: &[u32], width: usize) -> (String, Vec<u32>) {
     const BEFORE: usize = 12;
     let first = letters.first().map_or(0, |letter| *letter as usize);
@@ -295,7 +295,7 @@ fn scroll_to_match(text: &str, letters: &[u32], width: usize) -> (String, Vec<u3
     (rest, moved.collect())
 }
 
-/// A text with the letters that match in the accent.
+/// Returns a text with its matching characters highlighted.
 fn highlight_letters(
     text: &str,
     letters: &[u32],
@@ -304,7 +304,7 @@ fn highlight_letters(
     let found = base.patch(theme.style(Role::Match));
     let mut spans: Vec<Span<'static>> = Vec::new();
     let mut next = letters.iter().copied().peekable();
-    // The matcher counts letters as people do: a mark and what it stands on are one.
+    // The matcher counts graphemes, not chars.
     for (at, piece) in text.graphemes(true).enumerate() {
         let is_match = next.next_if(|letter| *letter as usize == at).is_some();
         let style = if is_match { found } else { base };
@@ -317,7 +317,7 @@ fn highlight_letters(
     spans
 }
 
-/// `12345` as `12,345`.
+/// Formats a number with separators: `12345` as `12,345`.
 fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! What a text is shown with: its title and facts, made of a file, a store or a log.
+//! The content of a preview: title, facts and text of a file, a store or a log.
 
 use std::sync::Arc;
 
@@ -13,28 +13,28 @@ use crate::tui::chrome::count;
 use crate::tui::effect::Target;
 use crate::tui::pane::PaneContext;
 
-/// A text with what is said above it.
+/// A text with its title and facts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct PreviewContent {
     /// The title on the border.
     pub(crate) title: String,
     /// The type, for the badge.
     pub(crate) category: Option<String>,
-    /// One line about it.
+    /// The description in one line.
     pub(crate) summary: String,
-    /// When, how large, which file.
+    /// Age, size and file.
     pub(crate) facts: String,
-    /// Something to look at, such as a header that cannot be read.
+    /// A problem, such as a header that cannot be parsed.
     pub(crate) problem: Option<String>,
-    /// The Markdown.
+    /// The Markdown text.
     pub(crate) text: String,
-    /// The line of the file at which the text starts, from 1.
+    /// The line of the file where the text starts, counted from 1.
     pub(crate) first_line: usize,
     /// The whole file, for the source view.
     pub(crate) source: String,
 }
 
-/// What is said of a log while it is read, and on the border of its conversation.
+/// Returns the content displayed for a log while it loads, and the title of its conversation.
 pub(super) fn log_content(log: &LogSummary, cx: &PaneContext<'_>) -> PreviewContent {
     let ago = match format_age(log.time, cx.now).as_str() {
         "" => String::new(),
@@ -53,7 +53,7 @@ pub(super) fn log_content(log: &LogSummary, cx: &PaneContext<'_>) -> PreviewCont
     }
 }
 
-/// The content of a file or of a part of it.
+/// Returns the content of a file or of a part of it.
 pub(super) fn file_content(
     wanted: &PreviewRequest,
     document: &Document,
@@ -84,13 +84,13 @@ pub(super) fn file_content(
 fn memory_content(memory: &Memory, text: &str) -> PreviewContent {
     let body = text.get(memory.body.clone()).unwrap_or(text);
     let body = match memory.kind {
-        // An overview's title is on the border already.
+        // The title of an overview is on the border.
         FileKind::Overview => body.trim_start_matches("# Working Memory\n"),
         _ => body,
     };
     let blank = body.len() - body.trim_start_matches(['\n', '\r']).len();
     let from = text.len() - body.len() + blank;
-    // A summary that only repeats how the body begins says nothing.
+    // Leave out a summary that repeats the start of the body.
     let begins = body[blank..].lines().take(6).any(|line| {
         let line = line.trim_start_matches(['#', '-', ' ', '>']);
         !memory.summary.is_empty() && line.contains(memory.summary.as_str())
@@ -109,7 +109,7 @@ fn memory_content(memory: &Memory, text: &str) -> PreviewContent {
     }
 }
 
-/// Makes the content about one entry of the file.
+/// Restricts the content to one entry of the file.
 fn narrow_to_entry(content: &mut PreviewContent, memory: &Memory, text: &str, slug: &str) {
     let Some(entry) = memory.entries.iter().find(|entry| entry.slug() == slug) else {
         return;

@@ -1,4 +1,4 @@
-//! The text of the preview, laid out for a width: rendered, or as it is written.
+//! The text of a preview, laid out for a width: rendered or as source.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -12,17 +12,17 @@ use crate::tui::theme::Role;
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::markdown::{RenderOptions, Rendered, render};
 
-/// The most lines that the source view shows; more is for the editor.
+/// The maximum number of lines in the source view.
 const MOST_LINES: usize = 5_000;
 
-/// Lines, and the links in them.
+/// The lines of a text, and the links in them.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     rendered: Rendered,
 }
 
 impl Page {
-    /// Lays content out, with words marked in it.
+    /// Lays out content, with words marked in it.
     pub(crate) fn of(
         content: &PreviewContent,
         mode: PreviewMode,
@@ -45,26 +45,26 @@ impl Page {
         Self { rendered }
     }
 
-    /// The line that shows line `source`, from 0, of the content's text.
+    /// The row that shows line `source` of the content's text, counted from 0.
     pub(crate) fn line_of(&self, source: usize) -> usize {
         self.rendered.line_of(source)
     }
-    /// How many lines there are.
+    /// The number of rows.
     pub(crate) fn height(&self) -> usize {
         self.rendered.lines.len()
     }
 
-    /// How many links there are.
+    /// The number of links.
     pub(crate) fn links(&self) -> usize {
         self.rendered.links.len()
     }
 
-    /// The line of a link.
+    /// The row of a link.
     pub(crate) fn link_line(&self, link: usize) -> usize {
         self.rendered.links.get(link).map_or(0, |spot| spot.line)
     }
 
-    /// Where a link leads.
+    /// The target of a link.
     pub(crate) fn link_target(&self, link: usize) -> &str {
         let spot = self.rendered.links.get(link);
         spot.map_or("", |spot| spot.target.as_str())
@@ -79,7 +79,7 @@ impl Page {
             .position(|spot| spot.line == line && spot.columns.contains(&column))
     }
 
-    /// Draws what is at `scroll`, with the selected link marked.
+    /// Draws the text from row `scroll` on, with the selected link marked.
     pub(crate) fn view(
         &self,
         frame: &mut Frame<'_>,
@@ -109,7 +109,7 @@ impl Page {
     }
 }
 
-/// The text as it reads, below what is said of it.
+/// Renders the Markdown text below its head.
 fn rendered(content: &PreviewContent, cx: &PaneContext<'_>, width: usize) -> Rendered {
     let options = RenderOptions {
         theme: cx.theme,
@@ -126,7 +126,7 @@ fn rendered(content: &PreviewContent, cx: &PaneContext<'_>, width: usize) -> Ren
     rendered
 }
 
-/// What is said of a text above it.
+/// Renders the summary, facts and problem above the text.
 fn head(content: &PreviewContent, cx: &PaneContext<'_>, options: RenderOptions<'_>) -> Rendered {
     let theme = cx.theme;
     let mut head = Rendered::default();
@@ -135,7 +135,7 @@ fn head(content: &PreviewContent, cx: &PaneContext<'_>, options: RenderOptions<'
         for line in &mut head.lines {
             *line = std::mem::take(line).patch_style(theme.style(Role::Emphasis));
         }
-        // A description is a sentence, not a place to go from.
+        // Links in the description are not selectable.
         head.links.clear();
     }
     let lines = [(&content.facts, Role::Muted)]
@@ -156,7 +156,7 @@ fn head(content: &PreviewContent, cx: &PaneContext<'_>, options: RenderOptions<'
     head
 }
 
-/// The lines as they are written, numbered and coloured; long ones go on below.
+/// Lays out the source with line numbers and highlighting; long lines are wrapped.
 fn source(text: &str, cx: &PaneContext<'_>, width: usize) -> Rendered {
     const GUTTER: usize = 5;
     let theme = cx.theme;

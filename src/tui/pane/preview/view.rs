@@ -1,4 +1,4 @@
-//! How the preview is drawn.
+//! Drawing of the preview.
 
 use ratatui::Frame;
 use ratatui::style::Style;
@@ -11,7 +11,6 @@ use crate::tui::pane::PaneContext;
 use crate::tui::theme::{Role, Theme};
 
 impl Preview {
-    /// Draws the preview in its area.
     pub(crate) fn view(&self, frame: &mut Frame<'_>, keys: KeyFocus, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let area = cx.areas.preview;
@@ -64,7 +63,7 @@ impl Preview {
         self.page.view(frame, place, link, cx);
     }
 
-    /// The line that was looked for is pointed at even where the keys are elsewhere.
+    /// The style of the cursor. The line of a hit is marked even without the focus.
     fn cursor(&self, keys: KeyFocus, theme: &Theme) -> Option<Style> {
         let has_target = self
             .log

@@ -1,4 +1,4 @@
-//! The rows of the logs: by agent, by project, subagents below those that started them.
+//! The rows of the logs: by agent, by project, subagents below the log that started them.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ impl TreeBuilder<'_> {
         if log_groups.is_empty() {
             return;
         }
-        // Where there is nothing else to see, they are it.
+        // Open if the tree has no other rows.
         let fold = match self.tree.rows.is_empty() {
             true => Fold::Open,
             false => Fold::Closed,
@@ -39,7 +39,7 @@ impl TreeBuilder<'_> {
                 continue;
             }
             for (at, logs) in same {
-                // Where there is one project, it goes without saying.
+                // A single project gets no row.
                 if same.len() == 1 {
                     self.logs(*at, logs, 2);
                     continue;
@@ -52,7 +52,7 @@ impl TreeBuilder<'_> {
         }
     }
 
-    /// The logs of a log group, those of subagents below the one that started them.
+    /// Adds the logs of a group, subagents below the log that started them.
     fn logs(&mut self, at: usize, shown: &[usize], depth: u16) {
         let all = &self.library.logs[at].logs;
         let is_shown = |log: &usize| shown.binary_search(log).is_ok();
@@ -60,7 +60,7 @@ impl TreeBuilder<'_> {
         for parent in shown.iter().filter_map(|log| all[*log].parent) {
             *children.entry(parent).or_default() += 1;
         }
-        // The depth of the rows of a log's subagents, of logs that are open.
+        // The depth of the subagent rows of each open log.
         let mut open: HashMap<usize, u16> = HashMap::new();
         for log in shown {
             let depth = match all[*log].parent.filter(is_shown) {
