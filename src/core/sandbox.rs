@@ -496,6 +496,21 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn a_missing_root_below_a_link_has_the_name_that_it_will_have() {
+        use std::os::unix::fs::symlink;
+        let (temp, there) = root();
+        symlink("sub", temp.path().join("link")).expect("link");
+        let missing = Root::open(&temp.path().join("link/not/yet")).expect("opens");
+        assert_eq!(missing.path(), there.path().join("sub/not/yet"));
+        missing.create().expect("created");
+        assert_eq!(
+            missing.path().canonicalize().expect("there"),
+            missing.path()
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn a_path_may_lead_through_forty_links() {
         use std::os::unix::fs::symlink;
         let (temp, root) = root();

@@ -451,6 +451,20 @@ mod tests {
     }
 
     #[test]
+    fn a_record_is_read_back_as_it_was_written() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        let mut made = record("AAA1", ChangeVerb::Write, None);
+        for file in &mut made.files {
+            (file.added, file.removed) = (3, 2);
+            (file.mode, file.modified) = (Some(0o600), Some(5));
+        }
+        assert!(!made.files.is_empty());
+        history.record(&made).expect("records");
+        assert_eq!(history.records().expect("reads"), [made]);
+    }
+
+    #[test]
     fn a_change_is_found_by_part_of_its_id() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let history = History::open(temp.path());
