@@ -87,7 +87,7 @@ fn time(call: &Call<'_>, name: &str, edge: Edge) -> Result<Option<i64>, Failure>
     };
     time.map(Some).ok_or_else(|| {
         Failure::Message(format!(
-            "{name}: {given} is no time; give {} or milliseconds since 1970",
+            "{name}: {given} is not a time; use {} or milliseconds since 1970",
             time::FORMS
         ))
     })

@@ -1,5 +1,5 @@
-//! Parts that panes are made of. Each is a plain value: keys go in, an outcome comes out, and
-//! drawing changes nothing.
+//! The widgets that panes consist of. Each is a plain value: handling a key returns an outcome,
+//! and drawing changes nothing.
 
 pub mod conversation;
 pub mod diff;

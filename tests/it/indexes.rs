@@ -335,7 +335,7 @@ fn lines_past_what_an_agent_reads_are_told_of() {
     home.file("project/.memory/MEMORY.md", "# Memory\n");
     let output = home.run(&["index"]);
     assert_eq!(output.code, 0);
-    let told = "agents read 200 lines and 25 KB of MEMORY.md; past that, and not seen: m297.md";
+    let told = "agents read only 200 lines and 25 KB of MEMORY.md; they do not see: m297.md";
     assert_eq!(output.err, format!("tome: warning: {told}\n"));
     let json = home.ok(&["index", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
@@ -401,11 +401,11 @@ fn the_doctor_sees_stale_indexes_and_dead_links() {
     let (code, report) = doctor(&home, &[]);
     assert_eq!(code, 1);
     assert!(
-        report.contains(".memory/MEMORY.md: does not list the memories as they are"),
+        report.contains(".memory/MEMORY.md: does not match the memories"),
         "{report}"
     );
     assert!(
-        report.contains(".memory/a.md: links to what is not there: gone.md"),
+        report.contains(".memory/a.md: has dead links: gone.md"),
         "{report}"
     );
     home.ok(&["index"]);

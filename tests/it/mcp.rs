@@ -327,7 +327,7 @@ fn the_other_layouts_have_theirs() {
     assert!(
         client
             .fails("get_events", json!({ "from": "soon" }))
-            .contains("is no time")
+            .contains("is not a time")
     );
     client.end();
 }
