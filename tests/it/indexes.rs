@@ -345,12 +345,12 @@ fn lines_past_what_an_agent_reads_are_told_of() {
     let output = write("a.md");
     let json: serde_json::Value = serde_json::from_str(&output.out).expect("JSON");
     assert_eq!(json["unseen"], serde_json::json!(["m296.md"]));
-    assert!(output.err.contains("not seen: m296.md\n"), "{}", output.err);
+    assert!(output.err.contains("do not see: m296.md\n"), "{}", output.err);
     home.ok(&["delete", "m100.md"]);
     let quiet = home.run(&["patch", "m101.md", "--old", "body", "--new", "text"]);
     assert_eq!((quiet.code, quiet.err.as_str()), (0, ""));
     let (_, report) = doctor(&home, &[]);
-    assert!(report.contains("not seen: m297.md"), "{report}");
+    assert!(report.contains("do not see: m297.md"), "{report}");
 }
 
 #[test]
@@ -423,7 +423,7 @@ fn the_doctor_looks_at_a_store_that_is_given_by_its_path() {
     let (code, report) = doctor(&home, &["--store", "../elsewhere"]);
     assert_eq!(code, 1);
     assert!(
-        report.contains("elsewhere/MEMORY.md: does not list"),
+        report.contains("elsewhere/MEMORY.md: does not match"),
         "{report}"
     );
     assert!(!report.contains("no store was found"), "{report}");
