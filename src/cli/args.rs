@@ -118,7 +118,7 @@ pub enum Verb {
     Keep(KeepArgs),
     /// Count sessions, turns, messages and bytes of the logs, per agent and project
     Stats(StatsArgs),
-    /// Search memories and logs for a question or some words, the best first
+    /// Search memories and logs for a question or some words, the best hits first
     Recall(RecallArgs),
     /// Find memories and messages with the query syntax of the UI: fuzzy, "exact", 'word, !not, filters
     Find(FindArgs),

@@ -86,10 +86,7 @@ fn report(printer: &mut Printer, committed: &CommittedChange, extra: Value) -> C
     }
     warn_of_unseen(&unseen);
     match record {
-        Some(record) => print_note(&format!(
-            "tome undo {} undoes this",
-            short_id(&record.id)
-        )),
+        Some(record) => print_note(&format!("tome undo {} undoes this", short_id(&record.id))),
         None => print_note("nothing was different"),
     }
     Ok(Outcome::Done)

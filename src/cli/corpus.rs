@@ -129,7 +129,10 @@ impl World {
 
 fn unknown_agent(name: &str) -> Failure {
     let known: Vec<&str> = Agent::all().map(Agent::name).collect();
-    Failure::Usage(format!("no agent '{name}'; known agents: {}", known.join(", ")))
+    Failure::Usage(format!(
+        "no agent '{name}'; known agents: {}",
+        known.join(", ")
+    ))
 }
 
 /// A filter with its values parsed.

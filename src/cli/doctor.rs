@@ -181,10 +181,7 @@ impl Report {
                 more => format!(" and {more} more"),
             };
             if !found.is_empty() {
-                let what = format!(
-                    "other users have access to {}{more}",
-                    names.join(", ")
-                );
+                let what = format!("other users have access to {}{more}", names.join(", "));
                 let top = world.short_path(top);
                 let remedy = format!("chmod -R go= {top}");
                 self.trouble(top, &what, remedy);
@@ -227,10 +224,7 @@ impl Report {
                         format!("{} was interrupted ({})", record.verb.name(), record.id);
                     let mut remedy = format!("tome list --store {root} undoes it");
                     if !problems.is_empty() {
-                        what.push_str(&format!(
-                            " and cannot be undone: {}",
-                            problems.join("; ")
-                        ));
+                        what.push_str(&format!(" and cannot be undone: {}", problems.join("; ")));
                         remedy = format!("fix that, then {remedy}; every version is kept");
                     }
                     self.trouble(root, &what, remedy);

@@ -279,7 +279,8 @@ impl World {
 
 /// Prints that there is no store.
 pub(super) fn say_no_store() {
-    let words = "no store here; `tome stores` lists the places searched, `tome --demo` opens a sample";
+    let words =
+        "no store here; `tome stores` lists the places searched, `tome --demo` opens a sample";
     super::print::print_error(words);
 }
 

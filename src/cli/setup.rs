@@ -27,7 +27,11 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
     };
     let agent = Agent::named(&args.agent).filter(|agent| AGENTS.contains(agent));
     let agent = agent.ok_or_else(|| {
-        Failure::Usage(format!("no agent '{}'; there are {}", args.agent, known()))
+        Failure::Usage(format!(
+            "no agent '{}'; known agents: {}",
+            args.agent,
+            known()
+        ))
     })?;
     let dirs = homes(world);
     let program = program();
@@ -42,7 +46,10 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
         }
         Some(folder) => Plan {
             steps: plugin(folder, &program)?,
-            notes: vec![format!("try it with claude --plugin-dir {}", folder.display())],
+            notes: vec![format!(
+                "try it with claude --plugin-dir {}",
+                folder.display()
+            )],
         },
         None => {
             let scope = if args.project {

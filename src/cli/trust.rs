@@ -75,10 +75,7 @@ pub(super) fn run(args: &TrustArgs, world: &World, printer: &mut Printer) -> Com
     }
     replace(&path, step.after.as_deref().unwrap_or_default())?;
     if trust == Trust::Give {
-        print_note(&format!(
-            "tome trust {} --remove undoes this",
-            args.path
-        ));
+        print_note(&format!("tome trust {} --remove undoes this", args.path));
     }
     Ok(Outcome::Done)
 }

@@ -38,7 +38,8 @@ impl ToolAnswer {
         let mut answer = Self::text(part);
         if end < total {
             let left = total - end;
-            let more = format!("{left} of {total} characters are left; continue with offset: {end}");
+            let more =
+                format!("{left} of {total} characters are left; continue with offset: {end}");
             answer.texts.push(more);
         }
         answer

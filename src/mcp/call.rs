@@ -171,12 +171,9 @@ impl<'a> Call<'a> {
 fn committed_answer(committed: &CommittedChange) -> ToolAnswer {
     let first = committed.change.edits.iter().find(|edit| !edit.derived);
     let after = first.and_then(|edit| edit.after.as_deref());
-    let begun = committed.new_root().map(|root| {
-        format!(
-            "This is the first memory here: created {}.",
-            root.display()
-        )
-    });
+    let begun = committed
+        .new_root()
+        .map(|root| format!("This is the first memory here: created {}.", root.display()));
     ToolAnswer {
         texts: [committed.change.message.clone()]
             .into_iter()

@@ -53,11 +53,7 @@ pub(super) const TOOL: Tool = Tool {
             FieldType::Text,
             "str_replace: the text to replace, which must occur once",
         ),
-        Field::may(
-            "new_str",
-            FieldType::Text,
-            "str_replace: the replacement",
-        ),
+        Field::may("new_str", FieldType::Text, "str_replace: the replacement"),
         Field::may(
             "insert_line",
             FieldType::Number,

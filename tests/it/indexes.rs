@@ -345,7 +345,11 @@ fn lines_past_what_an_agent_reads_are_told_of() {
     let output = write("a.md");
     let json: serde_json::Value = serde_json::from_str(&output.out).expect("JSON");
     assert_eq!(json["unseen"], serde_json::json!(["m296.md"]));
-    assert!(output.err.contains("do not see: m296.md\n"), "{}", output.err);
+    assert!(
+        output.err.contains("do not see: m296.md\n"),
+        "{}",
+        output.err
+    );
     home.ok(&["delete", "m100.md"]);
     let quiet = home.run(&["patch", "m101.md", "--old", "body", "--new", "text"]);
     assert_eq!((quiet.code, quiet.err.as_str()), (0, ""));

@@ -93,7 +93,8 @@ impl Report {
         let unlisted: Vec<String> = unlisted.map(|memory| memory.path.clone()).collect();
         if !unlisted.is_empty() {
             let what = format!("has no list and does not link to: {}", named(&unlisted));
-            let remedy = "add a first line such as `- [name](file.md)` to it; `tome index` adds the others";
+            let remedy =
+                "add a first line such as `- [name](file.md)` to it; `tome index` adds the others";
             self.trouble(place.clone(), &what, remedy);
         }
         let text = store.text(index::INDEX).ok().flatten();

@@ -112,7 +112,7 @@ impl Cursor {
             return self.selected = self.selected.min(after.len().saturating_sub(1));
         };
         let place = |key: &K| {
-            // Most refreshes change little: look where the row was first.
+            // Most refreshes change little, so check the old row first.
             match after.get(self.selected) {
                 Some(same) if same == key => Some(self.selected),
                 _ => after.iter().position(|other| other == key),

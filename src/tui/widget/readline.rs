@@ -71,7 +71,7 @@ pub fn command(key: KeyEvent) -> Option<Command> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let alt = key.modifiers.contains(KeyModifiers::ALT);
     match key.code {
-        // AltGr arrives as control and alt together and means the letter itself.
+        // AltGr arrives as control and alt together and types the character itself.
         KeyCode::Char(c) if control == alt => Some(Command::Insert(c)),
         KeyCode::Char(c) if control => control_key(c.to_ascii_lowercase()),
         KeyCode::Char(c) => alt_key(c),

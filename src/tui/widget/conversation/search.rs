@@ -70,7 +70,7 @@ impl Conversation {
             .unwrap_or(0)
     }
 
-    /// Marks these words from now on.
+    /// Sets the words to mark.
     pub fn mark(&mut self, words: MarkedWords, viewport: Viewport<'_>) {
         self.words = words;
         self.laid.clear();
