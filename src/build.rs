@@ -1,7 +1,7 @@
-//! The build script: the version that `tome --version` tells, with the commit it was built from.
+//! The build script: sets the version that `tome --version` prints, with the commit.
 //!
-//! In a debug build, from a tarball or without git, it is the version alone: a commit tells
-//! little of work that is under way, and each one would cost a build of everything.
+//! In a debug build, from a tarball or without git, it is the version alone: with the commit,
+//! every new commit would rebuild everything during development.
 
 use std::env;
 use std::path::Path;
@@ -20,11 +20,11 @@ fn main() {
 
 /// The commit and its day, as `abc1234 2026-11-15`.
 fn commit() -> Option<String> {
-    // Unpacked somewhere below another repository, that one's commit would be a lie.
+    // Without a `.git` here, git would report the commit of a repository further up.
     if !Path::new(".git").exists() {
         return None;
     }
-    // Only files that are there: one that is missing would mean a build every time.
+    // Only existing files: with a missing one, cargo rebuilds every time.
     let head = git(&["symbolic-ref", "--quiet", "HEAD"]);
     for name in ["HEAD", "packed-refs"].into_iter().chain(head.as_deref()) {
         let path = git(&["rev-parse", "--git-path", name]);
@@ -42,7 +42,7 @@ fn git(args: &[&str]) -> Option<String> {
     (output.status.success() && !text.is_empty()).then(|| text.to_owned())
 }
 
-/// Says something to cargo.
+/// Prints an instruction for cargo.
 fn tell(what: &str) {
     println!("cargo:{what}");
 }

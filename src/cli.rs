@@ -1,8 +1,8 @@
-//! The command line: arguments in, the core called, words or JSON out.
+//! The command line: parses the arguments, calls the core, prints text or JSON.
 //!
-//! [`args`] defines every verb once; help, completions and man page come from it. Each verb
-//! is a file. `world` is the only place that looks at the environment, the home directory and
-//! the clock. Exit: 0 done, 1 nothing found or check failed, 2 error.
+//! [`args`] defines every verb once; help, completions and man page are generated from it. Each
+//! verb is a file. Only `world` reads the environment, the home directory and the clock.
+//! Exit status: 0 done, 1 nothing found or check failed, 2 error.
 
 pub mod args;
 mod change;
@@ -50,19 +50,19 @@ use world::World;
 /// How a verb ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
-    /// It did what was asked.
+    /// It succeeded.
     Done,
-    /// There was nothing to find, or a check failed.
+    /// Nothing was found, or a check failed.
     Nothing,
 }
 
-/// Why a verb could not do what was asked.
+/// Why a verb failed.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
-    /// The core said no; a layout may have words of its own for it.
+    /// An error of the core, formatted as the layout documents it where one is given.
     #[error("{}", format_error(.0, *.1))]
     Core(Error, Option<Layout>),
-    /// The arguments do not say enough.
+    /// The arguments are incomplete or invalid.
     #[error("{0}")]
     Usage(String),
     /// The output could not be written.
@@ -91,7 +91,7 @@ pub fn run() -> ExitCode {
         Ok(matches) => matches,
         Err(error) => {
             let words: Vec<String> = std::env::args().skip(1).collect();
-            // To many agents a failing hook means that they must not go on.
+            // Many agents stop when a hook fails, so `tome hook` never does.
             if error.use_stderr() && words.iter().any(|word| word == "hook") {
                 hook::print_empty_reply(&words);
                 return ExitCode::SUCCESS;
@@ -113,7 +113,7 @@ pub fn run() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // These show them themselves.
+    // The terminal UI and `doctor` show the warnings themselves.
     if !matches!(args.verb, None | Some(Verb::Doctor)) {
         for warning in &world.warnings {
             print::print_error(&format!("warning: {warning}"));
@@ -126,13 +126,13 @@ pub fn run() -> ExitCode {
     }) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Nothing) => ExitCode::from(1),
-        // Whoever read the output has seen enough.
+        // The reader of the pipe closed it early, such as `head`.
         Err(Failure::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
             if let Failure::Core(Error::Conflict(conflict), _) = &failure
                 && printer.is_json()
             {
-                // Both sides, for whoever wants to merge them; the words follow below.
+                // Both sides as JSON, so that a caller can merge them; the error text follows.
                 drop(printer.conflict(conflict).and_then(|()| printer.flush()));
             }
             print::print_error(&failure.to_string());
@@ -141,7 +141,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Hears an agent's hook, which ends well whatever happens.
+/// Runs `tome hook`, which always exits with 0.
 fn run_hook(args: &HookArgs, common: &Common) -> ExitCode {
     match World::from_process(common) {
         Ok(world) => hook::run(args, &world),
@@ -178,7 +178,7 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> CommandResult 
         Verb::Resume(args) => resume::run(args, world, printer),
         Verb::Keep(args) => keep::run(args, world, printer),
         Verb::Stats(args) => stats::run(args, world, printer),
-        // It was heard before anything could go wrong.
+        // Unreachable: `run` handles hooks before it dispatches.
         Verb::Hook(args) => {
             hook::run(args, world);
             Ok(Outcome::Done)

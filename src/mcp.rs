@@ -1,9 +1,9 @@
-//! The door for agents: the stores as an MCP server on standard input and output.
+//! The MCP server: serves the stores to agents on standard input and output.
 //!
-//! `table` says which tools there are; a file for each layout holds its own, and `memory` the
-//! command set of Anthropic's memory tool over any store. Every write goes through
-//! [`crate::core::change`], signed with the client's name. `server` is the only room that knows the
-//! protocol. Standard output carries protocol and nothing else.
+//! `table` lists the tools; each layout defines its own tools in a file, and `memory` the command
+//! set of Anthropic's memory tool over any store. Every write goes through
+//! [`crate::core::change`], with the client's name as its author. Only `server` knows the
+//! protocol. Standard output carries the protocol and nothing else.
 
 mod answer;
 mod call;
@@ -28,29 +28,29 @@ use crate::core::change::Moment;
 use crate::core::history::History;
 use crate::core::store::Store;
 
-/// What is served, and what the server is told of the outside world.
+/// What is served, and the history, logs and clock that the server uses.
 pub struct ServerSetup {
-    /// The stores, each with a name of its own.
+    /// The stores, with unique names.
     pub stores: Vec<Store>,
-    /// How many of the stores, at the end, are not there yet; each is made by its first memory.
+    /// How many stores, at the end of the list, do not exist yet; the first memory creates each.
     pub firsts: usize,
     /// Where changes are recorded.
     pub history: History,
-    /// The conversations that can be searched.
+    /// The logs to search.
     pub logs: Box<dyn LogProvider>,
-    /// What time it is.
+    /// Returns the current time.
     pub clock: fn() -> Moment,
     /// What clients may do.
     pub access: Access,
 }
 
 impl ServerSetup {
-    /// How many stores were there from the start.
+    /// Returns how many stores existed from the start.
     fn there(&self) -> usize {
         self.stores.len().saturating_sub(self.firsts)
     }
 
-    /// The stores that are there by now.
+    /// Returns the stores that exist now.
     fn present(&self) -> Vec<&Store> {
         let all = self.stores.iter().enumerate();
         all.filter(|(at, store)| *at < self.there() || store.root().exists())
@@ -73,13 +73,13 @@ impl fmt::Debug for ServerSetup {
 pub enum Access {
     /// Read and change.
     Full,
-    /// Read; the tools that change are not offered.
+    /// Read only; tools that change memories are not offered.
     ReadOnly,
 }
 
-/// The conversations that can be searched: whoever starts the server knows where they are.
+/// Provides the logs to search, which the caller of [`serve`] locates.
 pub trait LogProvider: Send + Sync {
-    /// Where they are now: stores that hold one come and go.
+    /// Returns the current catalog, because stores with logs can appear and disappear.
     fn log_catalog(&self) -> Result<LogCatalog>;
 }
 

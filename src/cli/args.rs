@@ -1,6 +1,6 @@
 //! Every verb and flag, defined once.
 
-// The words here are help texts, where brackets mark what may be left out.
+// Doc comments here are help texts, in which brackets mark optional parts.
 #![allow(rustdoc::broken_intra_doc_links)]
 
 mod logs;
@@ -31,9 +31,9 @@ pub struct Args {
     /// Flags that every verb takes.
     #[command(flatten)]
     pub common: Common,
-    /// Where to look: a project's directory or a store [default: the current directory]
+    /// The project's directory, or a store [default: the current directory]
     pub path: Option<PathBuf>,
-    /// What to do; without it, the terminal UI opens.
+    /// The command; without one, the terminal UI opens.
     #[command(subcommand)]
     pub verb: Option<Verb>,
 }
@@ -47,10 +47,10 @@ pub struct Common {
     /// Every store that can be found, not only the current project's
     #[arg(long, global = true)]
     pub all: bool,
-    /// The layout of a store whose files do not tell: session, facts, index, coder or events
+    /// The layout of a store whose files do not determine it: session, facts, index, coder or events
     #[arg(long, global = true, value_name = "LAYOUT")]
     pub layout: Option<Layout>,
-    /// Work on an embedded sample, in a temporary directory that is gone at the end
+    /// Work on an embedded sample, in a temporary directory that is removed at the end
     #[arg(long, global = true)]
     pub demo: bool,
     /// Print JSON: one object with "schema": 1
@@ -75,10 +75,10 @@ pub enum ColorChoice {
     Never,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Show the stores that were found, and why
+    /// List the stores that were found, and why
     Stores,
     /// List the memories
     List,
@@ -86,27 +86,27 @@ pub enum Verb {
     View(ViewArgs),
     /// Print a memory, or a part of it; or a message of a log
     Read(ReadArgs),
-    /// Print what an agent gets to read at the start
+    /// Print what an agent reads of the stores when a session starts
     Context,
-    /// Make a memory, or replace all of it; content from --content or standard input
+    /// Create a memory, or replace all of it; content from --content or standard input
     Write(WriteArgs),
     /// Replace a part of a memory
     Patch(PatchArgs),
     /// Add to the end of a memory; content from --content or standard input
     Append(AppendArgs),
-    /// Remove memories; `tome undo` brings them back
+    /// Delete memories; `tome undo` restores them
     Delete(DeleteArgs),
-    /// Give a memory another name, links and index included, or move it to STORE:PATH
+    /// Rename a memory and update links and index, or move it to STORE:PATH
     Rename(RenameArgs),
-    /// Bring the index up to date, or check it
+    /// Update the index, or check it
     Index(IndexArgs),
-    /// Show what was changed, newest first
+    /// List the changes, newest first
     History(HistoryArgs),
-    /// Take back the last change, or the one with this id
+    /// Undo the last change, or the one with this id
     Undo(UndoArgs),
-    /// Make the change again that was taken back last
+    /// Redo the change that was undone last
     Redo(RedoArgs),
-    /// Bring the files of a change back to what it left behind, or to what it deleted
+    /// Restore the files of a change as it left them; files that it deleted, as they were before
     Restore(RestoreArgs),
     /// List the conversations that agents have logged, newest first
     Logs(LogsArgs),
@@ -114,25 +114,25 @@ pub enum Verb {
     Log(LogArgs),
     /// Print the agent's own command that continues a conversation, or run it
     Resume(ResumeArgs),
-    /// Copy a log to tome's data directory, where its agent cannot sweep it away
+    /// Copy a log to tome's data directory, where its agent does not delete it
     Keep(KeepArgs),
-    /// Count what the logs hold, per agent and project
+    /// Count sessions, turns, messages and bytes of the logs, per agent and project
     Stats(StatsArgs),
-    /// Recall what memories and logs say about something, the best first
+    /// Search memories and logs for a question or some words, the best hits first
     Recall(RecallArgs),
-    /// Find memories and messages as you would type in the UI: fuzzy, "exact", 'word, !not, filters
+    /// Find memories and messages with the query syntax of the UI: fuzzy, "exact", 'word, !not, filters
     Find(FindArgs),
-    /// Pick one in the finder, on the whole terminal, and print it: for $(tome pick) in a shell
+    /// Pick a hit in the full-screen finder and print it: for $(tome pick) in a shell
     Pick(PickArgs),
     /// Serve the stores to an agent: an MCP server on standard input and output
     Mcp(McpArgs),
-    /// Hear an agent's hook: one JSON document on standard input; always exits with 0
+    /// Handle an agent's hook: one JSON document on standard input; always exits with 0
     Hook(HookArgs),
-    /// Register tome with an agent: its MCP server and its hooks; shows the difference first
+    /// Register tome with an agent: its MCP server and its hooks; shows a diff first
     Setup(SetupArgs),
-    /// Allow links and settings of projects to lead to a path outside them; shows the difference
+    /// Allow links and settings of projects to point to a path outside them; shows a diff
     Trust(TrustArgs),
-    /// Check tome's own files, settings, stores, logs and terminal; say what needs attention
+    /// Check tome's own files, settings, stores, logs and terminal; report what needs attention
     Doctor,
     /// Print completions for a shell, or key bindings
     Completions(CompletionsArgs),
@@ -165,7 +165,7 @@ pub struct ReadArgs {
     pub reference: String,
 }
 
-/// Flags of every verb that changes something.
+/// Flags of every verb that changes memories.
 #[derive(Debug, ClapArgs)]
 pub struct ChangeFlags {
     /// Print what would change as a unified diff, and change nothing
@@ -198,13 +198,13 @@ pub struct WriteArgs {
     /// The type; in an index store user, feedback, project or reference
     #[arg(long = "type", value_name = "TYPE")]
     pub category: Option<String>,
-    /// A tag or keyword; may be given again
+    /// A tag or keyword; can be repeated
     #[arg(long, value_name = "WORD")]
     pub tag: Vec<String>,
     /// Where the content comes from.
     #[command(flatten)]
     pub content: ContentFlags,
-    /// How to change.
+    /// Flags of every change.
     #[command(flatten)]
     pub change: ChangeFlags,
 }
@@ -214,7 +214,7 @@ pub struct WriteArgs {
 pub struct PatchArgs {
     /// The file: [STORE:]PATH
     pub path: String,
-    /// The text that is there
+    /// The text to replace
     #[arg(
         long,
         value_name = "TEXT",
@@ -222,7 +222,7 @@ pub struct PatchArgs {
         allow_hyphen_values = true
     )]
     pub old: Option<String>,
-    /// The text that shall be there
+    /// The replacement
     #[arg(
         long,
         value_name = "TEXT",
@@ -233,7 +233,7 @@ pub struct PatchArgs {
     /// A JSON file with [{"oldText": …, "newText": …}, …], applied all or none; - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "old")]
     pub patches: Option<PathBuf>,
-    /// How to change.
+    /// Flags of every change.
     #[command(flatten)]
     pub change: ChangeFlags,
 }
@@ -252,16 +252,16 @@ pub struct AppendArgs {
     /// The description of the entry; in a facts store its summary, or without --name the file's
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// The type of a memory that is made by this; of an event, the kind of event
+    /// The type of a memory that this creates; for an event, its type
     #[arg(long = "type", value_name = "TYPE")]
     pub category: Option<String>,
-    /// A tag or keyword; may be given again
+    /// A tag or keyword; can be repeated
     #[arg(long, value_name = "WORD")]
     pub tag: Vec<String>,
     /// Where the content comes from.
     #[command(flatten)]
     pub content: ContentFlags,
-    /// How to change.
+    /// Flags of every change.
     #[command(flatten)]
     pub change: ChangeFlags,
 }
@@ -272,7 +272,7 @@ pub struct DeleteArgs {
     /// The files: [STORE:]PATH
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<String>,
-    /// How to change.
+    /// Flags of every change.
     #[command(flatten)]
     pub change: ChangeFlags,
 }
@@ -284,7 +284,7 @@ pub struct RenameArgs {
     pub old: String,
     /// Its new name, or STORE:PATH to move it there
     pub new: String,
-    /// How to change.
+    /// Flags of every change.
     #[command(flatten)]
     pub change: ChangeFlags,
 }
@@ -311,19 +311,19 @@ pub struct HistoryArgs {
     /// Show at most this many
     #[arg(long, default_value_t = 50, value_name = "N")]
     pub limit: usize,
-    /// Show the difference that each change made
+    /// Show the diff of each change
     #[arg(long, short = 'p')]
     pub diff: bool,
-    /// Make the history smaller, that of every store: versions that no change needs go, and changes as the next two say
+    /// Shrink the history of every store: remove versions that no change needs, and changes as --older-than and --max-size select
     #[arg(long, conflicts_with_all = ["path", "limit", "diff"])]
     pub prune: bool,
-    /// With --prune: changes go that are older than this, such as 12h, 90d, 8w, 6m or 1y
+    /// With --prune: remove changes that are older than this, such as 12h, 90d, 8w, 6m or 1y
     #[arg(long, value_name = "AGE", requires = "prune")]
     pub older_than: Option<String>,
-    /// With --prune: the oldest changes go until the history is no larger than this, such as 50MB
+    /// With --prune: remove the oldest changes until the history is no larger than this, such as 50MB
     #[arg(long, value_name = "SIZE", requires = "prune")]
     pub max_size: Option<String>,
-    /// With --prune: tell what would go, and change nothing
+    /// With --prune: print what would be removed, and change nothing
     #[arg(long, requires = "prune")]
     pub dry_run: bool,
 }
@@ -351,7 +351,7 @@ pub struct RedoArgs {
 pub struct RestoreArgs {
     /// The change, by its id or the end of it
     pub id: String,
-    /// Only this file of it
+    /// Restore only this file of the change
     pub path: Option<String>,
     /// Print what would change as a unified diff, and change nothing
     #[arg(long)]
@@ -361,10 +361,10 @@ pub struct RestoreArgs {
 /// Arguments of `recall`.
 #[derive(Debug, ClapArgs)]
 pub struct RecallArgs {
-    /// A question or some words; one word, or "a phrase", gives exactly the lines that have it
+    /// A question or some words; one word, or "a phrase", finds exactly the lines that contain it
     #[arg(value_name = "QUERY", required = true)]
     pub query: Vec<String>,
-    /// Where to look
+    /// What to search
     #[arg(long, value_enum, default_value = "all")]
     pub scope: ScopeName,
     /// Show at most this many
@@ -372,14 +372,14 @@ pub struct RecallArgs {
     pub limit: u32,
 }
 
-/// Where `recall` looks.
+/// What `recall` searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ScopeName {
-    /// In memories and logs.
+    /// Memories and logs.
     All,
-    /// In memories only.
+    /// Memories only.
     Detail,
-    /// In logs only.
+    /// Logs only.
     Messages,
 }
 
@@ -407,7 +407,7 @@ pub struct McpArgs {
 pub struct HookArgs {
     /// The agent: claude-code, codex, gemini, copilot or opencode
     pub agent: String,
-    /// What happened, where the agent's document does not say
+    /// The event, where the agent's document does not name it
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
 }
@@ -417,7 +417,7 @@ pub struct HookArgs {
 pub struct TrustArgs {
     /// The file or directory
     pub path: String,
-    /// Trust it no longer
+    /// Stop trusting the path
     #[arg(long)]
     pub remove: bool,
     /// Print what would change in your settings as a unified diff, and change nothing
@@ -430,10 +430,10 @@ pub struct TrustArgs {
 pub struct SetupArgs {
     /// The agent: claude-code, codex, gemini, opencode or copilot
     pub agent: String,
-    /// In the current project's files, not the user's
+    /// Change the current project's files, not the user's
     #[arg(long)]
     pub project: bool,
-    /// Take tome out again
+    /// Remove tome from the agent's settings
     #[arg(long, conflicts_with = "plugin")]
     pub remove: bool,
     /// Write a Claude Code plugin to this directory instead

@@ -1,4 +1,4 @@
-//! What every changing verb shares: show the plan, or carry it out and say so.
+//! Shared by every verb that changes memories: shows the planned change, or commits and reports it.
 
 use std::path::Path;
 
@@ -13,8 +13,9 @@ use crate::core::change::{Change, CommittedChange, plan_and_commit};
 use crate::core::history::Record;
 use crate::core::layout::Layout;
 
-/// Plans a change of the stores at `roots` and shows it, or carries it out; `plan` is asked again when another process was
-/// quicker.
+/// Plans a change of the stores at `roots` and shows or commits it.
+///
+/// `plan` is called again when another process changed a store in the meantime.
 pub(super) fn carry_out(
     world: &World,
     printer: &mut Printer,
@@ -29,18 +30,18 @@ pub(super) fn carry_out(
     let by = (&world.author(), &world.moment);
     let committed = plan_and_commit(&world.history, roots, by, plan).map_err(worded)?;
     if let Some(root) = committed.new_root() {
-        print_error(&format!("{} was made for it", world.short_path(root)));
+        print_error(&format!("created {}", world.short_path(root)));
     }
     report(printer, &committed, how.extra)
 }
 
-/// The circumstances of a change.
+/// How a change is carried out and reported.
 pub(super) struct ChangeOptions {
-    /// Whether only to show it.
+    /// Whether to show the diff and change nothing.
     pub(super) dry_run: bool,
-    /// Whose words to use for errors.
+    /// The layout that formats errors.
     pub(super) layout: Option<Layout>,
-    /// What else the JSON answer says.
+    /// Further fields of the JSON answer.
     pub(super) extra: Value,
 }
 
@@ -48,7 +49,7 @@ fn show(printer: &mut Printer, change: &Change, world: &World) -> CommandResult 
     let is_missing = |root: &&std::path::PathBuf| !root.exists();
     let mut roots = change.edits.iter().map(|edit| &edit.root);
     if let Some(root) = roots.find(is_missing) {
-        print_error(&format!("{} would be made for it", world.short_path(root)));
+        print_error(&format!("would create {}", world.short_path(root)));
     }
     let unseen = newly_unseen(change);
     if printer.is_json() {
@@ -85,16 +86,13 @@ fn report(printer: &mut Printer, committed: &CommittedChange, extra: Value) -> C
     }
     warn_of_unseen(&unseen);
     match record {
-        Some(record) => print_note(&format!(
-            "tome undo {} takes this back",
-            short_id(&record.id)
-        )),
+        Some(record) => print_note(&format!("tome undo {} undoes this", short_id(&record.id))),
         None => print_note("nothing was different"),
     }
     Ok(Outcome::Done)
 }
 
-/// The end of an id, which is enough to find the change by.
+/// Returns the end of an id, which is enough to find the change.
 pub(super) fn short_id(id: &str) -> &str {
     id.get(id.len().saturating_sub(8)..).unwrap_or(id)
 }

@@ -1,4 +1,4 @@
-//! `tome completions` and `tome man`, from the one definition of the arguments.
+//! `tome completions` and `tome man`, generated from the definition of the arguments.
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;
@@ -40,7 +40,7 @@ fn keys(shell: ShellArg, printer: &mut Printer) -> CommandResult {
     Ok(Outcome::Done)
 }
 
-/// Prints the pages of the program and of each verb, one after the other.
+/// Prints the manual pages of the program and of each verb.
 pub(super) fn man(printer: &mut Printer) -> CommandResult {
     let mut command = Args::command();
     command.build();

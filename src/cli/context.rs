@@ -1,4 +1,4 @@
-//! `tome context`: what an agent gets to read at the start.
+//! `tome context`: what an agent reads of the stores when a session starts.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
     show(blocks, printer)
 }
 
-/// Shows a text a store: alone as it is, among others under the store's name.
+/// Prints one text per store; several texts each get a heading with the store's name.
 pub(super) fn show(mut blocks: Vec<(Store, String)>, printer: &mut Printer) -> CommandResult {
     blocks.retain(|(_, text)| !text.is_empty());
     if printer.is_json() {

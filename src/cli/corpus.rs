@@ -1,4 +1,4 @@
-//! The logs that are meant, the corpus over them, and what is searched.
+//! Which logs are in scope, the corpus over them, and searching.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::Mutex;
@@ -16,14 +16,14 @@ use crate::core::search::{Sources, search};
 use crate::core::store::Store;
 use crate::core::time::{self, Edge};
 
-/// The logs that were found, and their text.
+/// The log files that were found, and the corpus of their text.
 pub(super) struct LogCorpus {
     pub(super) catalog: LogCatalog,
     pub(super) files: Vec<LogFile>,
     pub(super) corpus: Corpus,
 }
 
-/// Whether logs are wanted.
+/// Whether a search includes logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IncludeLogs {
     Yes,
@@ -31,7 +31,7 @@ pub(super) enum IncludeLogs {
 }
 
 impl World {
-    /// Where the logs are that are meant: with `--store`, those of the named stores alone.
+    /// Returns the catalog of the logs in scope: with `--store`, only those of the named stores.
     pub(super) fn log_catalog(&self) -> Result<LogCatalog, Failure> {
         let is_named = !self.common.store.is_empty();
         let stores: Vec<Store> = if is_named {
@@ -61,13 +61,12 @@ impl World {
         })
     }
 
-    /// Every log that can be found, kept copies of swept ones included.
+    /// Returns every log that can be found, including kept copies of logs that the agent deleted.
     pub(super) fn log_files(&self) -> Result<Vec<LogFile>, Failure> {
         Ok(self.log_catalog()?.files())
     }
 
-    /// The corpus of every log that can be found, brought up to date; on a terminal it tells how
-    /// far it has come.
+    /// Returns the updated corpus of every log that can be found; shows progress on a terminal.
     pub(super) fn corpus(&self) -> Result<LogCorpus, Failure> {
         let catalog = self.log_catalog()?;
         let files = catalog.files();
@@ -81,7 +80,7 @@ impl World {
         })
     }
 
-    /// Reads the memories, brings the corpus up to date and searches both.
+    /// Reads the memories, updates the corpus and searches both.
     pub(super) fn search<T>(
         &self,
         stores: &[Store],
@@ -102,7 +101,7 @@ impl World {
         Ok(searched.answer)
     }
 
-    /// The filter with its words understood.
+    /// Parses the agent and the time of a filter.
     pub(super) fn parse_filter<'a>(
         &self,
         filter: &'a LogFilter,
@@ -115,7 +114,7 @@ impl World {
             Some(text) => {
                 let time = time::parse(text, &self.now, Edge::Start);
                 let unclear =
-                    || Failure::Usage(format!("'{text}' is no time; give {}", time::FORMS));
+                    || Failure::Usage(format!("'{text}' is not a time; use {}", time::FORMS));
                 Some(time.ok_or_else(unclear)?)
             }
             None => None,
@@ -130,10 +129,13 @@ impl World {
 
 fn unknown_agent(name: &str) -> Failure {
     let known: Vec<&str> = Agent::all().map(Agent::name).collect();
-    Failure::Usage(format!("no agent '{name}'; there are {}", known.join(", ")))
+    Failure::Usage(format!(
+        "no agent '{name}'; known agents: {}",
+        known.join(", ")
+    ))
 }
 
-/// Which logs to show.
+/// A filter with its values parsed.
 pub(super) struct ParsedLogFilter<'a> {
     agent: Option<Agent>,
     since: Option<i64>,
@@ -163,10 +165,10 @@ impl From<RoleArg> for Role {
     }
 }
 
-/// Tells a person who waits how far the reading of logs has come.
+/// Shows on standard error how many logs have been read, when it is a terminal.
 struct ProgressLine {
     is_shown: bool,
-    /// When something was last said; starts with a delay, so that short work stays silent.
+    /// When the line was last printed; set at the start, so that short work prints nothing.
     last: Mutex<Instant>,
 }
 
@@ -182,7 +184,7 @@ impl ProgressLine {
 
     fn clear(&self) {
         if self.is_shown {
-            // Nobody is left to tell if this fails.
+            // A failure to write to standard error cannot be reported.
             drop(io::stderr().write_all(b"\r\x1b[K"));
         }
     }

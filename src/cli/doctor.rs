@@ -1,5 +1,5 @@
-//! `tome doctor`: what tome has found and keeps, whether all of it is well, and what to do where it
-//! is not. Looks, and changes nothing.
+//! `tome doctor`: checks tome's files, settings, stores, logs and terminal, and reports problems
+//! with their remedies. Changes nothing.
 
 mod memory;
 mod show;
@@ -42,29 +42,29 @@ pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
     })
 }
 
-/// Something that needs attention.
+/// A problem with its remedy.
 #[derive(Debug)]
 struct Issue {
-    /// The file, with its line where there is one, or what else it is about.
+    /// The file, with its line if known, or another name for what has the problem.
     place: String,
     what: String,
     remedy: String,
 }
 
-/// Everything that was looked at.
+/// The result of every check.
 struct Report {
-    /// What is known of the terminal, which is asked once.
+    /// The terminal's colours and background, queried once.
     known: Terminal,
-    /// tome's directories, by what they are for.
+    /// tome's directories, by purpose.
     folders: Vec<(&'static str, Folder)>,
     history: Health,
-    /// Files and folders of tome's own that others on this machine can look into.
+    /// tome's own files and folders that other users have access to.
     open: Vec<PathBuf>,
     cache: CacheState,
     agents: Vec<AgentRow>,
     stores: Vec<StoreRow>,
     terminal: Vec<(&'static str, String)>,
-    /// What is worth a word and no trouble.
+    /// Remarks that are not problems.
     notes: Vec<String>,
     troubles: Vec<Issue>,
 }
@@ -82,7 +82,7 @@ struct AgentRow {
 enum Registered {
     Yes,
     No,
-    /// As another program, or in part.
+    /// In part, or as another program.
     Partly,
     /// Its settings cannot be read.
     Unknown,
@@ -127,7 +127,7 @@ impl Report {
         report.check_folders(world);
         report.check_history(world);
         report.check_settings(world);
-        // Not through the world: it would finish an interrupted change before it is told.
+        // `World::discovered` would recover interrupted changes before they are reported.
         let found = discover(&world.environment, &world.settings, world.scope());
         report.check_agents(world, &found);
         report.check_stores(world, memory::chosen(world, found));
@@ -162,12 +162,12 @@ impl Report {
         }
         self.look_at_modes(world);
         if self.cache == CacheState::Useless {
-            let note = "the cache is of another version or damaged; the next search makes it anew";
+            let note = "the cache is damaged or from another version; the next search rebuilds it";
             self.notes.push(note.to_owned());
         }
     }
 
-    /// Tells of what others can look into, in tome's own directories.
+    /// Reports files in tome's own directories that other users have access to.
     fn look_at_modes(&mut self, world: &World) {
         for top in [&world.data_dir, &world.cache] {
             let found = open_below(top);
@@ -181,10 +181,7 @@ impl Report {
                 more => format!(" and {more} more"),
             };
             if !found.is_empty() {
-                let what = format!(
-                    "others on this machine can look into {}{more}",
-                    names.join(", ")
-                );
+                let what = format!("other users have access to {}{more}", names.join(", "));
                 let top = world.short_path(top);
                 let remedy = format!("chmod -R go= {top}");
                 self.trouble(top, &what, remedy);
@@ -202,7 +199,7 @@ impl Report {
         if self.history.broken_lines > 0 {
             let broken = self.history.broken_lines;
             self.notes.push(format!(
-                "{place}/journal.jsonl: lines that cannot be read and are passed over: {broken}"
+                "{place}/journal.jsonl: unreadable lines, which are ignored: {broken}"
             ));
         }
         for damage in self.history.damaged.clone() {
@@ -213,7 +210,7 @@ impl Report {
                 &revision[..12]
             );
             let remedy = format!(
-                "bring the file back from a backup; until then change {} cannot be undone or restored",
+                "restore the file from a backup; until then change {} cannot be undone or restored",
                 damage.change
             );
             self.trouble(world.short_path(&damage.place), &what, remedy);
@@ -225,13 +222,10 @@ impl Report {
                     let root = world.short_path(root.unwrap_or(Path::new(".")));
                     let mut what =
                         format!("{} was interrupted ({})", record.verb.name(), record.id);
-                    let mut remedy = format!("tome list --store {root} takes it back");
+                    let mut remedy = format!("tome list --store {root} undoes it");
                     if !problems.is_empty() {
-                        what.push_str(&format!(
-                            " and cannot be taken back: {}",
-                            problems.join("; ")
-                        ));
-                        remedy = format!("mend that, then {remedy}; every version is kept");
+                        what.push_str(&format!(" and cannot be undone: {}", problems.join("; ")));
+                        remedy = format!("fix that, then {remedy}; every version is kept");
                     }
                     self.trouble(root, &what, remedy);
                 }
@@ -242,7 +236,7 @@ impl Report {
         if unsaved.is_dir() {
             for text in UnsavedStore::open(&unsaved).abandoned() {
                 let path = world.short_path(&text.root.join(&text.path));
-                let note = format!("{path} has text that was not saved; `tome` offers it again");
+                let note = format!("{path} has unsaved text; `tome` offers to restore it");
                 self.notes.push(note);
             }
         }
@@ -275,7 +269,7 @@ impl Report {
         }
         for warning in warnings {
             let place = world.short_path(Path::new(&warning.place));
-            let remedy = "correct it; until then the default counts";
+            let remedy = "correct it; until then the default applies";
             self.trouble(place, &warning.message, remedy);
         }
     }
@@ -316,7 +310,7 @@ impl Report {
         }
     }
 
-    /// Whether tome is registered with an agent for the user: putting it in would change nothing.
+    /// Returns whether tome is registered with an agent for the user: setup would change nothing.
     fn registered(&mut self, world: &World, agent: Agent) -> Registered {
         let dirs = homes(world);
         let program = program();
@@ -334,7 +328,7 @@ impl Report {
             (Ok(false), Ok(true)) => Registered::No,
             (Ok(false), Ok(false)) => {
                 let what = "tome is registered in part, or as another program";
-                let remedy = format!("tome setup {} puts this one in", agent.name());
+                let remedy = format!("tome setup {} registers this program", agent.name());
                 self.trouble(agent.name(), what, remedy);
                 Registered::Partly
             }
@@ -354,7 +348,7 @@ impl Report {
         for problem in found.problems {
             let place = world.short_path(&problem.root);
             let remedy =
-                "tome --layout LAYOUT opens it; a [[store]] in the settings says it for good";
+                "tome --layout LAYOUT opens it; a [[store]] in the settings makes it permanent";
             self.trouble(place, &problem.error.to_string(), remedy);
         }
         for found in found.stores {
@@ -369,10 +363,10 @@ impl Report {
         }
         if self.stores.is_empty() {
             let how = match world.scope() {
-                DiscoveryScope::Project => "; `tome doctor --all` looks at every project",
+                DiscoveryScope::Project => "; `tome doctor --all` checks every project",
                 DiscoveryScope::Everything => "",
             };
-            let note = format!("no store was found; `tome stores` says where it looked{how}");
+            let note = format!("no store was found; `tome stores` lists the places searched{how}");
             self.notes.push(note);
         }
     }
@@ -387,7 +381,7 @@ impl Report {
             Ok(memories) => memories,
             Err(error) => {
                 let place = world.short_path(root);
-                self.trouble(place, &error.to_string(), "check what is there");
+                self.trouble(place, &error.to_string(), "check the directory");
                 return 0;
             }
         };
@@ -425,8 +419,8 @@ impl Report {
         }
         let term = env::var("TERM").unwrap_or_default();
         if output && (term.is_empty() || term == "dumb") {
-            let remedy = "set it to what your terminal is, for example xterm-256color";
-            self.trouble("TERM", "says that this terminal can do nothing", remedy);
+            let remedy = "set it to the type of your terminal, such as xterm-256color";
+            self.trouble("TERM", "is not set, or is dumb", remedy);
         }
     }
 }

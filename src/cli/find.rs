@@ -1,4 +1,4 @@
-//! `tome find`: what the UI's find would show.
+//! `tome find`: the same hits as the finder of the UI.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> Comm
         query: &query,
         limit: args.limit,
     };
-    // Logs may answer where there is no store.
+    // Logs can match even when there is no store.
     let stores = world.stores_or(|_| {})?;
     let (total, hits) = world.search(&stores, IncludeLogs::Yes, |sources| {
         let found = find(sources, request, None, &());
@@ -56,9 +56,9 @@ fn row(hit: &Hit) -> Vec<Cell> {
     ]
 }
 
-/// What is wrong with the query, with a mark under the place.
+/// Formats an error in the query, with the wrong part marked below it.
 fn query_failure(text: &str, wrong: &QueryError) -> Failure {
-    // A long query is not repeated, only said to be wrong.
+    // A long query is not repeated, only the reason.
     const LONGEST: usize = 200;
     if text.len() > LONGEST || text.contains(char::is_control) {
         return Failure::Usage(wrong.reason.clone());

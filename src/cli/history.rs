@@ -1,4 +1,4 @@
-//! `tome history`: what was changed, newest first; and making that smaller.
+//! `tome history`: the changes, newest first; and pruning them.
 
 use serde_json::{Value, json};
 
@@ -93,7 +93,7 @@ fn prune(args: &HistoryArgs, world: &World, printer: &mut Printer) -> CommandRes
             .most_bytes
             .is_some_and(|most| pruned.bytes_after > most)
         {
-            print_error("what unfinished changes need is larger than that; it stays");
+            print_error("unfinished changes need more than that; their versions are kept");
         }
     }
     Ok(Outcome::Done)
@@ -105,12 +105,12 @@ fn format_pruned(pruned: &Pruned, run: RunMode) -> String {
         number => format!("{number} {what}s"),
     };
     let verb = match (run, pruned.changes) {
-        (RunMode::Dry, _) => "would go",
-        (RunMode::Real, 1) => "has gone",
-        (RunMode::Real, _) => "have gone",
+        (RunMode::Dry, _) => "would be removed",
+        (RunMode::Real, 1) => "was removed",
+        (RunMode::Real, _) => "were removed",
     };
     format!(
-        "{} {verb}, with {}; {} stay: {} instead of {}",
+        "{} {verb}, with {}; {} kept: {} instead of {}",
         count(pruned.changes, "change"),
         count(pruned.versions, "version"),
         pruned.kept,
@@ -119,7 +119,7 @@ fn format_pruned(pruned: &Pruned, run: RunMode) -> String {
     )
 }
 
-/// The time that is so long before now.
+/// Returns the time at which something of this age began, in milliseconds since 1970.
 fn time_before(age: &str, world: &World) -> Result<i64, Failure> {
     let wrong = || {
         Failure::Usage(format!(
@@ -131,7 +131,7 @@ fn time_before(age: &str, world: &World) -> Result<i64, Failure> {
     Ok(time.timestamp().as_millisecond())
 }
 
-/// The number of bytes that a size such as `50MB` means.
+/// Parses a size such as `50MB` into bytes.
 fn bytes_of(size: &str) -> Result<u64, Failure> {
     let digits = size.find(|c: char| !c.is_ascii_digit());
     let (number, unit) = size.split_at(digits.unwrap_or(size.len()));
@@ -188,7 +188,7 @@ fn row(record: &Record, world: &World) -> Vec<Cell> {
     ]
 }
 
-/// The difference that a recorded change made.
+/// Returns the diff of a recorded change.
 fn diff_of(history: &History, record: &Record) -> Result<String, Failure> {
     Ok(recorded_edits(history, record)?
         .iter()

@@ -1,4 +1,4 @@
-//! `tome hook`: what an agent's hook tells, heard without ever holding the agent up.
+//! `tome hook`: handles an agent's hook, never failing and within tight time limits.
 
 use std::io::{self, Read as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,22 +16,22 @@ use crate::core::log::Agent;
 use crate::core::store::Store;
 use crate::hook::{DocumentScanner, HookContext, HookMemory, answer, empty_reply};
 
-/// How long a lock is waited for, from the start of the program.
+/// How long to wait for a lock, from the start of the program.
 const LOCK_LIMIT: Duration = Duration::from_millis(60);
 
-/// How often, and how long each time, an agent may leave standard input open without writing
-/// to it. It waits for itself then: on a busy machine it may get to writing late, and what it has
-/// to tell must not be lost. An agent that has told all of it and only leaves the input open is
-/// waited for once.
+/// How many times in a row, and how long each time, to wait for input that an incomplete document
+/// needs. On a busy machine an agent may write late, and its event must not be lost. Once the
+/// document is complete, one wait is enough, even if the agent leaves standard input open.
 const INPUT_LIMIT: (usize, Duration) = (100, Duration::from_millis(10));
 
-/// How long stores are read for a session's start; debug builds are slow and no agent's.
+/// How long to read stores when a session starts; longer in debug builds, which are slow and which
+/// no agent runs.
 const READING: Duration = match cfg!(debug_assertions) {
     true => Duration::from_secs(5),
     false => Duration::from_millis(80),
 };
 
-/// Hears the hook and answers; never fails, whatever comes.
+/// Handles the hook and prints the reply; never fails.
 pub(super) fn run(args: &HookArgs, world: &World) {
     let started = Instant::now();
     let agent = Agent::named(&args.agent);
@@ -54,7 +54,7 @@ pub(super) fn run(args: &HookArgs, world: &World) {
     say(&reply.unwrap_or_else(|| empty_reply(agent)));
 }
 
-/// Answers that there is nothing to say, when not even the arguments are understood.
+/// Prints an empty reply, for arguments that cannot be parsed.
 pub(super) fn print_empty_reply(arguments: &[String]) {
     let agent = arguments.iter().find_map(|word| Agent::named(word));
     say(&empty_reply(agent));
@@ -62,7 +62,7 @@ pub(super) fn print_empty_reply(arguments: &[String]) {
 
 fn say(text: &str) {
     let mut out = io::stdout().lock();
-    // An agent that does not listen does not miss it.
+    // An agent that closed the pipe does not need the reply.
     drop(
         out.write_all(text.as_bytes())
             .and_then(|()| out.write_all(b"\n")),
@@ -70,10 +70,10 @@ fn say(text: &str) {
     drop(out.flush());
 }
 
-/// All of standard input; `None` when it is not going to end.
+/// Reads standard input to its end or to the end of the document; `None` after the last wait.
 ///
-/// Read by this very thread: on a busy machine, waiting for another one to have its turn costs
-/// more than everything else that is done here.
+/// Reads on this thread: on a busy machine, switching to another one takes longer than everything
+/// else here.
 fn input() -> Option<Vec<u8>> {
     let mut stdin = io::stdin().lock();
     let mut bytes = Vec::new();
@@ -102,7 +102,7 @@ fn input() -> Option<Vec<u8>> {
     }
 }
 
-/// Whether something can be read, or is to end, before the silence is too long.
+/// Waits once; returns whether input, or its end, can be read.
 #[cfg(unix)]
 fn is_readable(stdin: &io::StdinLock<'_>) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -111,11 +111,11 @@ fn is_readable(stdin: &io::StdinLock<'_>) -> bool {
         tv_nsec: INPUT_LIMIT.1.subsec_nanos().into(),
     };
     let ready = poll(&mut [PollFd::new(stdin, PollFlags::IN)], Some(&silence));
-    // What cannot be asked is read, and says itself what is wrong.
+    // If polling fails, reading reports the error.
     ready.map_or_else(|error| error != rustix::io::Errno::INTR, |count| count > 0)
 }
 
-/// Elsewhere there is no asking: an agent that leaves its end open is waited for.
+/// Other systems have no poll, so reading blocks until the agent writes or closes its end.
 #[cfg(not(unix))]
 fn is_readable(_stdin: &io::StdinLock<'_>) -> bool {
     true
@@ -126,10 +126,10 @@ impl HookMemory for World {
         let (world, cwd) = (self.clone(), cwd.to_owned());
         let (send, receive) = channel();
         thread::spawn(move || {
-            // Nobody waits any more when it took too long.
+            // After the timeout the receiver is gone.
             drop(send.send(world.blocks(&cwd, agent)));
         });
-        // A store too large to be read in time is left out: the agent does not wait.
+        // Stores that take too long to read are left out, so that the agent does not wait.
         receive.recv_timeout(READING).unwrap_or_default()
     }
 
@@ -143,7 +143,7 @@ impl HookMemory for World {
 }
 
 impl World {
-    /// What each store has for a session in this directory.
+    /// Returns the context of each store for a session in this directory.
     fn blocks(&self, cwd: &Path, agent: Agent) -> String {
         let stores = match self.common.store.is_empty() {
             false => self.stores().unwrap_or_default(),
@@ -158,7 +158,7 @@ impl World {
         blocks.collect::<Vec<_>>().join("\n\n")
     }
 
-    /// The stores that an agent does not read by itself.
+    /// Returns the stores that the agent does not read by itself.
     fn stores_around(&self, cwd: &Path, agent: Agent) -> Vec<Store> {
         let environment = Environment {
             cwd: cwd.to_owned(),
@@ -182,7 +182,7 @@ impl World {
     }
 }
 
-/// Whether a store is read by a subagent of Claude Code, by itself.
+/// Whether the store belongs to a subagent of Claude Code, which reads it by itself.
 fn is_subagents(store: &Store) -> bool {
     let folder = store.root().path().parent().and_then(Path::file_name);
     folder.is_some_and(|name| name == "agent-memory" || name == "agent-memory-local")

@@ -1,4 +1,4 @@
-//! `tome index`: bring the index up to date, or check it.
+//! `tome index`: updates the index, or checks it.
 
 use serde_json::{Value, json};
 
@@ -39,12 +39,12 @@ pub(super) fn run(args: &IndexArgs, world: &World, printer: &mut Printer) -> Com
     })
 }
 
-/// What was done to the index of a store, or would be.
+/// The change of the index of a store, made or planned.
 struct IndexResult {
     change: Change,
-    /// The memories past what an agent reads of the index.
+    /// Memories whose lines are past the part of the index that an agent reads.
     unseen: Vec<String>,
-    /// The memories that an index without a list does not name.
+    /// Memories that an index without a list does not link to.
     unlisted: Vec<Memory>,
 }
 
@@ -93,8 +93,8 @@ impl IndexResult {
         let state = match (self.change.is_empty(), is_shown_only(args)) {
             (true, _) => "up to date",
             (false, true) if args.rewrite => "would be rewritten",
-            (false, true) => "not what it should be",
-            (false, false) => "brought up to date",
+            (false, true) => "out of date",
+            (false, false) => "updated",
         };
         match self.unlisted.len() {
             0 => state.to_owned(),
@@ -132,7 +132,7 @@ impl IndexResult {
         }
         if self.unlisted.iter().any(index::has_header) {
             print_error(
-                "write a first line such as `- [name](file.md)` into it; `tome index` adds the others",
+                "add a first line such as `- [name](file.md)` to it; `tome index` adds the others",
             );
         }
         warn_of_unseen(&self.unseen);
@@ -144,7 +144,8 @@ fn is_shown_only(args: &IndexArgs) -> bool {
     args.check || args.dry_run
 }
 
-/// The memories whose lines in an index the change moves past what an agent reads of it.
+/// Returns the memories whose lines the change moves past the part of the index that an agent
+/// reads.
 pub(super) fn newly_unseen(change: &Change) -> Vec<String> {
     let indexes = change
         .edits
@@ -160,18 +161,18 @@ pub(super) fn newly_unseen(change: &Change) -> Vec<String> {
         .collect()
 }
 
-/// Says which memories an agent is no longer told of.
+/// Warns about memories that an agent does not see in the index.
 pub(super) fn warn_of_unseen(unseen: &[String]) {
     if let Some(words) = unseen_in_words(unseen) {
         print_error(&format!("warning: {words}"));
     }
 }
 
-/// Which memories an agent is no longer told of, in words.
+/// Formats the memories that an agent does not see in the index; `None` if there are none.
 pub(super) fn unseen_in_words(unseen: &[String]) -> Option<String> {
     (!unseen.is_empty()).then(|| {
         format!(
-            "agents read {} lines and {} KB of {}; past that, and not seen: {}",
+            "agents read only {} lines and {} KB of {}; they do not see: {}",
             index::BUDGET_LINES,
             index::BUDGET_BYTES / 1000,
             index::INDEX,
@@ -180,7 +181,7 @@ pub(super) fn unseen_in_words(unseen: &[String]) -> Option<String> {
     })
 }
 
-/// The first of some files, and how many more there are.
+/// Formats a list of files: the first five, and how many more there are.
 pub(super) fn named(files: &[String]) -> String {
     const NAMED: usize = 5;
     let first = files.iter().take(NAMED).map(String::as_str);

@@ -1,4 +1,4 @@
-//! `tome keep`: a copy of a log where its agent cannot sweep it away.
+//! `tome keep`: copies a log to where its agent does not delete it.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `tome list`: every memory of the stores that are meant.
+//! `tome list`: every memory of the selected stores.
 
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ fn row(memory: &Memory) -> Vec<Cell> {
     ]
 }
 
-/// A summary that leaves the columns readable.
+/// Shortens a summary to 100 characters on one line.
 fn shortened(summary: &str) -> String {
     const MOST: usize = 100;
     let mut short: String = summary.chars().take(MOST).collect();

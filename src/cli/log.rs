@@ -1,4 +1,4 @@
-//! `tome log`: one conversation, readable, as Markdown or as JSON.
+//! `tome log`: one conversation, as text, Markdown or JSON.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::core::memory::one_line;
 use crate::core::secret::mask;
 
 impl World {
-    /// The log with this id, or the only one whose id starts with it.
+    /// Returns the log with this id, or the only one whose id starts with it.
     pub(super) fn log_named(&self, id: &str) -> Result<LogFile, Failure> {
         let files = self.log_files()?;
         if let Some(exact) = files.iter().find(|log| log.id == id) {
@@ -73,19 +73,19 @@ fn is_shown(message: &Message, args: &LogArgs) -> bool {
         && (args.injected || message.origin == Origin::Written)
         && match message.kind {
             MessageKind::Thinking => args.thinking,
-            // A result in full, or the line of its call alone.
+            // Without `--tools`, only the line of the call is printed.
             MessageKind::ToolResult => args.tools,
             MessageKind::Text | MessageKind::ToolCall | MessageKind::Notice => true,
         }
 }
 
-/// How messages are put into words.
+/// Formats messages as the arguments request.
 struct MessageFormatter<'a> {
     args: &'a LogArgs,
 }
 
 impl MessageFormatter<'_> {
-    /// A text, safe for a terminal and without secrets.
+    /// Makes a text safe for a terminal and masks secrets, unless `--unmasked` is given.
     fn safe(&self, text: &str) -> String {
         let text = clean(text);
         if self.args.unmasked {
@@ -106,7 +106,7 @@ impl MessageFormatter<'_> {
             .map(|tool| one_line(&self.safe(tool)))
     }
 
-    /// What the log says of itself.
+    /// Returns the head of the log with its texts made safe.
     fn head(&self, head: &Head) -> Head {
         let safe = |text: &Option<String>| text.as_deref().map(|text| self.safe(text));
         Head {
@@ -124,7 +124,7 @@ impl MessageFormatter<'_> {
         }
     }
 
-    /// A tool call on one line.
+    /// Formats a tool call on one line.
     fn call(&self, message: &Message) -> String {
         const LONGEST: usize = 100;
         let text = one_line(&self.text(message));
@@ -206,7 +206,7 @@ impl MessageFormatter<'_> {
     }
 }
 
-/// A code block whose fence is longer than any in the text.
+/// Formats a code block whose fence is longer than any in the text.
 fn fenced(text: &str) -> String {
     let runs = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(runs.max(2) + 1);

@@ -55,7 +55,7 @@ pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> Comm
     })
 }
 
-/// Which logs have a message of this role.
+/// Returns for each log whether it has a message of this role.
 fn logs_with_role(corpus: &Corpus, role: Role) -> Vec<bool> {
     let mut speaks = vec![false; corpus.logs().len()];
     for part in Part::ALL {
@@ -76,7 +76,7 @@ fn logs_with_role(corpus: &Corpus, role: Role) -> Vec<bool> {
     speaks
 }
 
-/// How many letters tell these ids apart, at least as many as are easy to copy.
+/// Returns how many leading characters distinguish these ids, at least `LEAST`.
 fn short_id_length(ids: &[&str]) -> usize {
     const LEAST: usize = 13;
     const MOST: usize = 40;

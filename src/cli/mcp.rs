@@ -1,4 +1,4 @@
-//! `tome mcp`: the stores that are meant, served to an agent.
+//! `tome mcp`: serves the selected stores to an agent.
 
 use super::args::McpArgs;
 use super::print::print_error;
@@ -17,7 +17,7 @@ pub(super) fn run(args: &McpArgs, world: &World) -> CommandResult {
         for problem in &found.problems {
             print_error(&problem.error.to_string());
         }
-        // What hooks captured is in the agents' own logs, too, which are searched anyway.
+        // Captured events are in the agents' own logs as well, which are searched anyway.
         let is_served =
             |store: &Store| !matches!(store.layout(), Layout::Instructions | Layout::Events);
         stores.extend(found.stores.into_iter().map(|found| found.store));

@@ -1,4 +1,4 @@
-//! `tome pick`: the finder alone, for a shell that wants one thing back.
+//! `tome pick`: the finder alone, which prints the picked hits for a shell.
 
 use super::args::{PickArgs, PrintArg};
 use super::print::Printer;
@@ -6,7 +6,7 @@ use super::world::World;
 use super::{CommandResult, Outcome, ui};
 use crate::tui::{Exit, Pick, Print};
 
-/// Lets a person pick, on the terminal itself, and prints what was picked.
+/// Opens the finder on the terminal and prints the picked hits.
 pub(super) fn run(args: &PickArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let pick = Pick {
         print: match args.print {

@@ -1,5 +1,5 @@
-//! Output: data on standard output, words on standard error, and nothing from a file that a
-//! terminal would take for a command.
+//! Output: data on standard output, messages on standard error. Control characters in file content
+//! never reach a terminal.
 
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
@@ -12,7 +12,7 @@ use crate::core::display::visible_json;
 pub(super) use crate::core::display::{escape_controls, format_age};
 use crate::core::error::Conflict;
 
-/// Where a verb's data goes.
+/// Writes a verb's data to standard output.
 pub(super) struct Printer {
     out: Box<dyn Write>,
     json: bool,
@@ -20,20 +20,20 @@ pub(super) struct Printer {
     terminal: bool,
 }
 
-/// What a piece of text is, for its colour.
+/// The role of a piece of text, which determines its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextStyle {
-    /// Text as it is.
+    /// Ordinary text.
     Plain,
     /// A heading or a name.
     Strong,
-    /// What matters less.
+    /// Secondary text.
     Quiet,
-    /// Something added.
+    /// Added text.
     Added,
-    /// Something removed.
+    /// Removed text.
     Removed,
-    /// Something to look at.
+    /// Text that needs attention.
     Attention,
 }
 
@@ -76,12 +76,12 @@ impl Printer {
         self.json
     }
 
-    /// A line of text, made safe for a terminal.
+    /// Prints a line of text, made safe for a terminal.
     pub(super) fn line(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{}", escape_controls(text))
     }
 
-    /// The content of a file: byte for byte into a pipe, made safe for a terminal.
+    /// Prints the content of a file: unchanged into a pipe, made safe for a terminal.
     pub(super) fn content(&mut self, bytes: &[u8]) -> io::Result<()> {
         if !self.terminal {
             return self.out.write_all(bytes);
@@ -94,14 +94,14 @@ impl Printer {
         writeln!(self.out)
     }
 
-    /// One JSON object with the schema's number in it.
+    /// Prints one JSON object, with the schema number added.
     pub(super) fn object(&mut self, mut value: Value) -> io::Result<()> {
         value["schema"] = json!(1);
         let text = serde_json::to_string(&value)?;
         writeln!(self.out, "{}", visible_json(&text))
     }
 
-    /// A conflict with every side of it.
+    /// Prints a conflict as JSON, with base and both sides.
     pub(super) fn conflict(&mut self, conflict: &Conflict) -> io::Result<()> {
         let text = |side: &Option<Vec<u8>>| {
             let bytes = side.as_deref();
@@ -118,7 +118,7 @@ impl Printer {
         }))
     }
 
-    /// Text in the colour of its role.
+    /// Returns the text in the colour of its role.
     pub(super) fn paint(&self, role: TextStyle, text: &str) -> String {
         let text = escape_controls(text);
         match role.code() {
@@ -128,12 +128,12 @@ impl Printer {
         }
     }
 
-    /// A line that was painted already.
+    /// Prints a line that [`paint`](Self::paint) has already made safe.
     pub(super) fn styled_line(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{text}")
     }
 
-    /// A unified diff with its lines in colour.
+    /// Prints a unified diff with its lines in colour.
     pub(super) fn diff(&mut self, diff: &str) -> io::Result<()> {
         for line in diff.lines() {
             let role = match line.as_bytes() {
@@ -149,7 +149,7 @@ impl Printer {
         Ok(())
     }
 
-    /// Rows with aligned columns; the last column is not padded.
+    /// Prints rows with aligned columns; the last column is not padded.
     pub(super) fn table(&mut self, rows: &[Vec<Cell>]) -> io::Result<()> {
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
@@ -185,7 +185,7 @@ impl Printer {
     }
 }
 
-/// On which side of its column a cell stands.
+/// How a cell is aligned in its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Left,
@@ -221,7 +221,7 @@ impl Cell {
     }
 }
 
-/// Says something on standard error.
+/// Prints a message on standard error.
 pub(super) fn print_error(text: &str) {
     let text = escape_controls(text);
     let line = if text.starts_with("Error:") {
@@ -229,11 +229,11 @@ pub(super) fn print_error(text: &str) {
     } else {
         format!("tome: {text}\n")
     };
-    // With standard error gone there is nobody left to tell.
+    // A failure to write to standard error cannot be reported.
     drop(io::stderr().write_all(line.as_bytes()));
 }
 
-/// A word for an agent or a person that watches, not for a program that reads.
+/// Prints a message only when standard error is a terminal.
 pub(super) fn print_note(text: &str) {
     if io::stderr().is_terminal() {
         print_error(text);

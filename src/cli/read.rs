@@ -1,4 +1,4 @@
-//! `tome read`: a memory, or a part of it; or the messages that a citation means.
+//! `tome read`: prints a memory, or a part of it; or the messages that a citation refers to.
 
 use serde_json::json;
 
@@ -30,7 +30,7 @@ pub(super) fn run(args: &ReadArgs, world: &World, printer: &mut Printer) -> Comm
     let worded = |error: Error| Failure::Core(error, Some(store.layout()));
     let file = store.locate(&citation.path).map_err(worded)?;
     if let (FileKind::Log, CitedPart::Lines(lines)) = (store.rules().kind(&file), &citation.part) {
-        // A log may be of any size; only the lines that are meant are read.
+        // A log can be large, so only the cited lines are read.
         let found = store.root().read_lines(&file, lines)?;
         let found = found.ok_or_else(|| Error::not_found(&args.reference))?;
         let text = safe(&String::from_utf8_lossy(&found));

@@ -1,4 +1,4 @@
-//! `tome recall`: what memories and logs say about something, the best first.
+//! `tome recall`: searches memories and logs, the best hits first.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> Co
         return Err(Failure::Usage("query parameter is required".to_owned()));
     }
     let query = Query::of_prose(&text, &world.now);
-    // Logs may answer where there is no store.
+    // Logs can match even when there is no store.
     let stores = world.stores_or(|_| {})?;
     if !stores.is_empty() && stores.iter().all(|store| store.layout() == Layout::Coder) {
         let lessons = lesson::lessons(&MemoryTexts::read(&stores)?, &query);
@@ -56,7 +56,7 @@ pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> Co
     })
 }
 
-/// One hit as JSON; `find` prints the same.
+/// Returns a hit as JSON, in the form that `find` prints too.
 pub(super) fn as_json(hit: &Hit) -> Value {
     let mut value = json!({
         "source": hit.source.name(),

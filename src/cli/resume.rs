@@ -1,4 +1,4 @@
-//! `tome resume`: the agent's own command that continues a conversation.
+//! `tome resume`: prints or runs the agent's own command that continues a conversation.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! From `--store`, `--all` and references to the stores that are meant.
+//! Selects stores by `--store`, `--all` and references.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::core::store::Store;
 use crate::core::trust::real_path;
 
 impl World {
-    /// Everything that can be found from here, interrupted changes settled.
+    /// Discovers stores from the current directory, after recovering interrupted changes.
     pub(super) fn discovered(&self) -> Result<Discovered, Failure> {
         let mut found = discover(&self.environment, &self.settings, self.scope());
         if let Some(layout) = self.common.layout {
@@ -24,7 +24,7 @@ impl World {
         }
         let roots: Vec<&Path> = found.stores.iter().map(|f| f.store.root().path()).collect();
         self.recover_interrupted(&roots);
-        // Only hooks set events aside, and only in tome's own data directory.
+        // Only hooks write pending events, and only in tome's own data directory.
         let data = real_path(&self.environment.data);
         let stores = found.stores.iter().map(|found| &found.store);
         let captured = stores.filter(|store| {
@@ -36,17 +36,17 @@ impl World {
         Ok(found)
     }
 
-    /// Finishes what a dead process left behind. What cannot be finished now does not keep anybody
-    /// from reading; a change to that store will meet it again.
+    /// Recovers changes whose process died. A failure is only a warning, because reading still
+    /// works; the next change of that store reports it as an error.
     fn recover_interrupted(&self, roots: &[&Path]) {
         if let Err(error) = recover_interrupted(&self.history, roots) {
             super::print::print_error(&format!(
-                "warning: an interrupted change is unfinished: {error}"
+                "warning: an interrupted change was not recovered: {error}"
             ));
         }
     }
 
-    /// The roots whose history is meant: of the stores here, and of those that were here once.
+    /// Returns the roots whose history is in scope: of the selected stores, and of former ones.
     pub(super) fn history_roots(&self) -> Result<Vec<PathBuf>, Failure> {
         let records = self.history.records()?;
         let recorded = records
@@ -66,7 +66,7 @@ impl World {
             for asked in &self.common.store {
                 named.push(match self.store_named(asked, None) {
                     Ok(store) => store.root().path().to_owned(),
-                    // A store whose last memory is gone is no store, but it has a history.
+                    // A directory whose last memory was deleted is not a store, but has a history.
                     Err(_) => {
                         let path = expand(asked, &self.environment.home, &self.environment.cwd);
                         Root::open(&path)?.path().to_owned()
@@ -80,12 +80,12 @@ impl World {
         Ok(roots)
     }
 
-    /// The stores that are meant.
+    /// Returns the selected stores.
     pub(super) fn stores(&self) -> Result<Vec<Store>, Failure> {
         self.stores_or(|_| say_no_store())
     }
 
-    /// The stores that are meant; `nothing` says that there are none.
+    /// Returns the selected stores; calls `nothing` if none was found.
     pub(super) fn stores_or(&self, nothing: impl Fn(&Self)) -> Result<Vec<Store>, Failure> {
         if self.common.store.is_empty() {
             let found = self.discovered()?;
@@ -104,7 +104,7 @@ impl World {
         Ok(stores)
     }
 
-    /// The stores that hold memory, leaving out instruction files that nobody asked for.
+    /// Returns the selected stores, without instruction files unless `--store` names them.
     pub(super) fn memory_stores(&self) -> Result<Vec<Store>, Failure> {
         let mut stores = self.stores()?;
         if self.common.store.is_empty() {
@@ -113,8 +113,8 @@ impl World {
         Ok(stores)
     }
 
-    /// The store with this name or at this path; one that does not exist yet gets the layout
-    /// of its `first` file.
+    /// Opens the store with this name or at this path. A store that does not exist yet gets the
+    /// layout of its `first` file.
     fn store_named(&self, asked: &str, first: Option<&str>) -> Result<Store, Failure> {
         let looks_like_a_path = asked.contains(['/', '\\']) || asked == "." || asked == "..";
         if !looks_like_a_path {
@@ -158,8 +158,7 @@ impl World {
         Ok(store)
     }
 
-    /// A store of the settings that holds nothing yet and whose layout nobody has said gets that of
-    /// its `first` file.
+    /// Reopens an empty store whose layout is not configured with the layout of its `first` file.
     fn of_first_file(&self, store: Store, first: Option<&str>) -> Result<Store, Error> {
         let root = store.root().path();
         let is_said = self.common.layout.is_some()
@@ -176,7 +175,7 @@ impl World {
         }
     }
 
-    /// The store that a reference means for reading or changing a file that is there.
+    /// Returns the store that a reference to an existing file refers to.
     pub(super) fn store_holding(&self, reference: &str) -> Result<(Store, Citation), Failure> {
         let (mut stores, citation) = self.candidate_stores(reference, None)?;
         if stores.len() == 1 {
@@ -199,7 +198,7 @@ impl World {
         }
     }
 
-    /// The store that a reference means for a file that may be new.
+    /// Returns the store that a reference to an existing or new file refers to.
     pub(super) fn store_for_new(&self, reference: &str) -> Result<(Store, Citation), Failure> {
         if let Ok(existing) = self.store_holding(reference)
             && existing
@@ -224,14 +223,15 @@ impl World {
         match stores.len() {
             1 => Ok((stores.remove(0), citation)),
             0 => Err(Failure::Usage(format!(
-                "no store here takes {}; name one with --store",
+                "no store here accepts {}; give one with --store",
                 citation.path
             ))),
             _ => Err(ambiguous_store(&stores, &citation.path)),
         }
     }
 
-    /// The store that the file would make as the first memory of its kind, where no store is named.
+    /// Returns the store that the file would create as the first memory of its layout, if the
+    /// reference names no store.
     fn first_store(&self, reference: &str) -> Result<Option<(Store, Citation)>, Failure> {
         let Ok(citation) = reference.parse::<Citation>();
         let is_named = citation.store.is_some() || !self.common.store.is_empty();
@@ -251,7 +251,7 @@ impl World {
         Ok(first.map(|found| (found.store, citation)))
     }
 
-    /// The stores that a reference can mean, and the reference taken apart.
+    /// Returns the stores that a reference can refer to, and the parsed reference.
     fn candidate_stores(
         &self,
         reference: &str,
@@ -264,12 +264,12 @@ impl World {
         }
         let stores = match self.common.store.as_slice() {
             [one] => vec![self.store_named(one, first)?],
-            // Where there are none, the error says so.
+            // The error below reports that there is none.
             _ => self.stores_or(|_| {})?,
         };
         if stores.is_empty() {
             return Err(Failure::Usage(
-                "no store was found here; name one with --store (tome stores --all shows every one)"
+                "no store was found here; give one with --store (tome stores --all lists them all)"
                     .to_owned(),
             ));
         }
@@ -277,13 +277,14 @@ impl World {
     }
 }
 
-/// Says that there is no store, for verbs that need one or found nothing without.
+/// Prints that there is no store.
 pub(super) fn say_no_store() {
-    let words = "no store here; `tome stores` says where it looked, `tome --demo` opens a sample";
+    let words =
+        "no store here; `tome stores` lists the places searched, `tome --demo` opens a sample";
     super::print::print_error(words);
 }
 
-/// Opens what could be several things as the one that was asked for.
+/// Opens directories of ambiguous layout with the layout given by `--layout`, if it fits.
 fn choose_layout(found: &mut Discovered, layout: Layout) {
     found.problems.retain(|problem| {
         let name = problem
@@ -294,7 +295,7 @@ fn choose_layout(found: &mut Discovered, layout: Layout) {
             Root::open(&problem.root).is_ok_and(|root| Layout::detect(&root).contains(&layout));
         match Store::open(&name.unwrap_or_default(), &problem.root, Some(layout)) {
             Ok(store) if fits => {
-                let why = "the layout that was asked for".to_owned();
+                let why = "opened with --layout".to_owned();
                 found.stores.push(FoundStore { store, why });
                 false
             }
@@ -309,7 +310,7 @@ fn ambiguous_store(stores: &[Store], path: &str) -> Failure {
         .map(|store| format!("{}:{path}", store.name()))
         .collect();
     Failure::Usage(format!(
-        "{path} could be in more than one store; say {}",
+        "{path} could be in more than one store; use {}",
         names.join(" or ")
     ))
 }

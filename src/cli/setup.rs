@@ -1,4 +1,4 @@
-//! `tome setup`: shows what would change in an agent's settings, and changes it.
+//! `tome setup`: shows the planned changes of an agent's settings, and makes them.
 
 use std::env;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -27,7 +27,11 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
     };
     let agent = Agent::named(&args.agent).filter(|agent| AGENTS.contains(agent));
     let agent = agent.ok_or_else(|| {
-        Failure::Usage(format!("no agent '{}'; there are {}", args.agent, known()))
+        Failure::Usage(format!(
+            "no agent '{}'; known agents: {}",
+            args.agent,
+            known()
+        ))
     })?;
     let dirs = homes(world);
     let program = program();
@@ -42,7 +46,10 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
         }
         Some(folder) => Plan {
             steps: plugin(folder, &program)?,
-            notes: vec![format!("claude --plugin-dir {} tries it", folder.display())],
+            notes: vec![format!(
+                "try it with claude --plugin-dir {}",
+                folder.display()
+            )],
         },
         None => {
             let scope = if args.project {
@@ -73,10 +80,10 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
     let undo = if args.project { " --project" } else { "" };
     print_note(&match (mode, &args.plugin) {
         (SetupMode::Install, None) => {
-            format!("tome setup {}{undo} --remove takes this back", agent.name())
+            format!("tome setup {}{undo} --remove undoes this", agent.name())
         }
         (SetupMode::Install, Some(folder)) => format!("the plugin is in {}", folder.display()),
-        (SetupMode::Remove, _) => "tome is taken out".to_owned(),
+        (SetupMode::Remove, _) => "tome is removed".to_owned(),
     });
     Ok(Outcome::Done)
 }
@@ -101,7 +108,7 @@ fn show(printer: &mut Printer, planned: &Plan, args: &SetupArgs) -> Result<(), F
     Ok(())
 }
 
-/// Whether a person at the terminal agrees; where there is none, they did so by asking.
+/// Asks for confirmation on a terminal; without one, returns true.
 fn confirm(printer: &mut Printer) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() || printer.is_json() {
         return Ok(true);
@@ -137,7 +144,7 @@ pub(super) fn homes(world: &World) -> SettingsDirs {
     }
 }
 
-/// How the program is called: by its name where that is what the shell finds.
+/// Returns the command that starts this program: its name if `PATH` leads to it, else its path.
 pub(super) fn program() -> String {
     let own = env::current_exe().and_then(|path| path.canonicalize());
     let Ok(own) = own.map_err(|e| Error::io("tome", e)) else {

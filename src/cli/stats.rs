@@ -1,4 +1,4 @@
-//! `tome stats`: what the logs hold, per agent and project.
+//! `tome stats`: counts over the logs, per agent and project.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +11,7 @@ use super::world::World;
 use super::{CommandResult, Outcome};
 use crate::core::corpus::{Corpus, Part};
 
-/// What was counted of one agent in one project.
+/// The counts of one agent in one project.
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
     sessions: u64,
@@ -64,7 +64,7 @@ pub(super) fn run(args: &StatsArgs, world: &World, printer: &mut Printer) -> Com
     })
 }
 
-/// How many messages each log has; what a fork copied from another log counts there alone.
+/// Counts the messages of each log; a message that a fork copied counts once, in the first log.
 fn messages(corpus: &Corpus) -> Vec<u64> {
     let mut counts = vec![0; corpus.logs().len()];
     let mut homes: HashMap<u64, usize> = HashMap::new();

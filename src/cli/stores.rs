@@ -1,4 +1,4 @@
-//! `tome stores`: what was found, and why.
+//! `tome stores`: the stores that were found, and why.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
             .into_iter()
             .map(|store| FoundStore {
                 store,
-                why: "asked for with --store".to_owned(),
+                why: "given with --store".to_owned(),
             })
             .collect();
     }
@@ -98,9 +98,9 @@ fn as_json(world: &World, found: &Discovered) -> Result<Value, super::Failure> {
 }
 
 impl World {
-    /// Says where stores and logs were looked for, and what to do where there are none.
+    /// Prints where stores and logs were searched for, and how to create a store.
     pub(super) fn print_searched_places(&self) {
-        print_error("no store here; looked for");
+        print_error("no store here; places searched:");
         for SearchedPlace { owner, locations } in
             searched_places(&self.environment, &self.settings, &self.locations)
         {
@@ -108,15 +108,15 @@ impl World {
         }
         if let Ok(Some(first)) = first_store(&self.environment, &self.settings, Layout::Index) {
             let root = self.short_path(first.store.root().path());
-            print_error(&format!("`tome write NAME.md --type user` makes {root}"));
+            print_error(&format!("`tome write NAME.md --type user` creates {root}"));
         }
         print_error(
-            "`tome stores --all` looks at every project, a [[store]] in the settings adds one; \
+            "`tome stores --all` searches every project, a [[store]] in the settings adds one; \
              `tome --demo` opens a sample",
         );
     }
 
-    /// A path with the home directory as `~`.
+    /// Formats a path with the home directory as `~`.
     pub(super) fn short_path(&self, path: &std::path::Path) -> String {
         match path.strip_prefix(&self.environment.home) {
             Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),

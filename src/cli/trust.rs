@@ -1,5 +1,5 @@
-//! `tome trust`: allows links and settings of projects to lead to a path outside them, in the
-//! person's own settings.
+//! `tome trust`: allows links and settings of projects to point to a path outside them, by an
+//! entry in the user's own settings.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub(super) fn run(args: &TrustArgs, world: &World, printer: &mut Printer) -> Com
     let is_it = |known: &&String| {
         real_path(&expand(known, &world.environment.home, Path::new("/"))) == real
     };
-    // The settings may name it in other words, such as ~/notes.
+    // The settings may write the path differently, such as ~/notes.
     let known = world.settings.trusted.iter().find(is_it);
     let own = world.config_dir.join("config.toml");
     let path = world.common.config.clone().unwrap_or(own);
@@ -75,10 +75,7 @@ pub(super) fn run(args: &TrustArgs, world: &World, printer: &mut Printer) -> Com
     }
     replace(&path, step.after.as_deref().unwrap_or_default())?;
     if trust == Trust::Give {
-        print_note(&format!(
-            "tome trust {} --remove takes this back",
-            args.path
-        ));
+        print_note(&format!("tome trust {} --remove undoes this", args.path));
     }
     Ok(Outcome::Done)
 }

@@ -1,4 +1,4 @@
-//! `tome` without a verb: the terminal UI, and what it is told of the terminal.
+//! `tome` without a verb: starts the terminal UI and detects what the terminal can do.
 
 use std::env;
 use std::io::{self, IsTerminal as _};
@@ -18,7 +18,7 @@ use crate::core::sandbox::Root;
 use crate::tui::theme::{Background, ColorDepth, Terminal, Theme, ThemeFile};
 use crate::tui::{self, Exit, NamedStore, Pick, Setup, StoreSource};
 
-/// Opens the terminal UI, at `path` where one is given.
+/// Opens the terminal UI, at `path` if given.
 pub(super) fn run(path: Option<&Path>, world: &World) -> CommandResult {
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
         return Err(Failure::Usage(
@@ -32,7 +32,7 @@ pub(super) fn run(path: Option<&Path>, world: &World) -> CommandResult {
     Ok(Outcome::Done)
 }
 
-/// Opens the UI, or only the finder to pick something; answers what it was left for.
+/// Opens the UI, or with `pick` only the finder; returns why it ended.
 pub(super) fn open(
     path: Option<&Path>,
     pick: Option<Pick>,
@@ -53,7 +53,7 @@ pub(super) fn open(
     let left = tui::run(Setup {
         source,
         pick,
-        // A line on standard error would spoil the screen.
+        // Printing on standard error would corrupt the screen.
         history: world
             .history
             .clone()
@@ -85,7 +85,7 @@ pub(super) fn open(
     })
 }
 
-/// The time, for as long as the program runs.
+/// Returns the current time.
 fn now() -> Moment {
     let now = jiff::Zoned::now();
     Moment {
@@ -94,12 +94,12 @@ fn now() -> Moment {
     }
 }
 
-/// A file of the user's; none is fine.
+/// Reads a settings file; `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<String>, Failure> {
     Ok(read_text(path, LARGEST_SETTINGS)?)
 }
 
-/// Where the stores come from, and what to call it.
+/// Returns where the stores come from, and the title of the UI.
 fn source(path: Option<&Path>, world: &World) -> Result<(StoreSource, String), Failure> {
     if !world.common.store.is_empty() {
         let stores = world.stores()?;
@@ -119,7 +119,7 @@ fn source(path: Option<&Path>, world: &World) -> Result<(StoreSource, String), F
         let there = environment.cwd.join(path);
         if !there.is_dir() {
             return Err(Failure::Usage(format!(
-                "{}: no such directory, and no verb of tome; see `tome --help`",
+                "{}: no such directory or command; see `tome --help`",
                 path.display()
             )));
         }
@@ -139,7 +139,7 @@ fn source(path: Option<&Path>, world: &World) -> Result<(StoreSource, String), F
     Ok((source, title))
 }
 
-/// A directory that is itself a store.
+/// Returns the directory as a store, if it is one.
 fn store_at(path: &Path, world: &World) -> Option<NamedStore> {
     let root = Root::open(path).ok()?;
     let layout = world
@@ -163,7 +163,7 @@ fn name(path: &Path) -> String {
     )
 }
 
-/// What the terminal can do, from what it says of itself.
+/// Determines colour depth and background of the terminal, from variables and its own reply.
 pub(super) fn terminal(settings: &Settings) -> Terminal {
     let says = |name: &str| env::var(name).unwrap_or_default();
     let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -180,7 +180,7 @@ pub(super) fn terminal(settings: &Settings) -> Terminal {
     Terminal { background, depth }
 }
 
-/// `15;0` is white on black; 7 and 15 as a background are light.
+/// Parses `COLORFGBG`: `15;0` is white on black.
 fn from_colorfgbg(value: &str) -> Option<Background> {
     let background: u8 = value.rsplit(';').next()?.parse().ok()?;
     Some(match background {

@@ -70,7 +70,7 @@ fn report_nothing(printer: &mut Printer, words: &str) -> CommandResult {
     Ok(Outcome::Nothing)
 }
 
-/// The record that `pick` finds among the stores that are meant.
+/// Returns the record that `pick` finds in the history of the selected stores.
 fn last_record(
     world: &World,
     pick: impl Fn(&[&Path]) -> Result<Option<Record>, Failure>,

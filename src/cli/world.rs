@@ -1,4 +1,4 @@
-//! The outside world as values: directories, variables, settings, the clock.
+//! The process environment as values: directories, variables, settings, the clock.
 
 use std::env;
 #[cfg(debug_assertions)]
@@ -21,7 +21,7 @@ use crate::core::history::{History, Wait};
 use crate::core::log::LogLocations;
 use crate::core::trust::allowed_by;
 
-/// What the core is told of the outside world.
+/// The process environment, passed to the core as values.
 #[derive(Debug, Clone)]
 pub(super) struct World {
     pub(super) environment: Environment,
@@ -30,11 +30,11 @@ pub(super) struct World {
     pub(super) history: History,
     /// Where agents keep their logs.
     pub(super) locations: LogLocations,
-    /// Where copies of logs are kept.
+    /// The directory of kept copies of logs.
     pub(super) kept: PathBuf,
-    /// Where the text of the logs is cached.
+    /// The directory of the corpus cache.
     pub(super) cache: PathBuf,
-    /// The time here, which words such as "yesterday" go by.
+    /// The local time, which dates such as "yesterday" are relative to.
     pub(super) now: jiff::Zoned,
     pub(super) moment: Moment,
     pub(super) common: Common,
@@ -42,7 +42,7 @@ pub(super) struct World {
     pub(super) config_dir: PathBuf,
     /// The directory of the history and of unsaved texts.
     pub(super) data_dir: PathBuf,
-    /// The sample's directory, which goes when this does.
+    /// The sample's directory, which is removed on drop.
     _demo: Option<Arc<tempfile::TempDir>>,
 }
 
@@ -53,7 +53,7 @@ const OTHER_VARIABLES: [&str; 3] = ["TOME_CONFIG", PAUSE, PANIC];
 /// input. Tests kill or disturb the process there.
 const PAUSE: &str = "TOME_PAUSE_AT";
 
-/// In debug builds: panics in the terminal UI. Tests look at what is left of the terminal.
+/// In debug builds: panics in the terminal UI. Tests check that the terminal is restored.
 pub(super) const PANIC: &str = "TOME_PANIC";
 
 impl World {
@@ -102,7 +102,7 @@ impl World {
         })
     }
 
-    /// The world of the embedded sample: nothing of the real home is looked at.
+    /// Returns the world of the embedded sample, which reads nothing of the real home.
     pub(super) fn for_demo(common: &Common) -> Result<Self, Failure> {
         let temp = tempfile::Builder::new().prefix("tome-demo-").tempdir();
         let temp = temp.map_err(|e| Error::io(env::temp_dir(), e))?;
@@ -138,7 +138,7 @@ impl World {
         })
     }
 
-    /// The same, saying which verb it is to those who wait for a lock.
+    /// Sets the verb that other processes show while they wait for a lock of this one.
     pub(super) fn with_verb(mut self, verb: Option<&str>) -> Self {
         let name = verb.map_or_else(|| "tome".to_owned(), |verb| format!("tome {verb}"));
         self.history = self.history.named(&name);
@@ -161,7 +161,7 @@ impl World {
     }
 }
 
-/// This very moment.
+/// Returns the current time.
 pub(super) fn now() -> Moment {
     moment(&jiff::Zoned::now())
 }
@@ -173,7 +173,7 @@ fn moment(now: &jiff::Zoned) -> Moment {
     }
 }
 
-/// Where agents keep their logs, as their own variables say.
+/// Returns where agents keep their logs, respecting the agents' own variables.
 fn locations(base: &BaseDirs, environment: &Environment) -> LogLocations {
     let mut locations = LogLocations::of_home(&environment.home);
     let set = |name: &str| {
@@ -200,7 +200,7 @@ fn locations(base: &BaseDirs, environment: &Environment) -> LogLocations {
     locations
 }
 
-/// Defaults, then the file, then variables; flags are looked at where they matter.
+/// Reads the settings: defaults, then the file, then variables. Flags are applied where used.
 fn settings(common: &Common, dirs: &ProjectDirs) -> Result<(Settings, Vec<Warning>), Failure> {
     let mut settings = Settings::default();
     let mut warnings = Vec::new();
@@ -224,7 +224,7 @@ fn settings(common: &Common, dirs: &ProjectDirs) -> Result<(Settings, Vec<Warnin
     Ok((settings, warnings))
 }
 
-/// Says on standard error that a lock is waited for, at once and then every few seconds.
+/// Prints on standard error that a lock is awaited, at once and then every few seconds.
 fn say_waiting(wait: &Wait) -> ControlFlow<()> {
     if wait.waited.as_secs().is_multiple_of(3) {
         super::print::print_error(&wait.to_string());
@@ -249,7 +249,7 @@ fn history(dir: PathBuf) -> History {
         if step.fetch_add(1, Ordering::SeqCst) + 1 == stop {
             super::print::print_error(&format!("paused: {what}"));
             let mut line = String::new();
-            // Whatever comes, a line or the end of the input, means: go on.
+            // A line or the end of the input continues.
             drop(io::stdin().read_line(&mut line));
         }
         Ok(())

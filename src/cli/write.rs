@@ -28,13 +28,13 @@ impl World {
     }
 }
 
-/// Refuses a reference to a part: a change is about a whole file.
+/// Rejects a reference to a part of a file: changes apply to a whole file.
 fn reject_part((store, citation): (Store, Citation)) -> Result<(Store, Citation), Failure> {
     if citation.part == CitedPart::Whole {
         return Ok((store, citation));
     }
     Err(Failure::Usage(format!(
-        "{citation}: a change is about the whole file; name {} (patch changes a part of it)",
+        "{citation}: a change applies to the whole file; give {} (patch changes a part of it)",
         citation.path
     )))
 }
@@ -90,7 +90,7 @@ pub(super) fn append(args: &AppendArgs, world: &World, printer: &mut Printer) ->
     })
 }
 
-/// Appends an event: the content is one as JSON, or the text of one.
+/// Appends an event; the content is an event as JSON, or its text.
 fn append_event(
     args: &AppendArgs,
     (store, path): (&Store, &str),
@@ -112,7 +112,7 @@ fn append_event(
     }
     let message = match events::append(store, &world.history, &event, identity)? {
         events::AppendOutcome::New => format!("Event appended: {}", event.event_id),
-        events::AppendOutcome::Known => format!("Event known already: {}", event.event_id),
+        events::AppendOutcome::Known => format!("Event already recorded: {}", event.event_id),
     };
     if printer.is_json() {
         printer.object(json!({ "success": true, "message": message, "event": event }))?;
@@ -122,7 +122,7 @@ fn append_event(
     Ok(Outcome::Done)
 }
 
-/// The event that is meant, with what was left out filled in.
+/// Returns the event of the arguments, with missing fields filled in.
 fn event(args: &AppendArgs, world: &World) -> Result<(CapturedEvent, events::Identity), Failure> {
     let text = content(&args.content)?;
     let mut given = match serde_json::from_str::<Value>(&text) {
@@ -226,7 +226,7 @@ pub(super) fn delete(args: &DeleteArgs, world: &World, printer: &mut Printer) ->
             && first.root().path() != store.root().path()
         {
             return Err(Failure::Usage(format!(
-                "{path} is in another store than {}; delete them one after the other",
+                "{path} is in a different store than {}; delete them separately",
                 args.paths[0]
             )));
         }
@@ -238,7 +238,7 @@ pub(super) fn delete(args: &DeleteArgs, world: &World, printer: &mut Printer) ->
     };
     if args.change.expect.is_some() && paths.len() > 1 {
         return Err(Failure::Usage(
-            "--expect is the revision of one file; delete them one after the other".to_owned(),
+            "--expect is the revision of one file; delete them separately".to_owned(),
         ));
     }
     let request = ChangeRequest::Delete { paths };
@@ -290,7 +290,7 @@ fn content(flags: &ContentFlags) -> Result<String, Failure> {
         Some(content) => Ok(content.clone()),
         None => match standard_input()?.as_str() {
             "" => Err(Failure::Usage(
-                "nothing on standard input; give --content '' to write nothing".to_owned(),
+                "nothing on standard input; give --content '' for empty content".to_owned(),
             )),
             given => Ok(given.to_owned()),
         },

@@ -1,4 +1,4 @@
-//! One call of a tool: its arguments, the store it is about, and how it changes something.
+//! One call of a tool: its arguments, its store, and committing changes.
 
 use std::sync::atomic::AtomicBool;
 
@@ -17,24 +17,24 @@ use crate::core::store::{Document, Store};
 /// One call of a tool.
 pub(super) struct Call<'a> {
     pub(super) setup: &'a ServerSetup,
-    /// The store that the tool belongs to; the first one where it belongs to all.
+    /// The index of the tool's store; `None` if it belongs to all stores.
     pub(super) at: Option<usize>,
     pub(super) arguments: &'a Map<String, Value>,
-    /// The client's name, which signs changes.
+    /// The client's name, the author of changes.
     pub(super) who: &'a str,
-    /// Whether nobody waits for the answer any more.
+    /// Set when the client no longer waits for the answer.
     pub(super) is_dropped: &'a AtomicBool,
 }
 
 impl<'a> Call<'a> {
-    /// The store that the tool belongs to.
+    /// Returns the tool's store, or the first one if the tool belongs to all.
     pub(super) fn store(&self) -> Result<&'a Store, Failure> {
         let stores = &self.setup.stores;
         let store = self.at.and_then(|at| stores.get(at)).or(stores.first());
         store.ok_or_else(|| Failure::Message("No store is served here.".to_owned()))
     }
 
-    /// The store and the path that a reference means, where all stores are served together.
+    /// Resolves a reference to a store and a citation, for tools that serve all stores.
     pub(super) fn resolve(&self, reference: &str) -> Result<(&'a Store, Citation), Failure> {
         let Ok(citation) = reference.parse::<Citation>();
         let stores = self.setup.present();
@@ -69,7 +69,7 @@ impl<'a> Call<'a> {
                     .map(|store| format!("{}:{}", store.name(), citation.path))
                     .collect();
                 Err(Failure::Message(format!(
-                    "{} is in more than one store; say {}.",
+                    "{} is in more than one store; use {}.",
                     citation.path,
                     ways.join(" or ")
                 )))
@@ -84,13 +84,13 @@ impl<'a> Call<'a> {
         read.map_err(|error| Failure::Core(error, Some(store.layout())))
     }
 
-    /// A text that must be given.
+    /// Returns a required text argument.
     pub(super) fn text(&self, name: &str) -> Result<&'a str, Failure> {
         let given = self.optional_text(name)?;
         given.ok_or_else(|| Failure::Message(format!("{name} parameter is required")))
     }
 
-    /// A text that may be given.
+    /// Returns an optional text argument.
     pub(super) fn optional_text(&self, name: &str) -> Result<Option<&'a str>, Failure> {
         match self.arguments.get(name) {
             None | Some(Value::Null) => Ok(None),
@@ -99,7 +99,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// A whole number that may be given.
+    /// Returns an optional integer argument.
     pub(super) fn number(&self, name: &str) -> Result<Option<i64>, Failure> {
         let wrong = || Failure::Message(format!("{name} must be a whole number"));
         match self.arguments.get(name) {
@@ -114,13 +114,13 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// From which character, or which entry, an answer is wanted.
+    /// Returns the first character, or entry, of the answer; default 0.
     pub(super) fn offset(&self) -> Result<usize, Failure> {
         let offset = self.number("offset")?.unwrap_or(0);
         usize::try_from(offset).map_err(|_| Failure::Message("offset must be 0 or more".to_owned()))
     }
 
-    /// Texts that may be given, as a list or as one.
+    /// Returns an optional list of texts; a single text is accepted, too.
     pub(super) fn texts(&self, name: &str) -> Result<Vec<String>, Failure> {
         let wrong = || Failure::Message(format!("{name} must be a list of strings"));
         match self.arguments.get(name) {
@@ -130,7 +130,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Carries out a request, and says so in the layout's words.
+    /// Commits a request and returns the message that the layout documents.
     pub(super) fn change(&self, request: &ChangeRequest) -> ToolResult {
         let store = self.store()?;
         self.carry_out(|moment| {
@@ -143,14 +143,14 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// The revision that the client has seen, where it must still be that.
+    /// Returns the revision that the file must still have, if given.
     pub(super) fn expected(&self) -> Result<Option<Revision>, Failure> {
         let given = self.optional_text("expected_revision")?;
         let parsed = given.map(|text| text.parse::<Revision>()).transpose();
         parsed.map_err(|error| Failure::Message(error.to_string()))
     }
 
-    /// Plans a change and carries it out, again where another process was quicker.
+    /// Plans and commits a change; plans it again if another process changed the store in between.
     pub(super) fn carry_out(
         &self,
         plan: impl Fn(&Moment) -> Result<Change, Failure>,
@@ -171,12 +171,9 @@ impl<'a> Call<'a> {
 fn committed_answer(committed: &CommittedChange) -> ToolAnswer {
     let first = committed.change.edits.iter().find(|edit| !edit.derived);
     let after = first.and_then(|edit| edit.after.as_deref());
-    let begun = committed.new_root().map(|root| {
-        format!(
-            "This is the first memory here: {} was made for it.",
-            root.display()
-        )
-    });
+    let begun = committed
+        .new_root()
+        .map(|root| format!("This is the first memory here: created {}.", root.display()));
     ToolAnswer {
         texts: [committed.change.message.clone()]
             .into_iter()
@@ -187,7 +184,7 @@ fn committed_answer(committed: &CommittedChange) -> ToolAnswer {
     }
 }
 
-/// The names of the stores, for a sentence.
+/// Returns the names of the stores, separated by commas.
 pub(super) fn names(stores: &[&Store]) -> String {
     let names: Vec<&str> = stores.iter().map(|store| store.name()).collect();
     names.join(", ")

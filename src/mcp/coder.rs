@@ -12,7 +12,7 @@ use crate::core::memory::slug;
 use crate::core::query::Query;
 use crate::core::search::{MemoryTexts, lesson};
 
-/// What can be done with a lesson that is like others.
+/// The decisions for a lesson that is similar to others.
 const DECISIONS: [&str; 4] = ["create", "merge", "update", "generalize"];
 
 pub(super) const TOOLS: &[Tool] = &[
@@ -52,7 +52,7 @@ pub(super) const TOOLS: &[Tool] = &[
             Field::may(
                 "decision",
                 FieldType::OneOf(&DECISIONS),
-                "After similar lessons were shown. create: a new file; merge: the same lesson, what is new is added to it; update: a related one, likewise, with your description; generalize: a principle made of episodes, linked both ways",
+                "After similar lessons were shown. create: a new file; merge: the same lesson, what is new is added to it; update: a related one, likewise, with your description; generalize: a principle made of episodes, linked in both directions",
             ),
             Field::may(
                 "into",
@@ -174,7 +174,7 @@ fn store(call: &Call<'_>) -> ToolResult {
     call.change(&request)
 }
 
-/// A lesson in a file of its own; where a file has that name already, a further one in it.
+/// Returns the request for a new lesson in its own file, or at the end of a file of that name.
 fn create(call: &Call<'_>, kind: &str, fields: Fields) -> Result<ChangeRequest, Failure> {
     Ok(ChangeRequest::Append {
         path: new_path(call, kind, call.text("title")?)?,
@@ -198,7 +198,7 @@ fn new_path(call: &Call<'_>, kind: &str, title: &str) -> Result<String, Failure>
     })
 }
 
-/// What is there already, and what is proposed to be done about it.
+/// Formats the similar lessons, and the decision proposed for them.
 fn proposal(known: &[SimilarLesson], (kind, title, content): (&str, &str, &str)) -> String {
     const SHOWN: usize = 5;
     let rows: Vec<String> = known
@@ -219,18 +219,18 @@ fn proposal(known: &[SimilarLesson], (kind, title, content): (&str, &str, &str))
             lesson.citation()
         ),
         _ if kind != "procedural" && episodes.len() > 1 => format!(
-            "{} episodes are like it. Proposed, where they teach the same: the principle with type: \"semantic\", decision: \"generalize\", from: [{}].",
+            "{} episodes are similar. Proposed, if they teach the same: the principle with type: \"semantic\", decision: \"generalize\", from: [{}].",
             episodes.len(),
             episodes.join(", ")
         ),
         (None, Some(lesson)) => format!(
-            "Proposed, where it is about the same thing: decision: \"update\", into: \"{}\".",
+            "Proposed, if it is about the same thing: decision: \"update\", into: \"{}\".",
             lesson.citation()
         ),
         (None, None) => String::new(),
     };
     format!(
-        "Nothing is stored yet: similar lessons are here.\n{}\n\n{proposed} Where it is something else: decision: \"create\". In every case what is there stays, and the user can undo it.",
+        "Nothing is stored yet: there are similar lessons.\n{}\n\n{proposed} If it is something else: decision: \"create\". Existing lessons are kept in every case, and the user can undo the change.",
         rows.join("\n")
     )
 }

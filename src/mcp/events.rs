@@ -28,7 +28,7 @@ pub(super) const TOOLS: &[Tool] = &[Tool {
         Field::may(
             "limit",
             FieldType::Number,
-            "At most so many; default 50, 100 at most. Where has_more is true, go on from the last timestamp",
+            "Maximum number of events (default 50, at most 100). If has_more is true, continue from the last timestamp",
         ),
     ],
     run: get_events,
@@ -63,7 +63,7 @@ fn get_events(call: &Call<'_>) -> ToolResult {
     Ok(ToolAnswer::text(answer.to_string()).with(QUOTED))
 }
 
-/// What an answer has of a text, so that a long one does not crowd out the others.
+/// Truncates a text, so that a long one leaves space for the others.
 fn truncate_text(text: &str) -> String {
     const LONGEST: usize = 1_000;
     let text = safe(text);
@@ -74,7 +74,8 @@ fn truncate_text(text: &str) -> String {
     short
 }
 
-/// A time in milliseconds since 1970; days are those of UTC, as the timestamps in the answer are.
+/// Parses a time argument into milliseconds since 1970; days are in UTC, like the answer's
+/// timestamps.
 fn time(call: &Call<'_>, name: &str, edge: Edge) -> Result<Option<i64>, Failure> {
     let given = match call.arguments.get(name) {
         None | Some(Value::Null) => return Ok(None),
@@ -87,7 +88,7 @@ fn time(call: &Call<'_>, name: &str, edge: Edge) -> Result<Option<i64>, Failure>
     };
     time.map(Some).ok_or_else(|| {
         Failure::Message(format!(
-            "{name}: {given} is no time; give {} or milliseconds since 1970",
+            "{name}: {given} is not a time; use {} or milliseconds since 1970",
             time::FORMS
         ))
     })

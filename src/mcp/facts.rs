@@ -32,7 +32,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "memory_write",
-        about: "Writes a memory file as given, in place of what was there.",
+        about: "Writes a memory file as given, replacing its content.",
         effect: ToolEffect::Replaces,
         fields: &[
             PATH,
@@ -47,7 +47,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "memory_patch",
-        about: "Replaces texts in a memory file, all or none; each must occur exactly once at its turn.",
+        about: "Replaces texts in a memory file in order, all or none; each must occur exactly once.",
         effect: ToolEffect::Replaces,
         fields: &[
             PATH,
@@ -55,12 +55,12 @@ pub(super) const TOOLS: &[Tool] = &[
             Field::may(
                 "old_str",
                 FieldType::Text,
-                "In place of patches: the text that is there",
+                "Instead of patches: the text to replace",
             ),
             Field::may(
                 "new_str",
                 FieldType::Text,
-                "In place of patches: the text that shall be there",
+                "Instead of patches: the replacement",
             ),
             EXPECTED,
         ],
@@ -68,7 +68,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "memory_append",
-        about: "Adds an entry to the end of a memory file, which is made when missing.",
+        about: "Adds an entry to the end of a memory file, which is created if missing.",
         effect: ToolEffect::Adds,
         fields: &[
             PATH,

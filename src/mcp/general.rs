@@ -1,4 +1,4 @@
-//! Listing and reading for every layout, and over several stores at once.
+//! Tools that list and read memories, for every layout and over several stores.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::core::log::Agent;
 use crate::core::memory::{FileKind, Memory, Revision};
 use crate::core::store::Store;
 
-/// How many memories are listed in one answer.
+/// The maximum number of memories of one answer.
 const MOST_LISTED: usize = 200;
 
 pub(super) const TOOLS: &[Tool] = &[
@@ -25,7 +25,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "memory_read",
-        about: "Reads a memory, or a part of it; or the messages that a citation means.",
+        about: "Reads a memory, or a part of it; or the messages that a citation refers to.",
         effect: ToolEffect::Reads,
         fields: &[
             Field::must(
@@ -61,7 +61,7 @@ pub(super) fn list(call: &Call<'_>) -> ToolResult {
     Ok(match total.saturating_sub(end) {
         0 => answer,
         left => answer.with(format!(
-            "{left} of {total} memories are left; go on with offset: {end}"
+            "{left} of {total} memories are left; continue with offset: {end}"
         )),
     })
 }
@@ -101,7 +101,7 @@ pub(super) fn read(call: &Call<'_>) -> ToolResult {
     with_revision(call, answer, document.revision)
 }
 
-/// The messages that a citation means, in full; `None` where it means something else.
+/// Returns the messages that a citation refers to, in full; `None` if it does not cite messages.
 pub(super) fn cited_messages(
     call: &Call<'_>,
     reference: &str,
@@ -119,7 +119,7 @@ pub(super) fn cited_messages(
     Ok(Some(ToolAnswer::page(&text, call.offset()?).with(QUOTED)))
 }
 
-/// The answer with the revision of what was read, in words where the client asked for it.
+/// Adds the revision of the file to the answer, as text too if the client asked for it.
 pub(super) fn with_revision(
     call: &Call<'_>,
     mut answer: ToolAnswer,

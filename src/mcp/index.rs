@@ -30,7 +30,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "memory_read",
-        about: "Reads a memory file with its header; or the messages that a citation means.",
+        about: "Reads a memory file with its header; or the messages that a citation refers to.",
         effect: ToolEffect::Reads,
         fields: &[
             Field::must(
@@ -45,7 +45,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "memory_write",
-        about: "Makes a memory file, or replaces all of it; the index follows.",
+        about: "Creates a memory file, or replaces all of it, and updates the index.",
         effect: ToolEffect::Replaces,
         fields: &[
             FILENAME,
@@ -71,8 +71,8 @@ pub(super) const TOOLS: &[Tool] = &[
         effect: ToolEffect::Replaces,
         fields: &[
             FILENAME,
-            Field::must("old_text", FieldType::Text, "The text that is there"),
-            Field::must("new_text", FieldType::Text, "The text that shall be there"),
+            Field::must("old_text", FieldType::Text, "The text to replace"),
+            Field::must("new_text", FieldType::Text, "The replacement"),
             EXPECTED,
         ],
         run: update,

@@ -1,4 +1,4 @@
-//! The command set of Anthropic's memory tool, with its documented texts, over any store.
+//! The command set of Anthropic's memory tool, with its documented messages, over any store.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::core::layout::{Layout, Matching, Patch, events, session};
 use crate::core::memory::FileKind;
 use crate::core::store::{Document, Store};
 
-/// The directory that clients see a store as.
+/// The path under which clients see the store.
 const ROOT: &str = "/memories";
 
 const PATH: Field = Field::may(
@@ -51,27 +51,23 @@ pub(super) const TOOL: Tool = Tool {
         Field::may(
             "old_str",
             FieldType::Text,
-            "str_replace: the text that is there, once",
+            "str_replace: the text to replace, which must occur once",
         ),
-        Field::may(
-            "new_str",
-            FieldType::Text,
-            "str_replace: the text that shall be there",
-        ),
+        Field::may("new_str", FieldType::Text, "str_replace: the replacement"),
         Field::may(
             "insert_line",
             FieldType::Number,
             "insert: the line to insert after; 0 is the beginning",
         ),
         Field::may("insert_text", FieldType::Text, "insert: what to insert"),
-        Field::may("old_path", FieldType::Text, "rename: the name now"),
-        Field::may("new_path", FieldType::Text, "rename: the name then"),
+        Field::may("old_path", FieldType::Text, "rename: the current path"),
+        Field::may("new_path", FieldType::Text, "rename: the new path"),
         EXPECTED,
     ],
     run,
 };
 
-/// The same, for clients that may only read.
+/// The memory tool for clients with read-only access.
 pub(super) const VIEWER: Tool = Tool {
     name: "memory",
     about: "Views the memory directory, or a file of it. Paths start with /memories.",
@@ -112,7 +108,7 @@ fn missing(path: &str) -> Failure {
     Failure::Message(format!("Error: The path {path} does not exist"))
 }
 
-/// A path of the client, and what it means inside the store: `""` for all of it.
+/// A path as the client gave it, and relative to the store: `""` for the store itself.
 struct ClientPath<'a> {
     given: &'a str,
     inside: &'a str,
@@ -134,7 +130,7 @@ fn client_path<'a>(call: &Call<'a>, field: &str) -> Result<ClientPath<'a>, Failu
     }
 }
 
-/// The file, where it is one.
+/// Reads the file; `None` if there is none, or a directory.
 fn file(call: &Call<'_>, named: &ClientPath<'_>) -> Result<Option<Document>, Failure> {
     let store = call.store()?;
     if named.inside.is_empty() {
@@ -180,11 +176,11 @@ fn view(call: &Call<'_>) -> ToolResult {
     )))
 }
 
-/// The size of every file that is shown, by its reference.
+/// Returns the size of every listed file, by its reference.
 fn sizes(store: &Store) -> Result<BTreeMap<String, u64>, Failure> {
     const DEEPEST: usize = 8;
     let found = match store.layout() {
-        // The directory of instructions is a whole project.
+        // The directory of instruction files is a whole project.
         Layout::Instructions => store.rules().files(store.root()),
         _ => store.root().markdown("", DEEPEST),
     };
@@ -198,7 +194,7 @@ fn sizes(store: &Store) -> Result<BTreeMap<String, u64>, Failure> {
         .collect())
 }
 
-/// Two levels of files and directories, each with its size.
+/// Formats two levels of files and directories, each with its size.
 fn listing(root: &str, files: &[(&str, u64)]) -> String {
     let mut rows: BTreeMap<String, u64> = BTreeMap::new();
     for (path, size) in files {
@@ -221,7 +217,7 @@ fn listing(root: &str, files: &[(&str, u64)]) -> String {
     text
 }
 
-/// A size as people read it: `500B`, `5.5K`, `1.2M`.
+/// Formats a size as `500B`, `5.5K` or `1.2M`.
 fn format_size(bytes: u64) -> String {
     const STEP: f64 = 1024.0;
     let size = bytes as f64;
@@ -268,7 +264,7 @@ fn view_file(call: &Call<'_>, named: &ClientPath<'_>, document: &Document) -> To
     Ok(if is_log { answer.with(QUOTED) } else { answer })
 }
 
-/// The first and the last line that are wanted.
+/// Returns the first and last line of `view_range`; by default, all lines.
 fn range(call: &Call<'_>, lines: usize) -> Result<(usize, usize), Failure> {
     let Some(given) = call
         .arguments
@@ -360,7 +356,7 @@ fn str_replace(call: &Call<'_>) -> ToolResult {
     Ok(answer)
 }
 
-/// The lines around a change, with their numbers.
+/// Formats the lines around a change, with their numbers.
 fn snippet(text: &str, first: usize, more: usize) -> String {
     const AROUND: usize = 2;
     let from = first.saturating_sub(AROUND + 1);
@@ -409,7 +405,7 @@ fn insert(call: &Call<'_>) -> ToolResult {
     Ok(answer)
 }
 
-/// Saves what `make` makes of the file as it is at that moment.
+/// Commits the text that `make` returns for the current file.
 fn edit(
     call: &Call<'_>,
     named: &ClientPath<'_>,

@@ -5,7 +5,7 @@ use super::call::names;
 use crate::core::layout::Layout;
 use crate::core::layout::coder::GUIDES;
 
-/// A prompt that a person can pick in the client.
+/// A prompt that a user can choose in the client.
 pub(super) struct Prompt {
     pub(super) name: &'static str,
     pub(super) about: &'static str,
@@ -17,7 +17,7 @@ pub(super) struct Prompt {
 pub(super) const PROMPTS: [Prompt; 2] = [
     Prompt {
         name: "recall",
-        about: "Look up what is remembered about something before going on",
+        about: "Look up what is remembered about something before continuing",
         argument: "query",
         argument_about: "What it is about",
         guide: include_str!("../../assets/guides/recall.md"),
@@ -31,7 +31,7 @@ pub(super) const PROMPTS: [Prompt; 2] = [
     },
 ];
 
-/// The text of a prompt for these stores.
+/// Returns the text of a prompt for these stores.
 pub(super) fn text(prompt: &Prompt, given: Option<&str>, setup: &ServerSetup) -> String {
     let mut text = prompt.guide.to_owned();
     let lessons = setup

@@ -15,7 +15,7 @@ use crate::core::search::{Hit, HitSource, SearchOutcome, search};
 
 pub(super) const TOOL: Tool = Tool {
     name: "recall_memory",
-    about: "Searches the memories (detail) and the raw conversations (messages), best first. Each result has a citation by which memory_read opens it.",
+    about: "Searches the memories (detail) and the raw conversations (messages), best first. Each result has a citation that memory_read opens.",
     effect: ToolEffect::Reads,
     fields: &[
         Field::must(
@@ -31,21 +31,21 @@ pub(super) const TOOL: Tool = Tool {
         Field::may(
             "limit",
             FieldType::Number,
-            "At most so many results; default 5, 50 at most",
+            "Maximum number of results (default 5, at most 50)",
         ),
         OFFSET,
     ],
     run,
 };
 
-/// How many results one answer holds at most.
+/// The maximum number of results of one answer.
 const MOST: usize = 50;
 
-/// How far into the results a client can go on; who needs more has not asked well.
+/// The largest offset; a client that needs more should narrow the query.
 const FARTHEST: usize = 1_000;
 
-/// How long logs are read for one call. Where they are read for the first time it may take
-/// longer; what was read is kept, and the next call goes on from there.
+/// How long one call reads logs. The first reading can take longer: the cache keeps what was
+/// read, and the next call continues from there.
 const READING_LIMIT: Duration = Duration::from_secs(20);
 
 fn run(call: &Call<'_>) -> ToolResult {
@@ -56,7 +56,7 @@ fn run(call: &Call<'_>) -> ToolResult {
     let (scope, limit, offset) = (scope(call)?, limit(call)?, call.offset()?);
     if offset > FARTHEST {
         return Err(Failure::Message(format!(
-            "offset must be {FARTHEST} or less; ask for something narrower"
+            "offset must be {FARTHEST} or less; narrow the query"
         )));
     }
     let now = (call.setup.clock)().time;
@@ -85,7 +85,8 @@ fn run(call: &Call<'_>) -> ToolResult {
         &patience,
         |sources| {
             let mut found = recall(sources, request(offset + limit));
-            // Both sources have a place among the first, so the first are not always a prefix.
+            // Both sources have a share of the first hits, so a shorter list is not always a
+            // prefix of a longer one.
             let before = match offset {
                 0 => Vec::new(),
                 _ => recall(sources, request(offset)).hits,
@@ -109,14 +110,14 @@ fn run(call: &Call<'_>) -> ToolResult {
     let end = offset + hits.len();
     if end < found.total && !hits.is_empty() {
         answer = answer.with(format!(
-            "{} more fit less well; go on with offset: {}",
+            "{} more match less well; continue with offset: {}",
             found.total - end,
             offset + limit
         ));
     }
     if left > 0 {
         answer = answer.with(format!(
-            "{left} log(s) have not been read yet; ask again to search them, too."
+            "{left} log(s) have not been read yet; call again to search them, too."
         ));
     }
     if let Some(first) = unread.first() {
@@ -149,7 +150,7 @@ fn limit(call: &Call<'_>) -> Result<usize, Failure> {
     }
 }
 
-/// Reads until it has taken too long, or nobody waits.
+/// Cancels reading at a time limit, or when the client no longer waits.
 struct Deadline<'a> {
     until: Instant,
     is_dropped: &'a AtomicBool,
@@ -163,10 +164,10 @@ impl Progress for Deadline<'_> {
     }
 }
 
-/// What a client sees of a snippet: no secret, and no piece of one that was cut in two.
+/// Masks secrets in a snippet, and drops a truncated word that could be part of one.
 fn mask_snippet(snippet: &str) -> String {
     const DOTS: &str = "...";
-    // A word that is cut is told from a secret by its digits: most secrets have some.
+    // A truncated word with digits could be a secret: most secrets have some.
     let is_doubtful = |word: &str| word.len() >= 8 && word.contains(|c: char| c.is_ascii_digit());
     let text = safe(snippet);
     let mut rest = text.as_str();

@@ -1,4 +1,4 @@
-//! Stores and memories by URI: `tome://STORE` is what an agent reads at the start,
+//! Stores and memories by URI: `tome://STORE` is what an agent reads when a session starts,
 //! `tome://STORE/PATH` a file.
 
 use super::ServerSetup;
@@ -9,7 +9,7 @@ use crate::core::memory::FileKind;
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
-/// A thing that can be read by its URI.
+/// A resource in the list.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ResourceEntry {
     pub(super) uri: String,
@@ -18,12 +18,12 @@ pub(super) struct ResourceEntry {
     pub(super) size: Option<u64>,
 }
 
-/// How the URI of a file is made.
+/// The URI template of a file.
 pub(super) const TEMPLATE: &str = "tome://{store}/{+path}";
 
 const SCHEME: &str = "tome://";
 
-/// Everything that can be read, stores first.
+/// Lists every store, each followed by its files.
 pub(super) fn list(setup: &ServerSetup) -> Result<Vec<ResourceEntry>> {
     let mut listed = Vec::new();
     for store in setup.present() {
@@ -31,7 +31,7 @@ pub(super) fn list(setup: &ServerSetup) -> Result<Vec<ResourceEntry>> {
             uri: format!("{SCHEME}{}", encoded(store.name())),
             name: store.name().to_owned(),
             about: format!(
-                "What an agent reads of this {} store at the start",
+                "What an agent reads of this {} store when a session starts",
                 store.layout()
             ),
             size: None,
@@ -65,7 +65,7 @@ fn file(store: &Store, path: &str, about: &str, size: u64) -> ResourceEntry {
     }
 }
 
-/// The text that a URI means.
+/// Returns the text of the resource at a URI.
 pub(super) fn read(setup: &ServerSetup, uri: &str) -> Result<String> {
     let none = || Error::not_found(uri);
     let rest = uri.strip_prefix(SCHEME).ok_or_else(none)?;
@@ -91,14 +91,14 @@ pub(super) fn read(setup: &ServerSetup, uri: &str) -> Result<String> {
     };
     Ok(match text.char_indices().nth(MOST) {
         Some((end, _)) => format!(
-            "{}\n\n(cut here; memory_read reads on with offset: {MOST})",
+            "{}\n\n(truncated; memory_read continues with offset: {MOST})",
             &text[..end]
         ),
         None => text,
     })
 }
 
-/// The text with what is not plain in a URI as `%XX`.
+/// Percent-encodes a text for a URI.
 fn encoded(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {

@@ -1,4 +1,4 @@
-//! The protocol: requests in, the table asked, results out.
+//! The protocol: dispatches requests to tools, resources and prompts, and returns their results.
 
 use std::io;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use super::{Access, ServerSetup, prompt, resource};
 use crate::core::hidden::without_hidden;
 use crate::core::memory::one_line;
 
-/// How many resources are listed at a time.
+/// How many resources one page lists.
 const PAGE: usize = 200;
 
 /// Serves on standard input and output until the client closes them.
@@ -38,7 +38,7 @@ pub(super) fn serve(setup: ServerSetup) -> io::Result<()> {
     let served = runtime.block_on(async {
         let running = match server.serve(rmcp::transport::stdio()).await {
             Ok(running) => running,
-            // A client that leaves before it has said anything is no failure.
+            // A client that disconnects before initialization is not an error.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
             Err(error) => return Err(io::Error::other(error)),
         };
@@ -48,13 +48,13 @@ pub(super) fn serve(setup: ServerSetup) -> io::Result<()> {
             .map(|_| ())
             .map_err(io::Error::other)
     });
-    // The thread that reads standard input may wait for ever. A change that is cut short is
-    // settled when its store is next opened.
+    // The thread that reads standard input may block forever. An interrupted change is
+    // recovered when its store is next opened.
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     served
 }
 
-/// The server as the protocol sees it; a clone is the same one.
+/// The server as the protocol library sees it; clones share the state.
 #[derive(Clone)]
 struct Server(Arc<ServerState>);
 
@@ -75,12 +75,12 @@ impl ServerState {
         info
     }
 
-    /// What the client's model is told of the server.
+    /// Returns the instructions for the client's model.
     fn instructions(&self) -> String {
         let present = self.setup.present();
         let stores = match present.as_slice() {
             [] if self.setup.access == Access::Full && self.setup.firsts > 0 => {
-                "There is no memory here yet; the first one that is stored makes its store."
+                "There is no memory here yet; the first one that is stored creates its store."
                     .to_owned()
             }
             [] => {
@@ -200,7 +200,7 @@ fn failed(failure: &Failure) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(without_hidden(&failure.message()))])
 }
 
-/// The client's name as it signs changes.
+/// Returns the client's name, as the author of its changes.
 fn client_name(context: &RequestContext<RoleServer>) -> String {
     const LONGEST: usize = 64;
     let name = context.client_info().map(|client| one_line(&client.name));
@@ -234,7 +234,7 @@ fn tool_description(offer: &OfferedTool, setup: &ServerSetup) -> rmcp::model::To
     rmcp::model::Tool::new(offer.name.clone(), about, offer.tool.schema()).with_annotations(hints)
 }
 
-/// Somebody who waits for an answer; says so when they no longer do.
+/// Sets its flag on drop: the client no longer waits for the answer.
 #[derive(Default)]
 struct CancelOnDrop(Arc<AtomicBool>);
 
@@ -245,7 +245,7 @@ impl Drop for CancelOnDrop {
 }
 
 impl Server {
-    /// Does the work beside the protocol, so that a long call holds up no other.
+    /// Runs the work on another thread, so that a long call does not block others.
     async fn run_blocking<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
@@ -259,7 +259,7 @@ impl Server {
             done = task => done.unwrap_or_else(|_| {
                 Err(ErrorData::internal_error("the call failed; nothing was changed", None))
             }),
-            // A change that was begun is finished; only nobody waits for the answer.
+            // The task still finishes a change that it began; its answer is dropped.
             () = context.ct.cancelled() => {
                 Err(ErrorData::internal_error("the call was cancelled", None))
             }

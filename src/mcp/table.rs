@@ -1,4 +1,4 @@
-//! Every tool, once: its name, what it takes, what it does to the store.
+//! Every tool, defined once: its name, its fields, its effect on the store.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::call::Call;
 use super::{Access, ServerSetup, coder, events, facts, general, index, memory, recall};
 use crate::core::layout::Layout;
 
-/// A tool.
+/// The definition of a tool.
 pub(super) struct Tool {
     pub(super) name: &'static str,
     pub(super) about: &'static str,
@@ -23,13 +23,13 @@ pub(super) struct Tool {
 pub(super) enum ToolEffect {
     /// Nothing.
     Reads,
-    /// Something new is there afterwards, and nothing else is different.
+    /// Adds content and changes nothing else.
     Adds,
-    /// What was there may be different or gone; it can be undone.
+    /// Changes or deletes content; this can be undone.
     Replaces,
 }
 
-/// A thing that a tool takes.
+/// A parameter of a tool.
 pub(super) struct Field {
     name: &'static str,
     form: FieldType,
@@ -37,7 +37,7 @@ pub(super) struct Field {
     about: &'static str,
 }
 
-/// What a field looks like.
+/// The type of a field.
 pub(super) enum FieldType {
     Text,
     Number,
@@ -47,7 +47,7 @@ pub(super) enum FieldType {
     Lines,
 }
 
-/// Whether a field must be there.
+/// Whether a field is required.
 #[derive(PartialEq, Eq)]
 enum Requirement {
     Must,
@@ -55,7 +55,7 @@ enum Requirement {
 }
 
 impl Field {
-    /// A field that must be there.
+    /// Returns a required field.
     pub(super) const fn must(name: &'static str, form: FieldType, about: &'static str) -> Self {
         Self {
             name,
@@ -65,7 +65,7 @@ impl Field {
         }
     }
 
-    /// A field that may be there.
+    /// Returns an optional field.
     pub(super) const fn may(name: &'static str, form: FieldType, about: &'static str) -> Self {
         Self {
             name,
@@ -101,29 +101,29 @@ impl Field {
     }
 }
 
-/// The field by which a change is made only on what the client has seen.
+/// The field that makes a change conditional on the revision that the client read.
 pub(super) const EXPECTED: Field = Field::may(
     "expected_revision",
     FieldType::Text,
-    "Change the file only if this is still its revision, as a read with revision: \"show\" gave it",
+    "Change the file only if this is still its revision, as returned by a read with revision: \"show\"",
 );
 
-/// The field by which a reading tool shows the revision.
+/// The field that makes a reading tool show the revision.
 pub(super) const REVISION: Field = Field::may(
     "revision",
     FieldType::OneOf(&["show", "hide"]),
     "Show the file's revision after its content, to give as expected_revision; default hide",
 );
 
-/// The field by which a long answer is read on.
+/// The field that continues a truncated answer.
 pub(super) const OFFSET: Field = Field::may(
     "offset",
     FieldType::Number,
-    "Where to read on, as a cut answer said; default 0",
+    "Where to continue, as given at the end of a truncated answer; default 0",
 );
 
 impl Tool {
-    /// What it takes, as JSON Schema.
+    /// Returns the fields as JSON Schema.
     pub(super) fn schema(&self) -> Arc<Map<String, Value>> {
         let properties: Map<String, Value> = self
             .fields
@@ -146,28 +146,28 @@ impl Tool {
     }
 }
 
-/// A tool as it is offered: under its own name, or with its store's name before it.
+/// A tool as offered to clients: under its own name, or prefixed with its store's name.
 pub(super) struct OfferedTool {
     pub(super) name: String,
     pub(super) tool: &'static Tool,
-    /// The store it belongs to; `None` for all of them.
+    /// The index of its store; `None` for all stores.
     pub(super) at: Option<usize>,
 }
 
-/// The tools that a layout has of its own.
+/// Returns the tools of a layout.
 fn layout_tools(layout: Layout) -> &'static [Tool] {
     match layout {
         Layout::Index => index::TOOLS,
         Layout::Facts => facts::TOOLS,
         Layout::Coder => coder::TOOLS,
         Layout::Events => events::TOOLS,
-        // The agent of a session edits its notes as files; here the memory tool does.
+        // An agent edits the notes of a session as files; here, with the memory tool.
         Layout::Session | Layout::Instructions => &[],
     }
 }
 
-/// The tools that are offered. Names do not depend on stores that are not there yet: theirs are
-/// offered as those of a single store.
+/// Returns the tools to offer. Stores that do not exist yet do not affect the names: their tools
+/// are offered like those of a single store.
 pub(super) fn offers(setup: &ServerSetup) -> Vec<OfferedTool> {
     let several = setup.there() > 1;
     let mut offers: Vec<OfferedTool> = Vec::new();
@@ -198,7 +198,7 @@ pub(super) fn offers(setup: &ServerSetup) -> Vec<OfferedTool> {
             offer(name, tool, Some(at));
         }
     }
-    // A layout that has no way to list and read of its own gets the general one.
+    // A layout without its own tools to list and read gets the general ones.
     if let [store] = &setup.stores[..setup.there()]
         && store.layout() != Layout::Index
     {
@@ -209,7 +209,7 @@ pub(super) fn offers(setup: &ServerSetup) -> Vec<OfferedTool> {
     offers
 }
 
-/// What stands before the tools of each store: its name, as far as clients take it.
+/// Returns the prefix of each store's tools: its name, reduced to characters that clients allow.
 fn prefixes(setup: &ServerSetup) -> Vec<String> {
     const LONGEST: usize = 32;
     let mut taken: Vec<String> = Vec::new();

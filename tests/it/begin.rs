@@ -36,7 +36,7 @@ fn the_first_memory_makes_its_store_and_undo_takes_the_folder_away() {
     let output = home.run(&dry);
     assert_eq!(output.code, 0, "{output:?}");
     assert!(
-        output.err.contains("~/project/.memory would be made"),
+        output.err.contains("would create ~/project/.memory"),
         "{output:?}"
     );
     assert!(output.out.contains("+text"), "{output:?}");
@@ -45,7 +45,7 @@ fn the_first_memory_makes_its_store_and_undo_takes_the_folder_away() {
     let output = home.run(&write("x.md", "text"));
     assert_eq!(output.code, 0, "{output:?}");
     assert!(
-        output.err.contains("~/project/.memory was made"),
+        output.err.contains("created ~/project/.memory"),
         "{output:?}"
     );
     assert_eq!(files(&home, "project/.memory"), ["MEMORY.md", "x.md"]);

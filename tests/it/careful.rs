@@ -49,7 +49,7 @@ fn a_change_to_a_part_is_refused() {
         let output = home.run(&args);
         assert_eq!(output.code, 2, "{args:?}");
         assert!(
-            output.err.contains("about the whole file"),
+            output.err.contains("applies to the whole file"),
             "{}",
             output.err
         );
@@ -313,7 +313,7 @@ fn events_are_known_by_their_own_id_and_keep_what_is_unknown() {
             "{{\"event_id\":\"{id}\",\"timestamp\":2,\"event_type\":\"x\",\"text\":\"t\",\"new_key\":[1]}}"
         )
     };
-    assert!(append(&event("E1")).contains("known already"));
+    assert!(append(&event("E1")).contains("already recorded"));
     assert!(append(&event("Z")).contains("appended"));
     assert!(
         home.read("project/ev/events.jsonl")

@@ -250,7 +250,7 @@ fn a_file_in_two_stores_asks_which() {
     let result = home.run(&["read", "a.md"]);
     assert_eq!(
         result.err,
-        "tome: a.md could be in more than one store; say .memory:a.md or memory:a.md\n"
+        "tome: a.md could be in more than one store; use .memory:a.md or memory:a.md\n"
     );
     assert_eq!(home.ok(&["read", "memory:a.md"]), "other\n");
 }

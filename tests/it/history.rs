@@ -325,7 +325,7 @@ fn pruning_tells_what_goes_and_what_stays_can_be_undone() {
         1
     );
     let out = home.ok(&["history", "--prune", "--older-than", "90d"]);
-    assert!(out.starts_with("0 changes have gone"), "{out}");
+    assert!(out.starts_with("0 changes were removed"), "{out}");
     for (wrong, told) in [
         (["--older-than", "soon"], "90d"),
         (["--max-size", "big"], "50MB"),

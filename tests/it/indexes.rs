@@ -335,7 +335,7 @@ fn lines_past_what_an_agent_reads_are_told_of() {
     home.file("project/.memory/MEMORY.md", "# Memory\n");
     let output = home.run(&["index"]);
     assert_eq!(output.code, 0);
-    let told = "agents read 200 lines and 25 KB of MEMORY.md; past that, and not seen: m297.md";
+    let told = "agents read only 200 lines and 25 KB of MEMORY.md; they do not see: m297.md";
     assert_eq!(output.err, format!("tome: warning: {told}\n"));
     let json = home.ok(&["index", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
@@ -345,12 +345,16 @@ fn lines_past_what_an_agent_reads_are_told_of() {
     let output = write("a.md");
     let json: serde_json::Value = serde_json::from_str(&output.out).expect("JSON");
     assert_eq!(json["unseen"], serde_json::json!(["m296.md"]));
-    assert!(output.err.contains("not seen: m296.md\n"), "{}", output.err);
+    assert!(
+        output.err.contains("do not see: m296.md\n"),
+        "{}",
+        output.err
+    );
     home.ok(&["delete", "m100.md"]);
     let quiet = home.run(&["patch", "m101.md", "--old", "body", "--new", "text"]);
     assert_eq!((quiet.code, quiet.err.as_str()), (0, ""));
     let (_, report) = doctor(&home, &[]);
-    assert!(report.contains("not seen: m297.md"), "{report}");
+    assert!(report.contains("do not see: m297.md"), "{report}");
 }
 
 #[test]
@@ -401,11 +405,11 @@ fn the_doctor_sees_stale_indexes_and_dead_links() {
     let (code, report) = doctor(&home, &[]);
     assert_eq!(code, 1);
     assert!(
-        report.contains(".memory/MEMORY.md: does not list the memories as they are"),
+        report.contains(".memory/MEMORY.md: does not match the memories"),
         "{report}"
     );
     assert!(
-        report.contains(".memory/a.md: links to what is not there: gone.md"),
+        report.contains(".memory/a.md: has dead links: gone.md"),
         "{report}"
     );
     home.ok(&["index"]);
@@ -423,7 +427,7 @@ fn the_doctor_looks_at_a_store_that_is_given_by_its_path() {
     let (code, report) = doctor(&home, &["--store", "../elsewhere"]);
     assert_eq!(code, 1);
     assert!(
-        report.contains("elsewhere/MEMORY.md: does not list"),
+        report.contains("elsewhere/MEMORY.md: does not match"),
         "{report}"
     );
     assert!(!report.contains("no store was found"), "{report}");

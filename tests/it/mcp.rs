@@ -327,7 +327,7 @@ fn the_other_layouts_have_theirs() {
     assert!(
         client
             .fails("get_events", json!({ "from": "soon" }))
-            .contains("is no time")
+            .contains("is not a time")
     );
     client.end();
 }
@@ -482,7 +482,7 @@ fn recall_ranks_finds_what_is_new_and_goes_on() {
             .lines()
             .filter_map(|line| line.trim().strip_prefix("Citation: "));
         seen.extend(cited.map(str::to_owned));
-        let more = format!("go on with offset: {}", offset + 5);
+        let more = format!("continue with offset: {}", offset + 5);
         offset += 5;
         if !page.iter().any(|text| text.ends_with(&more)) {
             break;

@@ -146,7 +146,7 @@ fn what_is_wider_is_told_by_the_doctor_and_tightened_when_it_is_written() {
     assert_eq!(report["open"].as_array().map(Vec::len), Some(4));
     let problem = &report["problems"][0];
     let told = problem["problem"].as_str().expect("words");
-    assert!(told.contains("others on this machine"), "{told}");
+    assert!(told.contains("other users have access to"), "{told}");
     assert!(told.ends_with("and 1 more"), "{told}");
     assert_eq!(problem["remedy"], "chmod -R go= ~/.local/share/tome");
     home.ok(&["append", "a.md", "--content", "y"]);

@@ -2,16 +2,16 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-/// Which logs are meant.
+/// Selects logs.
 #[derive(Debug, ClapArgs)]
 pub struct LogFilter {
-    /// Only this agent's, such as claude-code or codex
+    /// Only logs of this agent, such as claude-code or codex
     #[arg(long, value_name = "AGENT")]
     pub agent: Option<String>,
-    /// Only those of projects whose path contains this; the logs of every project are looked at
+    /// Only logs of projects whose path contains this text; searches the logs of every project
     #[arg(long, value_name = "TEXT")]
     pub project: Option<String>,
-    /// Only those with something newer than this: 2026-01-31, today, yesterday, or an age such as
+    /// Only logs with messages newer than this: 2026-01-31, today, yesterday, or an age such as
     /// 36h, 30d, 2w, 6m (months), 1y
     #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
@@ -23,7 +23,7 @@ pub struct LogsArgs {
     /// Which logs.
     #[command(flatten)]
     pub filter: LogFilter,
-    /// Only logs in which this role speaks: user, assistant, system or tool
+    /// Only logs with messages of this role: user, assistant, system or tool
     #[arg(long, value_name = "ROLE")]
     pub role: Option<RoleArg>,
     /// List subagents' conversations too
@@ -34,10 +34,10 @@ pub struct LogsArgs {
     pub limit: usize,
 }
 
-/// Who speaks.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RoleArg {
-    /// The person.
+    /// The user.
     User,
     /// The model.
     Assistant,
@@ -55,7 +55,7 @@ pub struct LogArgs {
     /// Print Markdown
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
-    /// Only what this role says
+    /// Only messages of this role
     #[arg(long, value_name = "ROLE")]
     pub role: Option<RoleArg>,
     /// Print tool calls and results in full, not a line each
@@ -64,7 +64,7 @@ pub struct LogArgs {
     /// Print the model's thinking
     #[arg(long)]
     pub thinking: bool,
-    /// Print what the agent's program put into the conversation
+    /// Print text that the agent's program injected into the conversation
     #[arg(long)]
     pub injected: bool,
     /// Print secrets as they are, not masked
@@ -85,7 +85,7 @@ pub struct ResumeArgs {
 /// Arguments of `keep`.
 #[derive(Debug, ClapArgs)]
 pub struct KeepArgs {
-    /// The conversations, by their ids or the beginnings of them; their subagents go with them
+    /// The conversations, by their ids or the beginnings of them; their subagents' logs are kept too
     #[arg(required = true, value_name = "ID")]
     pub ids: Vec<String>,
 }

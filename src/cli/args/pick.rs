@@ -5,19 +5,19 @@ use clap::{Args as ClapArgs, ValueEnum};
 /// Arguments of `pick`.
 #[derive(Debug, ClapArgs)]
 pub struct PickArgs {
-    /// What to look for at first
+    /// The initial query
     pub query: Vec<String>,
-    /// What to print of the choice
+    /// What to print of the picked hit
     #[arg(long, value_enum, default_value = "citation")]
     pub print: PrintArg,
 }
 
-/// What is printed of a choice.
+/// What is printed of the picked hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PrintArg {
-    /// What `tome read` and agents understand
+    /// The citation, which `tome read` and agents accept
     Citation,
-    /// The line that was found
+    /// The matching line
     Text,
     /// The file
     Path,
@@ -36,7 +36,7 @@ pub struct CompletionsArgs {
     pub keys: bool,
 }
 
-/// A shell, or what stands for one.
+/// A shell, or tmux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ShellArg {
     /// Bash

@@ -1,4 +1,4 @@
-//! What the doctor says of the memories of a store: its index, and links that lead nowhere.
+//! The doctor's checks of the memories of a store: its index, and dead links.
 
 use super::super::index::{named, unseen_in_words};
 use super::super::world::World;
@@ -9,7 +9,7 @@ use crate::core::discover::{Discovered, FoundStore, Problem};
 use crate::core::layout::{IndexUpdate, Layout, index};
 use crate::core::store::Store;
 
-/// The stores that are meant: with `--store` those alone, by name or path.
+/// Returns the stores to check: with `--store` only those, by name or path.
 pub(super) fn chosen(world: &World, mut found: Discovered) -> Discovered {
     if world.common.store.is_empty() {
         return found;
@@ -30,7 +30,7 @@ pub(super) fn chosen(world: &World, mut found: Discovered) -> Discovered {
         match Store::open(&name, &path, world.common.layout) {
             Ok(store) => meant.stores.push(FoundStore {
                 store,
-                why: "asked for".to_owned(),
+                why: "given with --store".to_owned(),
             }),
             Err(error) => meant.problems.push(Problem { root: path, error }),
         }
@@ -39,7 +39,7 @@ pub(super) fn chosen(world: &World, mut found: Discovered) -> Discovered {
 }
 
 impl Report {
-    /// Looks at the index and the links of a store.
+    /// Checks the index and the links of a store.
     pub(super) fn look_at_memories(&mut self, world: &World, store: &Store) {
         let has_links = matches!(
             store.layout(),
@@ -52,8 +52,8 @@ impl Report {
         let root = store.root();
         for memory in dead_links(store).unwrap_or_default() {
             let place = root.absolute(&store.rules().file_of(&memory.path));
-            let what = format!("links to what is not there: {}", named(&memory.targets));
-            let remedy = "point the link elsewhere, or take it out: `e` on it in `tome` edits it";
+            let what = format!("has dead links: {}", named(&memory.targets));
+            let remedy = "correct or remove the link: `e` on it in `tome` edits it";
             self.trouble(world.short_path(&place), &what, remedy);
         }
     }
@@ -74,12 +74,12 @@ impl Report {
         };
         for edit in &change.edits {
             let place = world.short_path(&root.absolute(&edit.path));
-            // An index that nobody has asked for yet is not out of date.
+            // A missing index is not out of date.
             if edit.before.is_some() {
-                let remedy = format!("tome index --store {here} brings it up to date");
+                let remedy = format!("tome index --store {here} updates it");
                 let what = match store.layout() {
-                    Layout::Facts => "the Summary line is not what its entries say",
-                    _ => "does not list the memories as they are",
+                    Layout::Facts => "the Summary line does not match its entries",
+                    _ => "does not match the memories",
                 };
                 self.trouble(place, what, remedy);
             }
@@ -93,7 +93,8 @@ impl Report {
         let unlisted: Vec<String> = unlisted.map(|memory| memory.path.clone()).collect();
         if !unlisted.is_empty() {
             let what = format!("has no list and does not link to: {}", named(&unlisted));
-            let remedy = "write a first line such as `- [name](file.md)` into it; `tome index` adds the others";
+            let remedy =
+                "add a first line such as `- [name](file.md)` to it; `tome index` adds the others";
             self.trouble(place.clone(), &what, remedy);
         }
         let text = store.text(index::INDEX).ok().flatten();

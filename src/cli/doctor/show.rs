@@ -1,4 +1,4 @@
-//! How a report is told: a table a section, or JSON.
+//! Prints a report: a table per section, or JSON.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::{AgentRow, Registered, Report};
 use crate::core::checkup::{CacheState, Folder, FolderState};
 use crate::core::layout::format_size;
 
-/// The version, as `tome --version` tells it.
+/// The version, as `tome --version` prints it.
 const VERSION: &str = env!("TOME_VERSION");
 
 pub(super) fn print(report: &Report, world: &World, printer: &mut Printer) -> Result<(), Failure> {
@@ -100,7 +100,7 @@ fn folders(report: &Report, world: &World) -> Vec<Vec<Cell>> {
     rows.map(|(name, folder)| {
         let (role, state) = match folder.state {
             FolderState::Usable => (TextStyle::Quiet, folder_size(folder)),
-            FolderState::Missing => (TextStyle::Quiet, "not there yet".to_owned()),
+            FolderState::Missing => (TextStyle::Quiet, "does not exist yet".to_owned()),
             state => (
                 TextStyle::Attention,
                 state.trouble().unwrap_or_default().to_owned(),
@@ -109,7 +109,7 @@ fn folders(report: &Report, world: &World) -> Vec<Vec<Cell>> {
         let more = match (*name, report.cache) {
             ("history", _) if report.history.changes > 0 => held_changes(report, world),
             ("cache", CacheState::Usable { logs }) => format!("the text of {logs} logs"),
-            ("cache", CacheState::Useless) => "of another version or damaged".to_owned(),
+            ("cache", CacheState::Useless) => "damaged or from another version".to_owned(),
             _ => String::new(),
         };
         vec![
@@ -143,7 +143,7 @@ fn folder_size(folder: &Folder) -> String {
 }
 
 impl AgentRow {
-    /// Whether there is anything to say of it.
+    /// Whether the agent has logs, or tome is registered with it.
     fn is_known(&self) -> bool {
         let registered = self.registered.is_some_and(|is| is != Registered::No);
         self.logs > 0 || registered

@@ -1,4 +1,4 @@
-//! Code in its language: grammars, and their scopes as a handful of roles.
+//! Highlights code: loads grammars and maps their scopes to roles of the theme.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::tui::theme::Role;
 /// The grammars of every language, loaded once and shared.
 pub struct Syntaxes {
     set: SyntaxSet,
-    /// The first that a scope starts with decides; `None` leaves it to the scope around.
+    /// Roles by scope prefix; the first match applies, `None` defers to the enclosing scope.
     roles: Vec<(Scope, Option<Role>)>,
 }
 
@@ -21,7 +21,7 @@ impl fmt::Debug for Syntaxes {
     }
 }
 
-/// What scopes mean.
+/// The roles of scopes, by prefix.
 const SCOPES: [(&str, Option<Role>); 32] = [
     ("punctuation.definition.comment", None),
     ("punctuation.definition.string", None),
@@ -57,12 +57,12 @@ const SCOPES: [(&str, Option<Role>); 32] = [
     ("meta.separator", Some(Role::Punctuation)),
 ];
 
-/// Where a piece of code stands after a line.
+/// The state of the parser after a line of code.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Code {
     parse: ParseState,
     stack: ScopeStack,
-    /// Whether every line stands for itself, as in JSON lines.
+    /// Whether every line is parsed by itself, as in JSON Lines.
     per_line: bool,
 }
 
@@ -73,7 +73,7 @@ impl fmt::Debug for Code {
 }
 
 impl Syntaxes {
-    /// Loads the grammars; a few milliseconds.
+    /// Loads the grammars, which takes a few milliseconds.
     pub fn load() -> Arc<Self> {
         let roles = SCOPES
             .into_iter()
@@ -85,7 +85,7 @@ impl Syntaxes {
         })
     }
 
-    /// One set for all tests.
+    /// Returns the instance that all tests share.
     #[cfg(test)]
     pub(crate) fn shared() -> Arc<Self> {
         static SHARED: std::sync::LazyLock<Arc<Syntaxes>> =
@@ -93,7 +93,7 @@ impl Syntaxes {
         Arc::clone(&SHARED)
     }
 
-    /// The start of code in the language that a fence or an extension names.
+    /// Returns the initial state for the language that a fence or a file extension names.
     pub fn start(&self, name: &str) -> Option<Code> {
         let name = name.trim().to_ascii_lowercase();
         let token = match name.as_str() {
@@ -110,7 +110,8 @@ impl Syntaxes {
         })
     }
 
-    /// The parts of a line, and where it leaves the code. What the grammar cannot read is plain.
+    /// Returns the highlighted parts of a line, and the state after it. A line that the grammar
+    /// cannot parse has none.
     pub fn line(&self, code: &Code, line: &str) -> (Vec<Paint>, Code) {
         let mut after = code.clone();
         let mut paints: Vec<Paint> = Vec::new();
@@ -155,7 +156,7 @@ impl Syntaxes {
                 .and_then(|(_, role)| *role)
         });
         match roles.next() {
-            // The key of a JSON object is a text inside a key.
+            // The key of a JSON object has the scope of a string inside that of a key.
             Some(Role::String) if roles.any(|role| role == Role::Key) => Some(Role::Key),
             role => role,
         }

@@ -1,18 +1,18 @@
-//! Marks inside a line of Markdown source: code, links, bold, italic, struck out, comments.
+//! Highlights inline Markdown: code, links, bold, italic, strikethrough, comments.
 
 use std::ops::Range;
 
 use super::Paint;
 use crate::tui::theme::Role;
 
-/// What a line leaves open.
+/// What is still open at the end of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Open {
     Nothing,
     Comment,
 }
 
-/// Paints the marks inside `range` of `line`.
+/// Highlights the inline Markdown in `range` of `line`.
 pub(crate) fn paint(line: &str, range: Range<usize>, paints: &mut Vec<Paint>) -> Open {
     let mut scan = Scan {
         line,
@@ -23,7 +23,7 @@ pub(crate) fn paint(line: &str, range: Range<usize>, paints: &mut Vec<Paint>) ->
     scan.open
 }
 
-/// Marks that stand around text, longest first.
+/// Marks that enclose text, longest first of those with a common start.
 const PAIRS: [(&str, Role); 6] = [
     ("**", Role::Strong),
     ("__", Role::Strong),
@@ -33,7 +33,7 @@ const PAIRS: [(&str, Role); 6] = [
     ("==", Role::Strong),
 ];
 
-/// How deep marks inside marks are followed.
+/// The maximum depth of nested marks.
 const DEEPEST: usize = 4;
 
 struct Scan<'a> {
@@ -52,7 +52,7 @@ impl Scan<'_> {
     fn run(&mut self, range: Range<usize>, depth: usize) {
         let bytes = self.line.as_bytes();
         let mut at = range.start;
-        // A mark that found no partner once finds none further on either.
+        // If a mark has no closing mark, later ones of its kind have none either.
         let mut alone = [false; PAIRS.len()];
         while at < range.end {
             at = match bytes[at] {
@@ -175,7 +175,7 @@ impl Scan<'_> {
     }
 }
 
-/// The length of the web address with which `text` starts.
+/// Returns the length of the web address at the start of `text`.
 pub(crate) fn address(text: &str) -> Option<usize> {
     if !text.starts_with("https://") && !text.starts_with("http://") {
         return None;
@@ -186,7 +186,7 @@ pub(crate) fn address(text: &str) -> Option<usize> {
     Some(text[..length].trim_end_matches(['.', ',', ';', ':']).len())
 }
 
-/// Where `mark` closes what `rest` opens with it.
+/// Returns the position of the `mark` that closes the one at the start of `rest`.
 fn closing(rest: &str, mark: &str) -> Option<usize> {
     let bytes = rest.as_bytes();
     let single = mark.len() == 1;

@@ -1,30 +1,30 @@
-//! One line of Markdown source: which block it is, and what it leaves open for the next line.
+//! Highlights one line of Markdown source, given the state at the end of the line before.
 
 use super::code::{Code, Syntaxes};
 use super::inline::{self, Open};
 use super::{Language, Paint};
 use crate::tui::theme::Role;
 
-/// What a line starts in.
+/// The state at the start of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum LineState {
-    /// Before the first line, where frontmatter may start.
+    /// Before the first line, where frontmatter can start.
     Start,
     /// In the frontmatter.
     Front,
     /// In the body.
     Body,
-    /// In a comment that the last line left open.
+    /// In a comment that an earlier line opened.
     Comment,
-    /// In a fence.
+    /// In a fenced code block.
     Fence(Fence),
-    /// In a file that is code throughout.
+    /// In a file that is all code.
     Code(Code),
-    /// In a file without colours.
+    /// In a file that is not highlighted.
     Plain,
 }
 
-/// An open fence.
+/// An open fenced code block.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fence {
     mark: char,
@@ -41,7 +41,7 @@ impl LineState {
         }
     }
 
-    /// Whether lines are parsed by a grammar, which costs more.
+    /// Whether lines are parsed by a grammar, which is slower.
     pub(super) fn is_code(&self) -> bool {
         matches!(self, Self::Code(_)) || matches!(self, Self::Fence(f) if f.code.is_some())
     }
@@ -51,7 +51,7 @@ impl LineState {
     }
 }
 
-/// The parts of a line, and what the next line starts in.
+/// Returns the highlighted parts of a line, and the state at the start of the next.
 pub(super) fn line(state: &LineState, line: &str, syntaxes: &Syntaxes) -> (Vec<Paint>, LineState) {
     match state {
         LineState::Start if line.trim_end() == "---" => {
@@ -97,7 +97,7 @@ fn whole(line: &str, role: Role) -> Vec<Paint> {
     }]
 }
 
-/// A line of frontmatter: the headers on disk are lines of `key: value`, not all of them YAML.
+/// Highlights a line of frontmatter as `key: value`, because not all headers are valid YAML.
 fn field(line: &str) -> Vec<Paint> {
     let trimmed = line.trim_start();
     if trimmed.starts_with('#') {
@@ -150,7 +150,7 @@ fn in_fence(fence: &Fence, line: &str, syntaxes: &Syntaxes) -> (Vec<Paint>, Line
     }
 }
 
-/// The fence that a line opens, and where its marks start.
+/// Returns the fence that a line opens at byte `from`, if it opens one.
 fn opened(line: &str, from: usize, syntaxes: &Syntaxes) -> Option<Fence> {
     let rest = &line[from..];
     let mark = rest.chars().next().filter(|c| matches!(c, '`' | '~'))?;
@@ -219,7 +219,7 @@ fn block(line: &str, syntaxes: &Syntaxes) -> (Vec<Paint>, LineState) {
     (paints, after(open))
 }
 
-/// Paints the marks of a list item and says where its text starts.
+/// Highlights the marker of a list item and returns where its text starts.
 fn item(line: &str, at: usize, paints: &mut Vec<Paint>) -> usize {
     let rest = &line[at..];
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();

@@ -1,8 +1,8 @@
-//! A conversation as it reads: who spoke and when, tool calls folded to a line, thoughts and
-//! injected text out of sight until they are asked for.
+//! A conversation: speakers and times, tool calls folded to one line, thinking and injected text
+//! hidden until their layer is switched on.
 //!
-//! Only what is near the screen is laid out, since a log may be longer than a book. The place in
-//! it is a piece and a line of that piece; how long all of it is, nobody has to know.
+//! Only pieces near the screen are laid out, because a log can be very long. The scroll position
+//! is a piece and a line of that piece, so the total number of lines is never computed.
 
 mod piece;
 mod scroll;
@@ -26,48 +26,48 @@ use crate::core::log::{Agent, Message, Transcript};
 use crate::tui::theme::Role;
 use piece::Piece;
 
-/// How far from the screen laid out lines are kept.
+/// How many pieces above and below the screen stay laid out.
 const NEAR: usize = 100;
 
-/// Where a conversation is drawn.
+/// The area that a conversation is laid out for.
 #[derive(Debug, Clone, Copy)]
 pub struct Viewport<'a> {
-    /// The looks, and how wide.
+    /// Theme, syntaxes and width in columns.
     pub options: RenderOptions<'a>,
-    /// How high.
+    /// Height in rows.
     pub height: usize,
 }
 
-/// What can be shown or not.
+/// A kind of content that can be shown or hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
-    /// What tools were given and gave back, in full.
+    /// Tool inputs and results, in full.
     Tools,
     /// The model's reasoning.
     Thinking,
-    /// What the program put into the conversation.
+    /// Text that the agent's program injected.
     Injected,
 }
 
-/// Whose conversation, and in which time zone it is told.
+/// The agent of a conversation, and the time zone of displayed times.
 #[derive(Debug, Clone)]
 pub struct ConversationInfo {
     /// The agent.
     pub agent: Agent,
-    /// Where the person is.
+    /// The user's time zone.
     pub zone: TimeZone,
 }
 
-/// A conversation and the place in it.
+/// A conversation with its cursor and scroll position.
 #[derive(Debug)]
 pub struct Conversation {
     info: ConversationInfo,
     transcript: Arc<Transcript>,
     pieces: Vec<Piece>,
-    /// How often a person spoke.
+    /// The number of turns of the user.
     turns: usize,
     layers: Vec<Layer>,
-    /// Tool calls that were unfolded or folded against the rule, by their first message.
+    /// Tool calls whose fold state differs from the `Tools` layer, by their first message.
     toggled: HashSet<usize>,
     words: MarkedWords,
     selected: usize,
@@ -80,12 +80,12 @@ pub struct Conversation {
 #[derive(Debug, Clone, Default)]
 struct LaidOutPiece {
     lines: Vec<Line<'static>>,
-    /// How many of them stand above it: air, and the day.
+    /// How many of them precede the piece itself: an empty line, and the day.
     above: usize,
 }
 
 impl Conversation {
-    /// A conversation, seen from its beginning.
+    /// Creates a conversation with the cursor at its beginning.
     pub fn new(info: ConversationInfo, transcript: Arc<Transcript>) -> Self {
         let mut conversation = Self {
             info,
@@ -103,7 +103,7 @@ impl Conversation {
         conversation
     }
 
-    /// Cuts the conversation into the pieces that are shown.
+    /// Splits the conversation into the pieces that are shown.
     fn split_pieces(&mut self) {
         let all = turns(&self.transcript.messages);
         self.pieces.clear();
@@ -160,12 +160,12 @@ impl Conversation {
             .map_or("", |message| message.text.as_str())
     }
 
-    /// The text of a message, fit to be shown: without secrets, and nothing in it that acts.
+    /// Returns the text of a message with secrets masked and control characters removed.
     fn display_text(&self, at: usize) -> String {
         safe(self.text(at))
     }
 
-    /// As much of it as anybody reads on a screen: more would keep the screen waiting.
+    /// Returns the beginning of that text, at most 64 KiB, so that drawing stays fast.
     fn display_beginning(&self, at: usize) -> String {
         const MOST: usize = 64 * 1024;
         let text = self.text(at);
@@ -180,12 +180,12 @@ impl Conversation {
         format!("{}\n\n… {left} more", safe(&text[..end]))
     }
 
-    /// Whether there is nothing to see.
+    /// Whether there is nothing to show.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// Takes what was said since; whoever was at the end stays there.
+    /// Replaces the transcript by a newer one; a cursor at the end stays at the end.
     pub fn refresh(&mut self, transcript: Arc<Transcript>, viewport: Viewport<'_>) {
         let message = self.pieces.get(self.selected).map(|p| p.item.message());
         let is_last = self.selected + 1 >= self.pieces.len();
@@ -208,13 +208,13 @@ impl Conversation {
         }
     }
 
-    /// The message under the cursor.
+    /// Returns the message under the cursor.
     pub fn message(&self) -> Option<&Message> {
         let piece = self.pieces.get(self.selected)?;
         self.transcript.messages.get(piece.item.message())
     }
 
-    /// What is under the cursor, as text: what tools gave back included, secrets not.
+    /// Returns the text under the cursor, with tool results and without secrets.
     pub fn selected_text(&self) -> Option<String> {
         let piece = self.pieces.get(self.selected)?;
         let text_of = |at: usize| self.display_text(at);
@@ -227,7 +227,7 @@ impl Conversation {
         })
     }
 
-    /// How often a person had spoken at the cursor, and in all.
+    /// Returns the number of the user's turn at the cursor, and the number of such turns.
     pub fn turn(&self) -> (usize, usize) {
         let turn = self.pieces.get(self.selected).map_or(0, |piece| piece.turn);
         (turn, self.turns)
@@ -254,14 +254,14 @@ impl Conversation {
             let after = self.pieces.partition_point(|p| p.item.message() <= message);
             self.selected = after.saturating_sub(1);
         }
-        // What one looks at stays where it is on the screen.
+        // The selected piece stays at its row of the screen.
         let selected = self.selected;
         self.top = (selected, 0);
         self.scroll(-(row as isize), viewport);
         self.selected = selected;
     }
 
-    /// Unfolds or folds the tool call under the cursor; answers whether there is one.
+    /// Unfolds or folds the tool call under the cursor; returns whether there is one.
     pub fn fold(&mut self, viewport: Viewport<'_>) -> bool {
         let Some(piece) = self.pieces.get(self.selected) else {
             return false;
@@ -282,7 +282,7 @@ impl Conversation {
         self.has(Layer::Tools) != self.toggled.contains(&item.message())
     }
 
-    /// How many lines a piece has; lays it out if need be.
+    /// Returns the number of lines of a piece, laying it out if necessary.
     fn height(&mut self, piece: usize, viewport: Viewport<'_>) -> usize {
         if let Some(lines) = self.laid.get(&piece) {
             return lines.lines.len();
@@ -296,7 +296,7 @@ impl Conversation {
         height
     }
 
-    /// Lays out what is on the screen, and forgets what is far from it.
+    /// Lays out the pieces on the screen, and drops those far from it.
     pub fn lay_out(&mut self, viewport: Viewport<'_>) {
         if self.pieces.is_empty() {
             return;
@@ -308,13 +308,13 @@ impl Conversation {
         self.laid.retain(|piece, _| near.contains(piece));
     }
 
-    /// Lays everything out anew, for another width or other looks.
+    /// Lays everything out again, for another width or theme.
     pub fn resize(&mut self, viewport: Viewport<'_>) {
         self.laid.clear();
         self.lay_out(viewport);
     }
 
-    /// Draws what was laid out; `cursor` is how the selected piece is pointed at.
+    /// Draws the laid-out lines; `cursor` is the style of the mark beside the selected piece.
     pub fn view(&self, area: Rect, buffer: &mut Buffer, cursor: Option<ratatui::style::Style>) {
         let (mut piece, mut line) = self.top;
         let mut y = area.top();
@@ -338,7 +338,7 @@ impl Conversation {
         }
     }
 
-    /// Who spoke, in a word.
+    /// Returns the label of a speaker, and its role in the theme.
     fn name(&self, speaker: Speaker) -> (&'static str, Role) {
         match speaker {
             Speaker::Person => ("you", Role::You),

@@ -1,4 +1,4 @@
-//! What a change would do to files: a unified diff to look at.
+//! A change as a unified diff, file by file.
 
 mod words;
 
@@ -13,7 +13,7 @@ use crate::core::diff;
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
 
-/// What happened to a line.
+/// Whether a line was added or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
     Same,
@@ -24,14 +24,14 @@ enum Sign {
 /// A row of a file's diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum DiffRow {
-    /// Lines between two parts that are left out.
+    /// Unchanged lines that are left out.
     Gap,
     Line {
         sign: Sign,
         /// The line's number, in the new text unless it was removed.
         number: usize,
         text: String,
-        /// The bytes that are different from the line that this one replaces.
+        /// The byte ranges that differ from the line that this one replaces, or is replaced by.
         changed: Vec<std::ops::Range<usize>>,
     },
 }
@@ -55,7 +55,7 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// The diff of a change; files that follow from others come folded.
+    /// Creates the diff of a change; generated files are folded.
     pub fn new(change: &Change) -> Self {
         Self {
             files: change.edits.iter().map(file).collect(),
@@ -63,12 +63,12 @@ impl Diff {
         }
     }
 
-    /// How many files there are.
+    /// Returns the number of files.
     pub fn files(&self) -> usize {
         self.files.len()
     }
 
-    /// How many lines are added and removed in all.
+    /// Returns how many lines are added and removed in total.
     pub fn counts(&self) -> (usize, usize) {
         self.files.iter().fold((0, 0), |(added, removed), file| {
             (added + file.added, removed + file.removed)
@@ -82,7 +82,7 @@ impl Diff {
         }
     }
 
-    /// The file whose head is at `line` of the whole, where there is one.
+    /// Returns the file whose heading is at `line` of the diff, if there is one.
     pub fn head_at(&self, line: usize, width: u16) -> Option<usize> {
         let theme = Theme::default();
         let mut at = 0;
@@ -95,19 +95,19 @@ impl Diff {
         None
     }
 
-    /// The first line that is seen.
+    /// Returns the first visible line.
     pub fn top(&self) -> usize {
         self.top
     }
 
-    /// Scrolls by lines in an area of that size.
+    /// Scrolls by lines in an area of this size.
     pub fn scroll(&mut self, lines: isize, width: u16, height: u16) {
         let count = self.lines(&Theme::default(), width).len();
         let last = count.saturating_sub(usize::from(height));
         self.top = self.top.saturating_add_signed(lines).min(last);
     }
 
-    /// The whole diff.
+    /// Returns the lines of the whole diff.
     pub fn lines(&self, theme: &Theme, width: u16) -> Vec<Line<'static>> {
         self.files
             .iter()
@@ -115,7 +115,7 @@ impl Diff {
             .collect()
     }
 
-    /// The diff as a widget.
+    /// Returns the diff as a widget.
     pub fn view<'a>(&'a self, theme: &'a Theme) -> DiffView<'a> {
         DiffView { diff: self, theme }
     }
@@ -200,7 +200,7 @@ fn row(sign: Sign, number: usize, line: &[u8]) -> DiffRow {
     }
 }
 
-/// Marks the words that differ where lines stand for each other: as many removed as added.
+/// Pairs removed lines with the added lines that follow them, and marks the words that differ.
 fn emphasise(rows: &mut [DiffRow]) {
     let sign = |row: &DiffRow| match row {
         DiffRow::Line { sign, .. } => *sign,

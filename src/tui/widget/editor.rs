@@ -1,8 +1,8 @@
-//! The editor of a memory's text: keys and mouse in, an outcome out.
+//! The editor of a memory's text: handles keys and mouse events and returns outcomes.
 //!
-//! The text, its undo and the screen are values of this module; time is handed in with every
-//! key, the clipboard and the file are the app's. Two flavours share everything but the meaning
-//! of keys: `plain` as in shells and common editors, `vi` with its modes.
+//! The text, its undo and the screen are values of this module; the time comes with every event,
+//! the clipboard and the file belong to the app. Two flavours differ only in their keys: `plain`
+//! as in shells and common editors, `vi` with its modes.
 
 mod buffer;
 mod motion;
@@ -34,35 +34,35 @@ use crate::core::config::EditorKeys;
 use crate::tui::cells;
 use crate::tui::highlight::{Highlighter, Language, Syntaxes};
 
-/// What a key or a click did.
+/// The result of a key or a click.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EditorOutcome {
-    /// Nothing that anybody else must know: the cursor moved, a mode changed.
+    /// Nothing for the caller to do: the cursor moved, or the mode changed.
     None,
-    /// The key means nothing here.
+    /// The key has no meaning here.
     Unused,
-    /// The text is another.
+    /// The text changed.
     Changed,
-    /// A text for the clipboard.
+    /// Text for the clipboard.
     Copied(String),
-    /// A text for the clipboard, and it was taken out.
+    /// Text for the clipboard, which was deleted.
     Cut(String),
-    /// Save.
+    /// Save the file.
     Save,
-    /// Leave; ask first if something is not saved.
+    /// Close the editor; ask first if there are unsaved changes.
     Leave,
-    /// Save and leave.
+    /// Save, then close the editor.
     SaveAndLeave,
-    /// Leave and forget what is not saved.
+    /// Close the editor and discard unsaved changes.
     Discard,
-    /// Something to tell; after a replacement the text may be another, see [`Editor::is_modified`].
+    /// A message to show; a replacement may have changed the text, see [`Editor::is_modified`].
     Message(String),
 }
 
-/// Which way of typing the editor is in.
+/// The mode of the editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EditorMode {
-    /// Keys put in letters.
+    /// Keys insert characters.
     Insert,
     /// Keys are commands.
     Normal,
@@ -72,11 +72,11 @@ pub enum EditorMode {
     VisualLine,
 }
 
-/// What was copied or deleted last.
+/// The text that was copied or deleted last.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Register {
     text: String,
-    /// Whether it is whole lines.
+    /// Whether it consists of whole lines.
     is_lines: bool,
 }
 
@@ -87,10 +87,10 @@ pub struct Editor {
     cursor: TextPosition,
     /// Where the selection started.
     anchor: Option<TextPosition>,
-    /// The column that moves up and down hold on to.
+    /// The column that vertical moves keep.
     goal: Option<usize>,
     screen: EditorScreen,
-    /// The whole area, gutter and prompt included.
+    /// Width and height of the whole area, including gutter and prompt.
     size: (u16, u16),
     highlighter: Option<Highlighter>,
     register: Register,
@@ -101,7 +101,7 @@ pub struct Editor {
 }
 
 impl Editor {
-    /// Opens a file's bytes; [`Editor::text`] gives the same bytes back until something is edited.
+    /// Opens a file's bytes; [`Editor::text`] returns the same bytes until an edit.
     pub fn open(bytes: &[u8]) -> Result<Self, NotText> {
         Ok(Self {
             buffer: Buffer::open(bytes)?,
@@ -126,7 +126,7 @@ impl Editor {
         })
     }
 
-    /// The mode that vi's keys are in, in a word.
+    /// Returns the name of the mode, with vi's keys.
     pub fn mode_name(&self) -> Option<&'static str> {
         self.vi.as_ref().map(|vi| match vi.mode() {
             EditorMode::Insert => "insert",
@@ -136,7 +136,7 @@ impl Editor {
         })
     }
 
-    /// Understands the keys of `flavour` from now on.
+    /// Sets the keys of `flavour`.
     #[must_use]
     pub fn with_flavour(mut self, flavour: EditorKeys) -> Self {
         self.vi = match flavour {
@@ -146,7 +146,7 @@ impl Editor {
         self
     }
 
-    /// Colours the text from now on.
+    /// Switches on highlighting for `language`.
     #[must_use]
     pub fn with_colours(mut self, syntaxes: Arc<Syntaxes>, language: &Language) -> Self {
         let count = self.buffer.lines().len();
@@ -155,29 +155,29 @@ impl Editor {
         self
     }
 
-    /// Breaks long lines, or does not.
+    /// Sets whether long lines are wrapped.
     pub fn set_wrap(&mut self, wrap: Wrap) {
         self.screen.wrap = wrap;
         self.screen.row = 0;
         self.sync_screen();
     }
 
-    /// Whether long lines are broken.
+    /// Returns whether long lines are wrapped.
     pub fn wrap(&self) -> Wrap {
         self.screen.wrap
     }
 
-    /// The whole text, as it would be in the file.
+    /// Returns the whole text, as it would be saved.
     pub fn text(&self) -> String {
         self.buffer.text()
     }
 
-    /// The lines, without their ends.
+    /// Returns the lines, without their newlines.
     pub fn lines(&self) -> &[String] {
         self.buffer.lines()
     }
 
-    /// How lines end, for people: `LF` or `CRLF`.
+    /// Returns the name of the line ending: `LF` or `CRLF`.
     pub fn line_ending(&self) -> &'static str {
         match self.buffer.newline() {
             "\r\n" => "CRLF",
@@ -185,12 +185,12 @@ impl Editor {
         }
     }
 
-    /// Where the cursor is.
+    /// Returns the position of the cursor.
     pub fn cursor(&self) -> TextPosition {
         self.cursor
     }
 
-    /// What is selected, from its first letter to behind its last.
+    /// Returns the selected range.
     pub fn selection(&self) -> Option<Range<TextPosition>> {
         let anchor = self.anchor?;
         let (start, end) = (anchor.min(self.cursor), anchor.max(self.cursor));
@@ -202,7 +202,7 @@ impl Editor {
         })
     }
 
-    /// The way of typing.
+    /// Returns the mode.
     pub fn mode(&self) -> EditorMode {
         self.vi.as_ref().map_or(EditorMode::Insert, vi::Vi::mode)
     }
@@ -212,18 +212,18 @@ impl Editor {
         self.buffer.is_modified()
     }
 
-    /// Takes note that the text is in the file.
+    /// Records that the text was saved.
     pub fn mark_saved(&mut self) {
         self.buffer.mark_saved();
     }
 
-    /// Takes the size of the area in which it is drawn.
+    /// Sets the size of the area in which the editor is drawn.
     pub fn resize(&mut self, width: u16, height: u16) {
         self.size = (width, height);
         self.sync_screen();
     }
 
-    /// Moves the cursor, for instance to a hit of a search.
+    /// Moves the cursor to the nearest valid position, for instance to a hit.
     pub fn go_to(&mut self, position: TextPosition) {
         let row = position.row.min(self.lines().len() - 1);
         let mut at = position.at.min(self.buffer.line(row).len());
@@ -235,7 +235,7 @@ impl Editor {
         self.sync_screen();
     }
 
-    /// Takes a key; `time` only ever grows.
+    /// Handles a key; `time` never decreases.
     pub fn key(&mut self, key: KeyEvent, time: Duration) -> EditorOutcome {
         self.time = time;
         let outcome = if self.prompt.is_some() {
@@ -249,7 +249,7 @@ impl Editor {
         outcome
     }
 
-    /// Puts in text that the terminal pasted.
+    /// Inserts text that the terminal pasted.
     pub fn paste(&mut self, text: &str, time: Duration) -> EditorOutcome {
         self.time = time;
         if let Some(prompt) = &mut self.prompt {
@@ -270,7 +270,7 @@ impl Editor {
         changed
     }
 
-    /// Takes a click, a drag or the wheel; `area` is where the editor was drawn.
+    /// Handles a click, a drag or the wheel; `area` is where the editor was drawn.
     pub fn mouse(&mut self, event: MouseEvent, area: Rect, time: Duration) -> EditorOutcome {
         self.time = time;
         let under = |editor: &Self| {
@@ -304,7 +304,7 @@ impl Editor {
         EditorOutcome::None
     }
 
-    /// Moves the screen and leaves the cursor where it is; the next key brings it back.
+    /// Scrolls without moving the cursor; the next key scrolls back to it.
     pub fn scroll(&mut self, rows: isize) {
         let mut screen = self.screen;
         screen.scroll(self.buffer.lines(), rows);
@@ -312,7 +312,7 @@ impl Editor {
         self.update_colours();
     }
 
-    /// What part of the text is above the screen, in percent.
+    /// Returns how far the text is scrolled, in percent.
     pub fn percent(&self) -> usize {
         let count = self.lines().len();
         let most = count.saturating_sub(self.screen.height);
@@ -322,7 +322,7 @@ impl Editor {
             .min(100)
     }
 
-    /// Makes an edit that one undo takes back.
+    /// Makes an edit that one undo reverts.
     fn edit(&mut self, kind: EditKind, edit: impl FnOnce(&mut Self)) -> EditorOutcome {
         self.buffer.begin(EditStamp {
             kind,
@@ -371,7 +371,7 @@ impl Editor {
         self.goal = None;
     }
 
-    /// Moves by rows of the screen, or by whole lines, holding on to the column.
+    /// Moves by rows of the screen, or by whole lines, keeping the column.
     fn vertical(&mut self, rows: isize, by: By) {
         let lines = self.buffer.lines();
         let screen = EditorScreen {
@@ -415,13 +415,13 @@ impl Editor {
         isize::try_from(self.screen.height.saturating_sub(2).max(1)).unwrap_or(isize::MAX)
     }
 
-    /// Brings the screen and the colours up to date with the text and the cursor.
+    /// Updates scroll position and highlighting after a change of text, cursor or size.
     fn sync_screen(&mut self) {
         let gutter = usize::from(self.gutter());
         let prompt = usize::from(self.prompt.is_some());
         let (width, height) = (usize::from(self.size.0), usize::from(self.size.1));
         if height > 0 {
-            // One column is kept for the cursor behind a full row.
+            // One column is reserved for the cursor after a full row.
             self.screen.width = width.saturating_sub(gutter + 1).max(2);
             self.screen.height = height.saturating_sub(prompt).max(1);
         }
@@ -443,7 +443,7 @@ impl Editor {
     }
 }
 
-/// What a vertical move counts.
+/// The unit of a vertical move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum By {
     Rows,

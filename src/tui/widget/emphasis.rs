@@ -1,4 +1,4 @@
-//! Marking words in lines that are laid out already.
+//! Marks words in lines that are already laid out.
 
 use std::ops::Range;
 
@@ -6,14 +6,14 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use regex::{Regex, RegexBuilder};
 
-/// Words to look for, whatever their case.
+/// Words to mark, matched case-insensitively.
 #[derive(Debug, Clone, Default)]
 pub struct MarkedWords {
     words: Vec<Regex>,
 }
 
 impl MarkedWords {
-    /// Looks for these.
+    /// Creates a matcher of these words.
     pub fn new<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
         let words = words.into_iter().filter(|word| !word.is_empty());
         let found = words.filter_map(|word| {
@@ -25,7 +25,7 @@ impl MarkedWords {
         }
     }
 
-    /// Whether nothing is looked for.
+    /// Whether there are no words to mark.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
@@ -40,7 +40,7 @@ impl MarkedWords {
         !self.is_empty() && !self.ranges(&line.to_string()).is_empty()
     }
 
-    /// The line with the words in another style.
+    /// Returns the line with `style` added to the words.
     pub fn mark(&self, line: Line<'static>, style: Style) -> Line<'static> {
         if self.is_empty() {
             return line;

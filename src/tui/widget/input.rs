@@ -1,7 +1,7 @@
-//! One line to type into: find, rename, palette, and the prompts of the editor.
+//! A one-line text input: for find, rename, the palette and the prompts of the editor.
 //!
-//! The text and its undo are a text area of one line; what is seen of it is drawn here, because a
-//! line scrolls sideways by columns and not by letters.
+//! The text and its undo are a text area of one line; it is drawn here, because a line scrolls
+//! sideways by columns, not by characters.
 
 use std::fmt;
 
@@ -18,11 +18,11 @@ use crate::tui::theme::{Role, Theme};
 /// What a key did to the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputOutcome {
-    /// Nothing: the key is free for whoever holds the input.
+    /// Nothing: the caller can use the key.
     Unused,
-    /// The cursor moved, or could not.
+    /// The cursor moved, or is at an end.
     Moved,
-    /// The text is another.
+    /// The text changed.
     Changed,
     /// Enter.
     Accepted,
@@ -49,7 +49,7 @@ impl Default for Input {
 }
 
 impl Input {
-    /// An input that holds `text`, the cursor behind it.
+    /// Creates an input with `text`, and the cursor after it.
     pub fn new(text: &str) -> Self {
         let mut area = TextArea::new(vec![one_line(text)]);
         area.move_cursor(CursorMove::End);
@@ -57,17 +57,17 @@ impl Input {
         Self { area }
     }
 
-    /// What was typed.
+    /// Returns the text.
     pub fn text(&self) -> &str {
         &self.area.lines()[0]
     }
 
-    /// Whether nothing was typed.
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.text().is_empty()
     }
 
-    /// Where the cursor is, in bytes.
+    /// Returns the position of the cursor, in bytes.
     pub fn cursor(&self) -> usize {
         let at = self.area.cursor().1;
         self.text()
@@ -76,19 +76,19 @@ impl Input {
             .map_or(self.text().len(), |(at, _)| at)
     }
 
-    /// Puts `text` in place of what is there; undo brings that back.
+    /// Replaces the text; undo restores the old one.
     pub fn set(&mut self, text: &str) {
         self.area.clear();
         self.area.insert_str(one_line(text));
     }
 
-    /// Puts in pasted text, as one line.
+    /// Inserts pasted text, as one line.
     pub fn paste(&mut self, text: &str) -> InputOutcome {
         self.area.insert_str(one_line(text));
         InputOutcome::Changed
     }
 
-    /// Takes a key.
+    /// Handles a key.
     pub fn key(&mut self, key: KeyEvent) -> InputOutcome {
         match key.code {
             KeyCode::Enter => return InputOutcome::Accepted,
@@ -141,7 +141,7 @@ impl Input {
         InputOutcome::Moved
     }
 
-    /// How many characters the letter beside the cursor is made of.
+    /// Returns how many `char`s the grapheme beside the cursor has.
     fn neighbour(&self, side: Side) -> usize {
         let (before, after) = self.text().split_at(self.cursor());
         let letter = match side {
@@ -170,10 +170,10 @@ impl Input {
         })
     }
 
-    /// What is seen of the text in `width` columns, and the column of the cursor in it.
+    /// Returns the visible part of the text in `width` columns, and the column of the cursor.
     ///
-    /// A line that is too long turns by half its width, so that the text stands still while one
-    /// types.
+    /// A line that is too long scrolls by half the width, so that the text rarely moves during
+    /// typing.
     pub fn line(&self, theme: &Theme, width: u16) -> (Line<'static>, u16) {
         let width = usize::from(width).max(2);
         let cursor = cells::column_of(self.text(), self.cursor());
@@ -186,7 +186,7 @@ impl Input {
         let mut column = cursor - left;
         for cell in cells::cells(self.text()) {
             if cell.column < left {
-                // A wide letter cut in half by the edge leaves a blank.
+                // A wide character that the edge cuts in half leaves a blank.
                 let over = (cell.column + cell.width).saturating_sub(left);
                 shown.push_str(&" ".repeat(over));
             } else if cell.column + cell.width <= left + width {

@@ -1,8 +1,8 @@
-//! Which row of a long list is selected, and which rows are on the screen: arithmetic only.
+//! The selection and scroll position of a long list: arithmetic only.
 
 use std::ops::Range;
 
-/// How many rows stay between the selection and the edge of the list, where there are that many.
+/// How many rows stay between the selection and the edge of the screen, if the list has them.
 const MARGIN: usize = 2;
 
 /// How far a move goes.
@@ -12,13 +12,13 @@ pub enum Move {
     Up,
     /// One row down.
     Down,
-    /// Half of what is seen, up.
+    /// Half a screen up.
     HalfUp,
-    /// Half of what is seen, down.
+    /// Half a screen down.
     HalfDown,
-    /// What is seen less a row, up.
+    /// A screen less one row, up.
     PageUp,
-    /// What is seen less a row, down.
+    /// A screen less one row, down.
     PageDown,
     /// To the first row.
     First,
@@ -26,7 +26,7 @@ pub enum Move {
     Last,
 }
 
-/// The place in a list.
+/// The selection and scroll position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cursor {
     /// The selected row; 0 in an empty list.
@@ -36,13 +36,13 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// The rows that are on the screen.
+    /// Returns the rows that are on the screen.
     pub fn window(&self, height: usize, count: usize) -> Range<usize> {
         let top = self.top.min(count);
         top..count.min(top + height)
     }
 
-    /// Moves the selection and takes the screen along.
+    /// Moves the selection and scrolls to it.
     pub fn step(&mut self, step: Move, height: usize, count: usize) {
         let (half, page) = ((height / 2).max(1), height.saturating_sub(1).max(1));
         let target = match step {
@@ -55,7 +55,7 @@ impl Cursor {
             Move::First => 0,
             Move::Last => count,
         };
-        // A page moves what is seen as well, so that the eye finds the selection where it was.
+        // A page scrolls as far as it moves, so that the selection stays at its row of the screen.
         match step {
             Move::HalfUp | Move::PageUp => {
                 self.top = self.top.saturating_sub(self.selected - target);
@@ -66,13 +66,13 @@ impl Cursor {
         self.select(target, height, count);
     }
 
-    /// Selects row `row`, or the last one, and shows it.
+    /// Selects row `row`, or the last one, and scrolls to it.
     pub fn select(&mut self, row: usize, height: usize, count: usize) {
         self.selected = row.min(count.saturating_sub(1));
         self.fit(height, count);
     }
 
-    /// Scrolls by rows, as a wheel does; the selection is taken along at the edge.
+    /// Scrolls by rows, as a wheel does; the selection moves only to stay on the screen.
     pub fn scroll(&mut self, rows: isize, height: usize, count: usize) {
         let last = count.saturating_sub(height);
         self.top = self.top.saturating_add_signed(rows).min(last);
@@ -87,13 +87,13 @@ impl Cursor {
         self.selected = self.selected.clamp(low.min(high), high);
     }
 
-    /// The row at `line` of the screen, where there is one.
+    /// Returns the row at `line` of the screen, if there is one.
     pub fn row_at(&self, line: usize, height: usize, count: usize) -> Option<usize> {
         let row = self.top + line;
         (line < height && row < count).then_some(row)
     }
 
-    /// Brings the selection into the list and onto the screen, moving as little as possible.
+    /// Clamps the selection to the list and scrolls to it, moving as little as possible.
     pub fn fit(&mut self, height: usize, count: usize) {
         self.selected = self.selected.min(count.saturating_sub(1));
         let margin = margin(height);
@@ -105,14 +105,14 @@ impl Cursor {
             .min(count.saturating_sub(height));
     }
 
-    /// Follows the selected row into a list that came in place of `before`: the same key at the same
-    /// place of the screen, or, if it is gone, the next row that is still there, or the one before.
+    /// Keeps the selection when `after` replaces the list `before`: the same key at the same row of
+    /// the screen or, if it is missing, the nearest following row that remains, or preceding one.
     pub fn follow<K: PartialEq>(&mut self, before: &[K], after: &[K]) {
         let Some(key) = before.get(self.selected) else {
             return self.selected = self.selected.min(after.len().saturating_sub(1));
         };
         let place = |key: &K| {
-            // Most refreshes change little: look where the row was first.
+            // Most refreshes change little, so check the old row first.
             match after.get(self.selected) {
                 Some(same) if same == key => Some(self.selected),
                 _ => after.iter().position(|other| other == key),

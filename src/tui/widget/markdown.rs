@@ -1,8 +1,7 @@
-//! Markdown as it reads: a memory's text for the preview.
+//! Renders Markdown for the preview of a memory.
 //!
-//! The result is lines, with the links that are in them and the source line of each, so that
-//! the app can scroll, follow and click. The header of a file is not text: [`fields()`] shows what
-//! it says.
+//! The result is lines, the links in them and the source line of each, so that the app can
+//! scroll to a source line and follow links. [`fields()`] renders the header of a file.
 
 mod block;
 mod fields;
@@ -24,49 +23,49 @@ use crate::tui::cells;
 use crate::tui::highlight::{Syntaxes, address};
 use crate::tui::theme::{Role, Theme};
 
-/// Text is never wider than this, however wide the pane: longer lines are hard to read.
+/// The maximum width of text in columns, because longer lines are hard to read.
 pub const MEASURE: usize = 88;
 
-/// A place that a link shows.
+/// A link in a rendered line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkSpot {
     /// The rendered line.
     pub line: usize,
     /// The columns in it.
     pub columns: Range<usize>,
-    /// What it leads to, as it is written.
+    /// The target, as written.
     pub target: String,
-    /// How it is written.
+    /// The syntax of the link.
     pub form: LinkSyntax,
 }
 
-/// A text that can be drawn.
+/// A rendered text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rendered {
-    /// What to draw.
+    /// The lines to draw.
     pub lines: Vec<Line<'static>>,
     /// The links, in order.
     pub links: Vec<LinkSpot>,
-    /// The line of the source, from 0, of each line.
+    /// The source line of each line, from 0.
     pub source: Vec<usize>,
 }
 
 impl Rendered {
-    /// The rendered line that shows line `source` of the text.
+    /// Returns the rendered line that shows line `source` of the text.
     pub fn line_of(&self, source: usize) -> usize {
         self.source
             .partition_point(|at| *at <= source)
             .saturating_sub(1)
     }
 
-    /// The link at a cell.
+    /// Returns the link at a cell.
     pub fn link_at(&self, line: usize, column: usize) -> Option<&LinkSpot> {
         self.links
             .iter()
             .find(|spot| spot.line == line && spot.columns.contains(&column))
     }
 
-    /// Puts `below` under it.
+    /// Appends `below`.
     pub fn append(&mut self, below: Self) {
         let shift = self.lines.len();
         self.lines.extend(below.lines);
@@ -79,14 +78,14 @@ impl Rendered {
     }
 }
 
-/// What the looks depend on.
+/// Options of rendering.
 #[derive(Debug, Clone, Copy)]
 pub struct RenderOptions<'a> {
-    /// The styles.
+    /// The theme.
     pub theme: &'a Theme,
-    /// The languages of code.
+    /// The grammars of code blocks.
     pub syntaxes: &'a Syntaxes,
-    /// The columns of the pane.
+    /// Width of the pane in columns.
     pub width: usize,
 }
 
@@ -96,7 +95,7 @@ impl RenderOptions<'_> {
     }
 }
 
-/// Renders the part `body` of `text`, which is Markdown.
+/// Renders the range `body` of `text` as Markdown.
 pub fn render(text: &str, body: Range<usize>, options: RenderOptions<'_>) -> Rendered {
     let Some(markdown) = text.get(body.clone()) else {
         return Rendered::default();
@@ -132,14 +131,14 @@ pub fn render(text: &str, body: Range<usize>, options: RenderOptions<'_>) -> Ren
     writer.out
 }
 
-/// What stands before the lines of a block.
+/// The prefix of the lines of a block.
 #[derive(Debug, Clone)]
 struct Prefix {
     first: Option<Span<'static>>,
     rest: Span<'static>,
 }
 
-/// What text goes into.
+/// The block that text is added to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Block {
     Flow,
@@ -153,7 +152,7 @@ enum Block {
 
 struct Writer<'a> {
     options: RenderOptions<'a>,
-    /// Where every line of the source starts.
+    /// The start of each line of the source, in bytes.
     starts: Vec<usize>,
     out: Rendered,
     prefixes: Vec<Prefix>,
@@ -162,9 +161,9 @@ struct Writer<'a> {
     targets: Vec<(String, LinkSyntax)>,
     link: Option<usize>,
     lists: Vec<Option<u64>>,
-    /// Whether an empty line is due before the next block.
+    /// Whether an empty line precedes the next block.
     gap: bool,
-    /// Where the parser is in the source.
+    /// The position of the parser in the source, in bytes.
     at: usize,
     block: Block,
     table: Option<Table>,
@@ -237,7 +236,7 @@ impl Writer<'_> {
                     CodeBlockKind::Indented => String::new(),
                 };
                 self.block = Block::Code {
-                    // The line of a fence's mark is not a line of code.
+                    // The opening fence is not a line of code.
                     first: usize::from(is_fenced),
                     language,
                     text: String::new(),
@@ -285,7 +284,7 @@ impl Writer<'_> {
             TagEnd::Heading(level) => {
                 self.flush();
                 self.styles.pop();
-                // A heading belongs to what follows; only the title stands by itself.
+                // Only the title is followed by an empty line, not other headings.
                 self.gap = level == HeadingLevel::H1;
             }
             TagEnd::BlockQuote(_) => {
@@ -328,7 +327,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Puts in text, with the web addresses in it as links.
+    /// Adds text, with its web addresses as links.
     fn prose(&mut self, text: &str) {
         let mut rest = text;
         while let Some(start) = rest.find("http").filter(|_| self.link.is_none()) {
@@ -378,12 +377,12 @@ impl Writer<'_> {
         self.options.measure().saturating_sub(taken).max(8)
     }
 
-    /// The line of the source in which byte `at` is.
+    /// Returns the source line that contains byte `at`.
     fn source(&self, at: usize) -> usize {
         self.starts.partition_point(|start| *start <= at).max(1) - 1
     }
 
-    /// Writes the empty line that is due, if one is.
+    /// Writes the pending empty line, if there is one.
     fn close_gap(&mut self, source: usize) {
         if !std::mem::take(&mut self.gap) || self.out.lines.is_empty() {
             return;
@@ -396,7 +395,7 @@ impl Writer<'_> {
         self.out.source.push(source);
     }
 
-    /// Writes a line with what stands before it.
+    /// Writes a line with the prefixes of its blocks.
     fn line(&mut self, spans: Vec<Span<'static>>, at: usize) {
         let source = self.source(at);
         self.close_gap(source);
@@ -409,7 +408,7 @@ impl Writer<'_> {
         self.out.source.push(source);
     }
 
-    /// Writes what was collected as a paragraph.
+    /// Writes the collected pieces as a paragraph.
     fn flush(&mut self) {
         let pieces = std::mem::take(&mut self.pieces);
         if pieces.iter().all(|piece| piece.text.trim().is_empty()) {

@@ -1,5 +1,4 @@
-//! Three texts side by side: mine, theirs, and what both came from, with a choice for each place
-//! at which they differ.
+//! A three-way merge: mine, theirs and their base side by side, with a choice for each hunk.
 
 mod hunks;
 
@@ -13,23 +12,24 @@ pub use hunks::{ChangedBy, Choice, Hunk, MergePart, parts};
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
 
-/// From this width on the three texts stand side by side.
+/// From this width on, the three texts are shown side by side.
 const SIDE_BY_SIDE: usize = 90;
 
 /// How many lines around a hunk are shown.
 const CONTEXT: usize = 2;
 
-/// A merge that a person is deciding.
+/// A merge in progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merge {
     parts: Vec<MergePart>,
-    /// The hunk at which the person is.
+    /// The current hunk.
     at: usize,
     top: usize,
 }
 
 impl Merge {
-    /// The merge of what two sides made of `base`; what only one of them changed is decided.
+    /// Creates the merge of two changed versions of `base`. Hunks that only one side changed are
+    /// decided.
     pub fn new(base: &str, mine: &str, theirs: &str) -> Self {
         let mut merge = Self {
             parts: parts(base, mine, theirs),
@@ -41,17 +41,17 @@ impl Merge {
         merge
     }
 
-    /// The places at which the texts differ.
+    /// Returns the hunks.
     pub fn hunks(&self) -> impl Iterator<Item = &Hunk> {
         self.parts.iter().filter_map(MergePart::hunk)
     }
 
-    /// The hunk at which the person is, from 0.
+    /// Returns the number of the current hunk, from 0.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// How many hunks wait for a choice.
+    /// Returns how many hunks are undecided.
     pub fn open(&self) -> usize {
         self.hunks().filter(|hunk| hunk.choice.is_none()).count()
     }
@@ -61,12 +61,12 @@ impl Merge {
         self.at = (self.at + 1).min(self.hunks().count().saturating_sub(1));
     }
 
-    /// Goes to the hunk before.
+    /// Goes to the previous hunk.
     pub fn previous(&mut self) {
         self.at = self.at.saturating_sub(1);
     }
 
-    /// Decides the hunk at which the person is and goes to the next one that is open.
+    /// Decides the current hunk and goes to the next undecided one.
     pub fn choose(&mut self, choice: Choice) {
         let at = self.at;
         let mut hunks = self.parts.iter_mut().filter_map(MergePart::hunk_mut);
@@ -85,12 +85,12 @@ impl Merge {
         self.at = open(at, count).or_else(|| open(0, at)).unwrap_or(at);
     }
 
-    /// The merged text; `None` while a hunk is open.
+    /// Returns the merged text; `None` while a hunk is undecided.
     pub fn result(&self) -> Option<String> {
         hunks::result(&self.parts)
     }
 
-    /// Scrolls so that the hunk at which the person is can be seen.
+    /// Scrolls to the current hunk.
     pub fn reveal(&mut self, width: u16, height: u16) {
         let (lines, at) = self.lines(&Theme::default(), width);
         let height = usize::from(height);
@@ -99,12 +99,12 @@ impl Merge {
             .min(lines.len().saturating_sub(height));
     }
 
-    /// The merge as a widget.
+    /// Returns the merge as a widget.
     pub fn view<'a>(&'a self, theme: &'a Theme) -> MergeView<'a> {
         MergeView { merge: self, theme }
     }
 
-    /// Every line, and at which the current hunk starts.
+    /// Returns every line, and the line at which the current hunk starts.
     fn lines(&self, theme: &Theme, width: u16) -> (Vec<Line<'static>>, usize) {
         let width = usize::from(width);
         let mut lines = Vec::new();
@@ -153,7 +153,7 @@ impl Widget for MergeView<'_> {
     }
 }
 
-/// Lines that all three share: those next to a hunk, and how many lie between.
+/// Returns the shared lines next to a hunk, and the number of those in between.
 fn same(
     text: &[String],
     (above, below): (bool, bool),
@@ -218,7 +218,7 @@ impl HunkView<'_> {
         ])
     }
 
-    /// Each side with its name, whether it is chosen, and its lines.
+    /// Returns for each side its name, whether it is chosen, its lines and its role in the theme.
     fn sides(&self) -> [(&'static str, bool, &[String], Role); 3] {
         let chosen = |side: Choice| match self.hunk.choice {
             Some(Choice::Both) => side != Choice::Base,
@@ -243,7 +243,7 @@ impl HunkView<'_> {
         }
     }
 
-    /// A hunk that decided itself shows only what came of it.
+    /// Returns only the chosen lines, for a hunk that needs no decision.
     fn decided(&self) -> Vec<Line<'static>> {
         let sides = self.sides();
         let chosen = sides.iter().filter(|(_, chosen, ..)| *chosen);

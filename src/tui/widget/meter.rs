@@ -1,25 +1,25 @@
-//! How full something is, in a few cells: `162/200 ▰▰▰▱`.
+//! A bar that shows how much of a budget is used: `162/200 ▰▰▰▱`.
 
 use ratatui::text::{Line, Span};
 
 use crate::tui::theme::{Role, Theme};
 
-/// A budget and what is used of it.
+/// A budget and its used part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Meter {
-    /// What is used.
+    /// The used amount.
     pub used: u64,
-    /// What there is.
+    /// The budget.
     pub limit: u64,
-    /// How many cells show it.
+    /// Width of the bar in cells.
     pub cells: usize,
 }
 
 impl Meter {
-    /// From this part of the budget on, the meter asks to be looked at.
+    /// From this part of the budget on, the meter has the colour of a warning.
     const WARN: f64 = 0.9;
 
-    /// How many cells are full: none only at 0, all only when nothing is left.
+    /// Returns how many cells are full: none only at 0, all only when nothing is left.
     pub fn full(&self) -> usize {
         if self.used >= self.limit {
             return self.cells;
@@ -29,7 +29,7 @@ impl Meter {
         cells.clamp(usize::from(self.used > 0).min(most), most)
     }
 
-    /// The meter as text, numbers first.
+    /// Returns the meter as text, numbers first.
     pub fn line(&self, theme: &Theme) -> Line<'static> {
         let near = self.part() >= Self::WARN;
         let role = if near { Role::Warn } else { Role::Muted };

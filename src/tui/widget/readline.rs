@@ -1,19 +1,19 @@
-//! What a key means where text is typed: the keys of shells and of common editors.
+//! Maps keys to commands where text is typed: the keys of shells and of common editors.
 //!
-//! The one-line input and the editor share this, so that a hand need not learn twice.
+//! The one-line input and the editor share this, so that the same keys work in both.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// A way through a text.
+/// A movement of the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Motion {
-    /// One letter back.
+    /// One character back.
     Left,
-    /// One letter on.
+    /// One character forward.
     Right,
-    /// To the start of the word, or of the one before.
+    /// To the start of the word, or of the previous one.
     WordLeft,
-    /// Over the word, or the next.
+    /// To the end of the word, or of the next one.
     WordRight,
     /// To the start of the line.
     LineStart,
@@ -33,45 +33,45 @@ pub enum Motion {
     End,
 }
 
-/// What a key asks of a text.
+/// The command of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
-    /// Put in a letter.
+    /// Insert a character.
     Insert(char),
-    /// Put in a line end.
+    /// Insert a newline.
     Newline,
     /// Indent.
     Indent,
-    /// Take indentation back.
+    /// Remove indentation.
     Dedent,
-    /// Go somewhere.
+    /// Move the cursor.
     Move(Motion),
-    /// Go somewhere and select what lies between.
+    /// Move the cursor and extend the selection.
     Select(Motion),
     /// Select everything.
     SelectAll,
-    /// Delete what lies between here and there.
+    /// Delete up to the target of a motion.
     Delete(Motion),
-    /// Delete it, to be put back by [`Command::Paste`].
+    /// Delete likewise, for [`Command::Paste`] to insert again.
     Kill(Motion),
     /// Copy the selection.
     Copy,
-    /// Delete the selection, to be put back.
+    /// Delete the selection, for [`Command::Paste`] to insert again.
     Cut,
-    /// Put in what was copied or deleted last.
+    /// Insert the text that was copied or killed last.
     Paste,
-    /// Take back.
+    /// Undo the last edit.
     Undo,
-    /// Make again.
+    /// Redo the last undone edit.
     Redo,
 }
 
-/// The command of `key`; `None` where it has none.
+/// Returns the command of `key`, if it has one.
 pub fn command(key: KeyEvent) -> Option<Command> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let alt = key.modifiers.contains(KeyModifiers::ALT);
     match key.code {
-        // AltGr arrives as control and alt together and means the letter itself.
+        // AltGr arrives as control and alt together and types the character itself.
         KeyCode::Char(c) if control == alt => Some(Command::Insert(c)),
         KeyCode::Char(c) if control => control_key(c.to_ascii_lowercase()),
         KeyCode::Char(c) => alt_key(c),

@@ -1,4 +1,4 @@
-//! One piece of a conversation, laid out: words, a tool call, a thought, a note.
+//! The layout of one piece of a conversation: text, a tool call, thinking, or a notice.
 
 use ratatui::text::{Line, Span};
 
@@ -9,17 +9,17 @@ use crate::tui::cells;
 use crate::tui::theme::Role;
 use crate::tui::widget::markdown::{MEASURE, RenderOptions, render};
 
-/// From this width on, who spoke and when has columns of its own.
+/// From this width on, speaker and time have their own columns.
 const WIDE: usize = 72;
 
-/// Those columns.
+/// The widths of those columns.
 const NAME: usize = 10;
 const TIME: usize = 7;
 
-/// The most rows of a text that are shown.
+/// The maximum number of rows shown of a text.
 const MOST_LINES: usize = 2_000;
 
-/// The most letters of a line that are shown.
+/// The maximum number of characters shown of a line.
 const LONGEST_LINE: usize = 20_000;
 
 /// A part of a turn that is shown.
@@ -30,14 +30,14 @@ pub(super) struct Piece {
     pub(super) time: Option<jiff::Zoned>,
     /// Whether it is the first of its turn.
     pub(super) starts: bool,
-    /// How often a person had spoken by then.
+    /// The number of turns of the user up to here.
     pub(super) turn: usize,
     /// Whether it is the first of its day.
     pub(super) new_day: bool,
 }
 
 impl Conversation {
-    /// Lays a piece out.
+    /// Lays out a piece.
     pub(super) fn lay_out_piece(
         &self,
         piece: &Piece,
@@ -134,7 +134,7 @@ impl Conversation {
         }
     }
 
-    /// A tool's call on one line, and below it, unfolded, what went in and came back.
+    /// Lays out a tool call on one line and, if unfolded, its input and result below.
     fn tool(
         &self,
         item: TurnItem,
@@ -192,12 +192,12 @@ impl Conversation {
     }
 }
 
-/// The value that a tool was given first: a file, a command. The others are told unfolded.
+/// Returns the first value of a tool's input, such as a file or a command.
 fn first_line(input: &str) -> &str {
     input.trim().lines().next().unwrap_or_default()
 }
 
-/// What a tool was given, without the name of its first value: the tool's own name says as much.
+/// Removes the name of the first value of a tool's input: the tool's name makes it clear.
 fn without_key(input: &str) -> &str {
     match input.split_once(": ") {
         Some((key, value)) if key.chars().all(|c| c.is_ascii_lowercase() || c == '_') => value,
@@ -205,7 +205,7 @@ fn without_key(input: &str) -> &str {
     }
 }
 
-/// A text as it is, its long lines broken. What is left of more than anybody reads is counted.
+/// Lays out plain text with long lines wrapped; lines beyond the maximum are only counted.
 fn plain(text: &str, role: Role, options: RenderOptions<'_>) -> Vec<Line<'static>> {
     let style = options.theme.style(role);
     let mut lines = Vec::new();

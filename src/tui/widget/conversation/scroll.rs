@@ -1,4 +1,4 @@
-//! Moving in a conversation: the cursor, the screen, and what each does to the other.
+//! Moving in a conversation: the cursor and the scroll position, which follow each other.
 
 use super::{Conversation, Viewport};
 use crate::tui::widget::list::Move;
@@ -37,7 +37,7 @@ impl Conversation {
         }
     }
 
-    /// Goes to the next turn, or to the one before.
+    /// Goes to the next or previous turn.
     pub fn step_turn(&mut self, step: Move, viewport: Viewport<'_>) {
         let starts = |at: &usize| self.pieces[*at].starts;
         let found = match step {
@@ -70,7 +70,7 @@ impl Conversation {
         self.selected = self.selected.clamp(first, last);
     }
 
-    /// Selects what is at a line of the screen.
+    /// Selects the piece at a row of the screen.
     pub fn click(&mut self, row: usize, viewport: Viewport<'_>) {
         let mut left = row + self.top.1;
         let mut piece = self.top.0;
@@ -85,14 +85,14 @@ impl Conversation {
         }
     }
 
-    /// The line of the screen at which the selected piece begins.
+    /// Returns the row of the screen at which the selected piece begins.
     pub(super) fn row(&mut self, viewport: Viewport<'_>) -> usize {
         let above = self.top.0..self.selected;
         let rows: usize = above.map(|piece| self.height(piece, viewport)).sum();
         rows.saturating_sub(self.top.1).min(viewport.height)
     }
 
-    /// Whether the selected piece goes on below the screen.
+    /// Whether the selected piece continues below the screen.
     fn reaches_below(&mut self, viewport: Viewport<'_>) -> bool {
         let mut rows = 0;
         for piece in self.top.0..=self.selected.min(self.top.0 + viewport.height) {
@@ -106,7 +106,7 @@ impl Conversation {
         self.top.0 == self.selected && self.top.1 > 0
     }
 
-    /// Shows the selected piece: all of it if there is room, else how it begins.
+    /// Scrolls to the selected piece: all of it if it fits, else its beginning.
     fn reveal(&mut self, viewport: Viewport<'_>) {
         let start = (self.selected, 0);
         let end = self.with_end_of(self.selected, viewport);
@@ -118,7 +118,7 @@ impl Conversation {
         self.lay_out(viewport);
     }
 
-    /// Shows the selected piece: all of it if there is room, else how it ends.
+    /// Scrolls to the selected piece: all of it if it fits, else its end.
     fn reveal_end(&mut self, viewport: Viewport<'_>) {
         let start = (self.selected, 0);
         let end = self.with_end_of(self.selected, viewport);
@@ -130,7 +130,7 @@ impl Conversation {
         self.lay_out(viewport);
     }
 
-    /// The top at which the last line of a piece is the last of the screen.
+    /// Returns the top at which the last line of a piece is the last of the screen.
     fn with_end_of(&mut self, piece: usize, viewport: Viewport<'_>) -> (usize, usize) {
         let mut at = piece;
         let mut rows = self.height(at, viewport);
@@ -141,13 +141,13 @@ impl Conversation {
         (at, rows.saturating_sub(viewport.height))
     }
 
-    /// The furthest that can be scrolled.
+    /// Returns the top when scrolled to the end.
     fn last_top(&mut self, viewport: Viewport<'_>) -> (usize, usize) {
         let last = self.pieces.len().saturating_sub(1);
         self.with_end_of(last, viewport)
     }
 
-    /// The first and the last piece of which something is on the screen.
+    /// Returns the first and the last piece that are at least partly on the screen.
     pub(super) fn window(&mut self, viewport: Viewport<'_>) -> (usize, usize) {
         let mut last = self.top.0;
         let mut rows = self.height(last, viewport).saturating_sub(self.top.1);

@@ -1,4 +1,4 @@
-//! Finding in a conversation: a line of the log, or words.
+//! Searching in a conversation: a line of the log, or words.
 
 use super::{Conversation, Layer, Viewport};
 use crate::core::log::Message;
@@ -54,7 +54,7 @@ impl Conversation {
         {
             self.toggled.insert(item.message());
         }
-        // A little of what came before gives the match its sense.
+        // The first third of the screen shows the context before the match.
         self.top = (self.selected, 0);
         self.lay_out(viewport);
         let word = self.first_word(viewport);
@@ -62,7 +62,7 @@ impl Conversation {
         self.scroll(-((viewport.height / 3) as isize), viewport);
     }
 
-    /// The line of the selected piece that has one of the words.
+    /// Returns the first line of the selected piece that has one of the words.
     fn first_word(&mut self, viewport: Viewport<'_>) -> usize {
         self.height(self.selected, viewport);
         let laid = self.laid.get(&self.selected);
@@ -70,15 +70,14 @@ impl Conversation {
             .unwrap_or(0)
     }
 
-    /// Marks these words from now on.
+    /// Sets the words to mark.
     pub fn mark(&mut self, words: MarkedWords, viewport: Viewport<'_>) {
         self.words = words;
         self.laid.clear();
         self.lay_out(viewport);
     }
 
-    /// Goes to the next piece that has the marked words, or to the one before; answers whether
-    /// there is one.
+    /// Goes to the next or previous piece that has the marked words; returns whether there is one.
     pub fn next_match(&mut self, step: Move, viewport: Viewport<'_>) -> bool {
         let count = self.pieces.len();
         let has = |at: &usize| {

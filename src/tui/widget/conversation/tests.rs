@@ -1,4 +1,4 @@
-//! What is seen of a conversation, and how one moves in it.
+//! Tests of drawing a conversation and of moving in it.
 
 use proptest::prelude::*;
 use ratatui::style::Style;

@@ -1,14 +1,14 @@
-//! Which words of two lines differ.
+//! Finds the words in which two lines differ.
 
 use std::ops::Range;
 
 use crate::core::diff::{Replacement, replacements};
 
-/// Bytes of a line.
+/// Byte ranges of a line.
 type Ranges = Vec<Range<usize>>;
 
-/// The bytes of each line that the other has not; nothing where they share too little for that
-/// to help the eye.
+/// Returns the byte ranges of each line that the other does not have; none if the lines share
+/// less than a third, because marking nearly everything does not help.
 pub(super) fn changed(old: &str, new: &str) -> (Ranges, Ranges) {
     let (before, after) = (tokens(old), tokens(new));
     let found = replacements(&before, &after);
@@ -37,7 +37,7 @@ pub(super) fn changed(old: &str, new: &str) -> (Ranges, Ranges) {
     (gone, come)
 }
 
-/// Where each token starts, and where the last one ends.
+/// Returns where each token starts, and where the last one ends.
 fn starts(tokens: &[&str]) -> Vec<usize> {
     let mut starts = vec![0];
     let mut at = 0;
@@ -48,12 +48,12 @@ fn starts(tokens: &[&str]) -> Vec<usize> {
     starts
 }
 
-/// How many bytes of the tokens are not blank.
+/// Counts the bytes of the tokens that are not blank.
 fn letters(tokens: &[&str]) -> usize {
     tokens.iter().map(|token| token.trim().len()).sum()
 }
 
-/// The words of a line, and every mark between them by itself.
+/// Splits a line into words and single characters between them.
 fn tokens(line: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut start = 0;

@@ -1,43 +1,43 @@
-//! The text of the editor: lines, edits and their inverses, and what the file looked like.
+//! The text of the editor: lines, undo and redo, and the file's BOM and line endings.
 
 use std::ops::Range;
 use std::time::Duration;
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct TextPosition {
     /// The line, from 0.
     pub row: usize,
-    /// The byte in the line.
+    /// The byte offset in the line.
     pub at: usize,
 }
 
 impl TextPosition {
-    /// The place at byte `at` of line `row`.
+    /// Creates the position at byte `at` of line `row`.
     pub fn new(row: usize, at: usize) -> Self {
         Self { row, at }
     }
 }
 
-/// A text that is not UTF-8, which an editor could not give back as it was.
+/// The file is not UTF-8, so the editor could not save it unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the file is not UTF-8 text")]
 pub struct NotText;
 
-/// How edits go together: what one undo takes back.
+/// How edits are grouped into one undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EditKind {
-    /// Letters typed one after the other; a word or a pause ends it.
+    /// Typed characters; the end of a word or a pause ends the group.
     Typing,
-    /// Letters deleted one after the other; a pause ends it.
+    /// Deleted characters; a pause ends the group.
     Deleting,
     /// Everything since insert mode was entered.
     Session,
-    /// By itself.
+    /// A group of its own.
     Single,
 }
 
-/// When and where an edit is made.
+/// Kind, time and cursor of an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EditStamp {
     pub(super) kind: EditKind,
@@ -45,7 +45,7 @@ pub(super) struct EditStamp {
     pub(super) cursor: TextPosition,
 }
 
-/// One replacement, as it is needed to take it back.
+/// One replacement, with what is needed to revert it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TextEdit {
     start: TextPosition,
@@ -64,7 +64,7 @@ struct UndoGroup {
     after: TextPosition,
 }
 
-/// Lines that gave way to others, for whoever keeps something by line.
+/// A replacement of lines, for data that is kept per line, such as highlighting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Splice {
     pub(super) first: usize,
@@ -72,10 +72,10 @@ pub(super) struct Splice {
     pub(super) added: usize,
 }
 
-/// A pause longer than this ends what one undo takes back.
+/// A pause of this length ends an undo group.
 const PAUSE: Duration = Duration::from_millis(1_000);
 
-/// How many undos there are.
+/// The maximum number of undo groups.
 const UNDOS: usize = 10_000;
 
 #[derive(Debug, Clone)]
@@ -87,9 +87,9 @@ pub(super) struct Buffer {
     undo: Vec<UndoGroup>,
     redo: Vec<UndoGroup>,
     numbers: u64,
-    /// The undo at which the text was saved; 0 for the text as it was opened.
+    /// The number of the undo group at which the text was saved; 0 for the text as opened.
     saved: u64,
-    /// Whether the next edit starts an undo of its own.
+    /// Whether the next edit starts a new undo group.
     starts_undo_group: bool,
     pub(super) splices: Vec<Splice>,
 }
@@ -103,8 +103,8 @@ impl Buffer {
         };
         let lines: Vec<&str> = text.split('\n').collect();
         let ended = &lines[..lines.len() - 1];
-        // A text that mixes its line ends keeps its carriage returns as letters: they are seen,
-        // and come back as they were.
+        // With mixed line endings, carriage returns stay in the lines as visible characters, and
+        // are saved unchanged.
         let crlf = !ended.is_empty() && ended.iter().all(|line| line.ends_with('\r'));
         let ends_with_newline = lines.len() > 1 && lines.last() == Some(&"");
         let count = lines.len() - usize::from(ends_with_newline);
@@ -158,7 +158,7 @@ impl Buffer {
         TextPosition::new(row, self.lines[row].len())
     }
 
-    /// The text between two places, lines joined by `\n`.
+    /// Returns the text of a range, lines joined by `\n`.
     pub(super) fn slice(&self, range: &Range<TextPosition>) -> String {
         let (start, end) = (range.start, range.end);
         if start.row == end.row {
@@ -174,7 +174,7 @@ impl Buffer {
         text
     }
 
-    /// Starts what one undo takes back, or goes on with the last one.
+    /// Starts an undo group, or continues the last one.
     pub(super) fn begin(&mut self, stamp: EditStamp) {
         let joins = self.undo.last().is_some_and(|last| {
             !self.starts_undo_group
@@ -205,7 +205,7 @@ impl Buffer {
         }
     }
 
-    /// Ends an edit with the cursor at `cursor`; whether anything was edited.
+    /// Ends an edit with the cursor at `cursor`; returns whether the text changed.
     pub(super) fn finish(&mut self, time: Duration, cursor: TextPosition) -> bool {
         let Some(group) = self.undo.last_mut() else {
             return false;
@@ -220,13 +220,13 @@ impl Buffer {
         true
     }
 
-    /// Makes the next edit start an undo of its own.
+    /// Makes the next edit start a new undo group.
     pub(super) fn end_undo_group(&mut self) {
         self.starts_undo_group = true;
     }
 
-    /// Puts `text` in place of `range` and says where it ends; inside [`Buffer::begin`] and
-    /// [`Buffer::finish`].
+    /// Replaces `range` by `text` and returns the end of the new text. Called between
+    /// [`Buffer::begin`] and [`Buffer::finish`].
     pub(super) fn replace(&mut self, range: Range<TextPosition>, text: &str) -> TextPosition {
         let edit = self.apply(range, text);
         let end = edit.end;
@@ -270,7 +270,7 @@ impl Buffer {
         }
     }
 
-    /// Takes back the last edit and says where the cursor was.
+    /// Reverts the last undo group and returns the cursor before it.
     pub(super) fn undo(&mut self) -> Option<TextPosition> {
         let group = self.undo.pop()?;
         let cursor = group.before;
@@ -279,7 +279,7 @@ impl Buffer {
         Some(cursor)
     }
 
-    /// Makes an edit again that was taken back, and says where the cursor was after it.
+    /// Repeats the last reverted undo group and returns the cursor after it.
     pub(super) fn redo(&mut self) -> Option<TextPosition> {
         let group = self.redo.pop()?;
         let cursor = group.after;
@@ -307,7 +307,7 @@ impl Buffer {
     }
 }
 
-/// Pasted text with the line ends of a buffer.
+/// Converts the line endings of pasted text to `\n`.
 pub(super) fn unified(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }

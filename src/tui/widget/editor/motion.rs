@@ -1,10 +1,10 @@
-//! Ways through a text, letter by letter and word by word.
+//! Cursor movements by characters, words and paragraphs.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::buffer::TextPosition;
 
-/// What a letter is to a word.
+/// The class of a character, for finding words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     Space,
@@ -12,12 +12,12 @@ enum Class {
     Mark,
 }
 
-/// What counts as a word.
+/// The definition of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WordKind {
-    /// Letters and digits; marks are words of their own.
+    /// Letters, digits and `_`; a run of punctuation is a word, too.
     Small,
-    /// Everything between blanks.
+    /// Everything between whitespace.
     Big,
 }
 
@@ -30,7 +30,7 @@ fn class(letter: Option<&str>, words: WordKind) -> Class {
     }
 }
 
-/// The letter at a place; `None` at the end of a line.
+/// Returns the grapheme at a position; `None` at the end of a line.
 pub(super) fn letter(lines: &[String], position: TextPosition) -> Option<&str> {
     lines[position.row][position.at..].graphemes(true).next()
 }
@@ -41,19 +41,19 @@ fn letter_before(lines: &[String], position: TextPosition) -> Option<&str> {
         .next_back()
 }
 
-/// The place after the letter at `position`, in the same line.
+/// Returns the position after the grapheme at `position`, in the same line.
 pub(super) fn after(lines: &[String], position: TextPosition) -> TextPosition {
     let length = letter(lines, position).map_or(0, str::len);
     TextPosition::new(position.row, position.at + length)
 }
 
-/// The place before the letter before `position`, in the same line.
+/// Returns the position of the grapheme before `position`, in the same line.
 pub(super) fn before(lines: &[String], position: TextPosition) -> TextPosition {
     let length = letter_before(lines, position).map_or(0, str::len);
     TextPosition::new(position.row, position.at - length)
 }
 
-/// One letter on, into the next line at the end of one.
+/// Returns the next position, which at the end of a line is the start of the next.
 pub(super) fn right(lines: &[String], position: TextPosition) -> TextPosition {
     if position.at < lines[position.row].len() {
         after(lines, position)
@@ -64,7 +64,7 @@ pub(super) fn right(lines: &[String], position: TextPosition) -> TextPosition {
     }
 }
 
-/// One letter back, into the line before at the start of one.
+/// Returns the previous position, which at the start of a line is the end of the one above.
 pub(super) fn left(lines: &[String], position: TextPosition) -> TextPosition {
     match position.at {
         0 if position.row == 0 => position,
@@ -73,7 +73,7 @@ pub(super) fn left(lines: &[String], position: TextPosition) -> TextPosition {
     }
 }
 
-/// The end of the word, or of the next, as shells go.
+/// Returns the end of the word, or of the next one, as in shells.
 pub(super) fn word_right(lines: &[String], position: TextPosition) -> TextPosition {
     let is_word = |p: TextPosition| class(letter(lines, p), WordKind::Small) == Class::Word;
     let mut at = position;
@@ -86,7 +86,7 @@ pub(super) fn word_right(lines: &[String], position: TextPosition) -> TextPositi
     at
 }
 
-/// The start of the word, or of the one before, as shells go.
+/// Returns the start of the word, or of the previous one, as in shells.
 pub(super) fn word_left(lines: &[String], position: TextPosition) -> TextPosition {
     let is_word = |p: TextPosition| class(letter_before(lines, p), WordKind::Small) == Class::Word;
     let mut at = position;
@@ -99,7 +99,7 @@ pub(super) fn word_left(lines: &[String], position: TextPosition) -> TextPositio
     at
 }
 
-/// The start of the next word (`w`).
+/// Returns the start of the next word (`w`).
 pub(super) fn next_word(lines: &[String], position: TextPosition, words: WordKind) -> TextPosition {
     let mut at = position;
     let here = class(letter(lines, at), words);
@@ -121,7 +121,7 @@ pub(super) fn next_word(lines: &[String], position: TextPosition, words: WordKin
     }
 }
 
-/// The end of the word, on its last letter (`e`).
+/// Returns the position of the last character of the word (`e`).
 pub(super) fn word_end(lines: &[String], position: TextPosition, words: WordKind) -> TextPosition {
     let mut at = right(lines, position);
     while class(letter(lines, at), words) == Class::Space {
@@ -141,7 +141,7 @@ pub(super) fn word_end(lines: &[String], position: TextPosition, words: WordKind
     }
 }
 
-/// The start of the word, or of the one before (`b`).
+/// Returns the start of the word, or of the previous one (`b`).
 pub(super) fn word_start(
     lines: &[String],
     position: TextPosition,
@@ -166,14 +166,14 @@ pub(super) fn word_start(
     }
 }
 
-/// The first place of a line that is not blank.
+/// Returns the position of the first character of a line that is not blank.
 pub(super) fn first_letter(lines: &[String], row: usize) -> TextPosition {
     let line = &lines[row];
     let blanks = line.len() - line.trim_start().len();
     TextPosition::new(row, if blanks == line.len() { 0 } else { blanks })
 }
 
-/// The empty line after (`}`) or before (`{`).
+/// Returns the start of the next (`}`) or previous (`{`) blank line.
 pub(super) fn paragraph(lines: &[String], row: usize, direction: MoveDirection) -> TextPosition {
     let blank = |row: usize| lines[row].trim().is_empty();
     let mut row = row;
@@ -199,7 +199,7 @@ pub(super) fn paragraph(lines: &[String], row: usize, direction: MoveDirection) 
     TextPosition::new(row, 0)
 }
 
-/// Which way to go.
+/// The direction of a movement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MoveDirection {
     /// Towards the end.
@@ -209,7 +209,7 @@ pub enum MoveDirection {
 }
 
 impl MoveDirection {
-    /// The other way.
+    /// Returns the opposite direction.
     pub fn opposite(self) -> Self {
         match self {
             Self::Forward => Self::Backward,

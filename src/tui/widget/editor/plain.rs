@@ -7,7 +7,7 @@ use super::prompt::Question;
 use super::{By, Editor, EditorOutcome, MoveDirection, Register, Start, motion};
 use crate::tui::widget::readline::{self, Command, Motion};
 
-/// What Tab puts in.
+/// The text that Tab inserts.
 pub(super) const INDENT: &str = "  ";
 
 impl Editor {
@@ -85,7 +85,7 @@ impl Editor {
         }
     }
 
-    /// Puts `text` in place of the selection, or at the cursor.
+    /// Replaces the selection by `text`, or inserts it at the cursor.
     pub(super) fn put(&mut self, kind: EditKind, text: &str) -> EditorOutcome {
         let range = self.selection().unwrap_or(self.cursor..self.cursor);
         self.anchor = None;
@@ -98,7 +98,7 @@ impl Editor {
         let before = self.buffer.line(self.cursor.row)[..self.cursor.at]
             .chars()
             .next_back();
-        // A word with the blanks behind it is one undo.
+        // A word with the whitespace after it is one undo group.
         if before.is_some_and(char::is_whitespace) && !c.is_whitespace() {
             self.buffer.end_undo_group();
         }
@@ -110,7 +110,7 @@ impl Editor {
         self.put(kind, c.encode_utf8(&mut [0; 4]))
     }
 
-    /// A line end, and the indentation of the line that it ends.
+    /// Inserts a newline and the indentation of the current line.
     pub(super) fn newline(&mut self, kind: EditKind) -> EditorOutcome {
         let line = self.buffer.line(self.cursor.row);
         let indent: String = line[..self.cursor.at]
@@ -125,7 +125,7 @@ impl Editor {
             .is_some_and(|range| range.start.row != range.end.row)
     }
 
-    /// Indents the selected lines, or takes indentation back.
+    /// Indents the selected lines, or removes indentation.
     fn shift(&mut self, shift: Shift) -> EditorOutcome {
         let range = self.selection().unwrap_or(self.cursor..self.cursor);
         let last = if range.end.at == 0 && range.end.row > range.start.row {
@@ -175,7 +175,7 @@ impl Editor {
     fn kill(&mut self, motion: Motion) -> EditorOutcome {
         let range = self.selection().unwrap_or_else(|| {
             let mut there = self.motion_target(motion);
-            // At the end of a line, killing to it takes the line end, as in shells' editors.
+            // At the end of a line, killing to it deletes the newline, as in Emacs.
             if there == self.cursor && motion == Motion::LineEnd {
                 there = motion::right(self.lines(), there);
             }
@@ -191,7 +191,7 @@ impl Editor {
         self.delete(EditKind::Single, range)
     }
 
-    /// Copies the selection, or the line where there is none.
+    /// Copies the selection, or the current line if there is none.
     fn copy(&mut self) -> EditorOutcome {
         let text = match self.selection() {
             Some(range) => self.buffer.slice(&range),
@@ -246,7 +246,7 @@ impl Editor {
     }
 }
 
-/// Which way lines are shifted.
+/// Whether lines are indented or unindented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shift {
     In,

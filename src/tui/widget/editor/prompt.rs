@@ -1,5 +1,4 @@
-//! What the editor asks for in its last row: what to find, what to put in its place, a line
-//! number, a command.
+//! The prompts in the last row of the editor: a search, a replacement, a line number, a command.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -8,12 +7,12 @@ use super::search::{SearchPattern, Syntax};
 use super::{Editor, EditorOutcome, MoveDirection, Start};
 use crate::tui::widget::input::{Input, InputOutcome};
 
-/// What is asked for.
+/// The kind of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Question {
-    /// What to find.
+    /// The text to find.
     Find(MoveDirection),
-    /// What to put in place of what was found.
+    /// The replacement of a match.
     Replace,
     /// A line number.
     Line,
@@ -21,18 +20,18 @@ pub(super) enum Question {
     Command,
 }
 
-/// An open question.
+/// An open prompt.
 #[derive(Debug, Clone)]
 pub(super) struct EditorPrompt {
     pub(super) question: Question,
     pub(super) input: Input,
     pub(super) syntax: Syntax,
-    /// Where the cursor was, for when nothing comes of it.
+    /// Where the cursor was, to return to on Escape.
     origin: TextPosition,
 }
 
 impl EditorPrompt {
-    /// What stands before the input, and the keys behind it.
+    /// Returns the label before the input, and the keys shown after it.
     pub(super) fn words(&self) -> (&'static str, &'static str) {
         match (&self.question, self.syntax) {
             (Question::Find(MoveDirection::Forward), Syntax::Literal) => {
@@ -106,7 +105,7 @@ impl Editor {
                 self.prompt = Some(prompt);
                 self.prompt_changed()
             }
-            // Backspace in an empty command leaves it, as in vi.
+            // Backspace in an empty command closes the prompt, as in vi.
             InputOutcome::Moved
                 if key.code == KeyCode::Backspace && prompt.question == Question::Command =>
             {
@@ -119,7 +118,7 @@ impl Editor {
         }
     }
 
-    /// Follows what is typed while it is typed.
+    /// Searches while the pattern is being typed.
     pub(super) fn prompt_changed(&mut self) -> EditorOutcome {
         let Some(prompt) = &self.prompt else {
             return EditorOutcome::None;
@@ -131,7 +130,7 @@ impl Editor {
         self.needle = SearchPattern::new(prompt.input.text(), prompt.syntax);
         self.jump(origin);
         if self.needle.is_some() {
-            // vi never finds the place at which it already is.
+            // vi never matches at the cursor itself.
             let start = match self.vi {
                 Some(_) => Start::Next,
                 None => Start::Here,
@@ -210,7 +209,7 @@ impl Editor {
         EditorOutcome::Message(replaced(count))
     }
 
-    /// A command after `:`.
+    /// Runs a command typed after `:`.
     fn command(&mut self, text: &str) -> EditorOutcome {
         match text {
             "" => EditorOutcome::None,
@@ -241,8 +240,8 @@ impl Editor {
         }
     }
 
-    /// `:s/this/that/` in the line, `:%s/this/that/g` in the text. Every match of a line is
-    /// replaced, with `g` or without.
+    /// Runs `:s/this/that/` on the line, or `:%s/this/that/g` on the text. Replaces every match
+    /// of a line, with or without `g`. `None` if the command is not a valid substitution.
     fn substitute(&mut self, text: &str) -> Option<EditorOutcome> {
         let (rows, rest) = match text.strip_prefix('%') {
             Some(rest) => (0..self.lines().len(), rest),

@@ -1,31 +1,31 @@
-//! Where lines are on the screen: wrapping, scrolling, and the way from a cell to a place.
+//! The lines on the screen: wrapping, scrolling, and the position under a cell.
 
 use std::ops::Range;
 
 use super::buffer::TextPosition;
 use crate::tui::cells;
 
-/// Whether long lines are broken or run out of the screen.
+/// Whether long lines are wrapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wrap {
-    /// Broken between words.
+    /// Wrapped between words.
     Soft,
-    /// Cut at the edge; the screen moves sideways.
+    /// Cut off at the edge; the screen scrolls sideways.
     Off,
 }
 
-/// The part of a text that is seen.
+/// The visible part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EditorScreen {
-    /// The first line that is seen.
+    /// The first visible line.
     pub(super) top: usize,
-    /// The first of its rows that is seen, where it is broken.
+    /// The first visible row of that line, if it is wrapped.
     pub(super) row: usize,
-    /// The first column that is seen, where lines are not broken.
+    /// The first visible column, if lines are not wrapped.
     pub(super) left: usize,
-    /// Columns of text.
+    /// Width of the text in columns.
     pub(super) width: usize,
-    /// Rows of text.
+    /// Height of the text in rows.
     pub(super) height: usize,
     pub(super) wrap: Wrap,
 }
@@ -33,7 +33,7 @@ pub(super) struct EditorScreen {
 /// How many rows stay between the cursor and the edge.
 const MARGIN: usize = 3;
 
-/// One row of the screen: a line, which of its rows, and its bytes.
+/// One row of the screen: the line, the number of the row in it, and its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ScreenRow {
     pub(super) line: usize,
@@ -42,7 +42,7 @@ pub(super) struct ScreenRow {
 }
 
 impl EditorScreen {
-    /// The rows of a line, in bytes; never none.
+    /// Returns the rows of a line as byte ranges, at least one.
     pub(super) fn rows(&self, line: &str) -> Vec<Range<usize>> {
         match self.wrap {
             Wrap::Soft if line.len() > self.width => cells::wrap(line, self.width),
@@ -50,14 +50,14 @@ impl EditorScreen {
         }
     }
 
-    /// The row of `line` in which byte `at` is.
+    /// Returns the number and range of the row of `line` that contains byte `at`.
     pub(super) fn row_of(&self, line: &str, at: usize) -> (usize, Range<usize>) {
         let rows = self.rows(line);
         let nth = rows.iter().rposition(|row| row.start <= at).unwrap_or(0);
         (nth, rows[nth].clone())
     }
 
-    /// Every row that is seen.
+    /// Returns the visible rows.
     pub(super) fn visible_rows(&self, lines: &[String]) -> Vec<ScreenRow> {
         let mut seen = Vec::with_capacity(self.height);
         let mut skip = self.row;
@@ -73,7 +73,7 @@ impl EditorScreen {
         seen
     }
 
-    /// Moves as little as needed for `cursor` to be seen.
+    /// Scrolls as little as possible to make `cursor` visible.
     pub(super) fn reveal(&mut self, lines: &[String], cursor: TextPosition) {
         let margin = MARGIN.min(self.height.saturating_sub(1) / 2);
         let (nth, _) = self.row_of(&lines[cursor.row], cursor.at);
@@ -82,7 +82,7 @@ impl EditorScreen {
         let lowest = self.up(lines, here, self.height.saturating_sub(1 + margin));
         let top = (self.top.min(lines.len() - 1), self.row);
         let bottom = self.last_top(lines);
-        // The end of the text stands at the end of the screen rather than above emptiness.
+        // The end of the text is never above the end of the screen, if the text fills it.
         let top = top.clamp(lowest.min(highest), highest).min(bottom);
         (self.top, self.row) = top;
         if self.wrap == Wrap::Soft {
@@ -98,7 +98,7 @@ impl EditorScreen {
         }
     }
 
-    /// Moves by rows, as a wheel does.
+    /// Scrolls by rows, as a wheel does.
     pub(super) fn scroll(&mut self, lines: &[String], rows: isize) {
         let top = (self.top, self.row);
         (self.top, self.row) = if rows < 0 {
@@ -109,14 +109,14 @@ impl EditorScreen {
         };
     }
 
-    /// The topmost row when the last line is at the bottom.
+    /// Returns the top row when the last line is at the bottom.
     fn last_top(&self, lines: &[String]) -> (usize, usize) {
         let last = lines.len() - 1;
         let end = (last, self.rows(&lines[last]).len() - 1);
         self.up(lines, end, self.height.saturating_sub(1))
     }
 
-    /// The row `count` rows above one.
+    /// Returns the row that is `count` rows above `from`, or the first.
     pub(super) fn up(
         &self,
         lines: &[String],
@@ -139,7 +139,7 @@ impl EditorScreen {
         (line, row)
     }
 
-    /// The row `count` rows below one.
+    /// Returns the row that is `count` rows below `from`, or the last.
     pub(super) fn down(
         &self,
         lines: &[String],
@@ -162,7 +162,7 @@ impl EditorScreen {
         }
     }
 
-    /// The place nearest to a column of a row.
+    /// Returns the position nearest to a column of a row.
     pub(super) fn position(
         &self,
         lines: &[String],
@@ -174,7 +174,7 @@ impl EditorScreen {
         let range = rows[row.1.min(rows.len() - 1)].clone();
         let start = cells::column_of(line, range.start);
         let at = cells::byte_at(line, start + column);
-        // The end of a broken row is the start of the next: stay on this one.
+        // The end of a wrapped row is the start of the next, so stop before it.
         let last = if range.end == line.len() {
             range.end
         } else {
@@ -183,7 +183,7 @@ impl EditorScreen {
         TextPosition::new(row.0, at.clamp(range.start, last.max(range.start)))
     }
 
-    /// The place under a cell of the text's area.
+    /// Returns the position under a cell of the text's area.
     pub(super) fn position_at(&self, lines: &[String], x: usize, y: usize) -> TextPosition {
         let row = self.down(lines, (self.top, self.row), y);
         self.position(lines, row, self.left + x)

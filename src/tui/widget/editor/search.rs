@@ -1,4 +1,4 @@
-//! Finding and replacing in the text of the editor.
+//! Find and replace in the text of the editor.
 
 use std::ops::Range;
 
@@ -9,29 +9,29 @@ use super::motion::{self, MoveDirection};
 use super::{Editor, EditorOutcome};
 use crate::tui::cells;
 
-/// How what is looked for is written.
+/// The syntax of a search pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Syntax {
-    /// As it stands.
+    /// Literal text.
     #[default]
     Literal,
-    /// As a regular expression.
+    /// A regular expression.
     Regex,
 }
 
-/// What is looked for.
+/// A compiled search pattern.
 #[derive(Debug, Clone)]
 pub struct SearchPattern {
-    /// As it was typed.
+    /// The pattern as typed.
     pub text: String,
-    /// How it is written.
+    /// The syntax of the pattern.
     pub syntax: Syntax,
     pattern: Regex,
 }
 
 impl SearchPattern {
-    /// What `text` looks for; letters of either case unless it has a capital. `None` for an empty
-    /// text and for an expression that is not complete.
+    /// Compiles a pattern, case-insensitive unless it has an uppercase letter. `None` for an empty
+    /// text and for an invalid expression.
     pub fn new(text: &str, syntax: Syntax) -> Option<Self> {
         if text.is_empty() {
             return None;
@@ -52,7 +52,7 @@ impl SearchPattern {
         })
     }
 
-    /// The matches in a line that are not empty.
+    /// Returns the matches in a line that are not empty.
     pub fn matches<'a>(&'a self, line: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
         self.pattern
             .find_iter(line)
@@ -60,7 +60,7 @@ impl SearchPattern {
             .filter(|range| !range.is_empty())
     }
 
-    /// The next match from `from` on, or the last before it, going round at the end.
+    /// Returns the next match from `from` on, or the previous one before it, wrapping around.
     pub(super) fn find(
         &self,
         lines: &[String],
@@ -68,7 +68,7 @@ impl SearchPattern {
         direction: MoveDirection,
     ) -> Option<Range<TextPosition>> {
         let count = lines.len();
-        // The first line comes again at the end, for the part on the other side of `from`.
+        // The first line is searched again at the end, for its part on the other side of `from`.
         (0..=count).find_map(|step| {
             let row = match direction {
                 MoveDirection::Forward => (from.row + step) % count,
@@ -87,7 +87,7 @@ impl SearchPattern {
         })
     }
 
-    /// What a match becomes; in regular expressions `$1` is a group.
+    /// Returns the replacement of a match; with regular expressions, `$1` is a group.
     pub(super) fn replaced(&self, line: &str, found: &Range<usize>, with: &str) -> String {
         if self.syntax == Syntax::Literal {
             return with.to_owned();
@@ -104,14 +104,14 @@ impl SearchPattern {
 /// Where a search starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
-    /// At the cursor, a match there included.
+    /// At the cursor, including a match there.
     Here,
-    /// Behind it.
+    /// After the cursor.
     Next,
 }
 
 impl Editor {
-    /// Looks for `text` from the cursor on and goes there.
+    /// Finds `text` from the cursor on and goes to the match.
     pub fn find(&mut self, text: &str, syntax: Syntax) -> EditorOutcome {
         self.needle = SearchPattern::new(text, syntax);
         let outcome = self.find_next(MoveDirection::Forward, Start::Here);
@@ -119,7 +119,7 @@ impl Editor {
         outcome
     }
 
-    /// Replaces every match of `needle` as one edit, and says how many there were.
+    /// Replaces every match of `needle` as one edit, and returns their number.
     pub fn replace_all(&mut self, needle: &SearchPattern, with: &str) -> usize {
         let rows = 0..self.lines().len();
         self.replace_rows(needle, with, rows)
@@ -133,7 +133,7 @@ impl Editor {
     ) -> usize {
         let mut count = 0;
         self.edit(EditKind::Single, |editor| {
-            // From the end, so that places before stay where they are.
+            // From the end, so that earlier positions stay valid.
             for row in rows.rev() {
                 let line = editor.buffer.line(row).to_owned();
                 let found: Vec<Range<usize>> = needle.matches(&line).collect();
@@ -170,7 +170,7 @@ impl Editor {
         }
     }
 
-    /// The start of the letter in which byte `at` of a line is.
+    /// Returns the start of the character that contains byte `at` of a line.
     pub(super) fn char_start(&self, row: usize, at: usize) -> usize {
         let line = self.buffer.line(row);
         let ends = cells::cells(line).take_while(|cell| cell.at <= at).last();

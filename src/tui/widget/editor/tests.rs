@@ -1,4 +1,4 @@
-//! Before, keys, after: what typing does in either flavour.
+//! Tests of both flavours: a text, the keys typed, and the text after them.
 
 use proptest::prelude::*;
 use ratatui::crossterm::event::KeyEvent;
@@ -8,7 +8,7 @@ use crate::tui::dump;
 use crate::tui::keys::keys;
 use crate::tui::theme::{Background, ColorDepth, Terminal, Theme};
 
-/// An editor with the cursor at `|`.
+/// Returns an editor with the cursor at `|`.
 fn editor(flavour: EditorKeys, text: &str) -> Editor {
     let at = text.find('|').expect("a cursor in the text");
     let row = text[..at].matches('\n').count();

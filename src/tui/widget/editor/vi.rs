@@ -1,4 +1,4 @@
-//! The keys of vi: modes, counts, operators and motions, and the dot.
+//! The keys of vi: modes, counts, operators, motions and repeat.
 
 mod operator;
 mod verb;
@@ -11,17 +11,17 @@ use super::motion::{self, WordKind};
 use super::{By, Editor, EditorMode, EditorOutcome, MoveDirection};
 use crate::tui::widget::readline::{self, Command};
 
-/// What vi remembers between keys.
+/// The state between keys.
 #[derive(Debug, Clone)]
 pub(super) struct Vi {
     mode: EditorMode,
     count: Option<usize>,
     operator: Option<(Operator, usize)>,
-    /// A key that waits for another: `g`, `r`, `f`, `F`, `t`, `T`.
+    /// A key that needs a second one: `g`, `r`, `f`, `F`, `t`, `T`.
     pending: Option<char>,
     last_find: Option<(char, char)>,
     pub(super) search_direction: MoveDirection,
-    /// The keys of the command that is being typed, and of the last one that changed the text.
+    /// The keys of the current command, and below those of the last one that changed the text.
     typed: Vec<KeyEvent>,
     last: Vec<KeyEvent>,
     changed: bool,
@@ -62,12 +62,12 @@ impl Vi {
     }
 }
 
-/// Where a motion leads, and what an operator takes of the way.
+/// The target of a motion, and the range that an operator applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Target {
-    /// Up to the place.
+    /// Up to the position.
     Before(TextPosition),
-    /// The letter at the place as well.
+    /// Up to and including the character at the position.
     With(TextPosition),
     /// Whole lines.
     Line(usize),
@@ -102,7 +102,7 @@ impl Editor {
         outcome
     }
 
-    /// In normal mode the cursor is on a letter, never behind the last.
+    /// Moves the cursor onto the last character if it is after it, as normal mode requires.
     fn clamp(&mut self) {
         let end = self.line_end(self.cursor.row);
         if self.cursor.at >= end.at && end.at > 0 {
@@ -250,7 +250,7 @@ impl Editor {
         given.unwrap_or(1)
     }
 
-    /// The second key after `g`, `r`, `f`, `F`, `t`, `T`.
+    /// Handles the second key after `g`, `r`, `f`, `F`, `t`, `T`.
     fn second(&mut self, waiting: char, c: char) -> EditorOutcome {
         match (waiting, c) {
             ('g', 'g') => {
@@ -311,7 +311,7 @@ impl Editor {
         })
     }
 
-    /// Where the motion `c` leads; `None` if it is none.
+    /// Returns the target of the motion `c`; `None` if `c` is not a motion.
     fn target(&mut self, c: char) -> Option<Target> {
         let vi = self.vi.as_ref()?;
         let given = vi.count;
@@ -330,7 +330,7 @@ impl Editor {
             'w' | 'W' => {
                 let words = words(c);
                 let mut to = repeat(&|p| motion::next_word(lines, p, words));
-                // An operator on the last word of a line leaves the line end alone.
+                // An operator on the last word of a line keeps the newline.
                 if operating && to.row > at.row && lines[to.row][..to.at].trim().is_empty() {
                     to = TextPosition::new(to.row - 1, lines[to.row - 1].len());
                 }
@@ -352,7 +352,7 @@ impl Editor {
         })
     }
 
-    /// Goes to a target, or does to the way there what an operator waits for.
+    /// Goes to a target, or applies the pending operator to the range up to it.
     fn aim(&mut self, target: Target) -> EditorOutcome {
         let Some(vi) = &mut self.vi else {
             return EditorOutcome::Unused;

@@ -1,4 +1,4 @@
-//! What the editor looks like: line numbers, coloured text, selection, matches, cursor, prompt.
+//! Drawing the editor: line numbers, highlighted text, selection, matches, cursor, prompt.
 
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
@@ -11,14 +11,14 @@ use super::{Editor, TextPosition};
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
 
-/// Who shows the cursor.
+/// How the cursor is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caret {
-    /// The editor draws it as a cell.
+    /// Drawn as a cell by the editor.
     Drawn,
-    /// The terminal's own, put where [`Editor::caret`] says.
+    /// The terminal's own cursor, placed at [`Editor::caret`].
     Terminal,
-    /// Nobody: another pane has the keys.
+    /// Not shown: another pane has the focus.
     Hidden,
 }
 
@@ -31,7 +31,7 @@ pub struct EditorView<'a> {
 }
 
 impl Editor {
-    /// The editor as a widget; give it the area that [`Editor::resize`] was told.
+    /// Returns the editor as a widget, to draw in an area of the size given to [`Editor::resize`].
     pub fn view<'a>(&'a self, theme: &'a Theme, caret: Caret) -> EditorView<'a> {
         EditorView {
             editor: self,
@@ -40,13 +40,13 @@ impl Editor {
         }
     }
 
-    /// The columns of the line numbers, with the blanks around them.
+    /// Returns the width of the line numbers, including the blanks around them.
     pub fn gutter(&self) -> u16 {
         let digits = self.lines().len().to_string().len().max(3);
         u16::try_from(digits + 2).unwrap_or(u16::MAX)
     }
 
-    /// Where the cursor is when the editor is drawn in `area`; `None` if it is scrolled away.
+    /// Returns the cell of the cursor when the editor is drawn in `area`; `None` if not visible.
     pub fn caret(&self, area: Rect) -> Option<Position> {
         if let Some(prompt) = &self.prompt {
             let label = u16::try_from(cells::width(prompt.words().0)).ok()?;
@@ -66,7 +66,7 @@ impl Editor {
         let line = &self.lines()[row.line];
         let start = cells::column_of(line, row.range.start) + self.screen.left;
         let column = cells::column_of(line, self.cursor.at).checked_sub(start)?;
-        // Blanks behind a broken row run out of the screen; the cursor waits at its edge.
+        // Blanks at the end of a wrapped row extend past the edge, where the cursor then stays.
         let x = u16::try_from(column).ok()?.saturating_add(self.gutter());
         let x = area.x + x.min(area.width.saturating_sub(1));
         Some(Position::new(x, area.y + u16::try_from(y).ok()?))
@@ -148,7 +148,7 @@ impl EditorView<'_> {
             let x = area.x + u16::try_from(cell.column - left).unwrap_or(0);
             cells.set_stringn(x, area.y, cell.symbol(), cell.width, style);
         }
-        // A selected line end is shown as a cell, so that an empty line is seen to be selected.
+        // A selected newline is shown as a cell, so that a selected empty line is visible.
         let ends = row.range.end == line.len();
         let selected = self.editor.selection().is_some_and(|range| {
             (range.start..range.end).contains(&TextPosition::new(row.line, line.len()))
@@ -163,7 +163,7 @@ impl EditorView<'_> {
         }
     }
 
-    /// Styles of a line by bytes, later ones over earlier ones.
+    /// Returns the styles of a line by byte range, later ones over earlier ones.
     fn layers(&self, row: usize, line: &str) -> Vec<(usize, usize, Style)> {
         let editor = self.editor;
         let mut layers = Vec::new();

@@ -1,4 +1,4 @@
-//! Blocks that are more than a paragraph: items, tasks, rules, code, HTML, tables.
+//! Blocks other than paragraphs: items, tasks, rules, code, HTML, tables.
 
 use ratatui::text::Span;
 
@@ -30,7 +30,7 @@ impl Writer<'_> {
         });
     }
 
-    /// A task's box takes the place of its bullet.
+    /// Replaces the bullet of an item by the box of a task.
     pub(super) fn task(&mut self, done: bool) {
         let (mark, role) = if done {
             (" ✓ ", Role::Accent)
@@ -123,7 +123,7 @@ impl Writer<'_> {
             return;
         };
         let indent: usize = self.prefixes.iter().map(|prefix| prefix.rest.width()).sum();
-        // A table may be wider than prose, as wide as the pane.
+        // A table can be as wide as the pane, wider than text.
         let room = self.options.width.max(8).saturating_sub(indent);
         for row in table.render(self.options.theme, room) {
             self.line(row.spans, row.at);

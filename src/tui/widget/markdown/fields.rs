@@ -1,4 +1,4 @@
-//! What a memory says of itself, above its text.
+//! The header of a memory, shown above its text.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -13,13 +13,13 @@ use crate::tui::theme::Role;
 /// How much of the header is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderDetail {
-    /// Name and type as well.
+    /// Everything, including name and type.
     Full,
-    /// What a pane's title does not say already.
+    /// Without name and type, which the title of the pane shows.
     Brief,
 }
 
-/// The header of a memory; `now` is in milliseconds since 1970.
+/// Renders the header of a memory; `now` is in milliseconds since 1970.
 pub fn fields(
     memory: &Memory,
     now: i64,

@@ -1,4 +1,4 @@
-//! Filling lines with styled text, by display width.
+//! Wraps styled text into lines, by display width.
 
 use std::ops::Range;
 
@@ -13,14 +13,14 @@ use crate::tui::cells;
 pub(super) struct Piece {
     pub(super) text: String,
     pub(super) style: Style,
-    /// Which link it belongs to.
+    /// The index of the link that it belongs to.
     pub(super) link: Option<usize>,
-    /// Where it is in the source.
+    /// Its position in the source, in bytes.
     pub(super) at: usize,
 }
 
 impl Piece {
-    /// The end of a line that the text asks for.
+    /// Returns a hard line break.
     pub(super) fn line_break() -> Self {
         Self {
             text: "\n".to_owned(),
@@ -46,7 +46,7 @@ impl PiecePart {
     }
 }
 
-/// A letter: its piece, its bytes, its columns.
+/// A grapheme: its piece, its bytes, its width in columns.
 struct Glyph {
     piece: usize,
     range: Range<usize>,
@@ -57,7 +57,7 @@ struct Glyph {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum GlyphKind {
     Blank,
-    /// A letter of a script that is broken anywhere.
+    /// A character of a script that can be wrapped anywhere.
     Wide,
     Letter,
     Break,
@@ -74,7 +74,7 @@ fn glyphs(pieces: &[Piece]) -> Vec<Glyph> {
                 _ if width > 1 => GlyphKind::Wide,
                 _ => GlyphKind::Letter,
             };
-            // Blanks in a row are one, as everywhere in Markdown; none starts a line.
+            // Consecutive blanks count as one, as in Markdown, and no line starts with one.
             let before = glyphs.last().map_or(GlyphKind::Break, |glyph| glyph.kind);
             if kind == GlyphKind::Blank && matches!(before, GlyphKind::Blank | GlyphKind::Break) {
                 continue;
@@ -90,12 +90,12 @@ fn glyphs(pieces: &[Piece]) -> Vec<Glyph> {
     glyphs
 }
 
-/// The lines of a paragraph in `width` columns.
+/// Wraps a paragraph into lines of `width` columns.
 pub(super) fn wrap(pieces: &[Piece], width: usize) -> Vec<Vec<PiecePart>> {
     let glyphs = glyphs(pieces);
     let mut rows = Vec::new();
     let (mut start, mut taken) = (0, 0);
-    // Where the row may end and where the next then starts.
+    // Where the row can end, and where the next one would start.
     let mut opportunity: Option<(usize, usize)> = None;
     for (n, glyph) in glyphs.iter().enumerate() {
         if glyph.kind == GlyphKind::Break {
@@ -146,12 +146,12 @@ fn parts(glyphs: &[Glyph]) -> Vec<PiecePart> {
     parts
 }
 
-/// How many columns a row takes.
+/// Returns the width of a row in columns.
 pub(super) fn width(row: &[PiecePart]) -> usize {
     row.iter().map(|part| part.width).sum()
 }
 
-/// The links of a row with their columns, which start at `column`.
+/// Returns the links of a row with their columns; the row starts at `column`.
 pub(super) fn spots(
     row: &[PiecePart],
     pieces: &[Piece],

@@ -1,4 +1,4 @@
-//! Tables, fitted to the width there is.
+//! Renders tables, fitted to the available width.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::flow::{self, Piece, PiecePart, wrap};
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
 
-/// A table that is being read.
+/// A table that is being parsed.
 pub(super) struct Table {
     alignments: Vec<Alignment>,
     cells: Vec<Vec<Piece>>,
@@ -24,7 +24,7 @@ pub(super) struct TableLine {
     pub(super) at: usize,
 }
 
-/// The narrowest that a column gets.
+/// The minimum width of a column.
 const NARROWEST: usize = 3;
 
 impl Table {
@@ -121,7 +121,8 @@ impl Table {
             .collect()
     }
 
-    /// The widths of the columns: what they want, or, if that is too much, the widest give way.
+    /// Returns the widths of the columns: those of their content, with the widest columns reduced
+    /// until the table fits.
     fn widths(&self, available: usize) -> Vec<usize> {
         let columns = self.alignments.len().max(1);
         let mut widths = vec![NARROWEST; columns];
@@ -145,7 +146,7 @@ impl Table {
     }
 }
 
-/// Where a cell's text stands in its column.
+/// Returns the blanks before and after a cell's text.
 fn pad(alignment: Alignment, missing: usize) -> (usize, usize) {
     match alignment {
         Alignment::Right => (missing, 0),

@@ -1,4 +1,4 @@
-//! What Markdown looks like, and what can never happen to it.
+//! Tests of rendered Markdown, and of properties that hold for any text.
 
 use proptest::prelude::*;
 

@@ -1,24 +1,24 @@
-//! Where two texts that come from a third differ: pure, and exact to the byte.
+//! Splits base, mine and theirs into shared lines and hunks; pure, and exact to the byte.
 
 use std::ops::Range;
 
 use crate::core::diff::{Replacement, line_replacements};
 
-/// What a place of the merged text shall be.
+/// The chosen version of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// What I made of it.
+    /// My version.
     Mine,
-    /// What they made of it.
+    /// Their version.
     Theirs,
-    /// Mine, then theirs.
+    /// My version, then theirs.
     Both,
-    /// What it was.
+    /// The base version.
     Base,
 }
 
 impl Choice {
-    /// The word for it.
+    /// Returns the name of the choice.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mine => "mine",
@@ -29,12 +29,12 @@ impl Choice {
     }
 }
 
-/// Who changed a place.
+/// Which side changed a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangedBy {
-    /// Only I.
+    /// Only mine.
     Mine,
-    /// Only they.
+    /// Only theirs.
     Theirs,
     /// Both, in the same way.
     Alike,
@@ -42,25 +42,25 @@ pub enum ChangedBy {
     Both,
 }
 
-/// A place at which the texts differ; lines keep their ends.
+/// Lines in which the texts differ, with their newlines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk {
-    /// What it was.
+    /// The base version.
     pub base: Vec<String>,
-    /// What I made of it.
+    /// My version.
     pub mine: Vec<String>,
-    /// What they made of it.
+    /// Their version.
     pub theirs: Vec<String>,
-    /// Who changed it.
+    /// The side that changed it.
     pub who: ChangedBy,
-    /// What it shall be; `None` until somebody says.
+    /// The chosen version; `None` if undecided.
     pub choice: Option<Choice>,
 }
 
 /// A part of the three texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MergePart {
-    /// Lines that all three share.
+    /// Lines that all three texts share.
     Same(Vec<String>),
     /// Lines in which they differ.
     Hunk(Hunk),
@@ -82,7 +82,7 @@ impl MergePart {
     }
 }
 
-/// The parts of three texts in order; hunks that only one side changed are decided.
+/// Returns the parts of the three texts in order. Hunks that only one side changed are decided.
 pub fn parts(base: &str, mine: &str, theirs: &str) -> Vec<MergePart> {
     let lines =
         |text: &str| -> Vec<String> { text.split_inclusive('\n').map(str::to_owned).collect() };
@@ -99,7 +99,7 @@ pub fn parts(base: &str, mine: &str, theirs: &str) -> Vec<MergePart> {
         let Some(start) = start else {
             break;
         };
-        // Edits that touch belong together: between them nothing is common to all three.
+        // Adjacent edits form one hunk: no line between them is common to all three.
         let mut end = start;
         while walks.iter_mut().any(|walk| walk.take(&mut end)) {}
         same(&base[at..start], &mut parts);
@@ -141,7 +141,7 @@ fn hunk(base: &[String], mine: &[String], theirs: &[String]) -> Hunk {
     }
 }
 
-/// The merged text, once every hunk is decided.
+/// Returns the merged text; `None` while a hunk is undecided.
 pub(super) fn result(parts: &[MergePart]) -> Option<String> {
     let mut text = String::new();
     for part in parts {
@@ -161,7 +161,7 @@ pub(super) fn result(parts: &[MergePart]) -> Option<String> {
     Some(text)
 }
 
-/// Adds lines; a last line that had no end gets one when something follows it.
+/// Appends lines; inserts a newline after a last line that has none.
 fn append(text: &mut String, lines: &[String]) {
     for line in lines {
         if !text.is_empty() && !text.ends_with('\n') {
@@ -171,14 +171,14 @@ fn append(text: &mut String, lines: &[String]) {
     }
 }
 
-/// One side's edits, walked along the base.
+/// An iteration over the edits of one side.
 struct Walk<'a> {
     edits: &'a [Replacement],
-    /// Edits before this one are done.
+    /// The first edit that is not in a hunk yet.
     next: usize,
-    /// The first edit of the hunk that is being collected.
+    /// The first edit of the current hunk.
     first: usize,
-    /// How far the side runs ahead of the base.
+    /// How many more lines than the base the side has so far.
     ahead: isize,
 }
 
@@ -196,7 +196,7 @@ impl<'a> Walk<'a> {
         self.edits.get(self.next).map(|edit| edit.old.start)
     }
 
-    /// Takes the next edit into the hunk if it touches it.
+    /// Adds the next edit to the hunk if they touch; returns whether it did.
     fn take(&mut self, end: &mut usize) -> bool {
         match self.edits.get(self.next) {
             Some(edit) if edit.old.start <= *end => {
@@ -208,7 +208,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The side's lines for the hunk `start..end` of the base.
+    /// Returns the side's lines for the hunk `start..end` of the base.
     fn close(&mut self, start: usize, end: usize) -> Range<usize> {
         let from = start.saturating_add_signed(self.ahead);
         for edit in &self.edits[self.first..self.next] {

@@ -1,4 +1,4 @@
-//! Operators: delete, change, yank, shift, on the way of a motion, on lines or on a selection.
+//! Operators: delete, change, yank and shift the range of a motion, lines, or a selection.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::tui::widget::editor::buffer::{EditKind, TextPosition};
 use crate::tui::widget::editor::plain::Shift;
 use crate::tui::widget::editor::{Editor, EditorMode, EditorOutcome, Register, motion};
 
-/// What is done to a part of the text.
+/// An operator on a range of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operator {
     Delete,
@@ -32,7 +32,7 @@ impl Operator {
 }
 
 impl Editor {
-    /// An operator: twice for lines, at once on a selection, else it waits for a motion.
+    /// Applies an operator to a selection at once, typed twice to lines; else waits for a motion.
     pub(super) fn operator(&mut self, operator: Operator, c: char) -> EditorOutcome {
         let mode = self.mode();
         if let Some(range) = self.selection().filter(|_| mode != EditorMode::Normal) {
@@ -77,7 +77,7 @@ impl Editor {
             _ => {}
         }
         let mut range = range;
-        // `c w` leaves the blanks behind the word, as `c e` does.
+        // `c w` keeps the whitespace after the word, as `c e` does.
         if operator == Operator::Change {
             let kept = self.buffer.slice(&range);
             let trimmed = kept.trim_end_matches([' ', '\t']);

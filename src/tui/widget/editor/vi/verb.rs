@@ -1,4 +1,4 @@
-//! Verbs: keys that do something by themselves, with and without a selection.
+//! Verbs: keys that are complete commands, with and without a selection.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -209,7 +209,7 @@ impl Editor {
         })
     }
 
-    /// Types the last change again.
+    /// Repeats the last change by typing its keys again.
     fn repeat_change(&mut self) -> EditorOutcome {
         let keys = self.vi.as_ref().map_or_else(Vec::new, |vi| vi.last.clone());
         let mut changed = EditorOutcome::None;
@@ -219,7 +219,7 @@ impl Editor {
             }
         }
         if let Some(vi) = &mut self.vi {
-            // Else the dot itself would be what is repeated next.
+            // Otherwise the next repeat would repeat the dot itself.
             vi.typed.clear();
             vi.typed
                 .push(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::NONE));
