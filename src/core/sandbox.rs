@@ -511,6 +511,24 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn a_pipe_and_a_socket_are_left_alone() {
+        let (temp, root) = root();
+        let socket = temp.path().join("socket.md");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("bound");
+        let made = std::process::Command::new("mkfifo")
+            .arg(temp.path().join("pipe.md"))
+            .status();
+        assert!(made.expect("runs").success());
+        for name in ["socket.md", "pipe.md"] {
+            let error = root.read(name).expect_err("no file");
+            assert!(error.to_string().contains("not a regular file"), "{error}");
+        }
+        let error = root.read("sub").expect_err("a folder");
+        assert!(matches!(error, Error::Io { .. }), "{error:?}");
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn a_path_may_lead_through_forty_links() {
         use std::os::unix::fs::symlink;
         let (temp, root) = root();

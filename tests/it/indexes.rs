@@ -822,15 +822,8 @@ fn a_readme_of_lessons_can_be_patched_and_nothing_else() {
             fields: Fields::default(),
         },
     ];
-    for wish in refused {
-        let asking = ChangeContext {
-            moment: Moment {
-                time: jiff::Timestamp::now(),
-                today: jiff::civil::date(2026, 11, 15),
-            },
-            expected: None,
-        };
-        let error = plan(&bench.store(), &wish, &asking).expect_err("refused");
+    for request in refused {
+        let error = plan(&bench.store(), &request, &change_context()).expect_err("refused");
         assert!(error.to_string().contains("tome generates"), "{error}");
     }
     bench.make(&ChangeRequest::Patch {
@@ -897,4 +890,130 @@ fn instructions_are_written_as_they_are() {
         fields: Fields::default(),
     });
     assert_eq!(bench.read("CLAUDE.md"), "# Rules\n\nBe brief.");
+}
+
+fn change_context() -> ChangeContext {
+    ChangeContext {
+        moment: Moment {
+            time: jiff::Timestamp::now(),
+            today: jiff::civil::date(2026, 11, 15),
+        },
+        expected: None,
+    }
+}
+
+#[test]
+fn of_several_lessons_one_must_be_named() {
+    let bench = TestStore::new(Layout::Coder);
+    fs::create_dir(bench.dir.path().join("store/semantic")).expect("a folder");
+    let text = "**Title:** One\n**Content:** 1\n\n---\n\n**Title:** Two\n**Content:** 2\n";
+    bench.file("semantic/a.md", text);
+    let extend = |lesson: &str| ChangeRequest::Extend {
+        lesson: lesson.parse().expect("a citation"),
+        content: "more".to_owned(),
+        fields: Fields::default(),
+    };
+    let refused = plan(&bench.store(), &extend("semantic/a.md"), &change_context());
+    let error = refused.expect_err("which one").to_string();
+    assert!(error.contains("one, two"), "{error}");
+    bench.make(&extend("semantic/a.md#one"));
+    assert_eq!(
+        bench.read("semantic/a.md"),
+        text.replace("** 1\n", "** 1\n\nmore\n")
+    );
+}
+
+#[test]
+fn only_links_to_memories_that_are_gone_are_dead() {
+    let bench = TestStore::new(Layout::Index);
+    bench.file("a.md", &memory("A", "d", "user"));
+    let page = "# Mine\n\n- [A](a.md) — a\n- [Picture](gone.png) — p\n- [Gone](gone.md) — see [[to be written]]\n";
+    bench.file("MEMORY.md", page);
+    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
+    assert_eq!(
+        bench.read("MEMORY.md"),
+        "# Mine\n\n- [A](a.md) — a\n- [Picture](gone.png) — p\n"
+    );
+}
+
+#[test]
+fn a_made_readme_stays_sorted_and_keeps_reworded_lines() {
+    let bench = TestStore::new(Layout::Coder);
+    fs::create_dir(bench.dir.path().join("store/semantic")).expect("a folder");
+    let lesson = |title: &str| format!("**Title:** {title}\n**Description:** d\n");
+    for name in ["b", "c"] {
+        bench.file(&format!("semantic/{name}.md"), &lesson(name));
+    }
+    bench.file(
+        "semantic/README.md",
+        "# semantic\n\n- [b.md](b.md) - words of mine\n- [c.md](c.md) - c\n",
+    );
+    bench.touch("semantic/README.md", 5);
+    bench.make(&ChangeRequest::Write {
+        path: "semantic/a.md".to_owned(),
+        content: lesson("a"),
+        fields: Fields::default(),
+    });
+    assert_eq!(
+        bench.read("semantic/README.md"),
+        "# semantic\n\n- [a.md](a.md) - a\n- [b.md](b.md) - words of mine\n- [c.md](c.md) - c\n"
+    );
+}
+
+#[test]
+fn facts_come_before_episodes_and_both_before_other_folders() {
+    let bench = TestStore::new(Layout::Facts);
+    for folder in ["all", "episodes", "facts"] {
+        fs::create_dir(bench.dir.path().join("store").join(folder)).expect("a folder");
+        bench.file(&format!("{folder}/x.md"), "# X\n");
+    }
+    let listed = bench.store().list().expect("lists");
+    let paths: Vec<&str> = listed.iter().map(|memory| memory.path.as_str()).collect();
+    assert_eq!(paths, ["facts/x.md", "episodes/x.md", "all/x.md"]);
+}
+
+#[test]
+fn an_overview_is_made_once_and_then_left_alone() {
+    let bench = TestStore::new(Layout::Session);
+    let note = |path: &str| ChangeRequest::Append {
+        path: path.to_owned(),
+        entry: "text\n".to_owned(),
+        fields: Fields::default(),
+    };
+    bench.make(&note("detail/a.md"));
+    assert!(
+        bench
+            .read("working-memory/overview.md")
+            .starts_with("# Working Memory\n")
+    );
+    bench.file("working-memory/overview.md", "# Mine\n");
+    bench.make(&note("detail/a.md"));
+    bench.make(&note("detail/b.md"));
+    assert_eq!(bench.read("working-memory/overview.md"), "# Mine\n");
+    fs::remove_file(bench.dir.path().join("store/working-memory/overview.md")).expect("removed");
+    bench.make(&note("detail/a.md"));
+    assert!(
+        !bench
+            .dir
+            .path()
+            .join("store/working-memory/overview.md")
+            .exists(),
+        "an edit does not bring it back"
+    );
+}
+
+#[test]
+fn a_memory_in_a_folder_that_comes_back_is_not_listed() {
+    let home = Home::new();
+    let page = "# Mine\n\n- [A](a.md) — a\n";
+    home.file("project/.memory/MEMORY.md", page);
+    home.file("project/.memory/a.md", memory("A", "a", "user"));
+    home.file("project/.memory/old/x.md", memory("X", "x", "user"));
+    home.ok(&["delete", "old/x.md"]);
+    let history = home.ok(&["history", "--json", "--limit", "1"]);
+    let history: serde_json::Value = serde_json::from_str(&history).expect("JSON");
+    let id = history["changes"][0]["id"].as_str().expect("an id");
+    home.ok(&["restore", id]);
+    assert!(home.read("project/.memory/old/x.md").contains("name: X"));
+    assert_eq!(home.read("project/.memory/MEMORY.md"), page);
 }

@@ -273,6 +273,25 @@ mod tests {
     }
 
     #[test]
+    fn a_lesson_without_a_description_is_described_by_its_first_line() {
+        let fields = crate::core::layout::Fields::default();
+        let writing = WriteInput {
+            file: "semantic/pool.md",
+            content: "\n\nThe pool leaks.\nMore.\n",
+            fields: &fields,
+            old: None,
+        };
+        let text = entry(&writing).expect("composes");
+        let found = label::entries(&text);
+        assert_eq!(found[0].title, "pool");
+        assert_eq!(found[0].summary, "The pool leaks.");
+        assert!(
+            found[0].content.ends_with("The pool leaks.\nMore."),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn an_agent_is_told_how_many_lessons_there_are_of_each_type() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let store = Store::open("c", temp.path(), Some(super::super::Layout::Coder));

@@ -355,6 +355,25 @@ mod tests {
     }
 
     #[test]
+    fn a_whole_log_is_not_written() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let store = Store::open("e", home.path(), Some(crate::core::layout::Layout::Events));
+        let store = store.expect("a store");
+        let moment = crate::core::change::Moment {
+            time: jiff::Timestamp::UNIX_EPOCH,
+            today: jiff::civil::date(1970, 1, 1),
+        };
+        let writing = WriteInput {
+            file: EVENTS,
+            content: "{}\n",
+            fields: &Default::default(),
+            old: None,
+        };
+        let composed = Events.compose(&PlannedFiles::new(&store, &moment), &writing);
+        assert!(composed.is_err(), "{composed:?}");
+    }
+
+    #[test]
     fn what_was_set_aside_is_appended_once() {
         let home = tempfile::tempdir().expect("a temporary directory");
         let root = home.path().join("events");

@@ -506,6 +506,8 @@ mod tests {
             ("prose\n", "prose\n\n- [N](n.md) - new\n"),
             ("prose", "prose\n\n- [N](n.md) - new\n"),
             ("a\r\n", "a\r\n\r\n- [N](n.md) - new\r\n"),
+            ("prose\n\n", "prose\n\n- [N](n.md) - new\n"),
+            ("a\r\n\r\n", "a\r\n\r\n- [N](n.md) - new\r\n"),
             (
                 "## User\n\n## Z\nz\n",
                 "## User\n\n- [N](n.md) - new\n\n## Z\nz\n",
@@ -653,6 +655,19 @@ mod tests {
             assert_eq!(found[0].title(&line), label(title), "{line}");
             assert_eq!(found[0].hook(&line), "hook (x) [y](z.md)", "{line}");
         }
+    }
+
+    #[test]
+    fn a_line_is_about_a_file_by_its_path_its_name_or_its_title() {
+        let about = |form, target: &str| means(form, target, "a-b.md", "The title");
+        for target in ["The title", "a-b", "a-b.md", "A b"] {
+            assert!(about(LinkSyntax::Wiki, target), "{target}");
+        }
+        for target in ["a-b.md", "./a-b.md"] {
+            assert!(about(LinkSyntax::Inline, target), "{target}");
+        }
+        assert!(!about(LinkSyntax::Wiki, "other"));
+        assert!(!about(LinkSyntax::Inline, "The title"));
     }
 
     #[test]

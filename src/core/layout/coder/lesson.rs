@@ -164,5 +164,15 @@ mod tests {
         assert!(!found.repeats("jitter", "else"), "one of two words");
         assert!(found.repeats("else", "wait before each try"));
         assert!(!found.repeats("", ""));
+        let entry = lesson("alpha beta gamma delta", &[], "", "");
+        let found = score_lesson("semantic/x.md", entry, &stems("alpha")).expect("fits");
+        assert!(
+            !found.repeats("alpha beta gamma omega", ""),
+            "three of five"
+        );
+        assert!(
+            found.repeats("alpha beta gamma delta omega", ""),
+            "four of five"
+        );
     }
 }
