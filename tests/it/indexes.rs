@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use tome::core::change::{Author, ChangeContext, ChangeRequest, Moment, commit, plan};
 use tome::core::history::History;
-use tome::core::layout::{Fields, IndexUpdate, Layout, Matching, Patch, index};
+use tome::core::layout::{Fields, IndexUpdate, Layout, Matching, Patch, View, index};
 use tome::core::store::Store;
 
 use crate::support::{Home, today};
@@ -1016,4 +1016,171 @@ fn a_memory_in_a_folder_that_comes_back_is_not_listed() {
     home.ok(&["restore", id]);
     assert!(home.read("project/.memory/old/x.md").contains("name: X"));
     assert_eq!(home.read("project/.memory/MEMORY.md"), page);
+}
+
+fn rename(from: &str, to: &str) -> ChangeRequest {
+    ChangeRequest::Rename {
+        from: from.to_owned(),
+        to: to.to_owned(),
+    }
+}
+
+#[test]
+fn the_links_of_a_file_that_moves_lead_where_they_led() {
+    let bench = TestStore::new(Layout::Facts);
+    fs::create_dir(bench.dir.path().join("store/facts")).expect("a folder");
+    fs::create_dir(bench.dir.path().join("store/people")).expect("a folder");
+    bench.file("facts/b.md", "# B\n\nsee [a](a.md) and [c](c.md)\n");
+    bench.file(
+        "facts/a.md",
+        "# A\n\n[b](b.md) [me](a.md) [web](https://x.example/b.md) [none](none.md) [p](../people/p.md)\n",
+    );
+    bench.file(
+        "people/p.md",
+        "# P\n\n[a](../facts/a.md) [b](../facts/b.md)\n",
+    );
+    bench.make(&rename("facts/a.md", "people/a.md"));
+    assert_eq!(
+        bench.read("people/a.md"),
+        "# A\n\n[b](../facts/b.md) [me](a.md) [web](https://x.example/b.md) [none](none.md) [p](p.md)\n"
+    );
+    assert_eq!(
+        bench.read("facts/b.md"),
+        "# B\n\nsee [a](../people/a.md) and [c](c.md)\n"
+    );
+    assert_eq!(
+        bench.read("people/p.md"),
+        "# P\n\n[a](a.md) [b](../facts/b.md)\n"
+    );
+}
+
+#[test]
+fn links_by_reference_and_by_name_follow_a_rename_and_others_stay() {
+    let bench = TestStore::new(Layout::Session);
+    fs::create_dir_all(bench.dir.path().join("store/working-memory/detail")).expect("folders");
+    bench.file(
+        "working-memory/overview.md",
+        "# W\n\n[a](detail/a.md) [[Title A]] [[a]] [[b]]\n",
+    );
+    bench.file("working-memory/detail/a.md", "# Title A\n");
+    bench.file(
+        "working-memory/detail/b.md",
+        "# B\n\n[a](detail/a.md) [a](a.md)\n",
+    );
+    bench.make(&rename("detail/a.md", "detail/z.md"));
+    assert_eq!(
+        bench.read("working-memory/overview.md"),
+        "# W\n\n[a](detail/z.md) [[Title A]] [[z]] [[b]]\n"
+    );
+    assert_eq!(
+        bench.read("working-memory/detail/b.md"),
+        "# B\n\n[a](detail/z.md) [a](z.md)\n"
+    );
+}
+
+#[test]
+fn a_wiki_link_by_a_name_that_stays_is_not_touched() {
+    let bench = TestStore::new(Layout::Index);
+    bench.file("a.md", &memory("a", "d", "user"));
+    let text = format!("{}[[a]] [[other]]\n", memory("b", "d", "user"));
+    bench.file("b.md", &text);
+    bench.make(&rename("a.md", "z.md"));
+    assert_eq!(bench.read("b.md"), text);
+}
+
+#[test]
+fn content_with_a_header_of_its_own_is_written_as_it_is() {
+    let bench = TestStore::new(Layout::Index);
+    let text = "---\nname: Own\ndescription: d\ntype: user\nmore: kept\n---\n\nbody\n";
+    bench.make(&ChangeRequest::Write {
+        path: "a.md".to_owned(),
+        content: text.to_owned(),
+        fields: Fields::default(),
+    });
+    assert_eq!(bench.read("a.md"), text);
+}
+
+#[test]
+fn one_file_of_a_change_is_restored_by_its_reference_or_its_path() {
+    use tome::core::change::restore;
+    let bench = TestStore::new(Layout::Session);
+    fs::create_dir_all(bench.dir.path().join("store/working-memory/detail")).expect("folders");
+    bench.file("working-memory/overview.md", "# W\n");
+    for name in ["a", "b"] {
+        bench.file(&format!("working-memory/detail/{name}.md"), "# N\n");
+    }
+    bench.make(&ChangeRequest::Delete {
+        paths: vec!["detail/a.md".to_owned(), "detail/b.md".to_owned()],
+    });
+    let history = History::open(&bench.dir.path().join("history"));
+    let record = history.records().expect("reads").pop().expect("a change");
+    for only in ["detail/a.md", "working-memory/detail/a.md"] {
+        let change = restore(&history, &record, Some(only), &change_context().moment);
+        let change = change.expect("plans");
+        let paths: Vec<&str> = change.edits.iter().map(|edit| edit.path.as_str()).collect();
+        assert_eq!(paths, ["working-memory/detail/a.md"], "{only}");
+    }
+    let none = restore(
+        &history,
+        &record,
+        Some("detail/c.md"),
+        &change_context().moment,
+    );
+    assert!(none.is_err());
+    let edits = tome::core::change::recorded_edits(&history, &record).expect("reads");
+    let told: Vec<_> = edits
+        .iter()
+        .map(|edit| {
+            (
+                edit.path.as_str(),
+                edit.before.as_deref(),
+                edit.after.as_deref(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("working-memory/detail/a.md", Some(&b"# N\n"[..]), None),
+            ("working-memory/detail/b.md", Some(&b"# N\n"[..]), None)
+        ]
+    );
+}
+
+#[test]
+fn the_index_itself_is_patched_without_a_stamp_and_views_name_every_file() {
+    let bench = TestStore::new(Layout::Index);
+    bench.file("a.md", &memory("A", "d", "user"));
+    let page = "---\nupdated: 2020-01-01\n---\n# Mine\n\n- [A](a.md) — d\n";
+    bench.file("MEMORY.md", page);
+    bench.make(&ChangeRequest::Patch {
+        path: "MEMORY.md".to_owned(),
+        patches: vec![Patch {
+            old: "# Mine".to_owned(),
+            new: "# Yours".to_owned(),
+        }],
+        matching: Matching::Unique,
+    });
+    assert_eq!(bench.read("MEMORY.md"), page.replace("Mine", "Yours"));
+}
+
+#[test]
+fn a_title_is_given_to_facts_that_have_none() {
+    let bench = TestStore::new(Layout::Facts);
+    let write = |path: &str, content: &str| ChangeRequest::Write {
+        path: path.to_owned(),
+        content: content.to_owned(),
+        fields: Fields {
+            name: Some("Given".to_owned()),
+            ..Fields::default()
+        },
+    };
+    bench.make(&write("facts/a.md", "text\n"));
+    bench.make(&write("facts/b.md", "# Own\n\ntext\n"));
+    assert_eq!(bench.read("facts/a.md"), "# Given\n\ntext\n");
+    assert_eq!(bench.read("facts/b.md"), "# Own\n\ntext\n");
+    let files = bench.store().rules().view(&bench.store(), View::Files);
+    assert_eq!(files.expect("lists").lines().count(), 2);
+    let index = bench.store().rules().view(&bench.store(), View::Index);
+    assert!(index.expect("lists").contains("facts/b.md"));
 }

@@ -451,6 +451,22 @@ mod tests {
     }
 
     #[test]
+    fn broken_lines_are_counted_and_pass_nothing_on() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        history
+            .record(&record("AAA1", ChangeVerb::Write, None))
+            .expect("records");
+        let journal = temp.path().join("journal.jsonl");
+        let text = fs::read_to_string(&journal).expect("reads");
+        fs::write(&journal, format!("{text}{{broken\n\n{{\"id\":3\n")).expect("writes");
+        assert_eq!(history.broken_lines().expect("reads"), 2);
+        let health = history.health().expect("looks");
+        assert_eq!((health.changes, health.broken_lines), (1, 2));
+        assert_eq!(health.oldest, Some(0));
+    }
+
+    #[test]
     fn a_record_is_read_back_as_it_was_written() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let history = History::open(temp.path());
