@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use super::Change;
-use super::commit::{CommitInProgress, open_roots};
+use super::in_progress::{CommitInProgress, open_roots};
 use crate::core::Result;
 use crate::core::history::{FileChange, History, Record, Unfinished};
 use crate::core::memory::Revision;
