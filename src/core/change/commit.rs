@@ -50,9 +50,9 @@ pub(super) fn commit_locked(
         record,
         roots: &roots,
     };
-    commit.in_history("intend", || history.record_intent(&commit.record))?;
     let committed = commit
-        .replace_files(change)
+        .in_history("intend", || history.record_intent(&commit.record))
+        .and_then(|()| commit.replace_files(change))
         .and_then(|()| commit.write_journal());
     let late = match committed {
         Ok(late) => late,
