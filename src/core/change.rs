@@ -6,6 +6,7 @@
 
 mod apply;
 mod commit;
+mod in_progress;
 mod lesson;
 mod orphan;
 mod plan;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::support::{Home, Paused, copy, not_run, tree};
+use crate::support::{Home, Paused, copy, not_run, report, tree};
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -292,5 +292,6 @@ fn a_kill_at_any_step_leaves_every_file_old_or_new() {
             .collect()
     });
     let runs: usize = runs.iter().sum();
+    report(&format!("killed at {runs} steps of changes and recoveries"));
     assert!(runs > 200, "only {runs} kills");
 }

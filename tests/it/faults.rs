@@ -17,7 +17,7 @@ use tome::core::layout::{Fields, IndexUpdate, Layout, Matching, Patch};
 use tome::core::store::Store;
 use tome::core::{Error, Result};
 
-use crate::support::{copy, tree};
+use crate::support::{copy, report, tree};
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -554,6 +554,7 @@ fn an_error_at_any_step_leaves_the_change_made_or_not_made() {
         }
         injected
     });
+    report(&format!("{injected} errors injected into changes"));
     assert!(injected > 2_000, "only {injected} errors were injected");
 }
 
@@ -597,5 +598,6 @@ fn a_system_that_fails_from_some_step_on_is_settled_later() {
         }
         injected
     });
+    report(&format!("{injected} failing systems recovered from"));
     assert!(injected > 2_000, "only {injected} errors were injected");
 }

@@ -357,6 +357,7 @@ fn only_the_change_pipeline_writes_memory_files() {
     // The steps that create or delete a memory file.
     let homes = [
         "core/change/commit.rs",
+        "core/change/in_progress.rs",
         "core/change/recover.rs",
         "core/sandbox/write.rs",
     ];

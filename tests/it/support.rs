@@ -232,9 +232,14 @@ pub(crate) fn today() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
 }
 
-/// Reports that a test cannot run here, bypassing the test runner's capture.
+/// Reports that a test cannot run here.
 pub(crate) fn not_run(why: &str) {
-    let line = format!("not run: {why}\n");
+    report(&format!("not run: {why}"));
+}
+
+/// Prints a line, bypassing the test runner's capture.
+pub(crate) fn report(line: &str) {
+    let line = format!("{line}\n");
     std::io::stderr()
         .write_all(line.as_bytes())
         .expect("standard error is open");

@@ -1,20 +1,13 @@
 //! Lessons that grow: adding to a lesson, and deriving a principle from several.
 
 use super::PlannedFiles;
-use super::plan::Planner;
+use super::plan::{Planner, Principle};
 use crate::core::citation::{Citation, CitedPart};
 use crate::core::header::label::{EntryAddition, entries, extend_entry};
 use crate::core::layout::{Fields, Operation, WriteInput};
 use crate::core::link::relative_target;
 use crate::core::memory::{Entry, one_line, stem};
 use crate::core::{Error, Result};
-
-/// A principle to derive from lessons.
-pub(super) struct Principle<'a> {
-    pub(super) path: &'a str,
-    pub(super) content: &'a str,
-    pub(super) fields: &'a Fields,
-}
 
 /// A lesson with its file and the file's text.
 struct FoundLesson {

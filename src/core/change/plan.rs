@@ -1,6 +1,5 @@
 //! From a request to a change: plans the content of each file.
 
-use super::lesson::Principle;
 use super::{Change, ChangeVerb, Moment, PlannedFiles};
 use crate::core::citation::Citation;
 use crate::core::error::Conflict;
@@ -109,6 +108,13 @@ pub fn plan(store: &Store, request: &ChangeRequest, context: &ChangeContext) -> 
     }
     planned.update_index()?;
     Ok(planned.into_change(verb, message))
+}
+
+/// A principle to derive from lessons.
+pub(super) struct Principle<'a> {
+    pub(super) path: &'a str,
+    pub(super) content: &'a str,
+    pub(super) fields: &'a Fields,
 }
 
 pub(super) struct Planner<'a> {

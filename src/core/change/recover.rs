@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use super::Change;
-use super::commit::{CommitInProgress, open_roots};
+use super::in_progress::{CommitInProgress, open_roots};
 use crate::core::Result;
 use crate::core::history::{FileChange, History, Record, Unfinished};
 use crate::core::memory::Revision;
@@ -74,7 +74,7 @@ fn recover(history: &History, record: Record) -> Result<()> {
         commit.clean_up();
         return Ok(());
     }
-    commit.take_back()
+    commit.roll_back()
 }
 
 /// Stops rolling back the files that `change` is about to edit. Those that already have their new
@@ -109,7 +109,7 @@ pub(super) fn supersede(history: &History, change: &Change) -> Result<()> {
 /// change.
 pub(super) fn abandon(commit: &CommitInProgress<'_>) {
     // The caller reports the error that made the change fail.
-    drop(commit.take_back());
+    drop(commit.roll_back());
 }
 
 /// The state of a file after rolling back.
@@ -124,14 +124,14 @@ enum Outcome {
 impl CommitInProgress<'_> {
     /// Rolls back every file. A file that cannot be rolled back stays in the intent with the
     /// reason, and the next process that opens the store tries again.
-    fn take_back(&self) -> Result<()> {
+    fn roll_back(&self) -> Result<()> {
         let mut edited = Vec::new();
         let mut unsettled = Vec::new();
         let mut problems = Vec::new();
         let mut failed = None;
         for number in (0..self.record.files.len()).rev() {
             let file_change = &self.record.files[number];
-            match self.take_back_file(number) {
+            match self.roll_back_file(number) {
                 Ok(Outcome::Old) => {}
                 Ok(Outcome::Edited) => edited.insert(0, file_change.clone()),
                 Err(error) => {
@@ -181,7 +181,7 @@ impl CommitInProgress<'_> {
         now.is_ok_and(|now| now.as_deref().map(Revision::of) == file_change.after)
     }
 
-    fn take_back_file(&self, number: usize) -> Result<Outcome> {
+    fn roll_back_file(&self, number: usize) -> Result<Outcome> {
         let file_change = &self.record.files[number];
         let root = &self.roots[&file_change.root];
         if !root.exists() {
@@ -191,15 +191,15 @@ impl CommitInProgress<'_> {
         let temp = root.read(&self.temp(number))?;
         let outcome = match (file_change.before, file_change.after) {
             (Some(before), Some(after)) if before == after => Outcome::Old,
-            (Some(_), Some(_)) => self.take_back_replacement(number, now, temp)?,
-            (None, _) => self.take_back_creation(number, now, temp.is_some())?,
-            (Some(_), None) => self.take_back_removal(number, now.is_some(), temp.is_some())?,
+            (Some(_), Some(_)) => self.roll_back_replacement(number, now, temp)?,
+            (None, _) => self.roll_back_creation(number, now, temp.is_some())?,
+            (Some(_), None) => self.roll_back_removal(number, now.is_some(), temp.is_some())?,
         };
         self.clear(number)?;
         Ok(outcome)
     }
 
-    fn take_back_replacement(
+    fn roll_back_replacement(
         &self,
         number: usize,
         now: Option<Vec<u8>>,
@@ -227,7 +227,7 @@ impl CommitInProgress<'_> {
         Ok(Outcome::Old)
     }
 
-    fn take_back_creation(
+    fn roll_back_creation(
         &self,
         number: usize,
         now: Option<Vec<u8>>,
@@ -247,7 +247,7 @@ impl CommitInProgress<'_> {
         Ok(Outcome::Old)
     }
 
-    fn take_back_removal(&self, number: usize, is_there: bool, is_aside: bool) -> Result<Outcome> {
+    fn roll_back_removal(&self, number: usize, is_there: bool, is_aside: bool) -> Result<Outcome> {
         let file_change = &self.record.files[number];
         match (is_there, is_aside) {
             (true, false) => return Ok(Outcome::Old),

@@ -4,8 +4,10 @@ use std::io;
 
 use super::delta;
 use super::pack::{Header, Key, checksum, key};
-use super::packs::LONGEST;
 use crate::core::memory::Revision;
+
+/// The maximum length of a chain that is followed; those written here are shorter.
+pub(super) const LONGEST: usize = 64;
 
 /// The maximum number of differences after an anchor, and of anchors after a whole version.
 /// Reading a version takes at most the sum of both. An anchor is a difference from the previous

@@ -5,14 +5,11 @@ use std::fs::{self, File};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::chain::{encode, place_after};
+use super::chain::{LONGEST, encode, place_after};
 use super::delta;
 use super::pack::{HEADER, Header, Key, MAGIC, checksum, key, read_at, scan};
 use crate::core::memory::Revision;
 use crate::core::{Error, Result, private};
-
-/// The maximum length of a chain that is followed; those written here are shorter.
-pub(super) const LONGEST: usize = 64;
 
 /// The folder of the packs.
 pub(super) const FOLDER: &str = "versions";
