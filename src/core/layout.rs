@@ -515,6 +515,7 @@ mod tests {
     fn every_layout_name_reads_back() {
         for layout in Layout::ALL {
             assert_eq!(layout.name().parse(), Ok(layout));
+            assert_eq!(layout.to_string(), layout.name());
         }
     }
 }

@@ -790,8 +790,16 @@ fn a_header_without_fields_is_no_header() {
 #[test]
 fn an_index_that_is_missing_is_made_of_what_is_there() {
     let bench = TestStore::new(Layout::Index);
+    for _ in 0..2 {
+        bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
+        assert_eq!(bench.read("MEMORY.md"), "# Memory\n\n(empty)\n");
+    }
+    bench.file("b.md", &memory("B", "d", "user"));
     bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
-    assert!(!bench.read("MEMORY.md").contains("##"));
+    assert!(bench.read("MEMORY.md").contains("](b.md)"));
+    fs::remove_file(bench.dir.path().join("store/b.md")).expect("removed");
+    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
+    assert!(!bench.read("MEMORY.md").contains("](b.md)"));
     fs::remove_file(bench.dir.path().join("store/MEMORY.md")).expect("removed");
     bench.file("a.md", &memory("A", "d", "user"));
     bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
@@ -852,6 +860,8 @@ fn a_readme_with_a_heading_or_a_label_of_its_own_keeps_it() {
         "# Mine\n\n- [a.md](a.md) - A\n",
         "# semantic\n\n- [My label](a.md) - A\n",
         "# semantic\n- [a.md](a.md) - A\n",
+        "# semantic\n- [a.md](a.md) - A\n- [README](../README.md) - up\n",
+        "# semantic\n\n- [a.md](a.md) - A\n- [a.md](a.md) - A\n",
     ] {
         let bench = TestStore::new(Layout::Coder);
         fs::create_dir(bench.dir.path().join("store/semantic")).expect("a folder");
@@ -927,12 +937,12 @@ fn of_several_lessons_one_must_be_named() {
 fn only_links_to_memories_that_are_gone_are_dead() {
     let bench = TestStore::new(Layout::Index);
     bench.file("a.md", &memory("A", "d", "user"));
-    let page = "# Mine\n\n- [A](a.md) — a\n- [Picture](gone.png) — p\n- [Gone](gone.md) — see [[to be written]]\n";
+    let page = "# Mine\n\n- [A](a.md) — a\n- [[A]], [Gone](gone.md) — b\n- [Picture](gone.png) — p\n- [Gone](gone.md) — see [[to be written]]\n";
     bench.file("MEMORY.md", page);
     bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
     assert_eq!(
         bench.read("MEMORY.md"),
-        "# Mine\n\n- [A](a.md) — a\n- [Picture](gone.png) — p\n"
+        "# Mine\n\n- [A](a.md) — a\n- [[A]] — b\n- [Picture](gone.png) — p\n"
     );
 }
 
@@ -1183,4 +1193,128 @@ fn a_title_is_given_to_facts_that_have_none() {
     assert_eq!(files.expect("lists").lines().count(), 2);
     let index = bench.store().rules().view(&bench.store(), View::Index);
     assert!(index.expect("lists").contains("facts/b.md"));
+}
+
+#[test]
+fn a_line_goes_with_its_memory_whatever_else_on_it_is_dead() {
+    let bench = TestStore::new(Layout::Index);
+    bench.file("a.md", &memory("A", "d", "user"));
+    bench.file("b.md", &memory("B", "d", "user"));
+    let page = "# Mine\n\n- [B](b.md) — b\n";
+    bench.file(
+        "MEMORY.md",
+        &format!("{page}- [A](a.md), [D](dead.md) — both\n"),
+    );
+    bench.make(&ChangeRequest::Delete {
+        paths: vec!["a.md".to_owned()],
+    });
+    assert_eq!(bench.read("MEMORY.md"), page);
+}
+
+#[test]
+fn a_memory_written_again_is_stamped_where_its_header_has_such_a_day() {
+    let bench = TestStore::new(Layout::Index);
+    bench.file("MEMORY.md", "# Memory\n");
+    for (head, stamped) in [
+        ("name: A\n", "name: A\nupdated: 2026-11-15\n"),
+        (
+            "name: A\nupdated: 2020-01-01\n",
+            "name: A\nupdated: 2026-11-15\n",
+        ),
+        (
+            "metadata:\n  modified: 2020-01-01\n",
+            "metadata:\n  modified: 2020-01-01\n",
+        ),
+        (
+            "updated: 2020-01-01\nmetadata:\n  modified: 2020-01-01\n",
+            "updated: 2026-11-15\nmetadata:\n  modified: 2020-01-01\n",
+        ),
+    ] {
+        bench.file("a.md", &format!("---\n{head}---\n\nold\n"));
+        bench.make(&ChangeRequest::Write {
+            path: "a.md".to_owned(),
+            content: "new\n".to_owned(),
+            fields: Fields::default(),
+        });
+        assert_eq!(bench.read("a.md"), format!("---\n{stamped}---\n\nnew\n"));
+    }
+}
+
+#[test]
+fn a_type_is_refused_where_there_are_none() {
+    for (layout, path) in [
+        (Layout::Facts, "facts/a.md"),
+        (Layout::Session, "detail/a.md"),
+    ] {
+        let bench = TestStore::new(layout);
+        let fields = Fields {
+            category: Some("user".to_owned()),
+            ..Fields::default()
+        };
+        let requests = [
+            ChangeRequest::Write {
+                path: path.to_owned(),
+                content: "x".to_owned(),
+                fields: fields.clone(),
+            },
+            ChangeRequest::Append {
+                path: path.to_owned(),
+                entry: "x".to_owned(),
+                fields: fields.clone(),
+            },
+        ];
+        for request in requests {
+            let refused = plan(&bench.store(), &request, &change_context());
+            let error = refused.expect_err("no types").to_string();
+            assert!(error.contains("no types"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_type_with_one_lesson_has_no_readme_and_a_topic_has_one() {
+    let bench = TestStore::new(Layout::Coder);
+    for (path, readme, is_made) in [
+        ("semantic/a.md", "semantic/README.md", false),
+        ("episodic/net/a.md", "episodic/net/README.md", true),
+        ("semantic/b.md", "semantic/README.md", true),
+    ] {
+        bench.make(&ChangeRequest::Write {
+            path: path.to_owned(),
+            content: "A lesson.\n".to_owned(),
+            fields: Fields::default(),
+        });
+        let readme = bench.dir.path().join("store").join(readme);
+        assert_eq!(readme.exists(), is_made, "{path}");
+    }
+}
+
+#[test]
+fn an_entry_of_facts_stands_after_one_blank_line() {
+    let bench = TestStore::new(Layout::Facts);
+    fs::create_dir(bench.dir.path().join("store/facts")).expect("a folder");
+    for (before, gap) in [
+        ("# A\n\ntext", "\n\n"),
+        ("# A\n\ntext\n", "\n"),
+        ("# A\n\ntext\n\n", ""),
+        ("# A\r\n\r\ntext\r\n\r\n", ""),
+    ] {
+        bench.file("facts/a.md", before);
+        bench.make(&ChangeRequest::Append {
+            path: "facts/a.md".to_owned(),
+            entry: "said\n".to_owned(),
+            fields: Fields {
+                name: Some("New".to_owned()),
+                ..Fields::default()
+            },
+        });
+        let text = bench.read("facts/a.md");
+        assert!(
+            text.contains(&format!(
+                "text{}{gap}## New",
+                &before[before.find("text").expect("there") + 4..]
+            )),
+            "{text:?}"
+        );
+    }
 }

@@ -359,6 +359,28 @@ mod tests {
     }
 
     #[test]
+    fn the_first_entry_starts_at_its_title_and_has_only_what_it_says() {
+        let text = "# E\n\n**Title:** A\n**Content:** da and more\n";
+        let found = entries(text);
+        assert_eq!(found[0].span, 5..text.len());
+        assert_eq!((found[0].summary.as_str(), &found[0].date), ("", &None));
+    }
+
+    #[test]
+    fn an_old_description_that_the_content_has_is_not_added() {
+        let text = "**Title:** A\n**Description:** da\n**Content:** da and more\n";
+        let more = EntryAddition {
+            content: "",
+            description: Some("new"),
+            tags: &[],
+        };
+        assert_eq!(
+            extend_entry(text, &entries(text)[0], more),
+            text.replace("** da\n", "** new\n")
+        );
+    }
+
+    #[test]
     fn an_entry_knows_its_line() {
         let text = "# E\n\n**Title:** A\n**Tags:** #x\n\n---\n\n**Title:** B\n";
         let found: Vec<usize> = entries(text).iter().map(|entry| entry.line).collect();

@@ -288,6 +288,20 @@ mod tests {
     }
 
     #[test]
+    fn a_line_of_whole_summaries_was_made_and_a_part_of_one_was_not() {
+        let (one, two) = ("a b c d e f g h", "i j k l m n o p");
+        let text = |line: &str| {
+            format!("# T\n> Summary: {line}\n\n## A\n- Summary: {one}\n\n## B\n- Summary: {two}\n")
+        };
+        for line in [one.to_owned(), format!("{one}, {two}"), String::new()] {
+            assert!(is_made(&text(&line)), "{line}");
+        }
+        for line in ["a b c", "mine", "a b c d e f g h,"] {
+            assert!(!is_made(&text(line)), "{line}");
+        }
+    }
+
+    #[test]
     fn a_summary_that_says_the_same_keeps_its_spacing() {
         let text = "# T\n>   Summary:s1\n\n## A\n- Summary: s1\n";
         assert_eq!(regenerate(text), text);

@@ -467,6 +467,16 @@ mod tests {
     }
 
     #[test]
+    fn a_journal_that_cannot_be_read_is_an_error() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        assert!(history.records().expect("none yet").is_empty());
+        fs::create_dir(temp.path().join("journal.jsonl")).expect("a folder");
+        let error = history.records().expect_err("no file");
+        assert!(error.to_string().contains("journal.jsonl"), "{error}");
+    }
+
+    #[test]
     fn a_record_is_read_back_as_it_was_written() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let history = History::open(temp.path());

@@ -295,6 +295,8 @@ mod tests {
         fs::write(home.path().join(EVENTS), text.concat()).expect("written");
         let store = Store::open("e", home.path(), None).expect("a store");
         assert_eq!(Events.context(&store).expect("nothing unasked"), "");
+        let view = Events.view(&store, View::Files).expect("lists");
+        assert!(view.starts_with("events.jsonl  7 events  ("), "{view}");
         let ids = |limit: usize| {
             let span = TimeSpan {
                 from: 2,

@@ -671,6 +671,25 @@ mod tests {
     }
 
     #[test]
+    fn a_title_of_ones_own_and_a_wiki_name_stay() {
+        let page = "- [My own](a.md) — d\n- [[A]] — d\n";
+        let all = bullets(page);
+        let old = ListItem {
+            target: "a.md",
+            title: "A",
+            hook: "d",
+            section: None,
+        };
+        let new = ListItem {
+            title: "A2",
+            ..old.clone()
+        };
+        for bullet in &all {
+            assert_eq!(refresh_bullet(page, bullet, &old, &new), page);
+        }
+    }
+
+    #[test]
     fn only_brackets_that_would_end_the_link_are_escaped() {
         for (title, written) in [
             ("plain", "plain"),

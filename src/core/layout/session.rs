@@ -325,5 +325,10 @@ mod tests {
         assert_eq!(memory.title, "Auth");
         assert_eq!(memory.summary, "Use JWT.");
         assert_eq!(memory.tags, ["jwt"]);
+        let memory = Session.read(
+            "working-memory/detail/a.md",
+            "\n<!-- a comment -->\n\n## Part\n\nThe first line.\n",
+        );
+        assert_eq!(memory.summary, "The first line.");
     }
 }

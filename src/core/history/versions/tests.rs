@@ -73,6 +73,7 @@ fn every_version_of_a_long_chain_comes_back_and_the_chain_is_bounded() {
     let entries: Vec<Header> = entries.collect();
     let depth = entries.iter().map(|header| header.anchors + header.steps);
     assert!(depth.max().expect("some") <= 30);
+    assert!(entries.iter().any(|header| header.anchors > 2));
     let whole = entries.iter().filter(|header| header.base.is_none());
     assert!(whole.count() <= 3, "most are differences");
     let size = fs::metadata(first_pack(&history)).expect("there").len();

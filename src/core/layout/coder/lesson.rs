@@ -139,6 +139,8 @@ mod tests {
             "a word of the title is enough"
         );
         assert!(!fits("deadlock"));
+        assert!(!fits("the with"), "words that say nothing");
+        assert!(!fits(""));
     }
 
     #[test]
@@ -151,6 +153,13 @@ mod tests {
             "title: retri; tags: jitter; description: backoff; body: deadlock"
         );
         assert_eq!(found.score, 4 + 3 + 2 + 1);
+        assert_eq!(
+            found.one_line(),
+            format!("- semantic/x.md#retry-pool: Retry pool ({})", found.why)
+        );
+        let both = lesson("Retry pool", &[], "", "of it");
+        let both = score_lesson("semantic/x.md", both, &stems("retry pool of it"));
+        assert_eq!(both.expect("fits").score, 8, "short words do not count");
         assert_eq!(found.category(), "semantic");
         assert_eq!(found.citation(), "semantic/x.md#retry-pool");
     }

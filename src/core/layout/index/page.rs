@@ -370,6 +370,7 @@ mod tests {
             "# Memory\n\n## User\n- [b](b.md) - b\n- [a](a.md) - a\n",
             "# Memory\n\n## User\n- [a](a.md) - a\n\n## User\n- [b](b.md) - b\n",
             "# Memory\n\n## User\n- [a](a.md) - a\n  more\n",
+            "# Memory\n\n## User\n- [a](a.md) - a\n- [a](a.md) - a\n",
             "# Memory\n\n## User\n- [a](a.md) — a\n",
             "# Memory\n\n## User\n- [a](https://a.md) - a\n",
             "# Memory\n\n- [a](a.md) - b\n",
