@@ -937,12 +937,12 @@ fn of_several_lessons_one_must_be_named() {
 fn only_links_to_memories_that_are_gone_are_dead() {
     let bench = TestStore::new(Layout::Index);
     bench.file("a.md", &memory("A", "d", "user"));
-    let page = "# Mine\n\n- [A](a.md) — a\n- [[A]], [Gone](gone.md) — b\n- [Picture](gone.png) — p\n- [Gone](gone.md) — see [[to be written]]\n";
+    let page = "# Mine\n\n- [A](a.md) — a\n- [[A]], [Gone](gone.md) — b\n- [Gone](gone.md), [[A]] — c\n- [Picture](gone.png) — p\n- [Gone](gone.md) — see [[to be written]]\n";
     bench.file("MEMORY.md", page);
     bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
     assert_eq!(
         bench.read("MEMORY.md"),
-        "# Mine\n\n- [A](a.md) — a\n- [[A]] — b\n- [Picture](gone.png) — p\n"
+        "# Mine\n\n- [A](a.md) — a\n- [[A]] — b\n- [[A]] — c\n- [Picture](gone.png) — p\n"
     );
 }
 

@@ -381,6 +381,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_added_to_an_entry_ends_before_the_next_one() {
+        let text = "**Title:** A\n**Tags:** #x\n**Title:** B\n";
+        let more = EntryAddition {
+            content: "new",
+            description: None,
+            tags: &[],
+        };
+        assert_eq!(
+            extend_entry(text, &entries(text)[0], more),
+            "**Title:** A\n**Tags:** #x\n\n**Content:** new\n**Title:** B\n"
+        );
+    }
+
+    #[test]
     fn an_entry_knows_its_line() {
         let text = "# E\n\n**Title:** A\n**Tags:** #x\n\n---\n\n**Title:** B\n";
         let found: Vec<usize> = entries(text).iter().map(|entry| entry.line).collect();

@@ -372,6 +372,16 @@ mod tests {
     }
 
     #[test]
+    fn the_index_is_no_memory_and_memories_beside_it_come_first() {
+        assert_eq!(memory(INDEX, "# Memory\n").kind, FileKind::Index);
+        assert_eq!(memory("a.md", "text").kind, FileKind::Memory);
+        assert!(Index.rank("z.md") < Index.rank("a/b.md"));
+        let with = |head: &str| has_header(&memory("a.md", &format!("---\n{head}\n---\n")));
+        assert!(with("type: user") && with("description: d"));
+        assert!(!with("other: x"));
+    }
+
+    #[test]
     fn the_generated_index_groups_by_type_and_falls_back_to_the_stem() {
         let memories = [
             memory(
