@@ -193,12 +193,6 @@ impl Root {
         }
     }
 
-    /// The permissions of a file as Unix mode bits; `None` if it does not exist.
-    pub fn mode(&self, path: &str) -> Option<u32> {
-        let meta = self.dir()?.metadata(path).ok()?;
-        Some(mode_of(&meta))
-    }
-
     /// Returns an error if the file is read-only.
     ///
     /// Replacing a file needs only a writable folder, so without this check the file's mode would
@@ -498,6 +492,39 @@ mod tests {
                 .expect("reads"),
             b"# Memory\n"
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_missing_root_below_a_link_has_the_name_that_it_will_have() {
+        use std::os::unix::fs::symlink;
+        let (temp, there) = root();
+        symlink("sub", temp.path().join("link")).expect("link");
+        let missing = Root::open(&temp.path().join("link/not/yet")).expect("opens");
+        assert_eq!(missing.path(), there.path().join("sub/not/yet"));
+        missing.create().expect("created");
+        assert_eq!(
+            missing.path().canonicalize().expect("there"),
+            missing.path()
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_and_a_socket_are_left_alone() {
+        let (temp, root) = root();
+        let socket = temp.path().join("socket.md");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("bound");
+        let made = std::process::Command::new("mkfifo")
+            .arg(temp.path().join("pipe.md"))
+            .status();
+        assert!(made.expect("runs").success());
+        for name in ["socket.md", "pipe.md"] {
+            let error = root.read(name).expect_err("no file");
+            assert!(error.to_string().contains("not a regular file"), "{error}");
+        }
+        let error = root.read("sub").expect_err("a folder");
+        assert!(matches!(error, Error::Io { .. }), "{error:?}");
     }
 
     #[cfg(unix)]

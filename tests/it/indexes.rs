@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use tome::core::change::{Author, ChangeContext, ChangeRequest, Moment, commit, plan};
 use tome::core::history::History;
-use tome::core::layout::{Fields, Layout, Matching, Patch, index};
+use tome::core::layout::{Fields, IndexUpdate, Layout, Matching, Patch, View, index};
 use tome::core::store::Store;
 
 use crate::support::{Home, today};
@@ -728,4 +728,459 @@ fn a_rename_among_many_brackets_ends() {
         home.read("project/.memory/MEMORY.md"),
         "# Memory\n\n## User\n- [A](a.md) - d\n- [B](c.md) - d\n"
     );
+}
+
+#[test]
+fn a_wiki_line_lists_by_name_or_by_file_and_follows_a_rename_where_it_names_the_file() {
+    let bench = TestStore::new(Layout::Index);
+    bench.file("a.md", &memory("The A", "d", "user"));
+    bench.file("b.md", &memory("The B", "d", "user"));
+    let page = "# Mine\n\n- [[The A]] — by name\n- [[b]] — by file\n";
+    bench.file("MEMORY.md", page);
+    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
+    assert_eq!(bench.read("MEMORY.md"), page);
+    for (from, to) in [("a.md", "x.md"), ("b.md", "y.md")] {
+        bench.make(&ChangeRequest::Rename {
+            from: from.to_owned(),
+            to: to.to_owned(),
+        });
+    }
+    assert_eq!(bench.read("MEMORY.md"), page.replace("[[b]]", "[[y]]"));
+}
+
+#[test]
+fn an_entry_is_added_to_a_memory_and_its_day_is_stamped() {
+    let bench = TestStore::new(Layout::Index);
+    let head = "---\nname: A\ndescription: d\ntype: user\nupdated: 2020-01-01\n---\n\nbody\n";
+    bench.file("a.md", head);
+    bench.make(&ChangeRequest::Append {
+        path: "a.md".to_owned(),
+        entry: "more\n".to_owned(),
+        fields: Fields::default(),
+    });
+    assert_eq!(
+        bench.read("a.md"),
+        format!("{}more\n", head.replace("2020-01-01", "2026-11-15"))
+    );
+}
+
+#[test]
+fn a_header_without_fields_is_no_header() {
+    let bench = TestStore::new(Layout::Index);
+    bench.make(&ChangeRequest::Write {
+        path: "a.md".to_owned(),
+        content: "---\n---\nbody\n".to_owned(),
+        fields: Fields {
+            description: Some("said".to_owned()),
+            category: Some("project".to_owned()),
+            ..Fields::default()
+        },
+    });
+    let listed = bench.store().list().expect("lists");
+    assert_eq!(listed[0].summary, "said");
+    assert_eq!(listed[0].category.as_deref(), Some("project"));
+    assert!(bench.read("a.md").ends_with("---\n---\nbody\n"));
+    assert!(
+        bench
+            .read("MEMORY.md")
+            .contains("## Project\n- [a](a.md) - said\n")
+    );
+}
+
+#[test]
+fn an_index_that_is_missing_is_made_of_what_is_there() {
+    let bench = TestStore::new(Layout::Index);
+    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
+    assert!(!bench.read("MEMORY.md").contains("##"));
+    fs::remove_file(bench.dir.path().join("store/MEMORY.md")).expect("removed");
+    bench.file("a.md", &memory("A", "d", "user"));
+    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
+    assert_eq!(
+        bench.read("MEMORY.md"),
+        "# Memory\n\n## User\n- [A](a.md) - d\n"
+    );
+}
+
+#[test]
+fn a_readme_of_lessons_can_be_patched_and_nothing_else() {
+    let bench = TestStore::new(Layout::Coder);
+    for name in ["semantic/a.md", "semantic/b.md"] {
+        bench.make(&ChangeRequest::Write {
+            path: name.to_owned(),
+            content: "A lesson.\n".to_owned(),
+            fields: Fields::default(),
+        });
+    }
+    let readme = "semantic/README.md".to_owned();
+    let refused = [
+        ChangeRequest::Delete {
+            paths: vec![readme.clone()],
+        },
+        ChangeRequest::Write {
+            path: readme.clone(),
+            content: "mine".to_owned(),
+            fields: Fields::default(),
+        },
+    ];
+    for request in refused {
+        let error = plan(&bench.store(), &request, &change_context()).expect_err("refused");
+        assert!(error.to_string().contains("tome generates"), "{error}");
+    }
+    bench.make(&ChangeRequest::Patch {
+        path: readme.clone(),
+        patches: vec![Patch {
+            old: "# semantic\n".to_owned(),
+            new: "# What is so\n\nWords of mine.\n".to_owned(),
+        }],
+        matching: Matching::Unique,
+    });
+    let text = bench.read(&readme);
+    assert!(
+        text.starts_with("# What is so\n\nWords of mine.\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("](a.md)") && text.contains("](b.md)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_readme_with_a_heading_or_a_label_of_its_own_keeps_it() {
+    let lesson = |title: &str| format!("**Title:** {title}\n**Description:** d\n");
+    for page in [
+        "# Mine\n\n- [a.md](a.md) - A\n",
+        "# semantic\n\n- [My label](a.md) - A\n",
+        "# semantic\n- [a.md](a.md) - A\n",
+    ] {
+        let bench = TestStore::new(Layout::Coder);
+        fs::create_dir(bench.dir.path().join("store/semantic")).expect("a folder");
+        bench.file("semantic/a.md", &lesson("A"));
+        bench.file("semantic/README.md", page);
+        bench.make(&ChangeRequest::Write {
+            path: "semantic/b.md".to_owned(),
+            content: lesson("B"),
+            fields: Fields::default(),
+        });
+        assert_eq!(
+            bench.read("semantic/README.md"),
+            format!("{page}- [b.md](b.md) - B\n")
+        );
+    }
+}
+
+#[test]
+fn a_summary_of_ones_own_is_made_anew_only_when_asked() {
+    let bench = TestStore::new(Layout::Facts);
+    fs::create_dir(bench.dir.path().join("store/facts")).expect("a folder");
+    let text = "# T\n\n> Summary: mine\n\n## A\n- Summary: s1\n\n## B\n- Summary: s2\n";
+    bench.file("facts/a.md", text);
+    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
+    assert_eq!(bench.read("facts/a.md"), text);
+    bench.make(&ChangeRequest::Index(IndexUpdate::Rewrite));
+    assert_eq!(bench.read("facts/a.md"), text.replace("mine", "s1, s2"));
+}
+
+#[test]
+fn instructions_are_written_as_they_are() {
+    let bench = TestStore::new(Layout::Instructions);
+    bench.make(&ChangeRequest::Write {
+        path: "CLAUDE.md".to_owned(),
+        content: "# Rules\n\nBe brief.".to_owned(),
+        fields: Fields::default(),
+    });
+    assert_eq!(bench.read("CLAUDE.md"), "# Rules\n\nBe brief.");
+}
+
+fn change_context() -> ChangeContext {
+    ChangeContext {
+        moment: Moment {
+            time: jiff::Timestamp::now(),
+            today: jiff::civil::date(2026, 11, 15),
+        },
+        expected: None,
+    }
+}
+
+#[test]
+fn of_several_lessons_one_must_be_named() {
+    let bench = TestStore::new(Layout::Coder);
+    fs::create_dir(bench.dir.path().join("store/semantic")).expect("a folder");
+    let text = "**Title:** One\n**Content:** 1\n\n---\n\n**Title:** Two\n**Content:** 2\n";
+    bench.file("semantic/a.md", text);
+    let extend = |lesson: &str| ChangeRequest::Extend {
+        lesson: lesson.parse().expect("a citation"),
+        content: "more".to_owned(),
+        fields: Fields::default(),
+    };
+    let refused = plan(&bench.store(), &extend("semantic/a.md"), &change_context());
+    let error = refused.expect_err("which one").to_string();
+    assert!(error.contains("one, two"), "{error}");
+    bench.make(&extend("semantic/a.md#one"));
+    assert_eq!(
+        bench.read("semantic/a.md"),
+        text.replace("** 1\n", "** 1\n\nmore\n")
+    );
+}
+
+#[test]
+fn only_links_to_memories_that_are_gone_are_dead() {
+    let bench = TestStore::new(Layout::Index);
+    bench.file("a.md", &memory("A", "d", "user"));
+    let page = "# Mine\n\n- [A](a.md) — a\n- [Picture](gone.png) — p\n- [Gone](gone.md) — see [[to be written]]\n";
+    bench.file("MEMORY.md", page);
+    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
+    assert_eq!(
+        bench.read("MEMORY.md"),
+        "# Mine\n\n- [A](a.md) — a\n- [Picture](gone.png) — p\n"
+    );
+}
+
+#[test]
+fn a_made_readme_stays_sorted_and_keeps_reworded_lines() {
+    let bench = TestStore::new(Layout::Coder);
+    fs::create_dir(bench.dir.path().join("store/semantic")).expect("a folder");
+    let lesson = |title: &str| format!("**Title:** {title}\n**Description:** d\n");
+    for name in ["b", "c"] {
+        bench.file(&format!("semantic/{name}.md"), &lesson(name));
+    }
+    bench.file(
+        "semantic/README.md",
+        "# semantic\n\n- [b.md](b.md) - words of mine\n- [c.md](c.md) - c\n",
+    );
+    bench.touch("semantic/README.md", 5);
+    bench.make(&ChangeRequest::Write {
+        path: "semantic/a.md".to_owned(),
+        content: lesson("a"),
+        fields: Fields::default(),
+    });
+    assert_eq!(
+        bench.read("semantic/README.md"),
+        "# semantic\n\n- [a.md](a.md) - a\n- [b.md](b.md) - words of mine\n- [c.md](c.md) - c\n"
+    );
+}
+
+#[test]
+fn facts_come_before_episodes_and_both_before_other_folders() {
+    let bench = TestStore::new(Layout::Facts);
+    for folder in ["all", "episodes", "facts"] {
+        fs::create_dir(bench.dir.path().join("store").join(folder)).expect("a folder");
+        bench.file(&format!("{folder}/x.md"), "# X\n");
+    }
+    let listed = bench.store().list().expect("lists");
+    let paths: Vec<&str> = listed.iter().map(|memory| memory.path.as_str()).collect();
+    assert_eq!(paths, ["facts/x.md", "episodes/x.md", "all/x.md"]);
+}
+
+#[test]
+fn an_overview_is_made_once_and_then_left_alone() {
+    let bench = TestStore::new(Layout::Session);
+    let note = |path: &str| ChangeRequest::Append {
+        path: path.to_owned(),
+        entry: "text\n".to_owned(),
+        fields: Fields::default(),
+    };
+    bench.make(&note("detail/a.md"));
+    assert!(
+        bench
+            .read("working-memory/overview.md")
+            .starts_with("# Working Memory\n")
+    );
+    bench.file("working-memory/overview.md", "# Mine\n");
+    bench.make(&note("detail/a.md"));
+    bench.make(&note("detail/b.md"));
+    assert_eq!(bench.read("working-memory/overview.md"), "# Mine\n");
+    fs::remove_file(bench.dir.path().join("store/working-memory/overview.md")).expect("removed");
+    bench.make(&note("detail/a.md"));
+    assert!(
+        !bench
+            .dir
+            .path()
+            .join("store/working-memory/overview.md")
+            .exists(),
+        "an edit does not bring it back"
+    );
+}
+
+#[test]
+fn a_memory_in_a_folder_that_comes_back_is_not_listed() {
+    let home = Home::new();
+    let page = "# Mine\n\n- [A](a.md) — a\n";
+    home.file("project/.memory/MEMORY.md", page);
+    home.file("project/.memory/a.md", memory("A", "a", "user"));
+    home.file("project/.memory/old/x.md", memory("X", "x", "user"));
+    home.ok(&["delete", "old/x.md"]);
+    let history = home.ok(&["history", "--json", "--limit", "1"]);
+    let history: serde_json::Value = serde_json::from_str(&history).expect("JSON");
+    let id = history["changes"][0]["id"].as_str().expect("an id");
+    home.ok(&["restore", id]);
+    assert!(home.read("project/.memory/old/x.md").contains("name: X"));
+    assert_eq!(home.read("project/.memory/MEMORY.md"), page);
+}
+
+fn rename(from: &str, to: &str) -> ChangeRequest {
+    ChangeRequest::Rename {
+        from: from.to_owned(),
+        to: to.to_owned(),
+    }
+}
+
+#[test]
+fn the_links_of_a_file_that_moves_lead_where_they_led() {
+    let bench = TestStore::new(Layout::Facts);
+    fs::create_dir(bench.dir.path().join("store/facts")).expect("a folder");
+    fs::create_dir(bench.dir.path().join("store/people")).expect("a folder");
+    bench.file("facts/b.md", "# B\n\nsee [a](a.md) and [c](c.md)\n");
+    bench.file(
+        "facts/a.md",
+        "# A\n\n[b](b.md) [me](a.md) [web](https://x.example/b.md) [none](none.md) [p](../people/p.md)\n",
+    );
+    bench.file(
+        "people/p.md",
+        "# P\n\n[a](../facts/a.md) [b](../facts/b.md)\n",
+    );
+    bench.make(&rename("facts/a.md", "people/a.md"));
+    assert_eq!(
+        bench.read("people/a.md"),
+        "# A\n\n[b](../facts/b.md) [me](a.md) [web](https://x.example/b.md) [none](none.md) [p](p.md)\n"
+    );
+    assert_eq!(
+        bench.read("facts/b.md"),
+        "# B\n\nsee [a](../people/a.md) and [c](c.md)\n"
+    );
+    assert_eq!(
+        bench.read("people/p.md"),
+        "# P\n\n[a](a.md) [b](../facts/b.md)\n"
+    );
+}
+
+#[test]
+fn links_by_reference_and_by_name_follow_a_rename_and_others_stay() {
+    let bench = TestStore::new(Layout::Session);
+    fs::create_dir_all(bench.dir.path().join("store/working-memory/detail")).expect("folders");
+    bench.file(
+        "working-memory/overview.md",
+        "# W\n\n[a](detail/a.md) [[Title A]] [[a]] [[b]]\n",
+    );
+    bench.file("working-memory/detail/a.md", "# Title A\n");
+    bench.file(
+        "working-memory/detail/b.md",
+        "# B\n\n[a](detail/a.md) [a](a.md)\n",
+    );
+    bench.make(&rename("detail/a.md", "detail/z.md"));
+    assert_eq!(
+        bench.read("working-memory/overview.md"),
+        "# W\n\n[a](detail/z.md) [[Title A]] [[z]] [[b]]\n"
+    );
+    assert_eq!(
+        bench.read("working-memory/detail/b.md"),
+        "# B\n\n[a](detail/z.md) [a](z.md)\n"
+    );
+}
+
+#[test]
+fn a_wiki_link_by_a_name_that_stays_is_not_touched() {
+    let bench = TestStore::new(Layout::Index);
+    bench.file("a.md", &memory("a", "d", "user"));
+    let text = format!("{}[[a]] [[other]]\n", memory("b", "d", "user"));
+    bench.file("b.md", &text);
+    bench.make(&rename("a.md", "z.md"));
+    assert_eq!(bench.read("b.md"), text);
+}
+
+#[test]
+fn content_with_a_header_of_its_own_is_written_as_it_is() {
+    let bench = TestStore::new(Layout::Index);
+    let text = "---\nname: Own\ndescription: d\ntype: user\nmore: kept\n---\n\nbody\n";
+    bench.make(&ChangeRequest::Write {
+        path: "a.md".to_owned(),
+        content: text.to_owned(),
+        fields: Fields::default(),
+    });
+    assert_eq!(bench.read("a.md"), text);
+}
+
+#[test]
+fn one_file_of_a_change_is_restored_by_its_reference_or_its_path() {
+    use tome::core::change::restore;
+    let bench = TestStore::new(Layout::Session);
+    fs::create_dir_all(bench.dir.path().join("store/working-memory/detail")).expect("folders");
+    bench.file("working-memory/overview.md", "# W\n");
+    for name in ["a", "b"] {
+        bench.file(&format!("working-memory/detail/{name}.md"), "# N\n");
+    }
+    bench.make(&ChangeRequest::Delete {
+        paths: vec!["detail/a.md".to_owned(), "detail/b.md".to_owned()],
+    });
+    let history = History::open(&bench.dir.path().join("history"));
+    let record = history.records().expect("reads").pop().expect("a change");
+    for only in ["detail/a.md", "working-memory/detail/a.md"] {
+        let change = restore(&history, &record, Some(only), &change_context().moment);
+        let change = change.expect("plans");
+        let paths: Vec<&str> = change.edits.iter().map(|edit| edit.path.as_str()).collect();
+        assert_eq!(paths, ["working-memory/detail/a.md"], "{only}");
+    }
+    let none = restore(
+        &history,
+        &record,
+        Some("detail/c.md"),
+        &change_context().moment,
+    );
+    assert!(none.is_err());
+    let edits = tome::core::change::recorded_edits(&history, &record).expect("reads");
+    let told: Vec<_> = edits
+        .iter()
+        .map(|edit| {
+            (
+                edit.path.as_str(),
+                edit.before.as_deref(),
+                edit.after.as_deref(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("working-memory/detail/a.md", Some(&b"# N\n"[..]), None),
+            ("working-memory/detail/b.md", Some(&b"# N\n"[..]), None)
+        ]
+    );
+}
+
+#[test]
+fn the_index_itself_is_patched_without_a_stamp_and_views_name_every_file() {
+    let bench = TestStore::new(Layout::Index);
+    bench.file("a.md", &memory("A", "d", "user"));
+    let page = "---\nupdated: 2020-01-01\n---\n# Mine\n\n- [A](a.md) — d\n";
+    bench.file("MEMORY.md", page);
+    bench.make(&ChangeRequest::Patch {
+        path: "MEMORY.md".to_owned(),
+        patches: vec![Patch {
+            old: "# Mine".to_owned(),
+            new: "# Yours".to_owned(),
+        }],
+        matching: Matching::Unique,
+    });
+    assert_eq!(bench.read("MEMORY.md"), page.replace("Mine", "Yours"));
+}
+
+#[test]
+fn a_title_is_given_to_facts_that_have_none() {
+    let bench = TestStore::new(Layout::Facts);
+    let write = |path: &str, content: &str| ChangeRequest::Write {
+        path: path.to_owned(),
+        content: content.to_owned(),
+        fields: Fields {
+            name: Some("Given".to_owned()),
+            ..Fields::default()
+        },
+    };
+    bench.make(&write("facts/a.md", "text\n"));
+    bench.make(&write("facts/b.md", "# Own\n\ntext\n"));
+    assert_eq!(bench.read("facts/a.md"), "# Given\n\ntext\n");
+    assert_eq!(bench.read("facts/b.md"), "# Own\n\ntext\n");
+    let files = bench.store().rules().view(&bench.store(), View::Files);
+    assert_eq!(files.expect("lists").lines().count(), 2);
+    let index = bench.store().rules().view(&bench.store(), View::Index);
+    assert!(index.expect("lists").contains("facts/b.md"));
 }

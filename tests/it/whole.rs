@@ -352,6 +352,114 @@ fn a_change_that_is_overtaken_every_time_is_given_up_as_a_conflict() {
 }
 
 #[test]
+fn a_change_is_made_when_its_line_is_in_the_journal() {
+    for (step, is_made) in [("record", false), ("record: done", true)] {
+        let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+        let history = bench.observed(move |now| match now == step {
+            true => Err(std::io::ErrorKind::PermissionDenied.into()),
+            false => Ok(()),
+        });
+        let made = bench.make(&history, &patch("facts/a.md", "one", "1"));
+        assert_eq!(made.is_ok(), is_made, "{step}: {made:?}");
+        let text = if is_made {
+            "# A\n\n1\n"
+        } else {
+            "# A\n\none\n"
+        };
+        assert_eq!(bench.text("facts/a.md"), text, "{step}");
+        let records = bench.history().records().expect("readable");
+        assert_eq!(records.len(), usize::from(is_made), "{step}");
+        assert!(bench.history().intents().is_empty(), "{step}");
+        let left = tree(&bench.root());
+        assert!(left.keys().all(|path| !path.contains(".tome-")), "{left:?}");
+    }
+}
+
+fn add(path: &str, entry: &str) -> ChangeRequest {
+    ChangeRequest::Append {
+        path: path.to_owned(),
+        entry: entry.to_owned(),
+        fields: Default::default(),
+    }
+}
+
+#[test]
+fn a_new_file_that_somebody_made_meanwhile_is_added_to() {
+    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let file = bench.file("facts/new.md");
+    let history = bench.observed(move |step| {
+        if step == "place facts/new.md" && !file.exists() {
+            fs::write(&file, "theirs\n").expect("written");
+        }
+        Ok(())
+    });
+    bench
+        .make(&history, &add("facts/new.md", "mine\n"))
+        .expect("made");
+    assert_eq!(bench.text("facts/new.md"), "theirs\nmine\n");
+}
+
+#[test]
+fn a_new_file_that_cannot_be_placed_leaves_nothing_behind() {
+    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let before = tree(&bench.root());
+    let history = bench.observed(|step| match step.starts_with("place") {
+        true => Err(std::io::ErrorKind::PermissionDenied.into()),
+        false => Ok(()),
+    });
+    let failed = bench.make(&history, &add("people/new.md", "mine\n"));
+    let error = failed.expect_err("fails");
+    assert!(matches!(error, Error::Io { .. }), "{error:?}");
+    assert_eq!(tree(&bench.root()), before);
+    assert!(!bench.file("people").exists());
+}
+
+#[test]
+fn what_is_neither_in_place_nor_set_aside_comes_back_from_the_history() {
+    let bench = TestStore::new(&[
+        ("facts/a.md", "# A\n\none\n"),
+        ("facts/b.md", "# B\n\ntwo\n"),
+    ]);
+    let before = tree(&bench.root());
+    let history = bench.observed(failing_from("set aside facts/b.md"));
+    bench
+        .make(&history, &delete(&["facts/a.md", "facts/b.md"]))
+        .expect_err("fails");
+    for entry in fs::read_dir(bench.file("facts")).expect("reads").flatten() {
+        if entry.file_name().to_string_lossy().contains(".tome-") {
+            fs::remove_file(entry.path()).expect("removed");
+        }
+    }
+    assert!(!bench.file("facts/a.md").exists());
+    recover_interrupted(&bench.history(), &[&bench.root()]).expect("settles");
+    assert_eq!(tree(&bench.root()), before);
+}
+
+#[test]
+fn a_new_file_goes_when_its_change_is_taken_back_unless_somebody_edited_it() {
+    for (edit, stays) in [(None, false), (Some("an agent's line\n"), true)] {
+        let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+        let history = bench.observed(failing_from("flush"));
+        bench
+            .make(&history, &add("facts/new.md", "mine\n"))
+            .expect_err("fails");
+        assert!(bench.file("facts/new.md").exists());
+        if let Some(line) = edit {
+            append(&bench.file("facts/new.md"), line);
+        }
+        recover_interrupted(&bench.history(), &[&bench.root()]).expect("settles");
+        assert_eq!(bench.file("facts/new.md").exists(), stays, "{edit:?}");
+        let records = bench.history().records().expect("readable");
+        assert_eq!(records.len(), usize::from(stays), "{edit:?}");
+        // Its id says when it was made, and is no other's.
+        assert!(
+            records.iter().all(|record| record.id.len() == 26),
+            "{records:?}"
+        );
+    }
+}
+
+#[test]
 fn a_change_of_a_store_that_it_was_not_about_is_refused() {
     let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
     let by = (&author(), &change_context().moment);
@@ -491,7 +599,6 @@ fn appends_against_writes(count: usize) {
     let bench = TestStore::new(&[("facts/a.md", "# A\n\ncount: 0.\n\nlines:\n\n")]);
     let done = AtomicBool::new(false);
     let made = AtomicUsize::new(0);
-    let mut written = 0;
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::SeqCst) {
@@ -509,11 +616,15 @@ fn appends_against_writes(count: usize) {
             }
         });
         let path = bench.file("facts/a.md");
-        // On a busy machine it goes on until both sides have written.
-        let is_enough = |written: usize| written >= count && made.load(Ordering::SeqCst) > 3;
-        while !is_enough(written) && written < 20 * count {
-            append(&path, &format!("line {written};\n"));
-            written += 1;
+        for number in 0..count {
+            append(&path, &format!("line {number};\n"));
+            std::thread::sleep(Duration::from_millis(3));
+        }
+        // On a busy machine no change may succeed as long as lines are added.
+        for _ in 0..20_000 {
+            if made.load(Ordering::SeqCst) > 3 {
+                break;
+            }
             std::thread::sleep(Duration::from_millis(3));
         }
         done.store(true, Ordering::SeqCst);
@@ -522,14 +633,10 @@ fn appends_against_writes(count: usize) {
     versions.push(bench.text("facts/a.md"));
     let all: std::collections::HashSet<&str> =
         versions.iter().flat_map(|text| text.lines()).collect();
-    let lost: Vec<usize> = (0..written)
+    let lost: Vec<usize> = (0..count)
         .filter(|number| !all.contains(format!("line {number};").as_str()))
         .collect();
-    assert!(
-        lost.is_empty(),
-        "{} of {written} lost: {lost:?}",
-        lost.len()
-    );
+    assert!(lost.is_empty(), "{} of {count} lost: {lost:?}", lost.len());
     assert!(made.load(Ordering::SeqCst) > 3, "both sides wrote");
 }
 

@@ -280,12 +280,6 @@ impl Planner<'_> {
                 "a hidden file is never listed; choose a name that does not start with a dot",
             ));
         }
-        if file.contains(char::is_control) && !self.store.root().has(&file) {
-            return Err(Error::refused(
-                path,
-                "a line break or control character in a name breaks the lists that name the file; choose another name",
-            ));
-        }
         self.store
             .rules()
             .allow(operation, &file, self.store.root())?;

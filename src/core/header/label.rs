@@ -351,6 +351,14 @@ mod tests {
     }
 
     #[test]
+    fn words_above_a_title_belong_to_it_from_the_rule_on() {
+        let text = "**Title:** A\n**Tags:** #x\nnote of A\n\n---\n\n# Of B\n\n**Title:** B\n";
+        let found = entries(text);
+        assert!(text[found[0].span.clone()].ends_with("note of A\n\n---\n"));
+        assert!(text[found[1].span.clone()].starts_with("\n# Of B\n\n**Title:** B\n"));
+    }
+
+    #[test]
     fn an_entry_knows_its_line() {
         let text = "# E\n\n**Title:** A\n**Tags:** #x\n\n---\n\n**Title:** B\n";
         let found: Vec<usize> = entries(text).iter().map(|entry| entry.line).collect();

@@ -288,6 +288,12 @@ mod tests {
     }
 
     #[test]
+    fn a_summary_that_says_the_same_keeps_its_spacing() {
+        let text = "# T\n>   Summary:s1\n\n## A\n- Summary: s1\n";
+        assert_eq!(regenerate(text), text);
+    }
+
+    #[test]
     fn the_first_summary_and_date_of_an_entry_count() {
         let text = "## One\n- Summary: s1\n- Summary: s2\n- Date: d1\n- Date: d2\n-Date:d3\n";
         let found = entries(text);

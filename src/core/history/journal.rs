@@ -451,6 +451,36 @@ mod tests {
     }
 
     #[test]
+    fn broken_lines_are_counted_and_pass_nothing_on() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        history
+            .record(&record("AAA1", ChangeVerb::Write, None))
+            .expect("records");
+        let journal = temp.path().join("journal.jsonl");
+        let text = fs::read_to_string(&journal).expect("reads");
+        fs::write(&journal, format!("{text}{{broken\n\n{{\"id\":3\n")).expect("writes");
+        assert_eq!(history.broken_lines().expect("reads"), 2);
+        let health = history.health().expect("looks");
+        assert_eq!((health.changes, health.broken_lines), (1, 2));
+        assert_eq!(health.oldest, Some(0));
+    }
+
+    #[test]
+    fn a_record_is_read_back_as_it_was_written() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        let mut made = record("AAA1", ChangeVerb::Write, None);
+        for file in &mut made.files {
+            (file.added, file.removed) = (3, 2);
+            (file.mode, file.modified) = (Some(0o600), Some(5));
+        }
+        assert!(!made.files.is_empty());
+        history.record(&made).expect("records");
+        assert_eq!(history.records().expect("reads"), [made]);
+    }
+
+    #[test]
     fn a_change_is_found_by_part_of_its_id() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let history = History::open(temp.path());
@@ -461,6 +491,8 @@ mod tests {
         }
         assert_eq!(history.find("aaaa").expect("found").id, "01AAAA");
         assert!(matches!(history.find("01"), Err(Error::Refused { .. })));
+        // The next change may have it, too.
+        assert!(matches!(history.find("AAA"), Err(Error::Refused { .. })));
         assert!(matches!(history.find("zzzz"), Err(Error::NotFound { .. })));
     }
 }

@@ -71,3 +71,18 @@ pub struct Unfinished {
     #[serde(default)]
     pub problems: Vec<String>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_intent_that_is_gone_is_forgotten_and_one_that_cannot_go_is_an_error() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        history.forget("gone").expect("nothing to do");
+        std::fs::create_dir_all(history.pending_path("stuck")).expect("a folder");
+        let error = history.forget("stuck").expect_err("not a file");
+        assert!(error.to_string().contains("stuck.json"), "{error}");
+    }
+}

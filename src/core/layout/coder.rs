@@ -263,4 +263,53 @@ mod tests {
         assert_eq!(Coder.kind("memory-recall-guide.md"), FileKind::Guide);
         assert_eq!(Coder.kind("semantic/errors/retry.md"), FileKind::Memory);
     }
+
+    #[test]
+    fn a_file_without_lessons_is_summed_up_by_its_first_line() {
+        let memory = Coder.read("semantic/a.md", "# Title\n\n## Part\n\nThe first line.\n");
+        assert_eq!(memory.title, "Title");
+        assert_eq!(memory.summary, "The first line.");
+        assert_eq!(memory.category.as_deref(), Some("semantic"));
+    }
+
+    #[test]
+    fn a_lesson_without_a_description_is_described_by_its_first_line() {
+        let fields = crate::core::layout::Fields::default();
+        let writing = WriteInput {
+            file: "semantic/pool.md",
+            content: "\n\nThe pool leaks.\nMore.\n",
+            fields: &fields,
+            old: None,
+        };
+        let text = entry(&writing).expect("composes");
+        let found = label::entries(&text);
+        assert_eq!(found[0].title, "pool");
+        assert_eq!(found[0].summary, "The pool leaks.");
+        assert!(
+            found[0].content.ends_with("The pool leaks.\nMore."),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn an_agent_is_told_how_many_lessons_there_are_of_each_type() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let store = Store::open("c", temp.path(), Some(super::super::Layout::Coder));
+        let store = store.expect("a store");
+        assert_eq!(Coder.context(&store).expect("reads"), "");
+        for (path, text) in [
+            ("semantic/a.md", "**Title:** A\n\n---\n\n**Title:** B\n"),
+            ("episodic/b.md", "no lesson\n"),
+            ("notes.md", "elsewhere\n"),
+        ] {
+            let path = temp.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(path, text).expect("written");
+        }
+        let told = Coder.context(&store).expect("reads");
+        assert!(
+            told.contains("\n- episodic: 1\n- semantic: 2\n- elsewhere: 1\n"),
+            "{told}"
+        );
+    }
 }

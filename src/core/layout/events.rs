@@ -294,6 +294,7 @@ mod tests {
         ];
         fs::write(home.path().join(EVENTS), text.concat()).expect("written");
         let store = Store::open("e", home.path(), None).expect("a store");
+        assert_eq!(Events.context(&store).expect("nothing unasked"), "");
         let ids = |limit: usize| {
             let span = TimeSpan {
                 from: 2,
@@ -351,6 +352,25 @@ mod tests {
                 "{operation:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_whole_log_is_not_written() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let store = Store::open("e", home.path(), Some(crate::core::layout::Layout::Events));
+        let store = store.expect("a store");
+        let moment = crate::core::change::Moment {
+            time: jiff::Timestamp::UNIX_EPOCH,
+            today: jiff::civil::date(1970, 1, 1),
+        };
+        let writing = WriteInput {
+            file: EVENTS,
+            content: "{}\n",
+            fields: &Default::default(),
+            old: None,
+        };
+        let composed = Events.compose(&PlannedFiles::new(&store, &moment), &writing);
+        assert!(composed.is_err(), "{composed:?}");
     }
 
     #[test]

@@ -506,6 +506,8 @@ mod tests {
             ("prose\n", "prose\n\n- [N](n.md) - new\n"),
             ("prose", "prose\n\n- [N](n.md) - new\n"),
             ("a\r\n", "a\r\n\r\n- [N](n.md) - new\r\n"),
+            ("prose\n\n", "prose\n\n- [N](n.md) - new\n"),
+            ("a\r\n\r\n", "a\r\n\r\n- [N](n.md) - new\r\n"),
             (
                 "## User\n\n## Z\nz\n",
                 "## User\n\n- [N](n.md) - new\n\n## Z\nz\n",
@@ -656,6 +658,31 @@ mod tests {
     }
 
     #[test]
+    fn a_line_is_about_a_file_by_its_path_its_name_or_its_title() {
+        let about = |form, target: &str| means(form, target, "a-b.md", "The title");
+        for target in ["The title", "a-b", "a-b.md", "A b"] {
+            assert!(about(LinkSyntax::Wiki, target), "{target}");
+        }
+        for target in ["a-b.md", "./a-b.md"] {
+            assert!(about(LinkSyntax::Inline, target), "{target}");
+        }
+        assert!(!about(LinkSyntax::Wiki, "other"));
+        assert!(!about(LinkSyntax::Inline, "The title"));
+    }
+
+    #[test]
+    fn only_brackets_that_would_end_the_link_are_escaped() {
+        for (title, written) in [
+            ("plain", "plain"),
+            ("x [y]", "x [y]"),
+            ("a](b.md)", "a\\](b.md)"),
+            ("]", "\\]"),
+        ] {
+            assert_eq!(label(title), written);
+        }
+    }
+
+    #[test]
     fn many_lines_go_where_each_would_go_alone() {
         let page = "# I\n\n## User\n- [A](a.md) — a\n\n## Project\n\nEnd.\n";
         let items = [item("m.md", Some("User")), item("n.md", Some("Project"))];
@@ -709,6 +736,10 @@ mod tests {
         assert_eq!(
             refresh_bullet(page, &all[0], &old, &new),
             page.replace("the file said", "it says now")
+        );
+        assert_eq!(
+            with_bullet("- [A](a.md) words\n", &item("n.md", None)),
+            "- [A](a.md) words\n- [N](n.md) - new\n"
         );
     }
 

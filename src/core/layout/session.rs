@@ -311,6 +311,8 @@ mod tests {
             "# note\n\n<!-- META:\n- created: 1970-01-01T00:00:00Z\n- keywords: []\n-->\n\ntext\n"
         );
         assert_eq!(compose(&old, None, &["b"]), old, "a head of its own stays");
+        let text = "\ntext\n\n# Later\n";
+        assert!(compose(text, None, &[]).ends_with(&format!("-->\n\n{text}")));
     }
 
     #[test]

@@ -405,6 +405,18 @@ fn the_work_for_a_byte_does_not_grow_with_the_text() {
     }
 }
 
+#[test]
+fn a_long_value_may_end_in_any_character() {
+    for end in ["é", "€", "𖩀", "*𖩀"] {
+        for length in 60..70 {
+            let value = format!("{}{end}", "a".repeat(length));
+            let text = format!("//registry.example/:_auth={value}");
+            mask(&mask(&text));
+            assert!(!value::is_pair(&value), "{value}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn any_text_is_masked_once_and_for_all(parts in proptest::collection::vec(prop_oneof![

@@ -315,7 +315,7 @@ pub(super) fn is_uuid(text: &str) -> bool {
 pub(super) fn is_pair(value: &str) -> bool {
     use base64::Engine as _;
     use base64::prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD};
-    let bare = value.trim_end_matches('=');
+    let bare = value.trim_end_matches('=').as_bytes();
     // The value may be cut, so only whole groups of four characters are decoded.
     let whole = &bare[..bare.len() - if bare.len() > 64 { bare.len() % 4 } else { 0 }];
     let decoded = BASE64_STANDARD_NO_PAD

@@ -304,3 +304,25 @@ fn a_journal_of_a_later_schema_is_not_pruned() {
     assert!(error.to_string().contains("later tome"), "{error}");
     assert_eq!(fs::read_to_string(&journal).expect("reads"), later);
 }
+
+#[test]
+fn a_history_with_nothing_to_remove_is_left_as_it_is() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let history = filled(temp.path(), 5);
+    history
+        .prune(&older_than(2), RunMode::Real)
+        .expect("prunes");
+    let steps = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&steps);
+    let history = History::with_observer(
+        temp.path(),
+        Arc::new(move |_| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        }),
+    );
+    let again = history.prune(&older_than(2), RunMode::Real).expect("looks");
+    assert_eq!((again.changes, again.versions), (0, 0));
+    assert_eq!(again.bytes_after, again.bytes_before);
+    assert_eq!(steps.load(Ordering::SeqCst), 0, "nothing is written");
+}

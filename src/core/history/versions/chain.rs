@@ -112,3 +112,33 @@ fn check(stored: &[u8], base: Option<&[u8]>, bytes: &[u8]) -> io::Result<()> {
         false => Err(io::Error::other("a version does not come back as it was")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(first: u32, count: u32) -> Vec<u8> {
+        let numbers = first..first + count;
+        let lines = numbers.map(|n| format!("{}\n", blake3::hash(&n.to_le_bytes()).to_hex()));
+        lines.collect::<String>().into_bytes()
+    }
+
+    #[test]
+    fn a_version_is_stored_as_a_difference_only_where_that_saves_room() {
+        let base = lines(1, 50);
+        let place = || ChainPosition {
+            base: Revision::of(&base),
+            anchors: 1,
+            steps: 2,
+        };
+        let mut near = base.clone();
+        near.extend_from_slice(b"one line more\n");
+        let (header, stored) = encode(&near, Some((place(), &base))).expect("encodes");
+        assert_eq!(header.base, Some(key(&Revision::of(&base))));
+        assert_eq!((header.anchors, header.steps), (1, 2));
+        assert!(stored.len() < 200, "{}", stored.len());
+        let far = lines(1_000_000, 50);
+        let (header, _) = encode(&far, Some((place(), &base))).expect("encodes");
+        assert_eq!((header.base, header.anchors, header.steps), (None, 0, 0));
+    }
+}

@@ -253,6 +253,18 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_after_damage_is_found_wherever_it_starts() {
+        for length in Window::SIZE - 200..Window::SIZE + 8 {
+            let long = vec![b'x'; usize::try_from(length).expect("small")];
+            let (mut file, starts) = pack(&[&long, b"next"]);
+            file.seek(SeekFrom::Start(starts[0])).expect("seeks");
+            file.write_all(b"????").expect("writes");
+            let found = found(&file);
+            assert_eq!(found, (vec![Revision::of(b"next")], starts[2]), "{length}");
+        }
+    }
+
+    #[test]
     fn a_damaged_header_hides_its_own_entry_alone() {
         let long = vec![b'x'; 200_000];
         let texts: [&[u8]; 3] = [b"one", &long, b"three"];

@@ -430,9 +430,11 @@ fn numbers(folder: &Path) -> io::Result<Vec<u32>> {
 
 fn format_of(start: &[u8]) -> Format {
     let words = MAGIC.len() - 2;
+    // Other bytes after the words are damage, not a later version.
+    let is_number = |end: &[u8]| matches!(end, [b'0'..=b'9', b'0'..=b'9' | b'\n']);
     match start {
         start if start == MAGIC => Format::Own,
-        start if start.starts_with(&MAGIC[..words]) => Format::Newer,
+        start if start.starts_with(&MAGIC[..words]) && is_number(&start[words..]) => Format::Newer,
         _ => Format::Damaged,
     }
 }

@@ -111,3 +111,68 @@ const STOP: [&str; 24] = [
     "and", "are", "but", "can", "does", "for", "from", "has", "have", "how", "into", "not", "that",
     "the", "them", "then", "this", "was", "what", "when", "where", "why", "with", "you",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lesson(title: &str, tags: &[&str], description: &str, content: &str) -> Entry {
+        Entry {
+            title: title.to_owned(),
+            tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+            summary: description.to_owned(),
+            content: content.to_owned(),
+            ..Entry::default()
+        }
+    }
+
+    #[test]
+    fn words_in_the_body_alone_must_be_half_of_the_query() {
+        let entry = || lesson("Pool", &[], "", "retry with jitter");
+        let fits = |query: &str| score_lesson("semantic/x.md", entry(), &stems(query)).is_some();
+        assert!(fits("retry"));
+        assert!(fits("retry deadlock"));
+        assert!(!fits("retry deadlock timeout"));
+        assert!(fits("retry jitter deadlock timeout"));
+        assert!(
+            fits("pool deadlock timeout"),
+            "a word of the title is enough"
+        );
+        assert!(!fits("deadlock"));
+    }
+
+    #[test]
+    fn a_lesson_says_why_it_fits_best_place_first() {
+        let entry = lesson("Retry pool", &["jitter"], "backoff", "deadlock");
+        let wanted = stems("deadlock backoff jitter retry");
+        let found = score_lesson("semantic/x.md", entry, &wanted).expect("fits");
+        assert_eq!(
+            found.why,
+            "title: retri; tags: jitter; description: backoff; body: deadlock"
+        );
+        assert_eq!(found.score, 4 + 3 + 2 + 1);
+        assert_eq!(found.category(), "semantic");
+        assert_eq!(found.citation(), "semantic/x.md#retry-pool");
+    }
+
+    #[test]
+    fn most_of_the_words_of_both_say_the_same() {
+        let entry = lesson("Retry with jitter", &[], "", "Wait before each try.");
+        let found = score_lesson("semantic/x.md", entry, &stems("jitter")).expect("fits");
+        assert!(found.repeats("Retry with jitter", "else"));
+        assert!(found.repeats("jitter retry", "else"));
+        assert!(!found.repeats("jitter", "else"), "one of two words");
+        assert!(found.repeats("else", "wait before each try"));
+        assert!(!found.repeats("", ""));
+        let entry = lesson("alpha beta gamma delta", &[], "", "");
+        let found = score_lesson("semantic/x.md", entry, &stems("alpha")).expect("fits");
+        assert!(
+            !found.repeats("alpha beta gamma omega", ""),
+            "three of five"
+        );
+        assert!(
+            found.repeats("alpha beta gamma delta omega", ""),
+            "four of five"
+        );
+    }
+}
