@@ -12,6 +12,7 @@ use tome::core::change::{
     Author, Change, ChangeContext, ChangeRequest, Direction, Moment, plan, plan_and_commit,
     plan_move, recover_interrupted, replay, restore,
 };
+use tome::core::citation::Citation;
 use tome::core::history::History;
 use tome::core::layout::{Fields, IndexUpdate, Layout, Matching, Patch};
 use tome::core::store::Store;
@@ -181,8 +182,8 @@ fn facts(bench: &TestStore) {
 
 fn lessons(bench: &TestStore) {
     bench.file(
-        "index/semantic/semantic.md",
-        "**Title:** t\n\n**Tags:** #x\n",
+        "index/episodic/episodic.md",
+        "**Title:** t\n\n**Tags:** #x\n\n---\n\n**Title:** u\n\n**Tags:** #x\n",
     );
 }
 
@@ -201,7 +202,7 @@ fn last(history: &History, root: &Path, way: Direction) -> Result<Change> {
     replay(history, &record.expect("a change"), way, &moment())
 }
 
-const KINDS: [Kind; 16] = [
+const KINDS: [Kind; 18] = [
     Kind {
         name: "write",
         setup: index,
@@ -408,7 +409,50 @@ const KINDS: [Kind; 16] = [
             )
         },
     },
+    Kind {
+        name: "extended lesson",
+        setup: lessons,
+        roots: &["index"],
+        plan: |bench, _| {
+            plan(
+                &bench.store("index", Layout::Coder),
+                &ChangeRequest::Extend {
+                    lesson: lesson("episodic/episodic.md#t"),
+                    content: "more".to_owned(),
+                    fields: Fields::default(),
+                },
+                &change_context(),
+            )
+        },
+    },
+    Kind {
+        name: "generalized lesson",
+        setup: lessons,
+        roots: &["index"],
+        plan: |bench, _| {
+            plan(
+                &bench.store("index", Layout::Coder),
+                &ChangeRequest::Generalize {
+                    path: "semantic/principles/p.md".to_owned(),
+                    content: "always".to_owned(),
+                    fields: Fields {
+                        name: Some("P".to_owned()),
+                        ..Fields::default()
+                    },
+                    from: ["t", "u"]
+                        .map(|title| lesson(&format!("episodic/episodic.md#{title}")))
+                        .to_vec(),
+                },
+                &change_context(),
+            )
+        },
+    },
 ];
+
+fn lesson(citation: &str) -> Citation {
+    let Ok(citation) = citation.parse();
+    citation
+}
 
 /// A history whose steps fail as `fails` returns, and the number of steps taken.
 fn failing(

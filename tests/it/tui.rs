@@ -238,8 +238,10 @@ fn shop() -> Home {
     home
 }
 
+/// The files of the store; a displaced file stays under a temporary name for a moment.
 fn files(home: &Home) -> Vec<(String, Vec<u8>)> {
-    tree(&home.project().join(".memory")).into_iter().collect()
+    let files = tree(&home.project().join(".memory")).into_iter();
+    files.filter(|(path, _)| !path.contains(".tome-")).collect()
 }
 
 /// Selects a memory by typing a part of its name into the filter.

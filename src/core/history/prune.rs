@@ -66,21 +66,19 @@ impl History {
         packs.check_format()?;
         let journal = Journal::read(self)?;
         let mut keeper = RetentionPlan::new(self, &packs, &journal)?;
-        let plan = keeper.plan(what)?;
-        let mut pruned = Pruned {
+        let bytes_before = size_of(&self.dir);
+        let old = keeper.old_bytes();
+        // Locks and intents stay as they are.
+        let other = bytes_before.saturating_sub(old);
+        let plan = keeper.plan(what, other)?;
+        let pruned = Pruned {
             changes: journal.records.len() - plan.kept.len(),
             kept: plan.kept.len(),
             versions: keeper.versions() - plan.pieces.len(),
-            bytes_before: size_of(&self.dir),
-            bytes_after: 0,
+            bytes_before,
+            bytes_after: plan.bytes + other,
         };
-        let old = keeper.old_bytes();
-        let is_changed = pruned.changes > 0 || plan.bytes != old;
-        pruned.bytes_after = match is_changed {
-            true => (pruned.bytes_before + plan.bytes).saturating_sub(old),
-            false => pruned.bytes_before,
-        };
-        if run == RunMode::Dry || !is_changed {
+        if run == RunMode::Dry || (pruned.changes == 0 && plan.bytes == old) {
             return Ok(pruned);
         }
         self.step("pruning").map_err(|e| Error::io(&self.dir, e))?;
@@ -104,17 +102,21 @@ impl History {
     }
 
     /// The versions that unfinished changes need: every hash in a JSON file of the history.
-    fn named_elsewhere(&self) -> HashSet<Revision> {
-        let files = walkdir::WalkDir::new(&self.dir).into_iter().flatten();
-        let files = files.filter(|entry| entry.path().extension().is_some_and(|e| e == "json"));
-        let texts = files.filter_map(|entry| fs::read(entry.path()).ok());
+    fn named_elsewhere(&self) -> Result<HashSet<Revision>> {
         let mut named = HashSet::new();
-        for text in texts {
+        for entry in walkdir::WalkDir::new(&self.dir) {
+            let entry = entry.map_err(|e| Error::io(&self.dir, e.into()))?;
+            let path = entry.path();
+            if path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            // A file that cannot be read may name any version, so nothing is pruned then.
+            let text = fs::read(path).map_err(|e| Error::io(path, e))?;
             let words = text.split(|byte| !byte.is_ascii_hexdigit());
             let words = words.filter_map(|word| std::str::from_utf8(word).ok());
             named.extend(words.filter_map(|word| word.parse::<Revision>().ok()));
         }
-        named
+        Ok(named)
     }
 }
 
@@ -242,7 +244,7 @@ impl<'a> RetentionPlan<'a> {
             packs,
             journal,
             sound: SoundEntries::new(packs),
-            named: history.named_elsewhere(),
+            named: history.named_elsewhere()?,
             blobs: Vec::new(),
             encoded: HashMap::new(),
             whole: HashMap::new(),
@@ -314,10 +316,11 @@ impl<'a> RetentionPlan<'a> {
             .sum()
     }
 
-    /// Plans to keep as much as the options allow.
-    fn plan(&mut self, what: &PruneOptions) -> Result<Plan> {
+    /// Plans to keep as much as the options allow, beside `other` bytes that always stay.
+    fn plan(&mut self, what: &PruneOptions, other: u64) -> Result<Plan> {
         let plan = self.plan_from(0, what.before)?;
-        let Some(most) = what.most_bytes.filter(|most| plan.bytes > *most) else {
+        let most = what.most_bytes.map(|most| most.saturating_sub(other));
+        let Some(most) = most.filter(|most| plan.bytes > *most) else {
             return Ok(plan);
         };
         // Search for the smallest number of oldest changes to remove.
