@@ -39,5 +39,6 @@ pub mod time;
 pub mod trust;
 pub mod unsaved;
 pub mod watch;
+pub(crate) mod work;
 
 pub use error::{Error, Result};

@@ -46,6 +46,8 @@
 
 pub mod cli;
 pub mod core;
+#[cfg(test)]
+mod doubling;
 pub mod hook;
 pub mod mcp;
 pub mod setup;

@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput, Interner};
 
+use super::work;
+
 /// The maximum number of tokens between the first and the last difference that are compared one by
 /// one; beyond that, all of them count as replaced.
 const MOST_COMPARED: usize = 20_000;
@@ -25,6 +27,7 @@ pub struct Replacement {
 
 /// The lines of a text, line endings included.
 pub fn lines(text: &[u8]) -> Vec<&[u8]> {
+    work::count(text.len());
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
@@ -51,6 +54,7 @@ pub fn replacements<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<Replacement> {
         after: Vec::new(),
         interner: Interner::new(old_rest.len()),
     };
+    work::count(old_rest.len() + new_rest.len());
     input.update_before(old_rest.iter());
     input.update_after(new_rest.iter());
     let mut diff = Diff::compute(Algorithm::Histogram, &input);

@@ -11,6 +11,8 @@ pub mod summary;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::work;
+
 /// The line ending of a text; if it mixes them, that of its first line.
 pub fn newline(text: &str) -> &'static str {
     match text.find('\n') {
@@ -106,6 +108,7 @@ pub fn lines(text: &str, from: usize) -> impl Iterator<Item = Line<'_>> {
             .find('\n')
             .map_or(text.len(), |found| start + found + 1);
         at = end;
+        work::count(end - start);
         let line = &text[start..end];
         let bare = line.strip_suffix('\n').unwrap_or(line);
         let bare = bare.strip_suffix('\r').unwrap_or(bare);

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::header::{Line, lines};
+use super::work;
 
 /// The syntax of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +91,9 @@ fn encoded(target: &str) -> String {
 
 /// Returns the links of `text`, in order.
 pub fn links(text: &str) -> Vec<Link<'_>> {
-    scanned(text).found
+    let scan = scanned(text);
+    work::count(scan.looked_at);
+    scan.found
 }
 
 fn scanned(text: &str) -> Scan<'_> {
@@ -223,9 +226,11 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether the bracket is escaped: an odd number of backslashes precedes it.
-    fn is_escaped(&self, at: usize) -> bool {
+    fn is_escaped(&mut self, at: usize) -> bool {
         let before = self.text.as_bytes()[..at].iter().rev();
-        before.take_while(|byte| **byte == b'\\').count() % 2 == 1
+        let backslashes = before.take_while(|byte| **byte == b'\\').count();
+        self.looked_at += backslashes;
+        backslashes % 2 == 1
     }
 
     /// Adds the link between `[[` at `start` and `]]` at `closed`.

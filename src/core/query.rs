@@ -21,6 +21,8 @@ pub use filter::{Filter, Filters, SearchArea};
 
 use token::tokens;
 
+use super::work;
+
 /// A parsed query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Query {
@@ -79,6 +81,12 @@ pub enum Case {
     /// Every letter matches only itself.
     Kept,
 }
+
+/// The maximum number of atoms of a query that is compared with another.
+const MOST_COMPARED_ATOMS: usize = 64;
+
+/// The maximum length of their texts together, in bytes.
+const LONGEST_COMPARED: usize = 4_000;
 
 /// A syntax error in a query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -146,8 +154,16 @@ impl Query {
 
     /// Returns whether every line that this query matches is matched by `earlier`, too, so
     /// that only the matches of `earlier` need to be searched.
+    ///
+    /// Long queries are not compared: the answer is no.
     pub fn narrows(&self, earlier: &Self) -> bool {
+        let is_long = |query: &Self| {
+            let length: usize = query.atoms.iter().map(|atom| atom.text.len()).sum();
+            query.atoms.len() > MOST_COMPARED_ATOMS || length > LONGEST_COMPARED
+        };
         self.filters == earlier.filters
+            && !is_long(self)
+            && !is_long(earlier)
             && earlier
                 .atoms
                 .iter()
@@ -163,9 +179,12 @@ impl Atom {
         }
         // A case-insensitive match does not imply a case-sensitive one.
         let case_fits = other.case == Case::Ignored || self.case == Case::Kept;
-        let holds = |longer: &str, shorter: &str| match other.case {
-            Case::Ignored => longer.to_lowercase().contains(&shorter.to_lowercase()),
-            Case::Kept => longer.contains(shorter),
+        let holds = |longer: &str, shorter: &str| {
+            work::count(longer.len() + shorter.len());
+            match other.case {
+                Case::Ignored => longer.to_lowercase().contains(&shorter.to_lowercase()),
+                Case::Kept => longer.contains(shorter),
+            }
         };
         match (self.sense, self.form, other.form) {
             _ if self.text == other.text && self.form == other.form => self.case == other.case,

@@ -25,6 +25,8 @@ use names::NAMES;
 use scan::Scan;
 use tokens::{INFIXES, TOKENS};
 
+use super::work;
+
 /// The replacement for a secret.
 const MASKED: &str = "‹masked›";
 
@@ -53,7 +55,9 @@ pub fn mask(text: &str) -> String {
 
 /// Returns the secrets in `text`, in order; none overlaps another.
 pub fn find(text: &str) -> Vec<Secret> {
-    scan(text).0
+    let (found, examined) = scan(text);
+    work::count(examined);
+    found
 }
 
 /// Returns the secrets in `text`, and the number of bytes that were examined.

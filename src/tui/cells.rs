@@ -8,6 +8,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 pub use crate::core::display::visible_char;
+use crate::core::work;
 
 /// The distance between tab stops, in columns.
 pub const TAB: usize = 4;
@@ -154,12 +155,14 @@ pub fn wrap(line: &str, width: usize) -> Vec<Range<usize>> {
     rows
 }
 
-/// Wraps a line at `width` columns, each character in the style of its byte.
+/// Wraps a line at `width` columns, each character in the style of its byte. The styles are asked
+/// for in order.
 pub fn styled_rows(
     line: &str,
     width: usize,
-    style_at: impl Fn(usize) -> Style,
+    mut style_at: impl FnMut(usize) -> Style,
 ) -> Vec<Vec<Span<'static>>> {
+    work::count(line.len());
     let mut rows: Vec<Vec<Span<'static>>> = Vec::new();
     let mut cells = cells(line).peekable();
     for range in wrap(line, width) {

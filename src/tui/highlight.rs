@@ -18,6 +18,7 @@ pub(crate) use inline::address;
 use markdown::LineState;
 
 use super::theme::Role;
+use crate::core::work;
 
 /// Lines longer than this many bytes are not highlighted.
 pub const LONGEST: usize = 10_000;
@@ -27,6 +28,9 @@ const BUDGET: usize = 24_000;
 
 /// The cost of a line inside a fence, in lines of Markdown.
 const CODE_COST: usize = 40;
+
+/// The number of bytes of a line that count as a line in the cost.
+const LINE: usize = 100;
 
 /// A byte range of a line and its role. Later ones are drawn over earlier ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +81,58 @@ struct HighlightedLine {
     paints: Rc<[Paint]>,
 }
 
+/// The roles of the bytes of a line, asked for in order.
+#[derive(Debug)]
+pub struct PaintedRoles<'a> {
+    paints: &'a [Paint],
+    /// The paints by their starts.
+    order: Vec<usize>,
+    next: usize,
+    /// The paints at the last byte, in the order in which they are drawn.
+    active: Vec<usize>,
+    roles: Vec<Role>,
+}
+
+impl<'a> PaintedRoles<'a> {
+    /// Creates the roles of a line with these paints.
+    pub fn new(paints: &'a [Paint]) -> Self {
+        let mut order: Vec<usize> = (0..paints.len()).collect();
+        order.sort_by_key(|paint| paints[*paint].range.start);
+        Self {
+            paints,
+            order,
+            next: 0,
+            active: Vec::new(),
+            roles: Vec::new(),
+        }
+    }
+
+    /// Returns the roles of byte `at`, which is not before the one asked for last; later ones are
+    /// drawn over earlier ones.
+    pub fn at(&mut self, at: usize) -> &[Role] {
+        work::count(1 + self.active.len());
+        let before = self.active.len();
+        self.active
+            .retain(|paint| self.paints[*paint].range.end > at);
+        let mut is_changed = self.active.len() < before;
+        while let Some(paint) = self.order.get(self.next)
+            && self.paints[*paint].range.start <= at
+        {
+            if self.paints[*paint].range.end > at {
+                let place = self.active.partition_point(|other| other < paint);
+                self.active.insert(place, *paint);
+                is_changed = true;
+            }
+            self.next += 1;
+        }
+        if is_changed {
+            let roles = self.active.iter().map(|paint| self.paints[*paint].role);
+            self.roles = roles.collect();
+        }
+        &self.roles
+    }
+}
+
 impl Highlighter {
     /// Creates a highlighter for a text of `count` lines.
     pub fn new(syntaxes: Arc<Syntaxes>, language: &Language, count: usize) -> Self {
@@ -122,6 +178,7 @@ impl Highlighter {
                     return false;
                 }
                 let cost = if before.is_code() { CODE_COST } else { 1 };
+                let cost = cost * (1 + lines[self.valid].len().min(LONGEST) / LINE);
                 budget = budget.saturating_sub(cost);
                 self.rows[self.valid] = Some(self.row(before, &lines[self.valid]));
             }

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::super::work;
 use super::{Line, lines, newline, splice};
 
 /// The frontmatter of one text, by position.
@@ -46,17 +47,21 @@ impl Frontmatter {
         if rest.next()?.text.trim_end() != "---" {
             return None;
         }
-        let mut fields: Vec<Field> = Vec::new();
-        let mut parent: Option<String> = None;
+        let mut reader = Reader {
+            text,
+            fields: Vec::new(),
+            parent: None,
+            quotation: Quotation::default(),
+        };
         for line in rest {
             if line.text.trim_end() == "---" {
                 return Some(Self {
-                    fields,
+                    fields: reader.finish(),
                     fence: line.span.start,
                     body: line.end,
                 });
             }
-            read_line(text, &line, &mut parent, &mut fields);
+            reader.read(&line);
         }
         None
     }
@@ -124,81 +129,119 @@ impl Frontmatter {
     }
 }
 
-/// Parses one line: a key, a nested key, or the continuation of a value.
-fn read_line(text: &str, line: &Line<'_>, parent: &mut Option<String>, fields: &mut Vec<Field>) {
-    let indented = line.text.starts_with([' ', '\t']);
-    let colon = line.text.find(':');
-    if !indented {
-        *parent = None;
-    }
-    if indented && continues(text, fields.last(), colon.is_none()) {
-        if let Some(last) = fields.last_mut() {
-            last.span.end = line.span.start + line.text.trim_end().len();
-            last.value = display(&text[last.span.clone()]);
-        }
-        return;
-    }
-    let Some(colon) = colon else { return };
-    let key = line.text[..colon].trim();
-    if key.is_empty() {
-        return;
-    }
-    let after = &line.text[colon + 1..];
-    let start = line.span.start + colon + 1 + (after.len() - after.trim_start().len());
-    let end = line.span.start + line.text.trim_end().len();
-    // The value of `key:   ` is empty and right after the colon; the blanks stay behind it.
-    let span = if after.trim().is_empty() {
-        let at = line.span.start + colon + 1;
-        at..at
-    } else {
-        start..end
-    };
-    let value = display(&text[span.clone()]);
-    let nested_under = if indented { parent.clone() } else { None };
-    if !indented && value.is_empty() {
-        *parent = Some(key.to_owned());
-    }
-    fields.push(Field {
-        key: key.to_owned(),
-        parent: nested_under,
-        at_margin: !indented,
-        value,
-        span,
-    });
+/// Reads a frontmatter line by line. Each byte of a value is examined a fixed number of times,
+/// however many lines it continues over.
+struct Reader<'a> {
+    text: &'a str,
+    fields: Vec<Field>,
+    /// The key without a value that indented keys are nested under.
+    parent: Option<String>,
+    /// The quotes of the last field's value, as far as it was read.
+    quotation: Quotation,
 }
 
-/// Whether an indented line continues the value of the field before it: a block or an unclosed
-/// quoted text, a plain value of a key that is not indented, or, if the line is `bare` (without a
-/// key), any value.
-fn continues(text: &str, last: Option<&Field>, bare: bool) -> bool {
-    last.is_some_and(|last| {
-        let raw = &text[last.span.clone()];
-        let block = raw.starts_with(['|', '>']);
-        !raw.is_empty() && (block || is_open(raw) || last.at_margin || bare)
-    })
+impl Reader<'_> {
+    /// Parses one line: a key, a nested key, or the continuation of a value.
+    fn read(&mut self, line: &Line<'_>) {
+        let indented = line.text.starts_with([' ', '\t']);
+        let colon = line.text.find(':');
+        if !indented {
+            self.parent = None;
+        }
+        let end = line.span.start + line.text.trim_end().len();
+        if indented && self.continues(colon.is_none()) {
+            if let Some(last) = self.fields.last_mut() {
+                // Blank lines at the end of a value are not part of it.
+                if end > line.span.start {
+                    self.quotation.read(&self.text[last.span.end..end]);
+                    last.span.end = end;
+                }
+            }
+            return;
+        }
+        let Some(colon) = colon else { return };
+        let key = line.text[..colon].trim();
+        if key.is_empty() {
+            return;
+        }
+        let after = &line.text[colon + 1..];
+        let start = line.span.start + colon + 1 + (after.len() - after.trim_start().len());
+        // The value of `key:   ` is empty and right after the colon; the blanks stay behind it.
+        let span = if after.trim().is_empty() {
+            let at = line.span.start + colon + 1;
+            at..at
+        } else {
+            start..end
+        };
+        self.quotation = Quotation::default();
+        self.quotation.read(&self.text[span.clone()]);
+        let nested_under = if indented { self.parent.clone() } else { None };
+        if !indented && display(&self.text[span.clone()]).is_empty() {
+            self.parent = Some(key.to_owned());
+        }
+        self.fields.push(Field {
+            key: key.to_owned(),
+            parent: nested_under,
+            at_margin: !indented,
+            value: String::new(),
+            span,
+        });
+    }
+
+    /// Whether an indented line continues the value of the field before it: a block or an
+    /// unclosed quoted text, a plain value of a key that is not indented, or, if the line is
+    /// `bare` (without a key), any value.
+    fn continues(&self, bare: bool) -> bool {
+        self.fields.last().is_some_and(|last| {
+            let raw = &self.text[last.span.clone()];
+            let block = raw.starts_with(['|', '>']);
+            !raw.is_empty() && (block || self.quotation.is_open || last.at_margin || bare)
+        })
+    }
+
+    /// Returns the fields with their values.
+    fn finish(mut self) -> Vec<Field> {
+        for field in &mut self.fields {
+            field.value = display(&self.text[field.span.clone()]);
+        }
+        self.fields
+    }
 }
 
-/// Whether a quoted value lacks its closing quote.
-fn is_open(raw: &str) -> bool {
-    let mut chars = raw.chars();
-    let Some(quote @ ('"' | '\'')) = chars.next() else {
-        return false;
-    };
-    let mut open = true;
-    let mut escaped = false;
-    for c in chars {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' if quote == '"' => escaped = true,
-            c if c == quote => open = !open,
-            _ => {}
+/// The quotes of a value that is read piece by piece.
+#[derive(Debug, Clone, Copy, Default)]
+struct Quotation {
+    has_started: bool,
+    /// The quote that the value starts with.
+    mark: Option<char>,
+    /// Whether the closing quote is missing.
+    is_open: bool,
+    is_escaped: bool,
+}
+
+impl Quotation {
+    fn read(&mut self, piece: &str) {
+        work::count(piece.len());
+        for c in piece.chars() {
+            if !self.has_started {
+                self.has_started = true;
+                self.mark = Some(c).filter(|c| matches!(c, '"' | '\''));
+                self.is_open = self.mark.is_some();
+                continue;
+            }
+            match c {
+                _ if self.is_escaped => self.is_escaped = false,
+                '\\' if self.mark == Some('"') => self.is_escaped = true,
+                c if self.mark == Some(c) => self.is_open = !self.is_open,
+                _ => {}
+            }
         }
     }
-    open
 }
 
 /// A value for display: unquoted, block markers dropped, on one line.
 fn display(raw: &str) -> String {
+    work::count(raw.len());
     let mut parts = raw.lines().map(str::trim).filter(|part| !part.is_empty());
     let mut joined = match parts.next() {
         Some(first) if raw.contains('\n') && first.starts_with(['|', '>']) && first.len() <= 3 => {

@@ -10,6 +10,7 @@ use std::ops::Range;
 use crate::core::header::{Line, lines, newline, prose, replaced, splice};
 use crate::core::link::{Link, LinkSyntax, address, links};
 use crate::core::memory::{slug, stem};
+use crate::core::work;
 
 /// A line `- [title](target) — hook` of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -350,16 +351,18 @@ pub fn with_bullet(text: &str, item: &ListItem<'_>) -> String {
 pub fn with_all(text: &str, items: &[ListItem<'_>]) -> String {
     let all = bullets(text);
     let nl = newline(text);
-    let mut places: Vec<(Option<&str>, InsertionPoint<'_>)> = Vec::new();
+    let mut places: Vec<(Option<&str>, (InsertionPoint<'_>, BulletStyle<'_>))> = Vec::new();
     let mut added: BTreeMap<usize, String> = BTreeMap::new();
     for item in items {
         let known = places.iter().find(|(name, _)| *name == item.section);
         let place = known.map(|(_, place)| *place).unwrap_or_else(|| {
             let place = InsertionPoint::of(text, item.section, &all);
-            places.push((item.section, place));
-            place
+            let style = BulletStyle::of(text, place.neighbour.or(all.last()), &all);
+            places.push((item.section, (place, style)));
+            (place, style)
         });
-        let line = format_bullet(text, item, place.neighbour.or(all.last()), &all);
+        let (place, style) = place;
+        let line = style.format(item);
         let lines = added.entry(place.at).or_insert_with(|| place.lead(text));
         lines.push_str(&format!("{line}{nl}"));
     }
@@ -404,29 +407,48 @@ impl<'a> InsertionPoint<'a> {
     }
 }
 
-/// A new line in the style of `like`; the marker is that of an outermost bullet.
-fn format_bullet(text: &str, item: &ListItem<'_>, like: Option<&Bullet>, all: &[Bullet]) -> String {
-    let outermost = |b: &&Bullet| {
-        let before = like.is_none_or(|like| b.line.start <= like.line.start);
-        before && !text[b.marker.clone()].starts_with([' ', '\t'])
-    };
-    let marker = all.iter().rev().find(outermost).or(like);
-    let marker = marker.map_or("- ", |b| &text[b.marker.clone()]);
-    let separator = like
-        .map(|b| &text[b.separator.clone()])
-        .filter(|s| !s.trim().is_empty())
-        .unwrap_or(" - ");
-    let hook = match item.hook {
-        "" => String::new(),
-        hook => format!("{separator}{hook}"),
-    };
-    match like.map(|b| b.form) {
-        Some(LinkSyntax::Wiki) => format!("{marker}[[{}]]{hook}", stem(item.target)),
-        _ => format!(
-            "{marker}[{}]({}){hook}",
-            label(item.title),
-            address(item.target)
-        ),
+/// How the bullets of a list are written.
+#[derive(Debug, Clone, Copy)]
+struct BulletStyle<'a> {
+    marker: &'a str,
+    separator: &'a str,
+    form: LinkSyntax,
+}
+
+impl<'a> BulletStyle<'a> {
+    /// The style of `like`; the marker is that of an outermost bullet.
+    fn of(text: &'a str, like: Option<&Bullet>, all: &[Bullet]) -> Self {
+        let outermost = |b: &&Bullet| {
+            work::count(1);
+            let before = like.is_none_or(|like| b.line.start <= like.line.start);
+            before && !text[b.marker.clone()].starts_with([' ', '\t'])
+        };
+        let marker = all.iter().rev().find(outermost).or(like);
+        let separator = like
+            .map(|b| &text[b.separator.clone()])
+            .filter(|s| !s.trim().is_empty());
+        Self {
+            marker: marker.map_or("- ", |b| &text[b.marker.clone()]),
+            separator: separator.unwrap_or(" - "),
+            form: like.map_or(LinkSyntax::Inline, |b| b.form),
+        }
+    }
+
+    /// A new line for `item`.
+    fn format(&self, item: &ListItem<'_>) -> String {
+        let marker = self.marker;
+        let hook = match item.hook {
+            "" => String::new(),
+            hook => format!("{}{hook}", self.separator),
+        };
+        match self.form {
+            LinkSyntax::Wiki => format!("{marker}[[{}]]{hook}", stem(item.target)),
+            LinkSyntax::Inline => format!(
+                "{marker}[{}]({}){hook}",
+                label(item.title),
+                address(item.target)
+            ),
+        }
     }
 }
 

@@ -4,12 +4,15 @@
 //! window's title or write to the clipboard, and invisible characters that an agent reads.
 
 use crate::core::hidden::is_hidden;
+use crate::core::work;
 
 /// Returns `text` without escape sequences, control characters other than newline and
 /// tab, and characters that are invisible or change the reading direction. Unicode line
 /// breaks become newlines.
 pub fn clean(text: &str) -> String {
-    cleaned(text).0
+    let (out, examined) = cleaned(text);
+    work::count(examined);
+    out
 }
 
 /// Returns the cleaned text, and the number of characters that were examined.

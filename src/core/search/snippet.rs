@@ -1,5 +1,7 @@
 //! One line of a text around a match.
 
+use crate::core::work;
+
 /// The maximum number of characters of a snippet, dots included.
 pub(super) const LONGEST: usize = 300;
 
@@ -12,11 +14,13 @@ pub(super) fn around(text: &str, at: usize) -> String {
     const DOTS: &str = "...";
     let text = text.trim_end();
     let skipped = text.len() - text.trim_start().len();
+    work::count(skipped + LONGEST);
     let (text, at) = (&text[skipped..], at.saturating_sub(skipped));
     let at = begin(text, at).len();
-    let before = text[..at].chars().count();
     let fits = text.chars().nth(LONGEST).is_none();
-    let (start, dots) = match fits || before < LONGEST - BEFORE - DOTS.len() {
+    let shown_from_start = LONGEST - BEFORE - DOTS.len();
+    let is_near_start = text[..at].chars().nth(shown_from_start - 1).is_none();
+    let (start, dots) = match fits || is_near_start {
         true => (0, ""),
         false => {
             let wanted = text[..at].char_indices().rev().nth(BEFORE - 1);

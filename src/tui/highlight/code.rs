@@ -6,6 +6,7 @@ use std::sync::Arc;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
 
 use super::Paint;
+use crate::core::work;
 use crate::tui::theme::Role;
 
 /// The grammars of every language, loaded once and shared.
@@ -56,6 +57,9 @@ const SCOPES: [(&str, Option<Role>); 32] = [
     ("punctuation", Some(Role::Punctuation)),
     ("meta.separator", Some(Role::Punctuation)),
 ];
+
+/// The maximum number of scopes that are open at the same time.
+const MOST_SCOPES: usize = 100;
 
 /// The state of the parser after a line of code.
 #[derive(Clone, PartialEq, Eq)]
@@ -111,13 +115,15 @@ impl Syntaxes {
     }
 
     /// Returns the highlighted parts of a line, and the state after it. A line that the grammar
-    /// cannot parse has none.
-    pub fn line(&self, code: &Code, line: &str) -> (Vec<Paint>, Code) {
+    /// cannot parse has none. The state is `None` where code is nested so deeply that the rest is
+    /// not highlighted: every line takes time for all that is open at its start.
+    pub fn line(&self, code: &Code, line: &str) -> (Vec<Paint>, Option<Code>) {
         let mut after = code.clone();
         let mut paints: Vec<Paint> = Vec::new();
         let Ok(ops) = after.parse.parse_line(&format!("{line}\n"), &self.set) else {
-            return (paints, code.clone());
+            return (paints, Some(code.clone()));
         };
+        work::count(line.len() + ops.len() + code.stack.len());
         let mut at = 0;
         let mut role = self.role(&after.stack);
         let end = (line.len(), None);
@@ -137,15 +143,18 @@ impl Syntaxes {
             at = at.max(offset);
             if let Some(op) = op {
                 if after.stack.apply(op).is_err() {
-                    return (paints, code.clone());
+                    return (paints, Some(code.clone()));
+                }
+                if after.stack.len() > MOST_SCOPES {
+                    return (paints, None);
                 }
                 role = self.role(&after.stack);
             }
         }
         if code.per_line {
-            return (paints, code.clone());
+            return (paints, Some(code.clone()));
         }
-        (paints, after)
+        (paints, Some(after))
     }
 
     fn role(&self, stack: &ScopeStack) -> Option<Role> {

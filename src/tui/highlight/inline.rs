@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::Paint;
+use crate::core::work;
 use crate::tui::theme::Role;
 
 /// What is still open at the end of a line.
@@ -18,7 +19,12 @@ pub(crate) fn paint(line: &str, range: Range<usize>, paints: &mut Vec<Paint>) ->
         line,
         paints,
         open: Open::Nothing,
+        last_ticks: last_ticks(line),
+        last_wiki: line.rfind("]]"),
+        last_parenthesis: line.rfind(')'),
+        last_angle: line.rfind('>'),
     };
+    work::count(4 * line.len());
     scan.run(range, 0);
     scan.open
 }
@@ -40,6 +46,33 @@ struct Scan<'a> {
     line: &'a str,
     paints: &'a mut Vec<Paint>,
     open: Open,
+    /// Where the last run of each number of backticks starts. What closes an element is not
+    /// searched for where there is none, so that the search is not repeated in vain.
+    last_ticks: [Option<usize>; MOST_TICKS + 1],
+    /// The last `]]`.
+    last_wiki: Option<usize>,
+    /// The last `)`.
+    last_parenthesis: Option<usize>,
+    /// The last `>`.
+    last_angle: Option<usize>,
+}
+
+/// The maximum number of backticks that enclose code.
+const MOST_TICKS: usize = 16;
+
+fn last_ticks(line: &str) -> [Option<usize>; MOST_TICKS + 1] {
+    let mut last = [None; MOST_TICKS + 1];
+    let bytes = line.as_bytes();
+    let mut at = 0;
+    while let Some(found) = memchr::memchr(b'`', &bytes[at..]) {
+        let start = at + found;
+        let length = bytes[start..].iter().take_while(|b| **b == b'`').count();
+        if let Some(last) = last.get_mut(length) {
+            *last = Some(start);
+        }
+        at = start + length;
+    }
+    last
 }
 
 impl Scan<'_> {
@@ -66,6 +99,7 @@ impl Scan<'_> {
                 }
                 _ => at + 1,
             };
+            work::count(1);
             if self.open == Open::Comment {
                 return;
             }
@@ -75,8 +109,13 @@ impl Scan<'_> {
     fn code(&mut self, at: usize, end: usize) -> usize {
         let rest = &self.line[at..end];
         let ticks = rest.bytes().take_while(|b| *b == b'`').count();
+        work::count(ticks);
+        let last = self.last_ticks.get(ticks).copied().flatten();
+        if last.is_none_or(|last| last <= at) {
+            return at + ticks;
+        }
         let mut from = ticks;
-        while let Some(found) = rest[from..].find('`') {
+        while let Some(found) = work::find(&rest[from..], "`") {
             let start = from + found;
             let closing = rest[start..].bytes().take_while(|b| *b == b'`').count();
             if closing == ticks {
@@ -93,7 +132,7 @@ impl Scan<'_> {
     fn angle(&mut self, at: usize, end: usize) -> usize {
         let rest = &self.line[at..end];
         if rest.starts_with("<!--") {
-            let close = rest.find("-->").map(|found| at + found + 3);
+            let close = work::find(rest, "-->").map(|found| at + found + 3);
             if close.is_none() {
                 self.open = Open::Comment;
             }
@@ -102,7 +141,8 @@ impl Scan<'_> {
             return close;
         }
         if rest.starts_with("<http")
-            && let Some(close) = rest.find('>')
+            && self.last_angle.is_some_and(|last| last > at)
+            && let Some(close) = work::find(rest, ">")
         {
             self.push(at..at + close + 1, Role::Link);
             return at + close + 1;
@@ -113,7 +153,8 @@ impl Scan<'_> {
     fn link(&mut self, at: usize, end: usize) -> usize {
         let rest = &self.line[at..end];
         if rest.starts_with("[[") {
-            let Some(close) = rest.find("]]") else {
+            let close = self.last_wiki.filter(|last| *last > at);
+            let Some(close) = close.and_then(|_| work::find(rest, "]]")) else {
                 return at + 2;
             };
             self.push(at..at + 2, Role::Marker);
@@ -121,12 +162,14 @@ impl Scan<'_> {
             self.push(at + close..at + close + 2, Role::Marker);
             return at + close + 2;
         }
-        let Some(middle) = rest.find("](") else {
+        // The next bracket must end the label.
+        let middle = rest[1..].find(['[', ']']).map(|found| 1 + found);
+        work::count(middle.unwrap_or(rest.len()));
+        let Some(middle) = middle.filter(|middle| rest[*middle..].starts_with("](")) else {
             return at + 1;
         };
-        let nested = rest[1..middle].contains('[');
-        let close = rest[middle..].find(')');
-        let (false, Some(close)) = (nested, close) else {
+        let close = self.last_parenthesis.filter(|last| *last > at + middle);
+        let Some(close) = close.and_then(|_| work::find(&rest[middle..], ")")) else {
             return at + 1;
         };
         self.push(at..at + 1, Role::Marker);
@@ -138,7 +181,7 @@ impl Scan<'_> {
     fn address(&mut self, at: usize, end: usize) -> usize {
         let rest = &self.line[at..end];
         let inside = self.line[..at].ends_with(char::is_alphanumeric);
-        match address(rest).filter(|_| !inside) {
+        match Some(rest).filter(|_| !inside).and_then(address) {
             Some(length) => {
                 self.push(at..at + length, Role::Link);
                 at + length
@@ -183,6 +226,7 @@ pub(crate) fn address(text: &str) -> Option<usize> {
     let length = text
         .find(|c: char| c.is_whitespace() || matches!(c, ')' | '>' | '"' | '`' | ']'))
         .unwrap_or(text.len());
+    work::count(length);
     Some(text[..length].trim_end_matches(['.', ',', ';', ':']).len())
 }
 
@@ -198,7 +242,7 @@ fn closing(rest: &str, mark: &str) -> Option<usize> {
                 let ticks = bytes[at..].iter().take_while(|b| **b == b'`').count();
                 let run = &rest[at..at + ticks];
                 at += ticks;
-                at += rest[at..].find(run).map_or(0, |found| found + ticks);
+                at += work::find(&rest[at..], run).map_or(0, |found| found + ticks);
             }
             b if b == mark.as_bytes()[0] => {
                 let run = bytes[at..].iter().take_while(|c| **c == b).count();
@@ -216,6 +260,7 @@ fn closing(rest: &str, mark: &str) -> Option<usize> {
             }
             _ => at += 1,
         }
+        work::count(1);
     }
     None
 }

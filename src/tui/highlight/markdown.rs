@@ -63,7 +63,7 @@ pub(super) fn line(state: &LineState, line: &str, syntaxes: &Syntaxes) -> (Vec<P
         LineState::Front => (field(line), LineState::Front),
         LineState::Code(code) => {
             let (paints, code) = syntaxes.line(code, line);
-            (paints, LineState::Code(code))
+            (paints, code.map_or(LineState::Plain, LineState::Code))
         }
         LineState::Plain => (Vec::new(), LineState::Plain),
         LineState::Comment => match line.find("-->") {
@@ -141,7 +141,7 @@ fn in_fence(fence: &Fence, line: &str, syntaxes: &Syntaxes) -> (Vec<Paint>, Line
         Some(code) => {
             let (paints, code) = syntaxes.line(code, line);
             let fence = Fence {
-                code: Some(code),
+                code,
                 ..fence.clone()
             };
             (paints, LineState::Fence(fence))

@@ -313,7 +313,8 @@ impl DiffRow {
             Sign::Removed => ("-", Role::Removed, Role::RemovedWord),
         };
         let style_at = |at: usize| -> Style {
-            if changed.iter().any(|range| range.contains(&at)) {
+            let next = changed.partition_point(|range| range.end <= at);
+            if changed.get(next).is_some_and(|range| range.start <= at) {
                 theme.style(word)
             } else {
                 theme.style(role)

@@ -2,6 +2,10 @@
 //!
 //! The result is lines, the links in them and the source line of each, so that the app can
 //! scroll to a source line and follow links. [`fields()`] renders the header of a file.
+//!
+//! The work and the result are linear in the text, whatever it contains: nested blocks are
+//! indented up to half the width, tables have a limited number of columns, code is highlighted up
+//! to a limit, and texts longer than [`MOST_RENDERED`] are cut.
 
 mod block;
 mod fields;
@@ -9,6 +13,7 @@ mod flow;
 mod table;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 use ratatui::style::Style;
@@ -18,13 +23,18 @@ pub use fields::{HeaderDetail, fields};
 
 use self::flow::{Piece, wrap};
 use self::table::Table;
+use crate::core::display::format_size;
 use crate::core::link::LinkSyntax;
+use crate::core::work;
 use crate::tui::cells;
 use crate::tui::highlight::{Syntaxes, address};
 use crate::tui::theme::{Role, Theme};
 
 /// The maximum width of text in columns, because longer lines are hard to read.
 pub const MEASURE: usize = 88;
+
+/// The number of bytes of a text that are rendered; a note stands for the rest.
+pub const MOST_RENDERED: usize = 1 << 20;
 
 /// A link in a rendered line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +44,7 @@ pub struct LinkSpot {
     /// The columns in it.
     pub columns: Range<usize>,
     /// The target, as written.
-    pub target: String,
+    pub target: Arc<str>,
     /// The syntax of the link.
     pub form: LinkSyntax,
 }
@@ -100,14 +110,18 @@ pub fn render(text: &str, body: Range<usize>, options: RenderOptions<'_>) -> Ren
     let Some(markdown) = text.get(body.clone()) else {
         return Rendered::default();
     };
+    let (markdown, left) = beginning(markdown);
     let starts: Vec<usize> = std::iter::once(0)
         .chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1))
         .collect();
+    work::count(text.len() + markdown.len());
     let mut writer = Writer {
         options,
         starts,
         out: Rendered::default(),
         prefixes: Vec::new(),
+        deeper: 0,
+        code_left: MOST_HIGHLIGHTED,
         pieces: Vec::new(),
         styles: Vec::new(),
         targets: Vec::new(),
@@ -128,8 +142,31 @@ pub fn render(text: &str, body: Range<usize>, options: RenderOptions<'_>) -> Ren
         writer.event(event);
     }
     writer.flush();
+    if left > 0 {
+        let note = format!("… {} more are not shown", format_size(left as u64));
+        let note = Span::styled(note, writer.options.theme.style(Role::Muted));
+        writer.gap = true;
+        writer.line(vec![note], body.start + markdown.len());
+    }
     writer.out
 }
+
+/// Returns the part of a text that is rendered, which ends with a line if possible, and the number
+/// of bytes that are left out.
+pub(crate) fn beginning(text: &str) -> (&str, usize) {
+    if text.len() <= MOST_RENDERED {
+        return (text, 0);
+    }
+    let mut most = MOST_RENDERED;
+    while !text.is_char_boundary(most) {
+        most -= 1;
+    }
+    let end = text[..most].rfind('\n').map_or(most, |at| at + 1);
+    (&text[..end], text.len() - end)
+}
+
+/// The number of bytes of code that are highlighted in a text.
+const MOST_HIGHLIGHTED: usize = 100_000;
 
 /// The prefix of the lines of a block.
 #[derive(Debug, Clone)]
@@ -156,9 +193,14 @@ struct Writer<'a> {
     starts: Vec<usize>,
     out: Rendered,
     prefixes: Vec<Prefix>,
+    /// The number of open blocks that are nested too deeply to have a prefix.
+    deeper: usize,
+    /// How many more bytes of code are highlighted.
+    code_left: usize,
     pieces: Vec<Piece>,
+    /// The styles of the open elements, each with those around it.
     styles: Vec<Style>,
-    targets: Vec<(String, LinkSyntax)>,
+    targets: Vec<(Arc<str>, LinkSyntax)>,
     link: Option<usize>,
     lists: Vec<Option<u64>>,
     /// Whether an empty line precedes the next block.
@@ -171,6 +213,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn event(&mut self, event: Event<'_>) {
+        work::count(1);
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
@@ -212,17 +255,17 @@ impl Writer<'_> {
             Tag::Paragraph | Tag::TableHead | Tag::TableRow | Tag::TableCell => {}
             Tag::Heading { level, .. } => {
                 self.gap |= !self.out.lines.is_empty();
-                self.styles.push(heading(theme, level));
+                self.style(heading(theme, level));
             }
             Tag::BlockQuote(_) => {
                 self.flush();
                 self.close_gap(self.source(self.at));
                 let bar = Span::styled("▏ ", theme.style(Role::Rule));
-                self.prefixes.push(Prefix {
+                self.open_block(Prefix {
                     first: None,
                     rest: bar,
                 });
-                self.styles.push(theme.style(Role::Quote));
+                self.style(theme.style(Role::Quote));
             }
             Tag::CodeBlock(kind) => {
                 self.flush();
@@ -259,9 +302,9 @@ impl Writer<'_> {
                 self.flush();
                 self.table = Some(Table::new(alignments, self.at));
             }
-            Tag::Emphasis => self.styles.push(theme.style(Role::Emphasis)),
-            Tag::Strong => self.styles.push(theme.style(Role::Strong)),
-            Tag::Strikethrough => self.styles.push(theme.style(Role::Strike)),
+            Tag::Emphasis => self.style(theme.style(Role::Emphasis)),
+            Tag::Strong => self.style(theme.style(Role::Strong)),
+            Tag::Strikethrough => self.style(theme.style(Role::Strike)),
             Tag::Link {
                 link_type,
                 dest_url,
@@ -271,7 +314,7 @@ impl Writer<'_> {
                 self.link(&dest_url, LinkType::Inline);
                 self.push("▣ ", Style::new());
             }
-            _ => self.styles.push(Style::new()),
+            _ => self.style(Style::new()),
         }
     }
 
@@ -289,7 +332,7 @@ impl Writer<'_> {
             }
             TagEnd::BlockQuote(_) => {
                 self.flush();
-                self.prefixes.pop();
+                self.close_block();
                 self.styles.pop();
                 self.gap = true;
             }
@@ -302,7 +345,7 @@ impl Writer<'_> {
             }
             TagEnd::Item | TagEnd::FootnoteDefinition => {
                 self.flush();
-                self.prefixes.pop();
+                self.close_block();
             }
             TagEnd::TableCell => {
                 let pieces = std::mem::take(&mut self.pieces);
@@ -330,7 +373,9 @@ impl Writer<'_> {
     /// Adds text, with its web addresses as links.
     fn prose(&mut self, text: &str) {
         let mut rest = text;
-        while let Some(start) = rest.find("http").filter(|_| self.link.is_none()) {
+        while self.link.is_none()
+            && let Some(start) = work::find(rest, "http")
+        {
             let (before, from) = rest.split_at(start);
             let Some(length) = address(from) else {
                 let skipped = start + "http".len();
@@ -353,7 +398,7 @@ impl Writer<'_> {
     }
 
     fn piece(&mut self, text: String, style: Style) {
-        let base = self.styles.iter().fold(Style::new(), |a, b| a.patch(*b));
+        let base = self.styles.last().copied().unwrap_or_default();
         self.pieces.push(Piece {
             text,
             style: base.patch(style),
@@ -368,13 +413,14 @@ impl Writer<'_> {
             _ => LinkSyntax::Inline,
         };
         self.link = Some(self.targets.len());
-        self.targets.push((cells::escape_line(target), form));
-        self.styles.push(self.options.theme.style(Role::Link));
+        self.targets.push((cells::escape_line(target).into(), form));
+        self.style(self.options.theme.style(Role::Link));
     }
 
-    fn available_width(&self) -> usize {
-        let taken: usize = self.prefixes.iter().map(|prefix| prefix.rest.width()).sum();
-        self.options.measure().saturating_sub(taken).max(8)
+    /// Adds the style of an element to those around it.
+    fn style(&mut self, style: Style) {
+        let around = self.styles.last().copied().unwrap_or_default();
+        self.styles.push(around.patch(style));
     }
 
     /// Returns the source line that contains byte `at`.
@@ -400,6 +446,7 @@ impl Writer<'_> {
         let source = self.source(at);
         self.close_gap(source);
         let mut line: Vec<Span<'static>> = Vec::with_capacity(spans.len() + self.prefixes.len());
+        work::count(line.capacity());
         for prefix in &mut self.prefixes {
             line.push(prefix.first.take().unwrap_or_else(|| prefix.rest.clone()));
         }
@@ -414,7 +461,7 @@ impl Writer<'_> {
         if pieces.iter().all(|piece| piece.text.trim().is_empty()) {
             return;
         }
-        let indent: usize = self.prefixes.iter().map(|prefix| prefix.rest.width()).sum();
+        let indent = self.indent_width();
         for row in wrap(&pieces, self.available_width()) {
             let at = row.first().map_or(self.at, |part| pieces[part.piece].at);
             self.line(row.iter().map(|part| part.span(&pieces)).collect(), at);

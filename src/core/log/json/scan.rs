@@ -3,6 +3,7 @@
 use memchr::memchr;
 
 use super::Broken;
+use crate::core::work;
 
 /// The number of 8-byte words that are searched without `memchr`.
 const NEAR: usize = 8;
@@ -59,11 +60,13 @@ fn end_of_string(bytes: &[u8], at: usize) -> Result<usize, Broken> {
         let quote = from + next;
         let before = inside[..quote].iter().rev();
         let escapes = before.take_while(|byte| **byte == b'\\').count();
+        work::count(next + 1 + escapes);
         if escapes % 2 == 0 {
             return Ok(at + quote + 2);
         }
         from = quote + 1;
     }
+    work::count(inside.len() - from);
     Err(Broken)
 }
 
@@ -97,7 +100,9 @@ pub(super) fn end_of_value(bytes: &[u8], at: usize) -> Result<usize, Broken> {
         Some(byte) if is_bare(*byte) => {
             let rest = &bytes[at..];
             let length = rest.iter().position(|byte| !is_bare(*byte));
-            Ok(at + length.unwrap_or(rest.len()))
+            let length = length.unwrap_or(rest.len());
+            work::count(length);
+            Ok(at + length)
         }
         _ => Err(Broken),
     }
@@ -106,6 +111,7 @@ pub(super) fn end_of_value(bytes: &[u8], at: usize) -> Result<usize, Broken> {
 fn end_of_nest(bytes: &[u8], mut at: usize) -> Result<usize, Broken> {
     let mut depth = 0usize;
     loop {
+        work::count(1);
         match bytes.get(at) {
             Some(b'"') => {
                 at = end_of_string(bytes, at)?;

@@ -6,11 +6,11 @@ use ratatui::text::{Line, Span};
 
 use super::{PreviewContent, PreviewMode};
 use crate::tui::cells::{self, escape_line};
-use crate::tui::highlight::{Highlighter, Language};
+use crate::tui::highlight::{Highlighter, Language, PaintedRoles};
 use crate::tui::pane::PaneContext;
 use crate::tui::theme::Role;
 use crate::tui::widget::emphasis::MarkedWords;
-use crate::tui::widget::markdown::{RenderOptions, Rendered, render};
+use crate::tui::widget::markdown::{RenderOptions, Rendered, beginning, render};
 
 /// The maximum number of lines in the source view.
 const MOST_LINES: usize = 5_000;
@@ -67,7 +67,7 @@ impl Page {
     /// The target of a link.
     pub(crate) fn link_target(&self, link: usize) -> &str {
         let spot = self.rendered.links.get(link);
-        spot.map_or("", |spot| spot.target.as_str())
+        spot.map_or("", |spot| &*spot.target)
     }
 
     /// The link at a cell of the text.
@@ -160,6 +160,7 @@ fn head(content: &PreviewContent, cx: &PaneContext<'_>, options: RenderOptions<'
 fn source(text: &str, cx: &PaneContext<'_>, width: usize) -> Rendered {
     const GUTTER: usize = 5;
     let theme = cx.theme;
+    let (text, _) = beginning(text);
     let lines: Vec<String> = text.lines().take(MOST_LINES).map(str::to_owned).collect();
     let syntaxes = std::sync::Arc::clone(cx.syntaxes);
     let mut colours = Highlighter::new(syntaxes, &Language::Markdown, lines.len());
@@ -170,23 +171,26 @@ fn source(text: &str, cx: &PaneContext<'_>, width: usize) -> Rendered {
         let number = Span::styled(format!("{:>3}  ", row + 1), theme.style(Role::Gutter));
         let mut spans = vec![number];
         let mut used = 0;
+        let mut is_row_start = true;
+        let mut roles = PaintedRoles::new(colours.paints(row));
         for cell in cells::cells(line) {
             if used + cell.width > viewport {
                 out.lines.push(Line::from(std::mem::take(&mut spans)));
                 out.source.push(row);
                 spans.push(Span::raw(" ".repeat(GUTTER)));
                 used = 0;
+                is_row_start = true;
             }
-            let paints = colours.paints(row).iter();
-            let roles: Vec<Role> = paints
-                .filter(|paint| paint.range.contains(&cell.at))
-                .map(|paint| paint.role)
-                .collect();
             used += cell.width;
-            spans.push(Span::styled(
-                escape_line(&cell.symbol()),
-                theme.over(&roles),
-            ));
+            let style = theme.over(roles.at(cell.at));
+            let symbol = escape_line(&cell.symbol());
+            match spans.last_mut() {
+                Some(span) if !is_row_start && span.style == style => {
+                    span.content.to_mut().push_str(&symbol);
+                }
+                _ => spans.push(Span::styled(symbol, style)),
+            }
+            is_row_start = false;
         }
         out.lines.push(Line::from(spans));
         out.source.push(row);

@@ -1,13 +1,46 @@
-//! Blocks other than paragraphs: items, tasks, rules, code, HTML, tables.
+//! Blocks and their indentation: items, tasks, rules, code, HTML, tables.
 
 use ratatui::text::Span;
 
 use super::{Block, Prefix, Writer};
+use crate::core::work;
 use crate::tui::cells;
-use crate::tui::highlight::LONGEST;
+use crate::tui::highlight::{LONGEST, PaintedRoles};
 use crate::tui::theme::Role;
 
 impl Writer<'_> {
+    /// Opens a block with a prefix. Blocks that are nested so deeply that their text would have
+    /// less than half of the width get none.
+    pub(super) fn open_block(&mut self, prefix: Prefix) {
+        let width = self.indent_width() + prefix.rest.width();
+        if self.deeper > 0 || 2 * width > self.options.measure() {
+            self.deeper += 1;
+            if let Some(label) = prefix.first {
+                self.piece(label.content.into_owned(), label.style);
+            }
+        } else {
+            self.prefixes.push(prefix);
+        }
+    }
+
+    pub(super) fn close_block(&mut self) {
+        match self.deeper {
+            0 => drop(self.prefixes.pop()),
+            _ => self.deeper -= 1,
+        }
+    }
+
+    /// Returns the width of all prefixes.
+    pub(super) fn indent_width(&self) -> usize {
+        work::count(self.prefixes.len());
+        self.prefixes.iter().map(|prefix| prefix.rest.width()).sum()
+    }
+
+    pub(super) fn available_width(&self) -> usize {
+        let taken = self.indent_width();
+        self.options.measure().saturating_sub(taken).max(8)
+    }
+
     pub(super) fn item(&mut self) {
         self.flush();
         let depth = self.lists.len();
@@ -24,7 +57,7 @@ impl Writer<'_> {
 
     pub(super) fn indent(&mut self, label: String, role: Role) {
         let blanks = " ".repeat(cells::width(&label));
-        self.prefixes.push(Prefix {
+        self.open_block(Prefix {
             first: Some(Span::styled(label, self.options.theme.style(role))),
             rest: Span::raw(blanks),
         });
@@ -73,17 +106,15 @@ impl Writer<'_> {
         let start = self.source(self.at);
         for (n, line) in text.lines().enumerate() {
             let mut paints = Vec::new();
-            if let Some(code) = state.take_if(|_| line.len() <= LONGEST) {
+            let is_highlighted = line.len() <= LONGEST.min(self.code_left);
+            if let Some(code) = state.take_if(|_| is_highlighted) {
                 let (found, after) = self.options.syntaxes.line(&code, line);
                 paints = found;
-                state = Some(after);
+                state = after;
+                self.code_left -= line.len();
             }
-            let style_at = |at: usize| {
-                paints
-                    .iter()
-                    .find(|paint| paint.range.contains(&at))
-                    .map_or(base, |paint| base.patch(theme.style(paint.role)))
-            };
+            let mut roles = PaintedRoles::new(&paints);
+            let style_at = |at: usize| base.patch(theme.over(roles.at(at)));
             let at = self
                 .starts
                 .get(start + first + n)
@@ -122,7 +153,7 @@ impl Writer<'_> {
         let Some(table) = self.table.take() else {
             return;
         };
-        let indent: usize = self.prefixes.iter().map(|prefix| prefix.rest.width()).sum();
+        let indent = self.indent_width();
         // A table can be as wide as the pane, wider than text.
         let room = self.options.width.max(8).saturating_sub(indent);
         for row in table.render(self.options.theme, room) {

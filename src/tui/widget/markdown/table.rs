@@ -6,6 +6,7 @@ use pulldown_cmark::Alignment;
 use ratatui::text::Span;
 
 use super::flow::{self, Piece, PiecePart, wrap};
+use crate::core::work;
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
 
@@ -27,8 +28,13 @@ pub(super) struct TableLine {
 /// The minimum width of a column.
 const NARROWEST: usize = 3;
 
+/// The maximum number of columns that are shown: more would not fit on any screen, and a long row
+/// would take its length in every other row.
+const MOST_COLUMNS: usize = 64;
+
 impl Table {
-    pub(super) fn new(alignments: Vec<Alignment>, at: usize) -> Self {
+    pub(super) fn new(mut alignments: Vec<Alignment>, at: usize) -> Self {
+        alignments.truncate(MOST_COLUMNS);
         Self {
             alignments,
             cells: Vec::new(),
@@ -38,7 +44,9 @@ impl Table {
     }
 
     pub(super) fn cell(&mut self, pieces: Vec<Piece>) {
-        self.cells.push(pieces);
+        if self.cells.len() < MOST_COLUMNS {
+            self.cells.push(pieces);
+        }
     }
 
     pub(super) fn row(&mut self, at: usize) {
@@ -102,6 +110,7 @@ impl Table {
                 let mut spans = Vec::new();
                 let mut spots = Vec::new();
                 let mut column = 0;
+                work::count(wrapped.len());
                 for (n, (pieces, rows)) in wrapped.iter().enumerate() {
                     spans.push(Span::styled(if n == 0 { "│ " } else { " │ " }, bar));
                     column += if n == 0 { 2 } else { 3 };
@@ -129,11 +138,13 @@ impl Table {
         for (_, row) in &self.rows {
             for (width, pieces) in widths.iter_mut().zip(row) {
                 let wanted: usize = pieces.iter().map(|piece| cells::width(&piece.text)).sum();
-                *width = (*width).max(wanted);
+                // A column never gets more than all of the width.
+                *width = (*width).max(wanted.min(available));
             }
         }
         let available = available.saturating_sub(3 * columns + 1);
         while widths.iter().sum::<usize>() > available {
+            work::count(widths.len());
             let Some(widest) = widths.iter_mut().max() else {
                 break;
             };

@@ -82,12 +82,57 @@ fn tables_fit() {
     "##);
     let wide = shown(text, 100);
     let spot = &wide.links[0];
-    assert_eq!(spot.target, "t.md");
+    assert_eq!(&*spot.target, "t.md");
     let line: String = wide.lines[spot.line].to_string();
     assert_eq!(
         cells::byte_at(&line, spot.columns.start),
         line.find("text").expect("the link is drawn")
     );
+}
+
+#[test]
+fn a_long_address_is_kept_once_however_many_lines_show_it() {
+    let rendered = shown(&"http://".repeat(1_000), 80);
+    assert!(rendered.links.len() > 80);
+    let first = &rendered.links[0].target;
+    let is_same = |spot: &LinkSpot| Arc::ptr_eq(&spot.target, first);
+    assert!(rendered.links.iter().all(is_same));
+}
+
+#[test]
+fn deeply_nested_blocks_leave_half_of_the_width_to_the_text() {
+    let quotes = shown(&format!("{} a b c", ">".repeat(500)), 80);
+    let shown_line = quotes.lines[0].to_string();
+    assert_eq!(shown_line, format!("{}a b c", "▏ ".repeat(20)));
+    let lists: String = (0..100)
+        .map(|depth| format!("{}- item\n", "  ".repeat(depth)))
+        .collect();
+    for line in &shown(&lists, 80).lines {
+        assert!(cells::width(&line.to_string()) <= 80, "{line}");
+        assert!(line.to_string().ends_with("item"), "{line}");
+    }
+}
+
+#[test]
+fn a_table_shows_as_many_columns_as_could_fit() {
+    let text = format!(
+        "{}\n{}\n{}",
+        "|a".repeat(500),
+        "|-".repeat(500),
+        "|b\n".repeat(500)
+    );
+    let rendered = shown(&text, 80);
+    let widest = rendered.lines.iter().map(|line| line.spans.len()).max();
+    assert!(widest.is_some_and(|spans| spans < 300), "{widest:?}");
+}
+
+#[test]
+fn a_note_stands_for_what_is_too_long_to_show() {
+    let text = "line\n\n".repeat(MOST_RENDERED / 6 + 1_000);
+    let rendered = shown(&text, 80);
+    let last = rendered.lines.last().expect("a line").to_string();
+    assert_eq!(last, "… 6.0 KB more are not shown");
+    assert_eq!(rendered.lines.len(), rendered.source.len());
 }
 
 #[test]
@@ -100,7 +145,7 @@ fn links_know_their_cells() {
             let line = rendered.lines[spot.line].to_string();
             let from = cells::byte_at(&line, spot.columns.start);
             let to = cells::byte_at(&line, spot.columns.end);
-            (spot.target.as_str(), spot.form, line[from..to].to_owned())
+            (&*spot.target, spot.form, line[from..to].to_owned())
         })
         .collect();
     assert_eq!(
