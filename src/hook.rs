@@ -10,6 +10,7 @@ mod payload;
 mod reply;
 mod turn;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -125,16 +126,23 @@ fn lock(store: &Store, hook: &HookContext<'_>) -> Result<Option<Lock>> {
 fn event(payload: &Payload, hook: &HookContext<'_>) -> CapturedEvent {
     CapturedEvent {
         event_id: ulid::Ulid::from_datetime(hook.moment.time.into()).to_string(),
-        session_id: payload.session.clone(),
+        session_id: mask(&payload.session),
         timestamp: hook.moment.time.as_millisecond(),
         event_type: payload.event_type.clone(),
         role: payload.role.to_owned(),
         // Secrets are not stored a second time.
         text: mask(&payload.text),
-        metadata: payload.metadata.clone(),
+        metadata: masked_values(&payload.metadata),
         agent: hook.agent.name().to_owned(),
         more: serde_json::Map::new(),
     }
+}
+
+fn masked_values(metadata: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let masked = metadata
+        .iter()
+        .map(|(name, value)| (name.clone(), mask(value)));
+    masked.collect()
 }
 
 /// The text cut between lines to what Claude Code accepts in one piece.

@@ -113,6 +113,26 @@ fn what_happens_is_kept_as_events() {
 }
 
 #[test]
+fn no_field_of_an_event_keeps_a_secret() {
+    let home = Home::new();
+    let secret = format!("ghp_{}", "16C7e42F292c6912E7710c838347Ae178B4a");
+    let more = json!({
+        "session_id": format!("s {secret}"),
+        "tool_name": format!("mcp__{secret}"),
+        "tool_use_id": secret,
+        "transcript_path": format!("/t/{secret}.jsonl"),
+        "tool_input": { "file_path": format!("/p/{secret}.md") },
+        "tool_response": secret,
+    });
+    send_hook(&home, "claude-code", &payload(&home, "PostToolUse", more));
+    let kept = events(&home);
+    assert_eq!(kept.len(), 1);
+    let text = kept[0].to_string();
+    assert!(text.contains("‹masked›"), "{text}");
+    assert!(!text.contains("16C7e42F292c"), "{text}");
+}
+
+#[test]
 fn whatever_comes_the_agent_goes_on() {
     let home = Home::new();
     let huge = format!(

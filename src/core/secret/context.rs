@@ -47,6 +47,8 @@ pub(super) const CONTEXTS: &[Context] = &[
     context("cookie", (&["cookie"], cookie), ["Cookie: sid=", "f81d4fae7dec11d0; theme=dark", ""], "cookie: a small thing"),
     context("curl user", (&[" -u", "--user"], user), ["curl -s -u kim:", "hunter22", " https://shop.example"], "docker run -u 1000:1000 image"),
     context("password of a command", (&[" -p"], command_password), ["mysql -u root -p", "hunter22", " shop"], "mkdir -p src/core/secret12"),
+    context("Redis password", (&[" -a"], redis_password), ["redis-cli -h cache -a ", "hunter22", " ping"], "redis-cli -h cache --scan; ls -a notes22"),
+    context("wandb key", (&["wandb login"], wandb), ["wandb login ", "4a0d8fe4c368eeb9f68b9610ebf697980a7552e3", ""], "wandb login --relogin"),
     context("shared access signature", (&["sig="], signature), ["https://a.blob.example/c?sv=2022&sig=", "k3Jd9%2Bf8Lm2Qx7Zp4Rt6Yh8Uj0Wv5Nb1Ca%3D", "&se=2026"], "sig=SIGTERM"),
     context("SQL password", (&["identified by", "with password"], identified), ["CREATE USER kim IDENTIFIED BY '", "hunter22", "'"], "IDENTIFIED BY its number"),
 ];
@@ -68,6 +70,7 @@ pub(super) const HINTS: &[(&str, Look)] = &[
     ("sshpass", |scan, _, end| {
         scan.seen().password_command = Some(end)
     }),
+    ("redis-cli", |scan, _, end| scan.seen().redis = Some(end)),
     ("docker login", |scan, _, end| {
         scan.seen().password_command = Some(end);
         scan.seen().login = Some(end);
@@ -315,6 +318,35 @@ fn command_password(scan: &mut Scan<'_>, start: usize, end: usize) {
     let value = scan.slice(at..end);
     if is_secret(value, Kind::Password, ValuePosition::Flag) {
         scan.accept("password of a command", at..end);
+    }
+}
+
+/// `redis-cli -a secret`
+fn redis_password(scan: &mut Scan<'_>, start: usize, end: usize) {
+    let Some(hint) = scan.seen().redis.filter(|hint| is_near(Some(*hint), start)) else {
+        return;
+    };
+    // The option must belong to the same command.
+    let is_command = |byte: u8| !b"\r\n;&|".contains(&byte);
+    let at = scan.run(end, 2, |byte| is_blank(byte) || is_quote(byte));
+    if at == end || scan.run(hint, REACH, is_command) < start {
+        return;
+    }
+    let end = scan.run(at, WINDOW, |byte| {
+        !byte.is_ascii_whitespace() && !is_quote(byte)
+    });
+    let value = scan.slice(at..end);
+    if is_secret(value, Kind::Password, ValuePosition::Flag) {
+        scan.accept("Redis password", at..end);
+    }
+}
+
+/// `wandb login KEY`
+fn wandb(scan: &mut Scan<'_>, _: usize, end: usize) {
+    let at = scan.run(end, 2, is_blank);
+    let to = scan.run(at, 41, |byte| byte.is_ascii_hexdigit());
+    if at > end && to - at == 40 {
+        scan.accept("wandb key", at..to);
     }
 }
 

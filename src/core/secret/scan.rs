@@ -22,6 +22,7 @@ pub(super) struct Seen {
     pub(super) curl: Option<usize>,
     pub(super) login: Option<usize>,
     pub(super) password_command: Option<usize>,
+    pub(super) redis: Option<usize>,
 }
 
 impl<'a> Scan<'a> {
@@ -140,14 +141,15 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether a word starts here. An escaped line break (`\n`) before it ends in a letter but does
-    /// not belong to it.
+    /// not belong to it, and `__` separates the parts of a tool's name.
     pub(super) fn starts_word(&self, at: usize) -> bool {
         let Some(before) = self.byte_before(at) else {
             return true;
         };
         let is_escape =
             matches!(before, b'n' | b'r' | b't') && self.byte_before(at - 1) == Some(b'\\');
-        is_escape || !(before.is_ascii_alphanumeric() || before == b'_')
+        let is_separator = before == b'_' && self.byte_before(at - 1) == Some(b'_');
+        is_escape || is_separator || !(before.is_ascii_alphanumeric() || before == b'_')
     }
 }
 

@@ -1,5 +1,7 @@
 //! Tests what is masked, what is not, and that the work is linear.
 
+mod held_out;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -94,6 +96,8 @@ const SECRETS: &[(&str, &str)] = &[
 /// Lines without a secret.
 #[rustfmt::skip] // One row per line.
 const INNOCENT: &[&str] = &[
+    "fell back to `Username:` / `Password:` prompts on 2 hosts (`https` only)", "\"user=\" + user + \"\\npassword=\" + password + \"\\n\"",
+    "assert.Contains(t, output, \"password=\"+expectedToken1) // \"", "--pass: #34d399;", "pass: #16a34a",
     "PWD=/home/kim/shop", "OLDPWD=/home/kim", "echo $PWD", "cd \"$PWD/src\"",
     "let token = \"identifier\";", "Token: auth.Token,", "token: string;", "token?: string",
     "let token = lexer.next();", "let token = self.tokens[0];", "token = tokens.pop()",

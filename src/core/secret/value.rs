@@ -148,8 +148,13 @@ pub(super) fn is_placeholder(value: &str, place: ValuePosition) -> bool {
     if value.is_empty() || value.starts_with(['<', '‹', '{', '[']) {
         return true;
     }
-    // A closing quotation mark was mistaken for an opening one.
-    if value.starts_with(", ") || value.starts_with(')') {
+    // A closing quotation mark was mistaken for an opening one: `"password=" + password + "`.
+    let is_added = value.strip_prefix('+').is_some_and(|added| {
+        let is_called = |byte: u8| byte.is_ascii_alphanumeric() || b"_.()".contains(&byte);
+        !is_random(added) && added.bytes().all(is_called)
+    });
+    let follows_quotation = value.starts_with([' ', ')']) || is_added;
+    if (follows_quotation && place.is_quoted()) || value.starts_with(", ") {
         return true;
     }
     if value.starts_with("${") || value.starts_with("$(") || value.starts_with("#{") {
@@ -218,8 +223,12 @@ fn is_code(value: &str, place: ValuePosition) -> bool {
             return true;
         }
     }
+    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let hex = value.strip_prefix("0x").unwrap_or_default();
-    if (1..=16).contains(&hex.len()) && hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    let colour = value.strip_prefix('#').unwrap_or_default();
+    let is_number = (1..=16).contains(&hex.len()) && is_hex(hex);
+    let is_colour = matches!(colour.len(), 3 | 4 | 6 | 8) && is_hex(colour);
+    if is_number || (is_colour && !is_setting) {
         return true;
     }
     // Fields: `auth.Token`, `Secret::new`, `process.env.KEY`, `args[0]`.
