@@ -264,9 +264,25 @@ impl Resume {
             .collect();
         let line = words.join(" ");
         match &self.cwd {
-            Some(cwd) => format!("cd {} && {line}", quoted(&cwd.to_string_lossy())),
+            Some(cwd) => {
+                let cwd = cwd.to_string_lossy();
+                // `cd -- -` would go to the previous directory.
+                match cwd.starts_with('-') {
+                    true => format!("cd -- {} && {line}", quoted(&format!("./{cwd}"))),
+                    false => format!("cd {} && {line}", quoted(&cwd)),
+                }
+            }
             None => line,
         }
+    }
+}
+
+/// Returns the arguments for an option with an id from a log. An id that starts with `-` is joined
+/// to the option, so that it is not taken for another option.
+fn option(name: &str, id: &str) -> Vec<String> {
+    match id.starts_with('-') {
+        true => vec![format!("{name}={id}")],
+        false => vec![name.to_owned(), id.to_owned()],
     }
 }
 
@@ -433,6 +449,36 @@ mod tests {
         }
         assert_eq!(Agent::all().count(), 11);
         assert_eq!(Agent::named("nobody"), None);
+    }
+
+    #[test]
+    fn an_id_or_a_directory_that_looks_like_an_option_is_none() {
+        let id = "--dangerously-skip-permissions";
+        assert_eq!(option("--resume", id), [format!("--resume={id}")]);
+        assert_eq!(option("--resume", "s1"), ["--resume", "s1"]);
+        let line = |cwd: &str| {
+            let resume = Resume {
+                program: "claude",
+                args: option("--resume", id),
+                cwd: Some(cwd.into()),
+            };
+            resume.command_line()
+        };
+        assert_eq!(line("-"), format!("cd -- ./- && claude --resume={id}"));
+        assert_eq!(line("/shop"), format!("cd /shop && claude --resume={id}"));
+    }
+
+    #[test]
+    fn a_copied_command_has_no_control_characters() {
+        let resume = Resume {
+            program: "claude",
+            args: vec!["a\u{1b}]52;c;eA==\u{7}'\u{202e}\n".to_owned()],
+            cwd: None,
+        };
+        assert_eq!(
+            resume.command_line(),
+            "claude $'a\\033]52;c;eA==\\007\\'\\342\\200\\256\\012'"
+        );
     }
 
     #[test]

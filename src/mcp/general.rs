@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{Failure, QUOTED, ToolAnswer, ToolResult};
+use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::table::{Field, FieldType, OFFSET, REVISION, Tool, ToolEffect};
 use crate::core::citation::Citation;
@@ -95,7 +95,7 @@ pub(super) fn read(call: &Call<'_>) -> ToolResult {
     let part = part.ok_or_else(|| Failure::Message(format!("{reference} not found")))?;
     if store.rules().kind(&file) == FileKind::Log {
         let shown = safe(part);
-        return Ok(ToolAnswer::page(&shown, call.offset()?).with(QUOTED));
+        return Ok(ToolAnswer::page(&shown, call.offset()?).quoted(0));
     }
     let answer = ToolAnswer::page(part, call.offset()?);
     with_revision(call, answer, document.revision)
@@ -116,7 +116,7 @@ pub(super) fn cited_messages(
         return Ok(None);
     };
     let text = format::format_messages(&messages);
-    Ok(Some(ToolAnswer::page(&text, call.offset()?).with(QUOTED)))
+    Ok(Some(ToolAnswer::page(&text, call.offset()?).quoted(0)))
 }
 
 /// Adds the revision of the file to the answer, as text too if the client asked for it.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::answer::{Failure, MOST, QUOTED, ToolAnswer, ToolResult};
+use super::answer::{Failure, MOST, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::table::{EXPECTED, Field, FieldType, Tool, ToolEffect};
 use crate::core::change::{ChangeContext, ChangeRequest, plan};
@@ -242,6 +242,7 @@ fn view_file(call: &Call<'_>, named: &ClientPath<'_>, document: &Document) -> To
     let lines: Vec<&str> = text.lines().collect();
     let (first, last) = range(call, lines.len())?;
     let mut out = format!("Here's the content of {} with line numbers:", named.given);
+    let head = out.len() + 1;
     let mut cut = None;
     for (at, line) in lines.iter().enumerate().take(last).skip(first - 1) {
         if out.len() > MOST {
@@ -250,7 +251,10 @@ fn view_file(call: &Call<'_>, named: &ClientPath<'_>, document: &Document) -> To
         }
         out.push_str(&format!("\n{:>6}\t{line}", at + 1));
     }
-    let mut answer = ToolAnswer::text(out);
+    let mut answer = match is_log && out.len() > head {
+        true => ToolAnswer::text(out).quoted(head),
+        false => ToolAnswer::text(out),
+    };
     answer.revision = Some(document.revision);
     if let Some(at) = cut {
         let more = format!(
@@ -261,7 +265,7 @@ fn view_file(call: &Call<'_>, named: &ClientPath<'_>, document: &Document) -> To
         );
         answer = answer.with(more);
     }
-    Ok(if is_log { answer.with(QUOTED) } else { answer })
+    Ok(answer)
 }
 
 /// Returns the first and last line of `view_range`; by default, all lines.

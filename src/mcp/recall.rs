@@ -105,6 +105,7 @@ fn run(call: &Call<'_>) -> ToolResult {
         (hits, _) => format::format_hits(text, hits),
     });
     if hits.iter().any(|hit| hit.source == HitSource::Messages) {
+        // A snippet is one line, so that it cannot end its own quotation.
         answer = answer.with(QUOTED);
     }
     let end = offset + hits.len();

@@ -2,7 +2,7 @@
 //! `tome://STORE/PATH` a file.
 
 use super::ServerSetup;
-use super::answer::{MOST, QUOTED};
+use super::answer::{MOST, quotation};
 use crate::core::display::safe;
 use crate::core::layout::{Layout, coder, index, session};
 use crate::core::memory::FileKind;
@@ -85,16 +85,22 @@ pub(super) fn read(setup: &ServerSetup, uri: &str) -> Result<String> {
     let document = store.read(&path)?;
     let text = document.lossy();
     let kind = store.rules().kind(&store.locate(&path)?);
-    let text = match kind {
-        FileKind::Log => format!("{}\n\n{QUOTED}", safe(&text)),
-        _ => text.into_owned(),
+    let (text, is_log) = match kind {
+        FileKind::Log => (safe(&text), true),
+        _ => (text.into_owned(), false),
     };
-    Ok(match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!(
-            "{}\n\n(truncated; memory_read continues with offset: {MOST})",
-            &text[..end]
-        ),
-        None => text,
+    let end = text.char_indices().nth(MOST).map(|(end, _)| end);
+    let shown = &text[..end.unwrap_or(text.len())];
+    let shown = if is_log {
+        quotation(shown)
+    } else {
+        shown.to_owned()
+    };
+    Ok(match end {
+        Some(_) => {
+            format!("{shown}\n\n(truncated; memory_read continues with offset: {MOST})")
+        }
+        None => shown,
     })
 }
 

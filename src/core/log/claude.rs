@@ -10,7 +10,7 @@ use super::decode::{Decode, Recognized};
 use super::json::{Object, Raw};
 use super::sink::{RecordStamp, Sink, TextSource};
 use super::{
-    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, location,
+    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, location, option,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -89,7 +89,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     }
     Some(Resume {
         program: "claude",
-        args: vec!["--resume".to_owned(), log.id.clone()],
+        args: option("--resume", &log.id),
         cwd: head.cwd.as_ref().map(PathBuf::from),
     })
 }

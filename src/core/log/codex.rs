@@ -82,7 +82,8 @@ fn titles(index: &Path) -> HashMap<String, String> {
 
 fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     let id = head.session.clone().unwrap_or_else(|| log.id.clone());
-    Some(Resume {
+    // The id is a plain argument: one that starts with `-` would be taken for an option.
+    (!id.starts_with('-')).then(|| Resume {
         program: "codex",
         args: vec!["resume".to_owned(), id],
         cwd: head.cwd.as_ref().map(PathBuf::from),

@@ -7,7 +7,7 @@ use super::decode::{Decode, Recognized};
 use super::json::{Object, Raw};
 use super::sink::{RecordStamp, Sink};
 use super::{
-    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, location,
+    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, location, option,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -52,7 +52,7 @@ fn title(workspace: &Path) -> Option<String> {
 fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     Some(Resume {
         program: "copilot",
-        args: vec!["--resume".to_owned(), log.id.clone()],
+        args: option("--resume", &log.id),
         cwd: head.cwd.as_ref().map(PathBuf::from),
     })
 }

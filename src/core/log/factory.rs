@@ -6,7 +6,7 @@ use super::content::{self, Speaker};
 use super::decode::{Decode, Recognized};
 use super::json::Object;
 use super::sink::{RecordStamp, Sink};
-use super::{Agent, Format, Head, LogFile, LogLocations, Resume, TitleSource, location};
+use super::{Agent, Format, Head, LogFile, LogLocations, Resume, TitleSource, location, option};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Factory,
@@ -30,7 +30,7 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
 fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     Some(Resume {
         program: "droid",
-        args: vec!["--resume".to_owned(), log.id.clone()],
+        args: option("--resume", &log.id),
         cwd: head.cwd.as_ref().map(PathBuf::from),
     })
 }

@@ -13,7 +13,7 @@ use super::json::{self, Object, Raw};
 use super::sink::{Carry, RecordStamp, Sink};
 use super::{
     Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, Skipped, TitleSource,
-    Transcript, location,
+    Transcript, location, option,
 };
 use crate::core::{Error, Result};
 
@@ -67,7 +67,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     }
     Some(Resume {
         program: "gemini",
-        args: vec!["--resume".to_owned(), head.session.clone()?],
+        args: option("--resume", head.session.as_deref()?),
         cwd: head.cwd.as_ref().map(PathBuf::from),
     })
 }

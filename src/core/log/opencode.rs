@@ -13,7 +13,7 @@ use super::content;
 use super::decode::Decode;
 use super::json::{Object, Raw};
 use super::sink::{RecordStamp, Sink};
-use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, Transcript};
+use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, Transcript, option};
 use crate::core::Result;
 
 pub(super) const FORMAT: Format = Format {
@@ -53,7 +53,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     }
     Some(Resume {
         program: "opencode",
-        args: vec!["--session".to_owned(), log.id.clone()],
+        args: option("--session", &log.id),
         cwd: head.cwd.as_ref().map(PathBuf::from),
     })
 }

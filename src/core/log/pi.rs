@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::decode::Decode;
-use super::{Agent, Format, Head, LogFile, LogLocations, Resume, location, session};
+use super::{Agent, Format, Head, LogFile, LogLocations, Resume, location, option, session};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Pi,
@@ -29,7 +29,7 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
 fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     Some(Resume {
         program: "pi",
-        args: vec!["--session".to_owned(), log.path.display().to_string()],
+        args: option("--session", &log.path.display().to_string()),
         cwd: head.cwd.as_ref().map(PathBuf::from),
     })
 }
