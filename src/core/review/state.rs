@@ -36,6 +36,16 @@ pub(super) struct State {
     pub(super) files: BTreeMap<String, SeenFile>,
     /// The files that differ from their accepted versions.
     pub(super) waiting: BTreeMap<String, Waiting>,
+    /// What waited until a change by the person, which may be undone.
+    ended: BTreeMap<String, EndedWait>,
+}
+
+/// What waited for a file until the person changed it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct EndedWait {
+    /// The id of the person's change.
+    by: String,
+    waiting: Waiting,
 }
 
 /// A file as it was last seen.
@@ -106,6 +116,8 @@ struct Head {
     root: PathBuf,
     position: JournalPosition,
     waiting: BTreeMap<String, Waiting>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    ended: BTreeMap<String, EndedWait>,
 }
 
 /// A line for a file: its path, revision, and size and time if they are known.
@@ -120,6 +132,7 @@ impl State {
             position,
             files: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            ended: BTreeMap::new(),
         })
     }
 
@@ -156,6 +169,7 @@ impl State {
             root: store.root().to_owned(),
             position: self.position,
             waiting: self.waiting.clone(),
+            ended: self.ended.clone(),
         };
         let written = private::replace(&path, |file| {
             let mut out = BufWriter::new(file);
@@ -182,6 +196,7 @@ impl State {
         let files = record.files.iter().filter(|file| file.root == root);
         for file in files.filter(|file| !is_applied(file)) {
             self.close_gap(record, file);
+            let waited = self.waiting.get(&file.path).cloned();
             if file.derived || record.author.is_person() {
                 self.write_by_person(history, file)?;
             } else {
@@ -189,8 +204,35 @@ impl State {
             }
             self.set(&file.path, file.after);
             self.settle(&file.path);
+            self.note_end(record, &file.path, waited);
+            self.wait_again(record, &file.path);
         }
         Ok(())
+    }
+
+    /// Remembers what waited before a change by the person, in case the change is undone.
+    fn note_end(&mut self, record: &Record, path: &str, waited: Option<Waiting>) {
+        let Some(waiting) = waited.filter(|_| record.author.is_person()) else {
+            return;
+        };
+        if self.waiting.get(path) != Some(&waiting) {
+            let by = record.id.clone();
+            self.ended
+                .insert(path.to_owned(), EndedWait { by, waiting });
+        }
+    }
+
+    /// If the change undoes the one that ended a wait, the file waits again.
+    fn wait_again(&mut self, record: &Record, path: &str) {
+        let is_undone = |ended: &EndedWait| {
+            record.verb == ChangeVerb::Undo && record.of.as_ref() == Some(&ended.by)
+        };
+        if self.ended.get(path).is_some_and(is_undone)
+            && let Some(ended) = self.ended.remove(path)
+        {
+            self.waiting.insert(path.to_owned(), ended.waiting);
+            self.settle(path);
+        }
     }
 
     /// If the file was not as it was last seen when the change was made, another program wrote in
@@ -240,6 +282,7 @@ impl State {
             ..to.clone()
         };
         let mut waiting = self.waiting.remove(&from.path);
+        let waited = waiting.clone();
         if !record.author.is_person() {
             let waiting = waiting.get_or_insert_with(|| Waiting::since(from.before));
             waiting.writes.push(other_write(record, &moved));
@@ -259,6 +302,8 @@ impl State {
         self.files.remove(&from.path);
         self.set(&to.path, to.after);
         self.settle(&to.path);
+        self.note_end(record, &from.path, waited);
+        self.wait_again(record, &to.path);
         Ok(())
     }
 
@@ -333,6 +378,7 @@ fn parse(text: &str, root: &Path) -> Option<State> {
         position: head.position,
         files,
         waiting: head.waiting,
+        ended: head.ended,
     })
 }
 

@@ -198,6 +198,7 @@ fn a_reverted_item_gives_the_bytes_back_and_can_be_undone() {
     fs::rename(fixture.root().join("c.md"), fixture.root().join("d.md")).expect("renames");
     let written = fixture.files();
     fixture.observe();
+    let queue = fixture.queue();
     fixture.revert(&["all"]);
     assert_eq!(fixture.files(), original);
     assert_eq!(fixture.queue(), []);
@@ -216,6 +217,9 @@ fn a_reverted_item_gives_the_bytes_back_and_can_be_undone() {
     )
     .expect("undoes");
     assert_eq!(fixture.files(), written);
+    // What is there again waits again.
+    assert_eq!(fixture.queue(), queue);
+    assert_eq!(fixture.observe().records, []);
 }
 
 #[test]
