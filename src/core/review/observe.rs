@@ -9,6 +9,7 @@ use super::state::{SeenFile, State};
 use crate::core::change::Moment;
 use crate::core::history::{Author, ChangeVerb, FileChange, History, Origin, Record};
 use crate::core::layout::Layout;
+use crate::core::layout::index::INDEX;
 use crate::core::memory::{FileKind, Memory, Revision};
 use crate::core::store::Store;
 use crate::core::{Result, diff};
@@ -71,7 +72,7 @@ pub fn observe(
         let path = store.rules().file_of(&memory.path);
         (path, (memory.size, memory.modified))
     });
-    observe_listing((history, moment), store, &listing.collect())
+    observe_listing((history, moment), store, listing.collect())
 }
 
 /// As [`observe`], for a store that was not listed: only the names, sizes and times of its files
@@ -81,14 +82,20 @@ pub fn observe_store(history: &History, store: &Store, moment: &Moment) -> Resul
     let found = rules.files(store.root())?.into_iter();
     let reviewed = found.filter(|file| is_reviewed(store, rules.kind(&file.path)));
     let listing = reviewed.map(|file| (file.path, (file.size, file.modified)));
-    observe_listing((history, moment), store, &listing.collect())
+    observe_listing((history, moment), store, listing.collect())
 }
 
 fn observe_listing(
     (history, moment): (&History, &Moment),
     store: &Store,
-    listing: &Listing,
+    mut listing: Listing,
 ) -> Result<Observed> {
+    if store.layout() == Layout::Index {
+        // The index is no memory, but agents write it by hand.
+        let index = store.root().find_file(INDEX);
+        listing.extend(index.map(|file| (file.path, (file.size, file.modified))));
+    }
+    let listing = &listing;
     let loaded = State::load(history, store.id())?;
     let waiting = loaded.as_ref().map_or(0, |(state, _)| state.waiting.len());
     let is_settled = match &loaded {

@@ -382,6 +382,20 @@ fn plain_undo_is_about_the_person_s_own_change() {
 }
 
 #[test]
+fn an_index_that_an_agent_writes_waits_and_one_that_tome_generates_does_not() {
+    let hand = "# Mine\n\n- [a](a.md) - first\n";
+    let fixture = Fixture::new(&[("a.md", "one\n"), ("MEMORY.md", hand)]);
+    fixture.write_outside("b.md", "two\n");
+    fixture.write_outside("MEMORY.md", &format!("{hand}- [b](b.md) - second\n"));
+    assert_eq!(fixture.observe().waiting, 2);
+    fixture.revert(&["all"]);
+    assert_eq!(fixture.files()["MEMORY.md"], hand);
+    fixture.edit("mcp", "c.md", "three\n");
+    let waiting: Vec<String> = fixture.queue().into_iter().map(|item| item.path).collect();
+    assert_eq!(waiting, ["c.md"]);
+}
+
+#[test]
 fn a_note_stays_while_the_item_waits() {
     let fixture = Fixture::new(&[("a.md", "one\n")]);
     fixture.write_outside("a.md", "two\n");
