@@ -24,6 +24,7 @@ mod print;
 mod read;
 mod recall;
 mod resume;
+mod review;
 mod select;
 mod setup;
 mod stats;
@@ -166,6 +167,7 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> CommandResult 
         Verb::Delete(args) => write::delete(args, world, printer),
         Verb::Rename(args) => write::rename(args, world, printer),
         Verb::Index(args) => index::run(args, world, printer),
+        Verb::Review(args) => review::run(args, world, printer),
         Verb::History(args) => history::run(args, world, printer),
         Verb::Undo(args) => undo::undo(args, world, printer),
         Verb::Redo(args) => undo::redo(args, world, printer),

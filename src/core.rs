@@ -29,6 +29,7 @@ pub mod log;
 pub mod memory;
 pub mod private;
 pub mod query;
+pub mod review;
 pub mod sandbox;
 pub mod search;
 pub mod secret;

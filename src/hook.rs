@@ -57,6 +57,24 @@ pub trait HookMemory {
 
     /// The directory of the coder's lessons, which may not exist.
     fn lessons(&self) -> PathBuf;
+
+    /// Records in the history what was written into the stores of a directory.
+    fn observe(&self, cwd: &Path, written: &Written<'_>);
+}
+
+/// What is known about writes into stores.
+pub enum Written<'a> {
+    /// A session of this agent wrote these files, named as the agent names them.
+    By {
+        /// The agent.
+        agent: Agent,
+        /// The id of the session.
+        session: &'a str,
+        /// The files.
+        files: &'a [String],
+    },
+    /// Anybody may have written anything.
+    Unknown,
 }
 
 /// The reply to an agent when there is nothing to report.
@@ -70,6 +88,19 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
     let Some(payload) = payload else {
         return empty_reply(Some(hook.agent));
     };
+    match &payload.stage {
+        // What others wrote until now is not this session's.
+        Stage::Start => hook.memory.observe(&payload.cwd, &Written::Unknown),
+        Stage::Edit(files) => {
+            let written = Written::By {
+                agent: hook.agent,
+                session: &payload.session,
+                files,
+            };
+            hook.memory.observe(&payload.cwd, &written);
+        }
+        _ => {}
+    }
     // Without a store to count in, there is no reminder.
     let offer = record(&payload, hook).unwrap_or(Reminder::Nothing);
     let text = match (&payload.stage, offer) {

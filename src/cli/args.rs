@@ -5,6 +5,7 @@
 
 mod logs;
 mod pick;
+mod review;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ use crate::core::memory::Revision;
 
 pub use logs::{KeepArgs, LogArgs, LogFilter, LogsArgs, ResumeArgs, RoleArg, StatsArgs};
 pub use pick::{CompletionsArgs, PickArgs, PrintArg, ShellArg};
+pub use review::ReviewArgs;
 
 /// See, search, fix and prune what coding agents remember.
 #[derive(Debug, Parser)]
@@ -100,6 +102,9 @@ pub enum Verb {
     Rename(RenameArgs),
     /// Update the index, or check it
     Index(IndexArgs),
+    /// Show what agents and other programs wrote since you last accepted it; exit 1 while something
+    /// waits
+    Review(ReviewArgs),
     /// List the changes, newest first
     History(HistoryArgs),
     /// Undo the last change, or the one with this id

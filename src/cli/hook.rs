@@ -11,10 +11,13 @@ use super::args::HookArgs;
 use super::world::World;
 use crate::core::config::expand;
 use crate::core::discover::{DiscoveryScope, Environment, discover};
+use crate::core::history::{Author, Origin};
 use crate::core::layout::Layout;
 use crate::core::log::Agent;
+use crate::core::review::{Writer, count, observe_files, observe_store};
 use crate::core::store::Store;
-use crate::hook::{DocumentScanner, HookContext, HookMemory, answer, empty_reply};
+use crate::core::trust::real_path;
+use crate::hook::{DocumentScanner, HookContext, HookMemory, Written, answer, empty_reply};
 
 /// How long to wait for a lock, from the start of the program.
 const LOCK_LIMIT: Duration = Duration::from_millis(60);
@@ -140,7 +143,15 @@ impl HookMemory for World {
             &self.environment.cwd,
         )
     }
+
+    fn observe(&self, cwd: &Path, written: &Written<'_>) {
+        // A failure concerns only the history, and a hook never fails.
+        drop(self.record_written(cwd, written));
+    }
 }
+
+/// The most files of a store that was never seen which a hook reads for its baseline.
+const SMALL: usize = 500;
 
 impl World {
     /// Returns the context of each store for a session in this directory.
@@ -158,19 +169,70 @@ impl World {
         blocks.collect::<Vec<_>>().join("\n\n")
     }
 
-    /// Returns the stores that the agent does not read by itself.
-    fn stores_around(&self, cwd: &Path, agent: Agent) -> Vec<Store> {
+    /// Records what was written into the stores of a directory.
+    fn record_written(&self, cwd: &Path, written: &Written<'_>) -> crate::core::Result<()> {
+        let (history, moment) = (&self.history, &self.moment);
+        let Written::By {
+            agent,
+            session,
+            files,
+        } = written
+        else {
+            for store in self.all_stores_around(cwd) {
+                let is_known = count(history, store.id())?.is_some();
+                if is_known || store.rules().files(store.root())?.len() <= SMALL {
+                    observe_store(history, &store, moment)?;
+                }
+            }
+            return Ok(());
+        };
+        let is_text = |file: &&String| file.ends_with(".md") || file.ends_with(".mdc");
+        let files = files.iter().filter(is_text);
+        let paths: Vec<PathBuf> = files.map(|file| real_path(&cwd.join(file))).collect();
+        if paths.is_empty() {
+            return Ok(());
+        }
+        for store in self.all_stores_around(cwd) {
+            let root = store.root().path();
+            let inside = paths
+                .iter()
+                .filter_map(|path| path.strip_prefix(root).ok()?.to_str());
+            let inside: Vec<String> = inside.map(str::to_owned).collect();
+            if inside.is_empty() {
+                continue;
+            }
+            let writer = Writer {
+                author: Author {
+                    who: agent.name().to_owned(),
+                    ..Author::outside()
+                },
+                origin: (!session.is_empty()).then(|| Origin {
+                    session: (*session).to_owned(),
+                    citation: None,
+                }),
+            };
+            observe_files(history, &store, (&inside, writer), moment)?;
+        }
+        Ok(())
+    }
+
+    /// Returns every store of the project of a directory.
+    fn all_stores_around(&self, cwd: &Path) -> Vec<Store> {
         let environment = Environment {
             cwd: cwd.to_owned(),
             ..self.environment.clone()
         };
+        let found = discover(&environment, &self.settings, DiscoveryScope::Project);
+        found.stores.into_iter().map(|found| found.store).collect()
+    }
+
+    /// Returns the stores that the agent does not read by itself.
+    fn stores_around(&self, cwd: &Path, agent: Agent) -> Vec<Store> {
         let own = match agent {
             Agent::ClaudeCode => &self.environment.claude,
             Agent::Codex => &self.environment.codex,
             _ => &self.environment.data,
         };
-        let found = discover(&environment, &self.settings, DiscoveryScope::Project);
-        let stores = found.stores.into_iter().map(|found| found.store);
         let wanted = |store: &Store| {
             matches!(
                 store.layout(),
@@ -178,7 +240,9 @@ impl World {
             ) && !store.root().path().starts_with(own)
                 && !is_subagents(store)
         };
-        stores.filter(wanted).collect()
+        let mut stores = self.all_stores_around(cwd);
+        stores.retain(wanted);
+        stores
     }
 }
 

@@ -13,7 +13,9 @@ pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
     let stores = world.stores_or(World::print_searched_places)?;
     let mut listed: Vec<(&Store, Vec<Memory>)> = Vec::new();
     for store in &stores {
-        listed.push((store, store.list()?));
+        let memories = store.list()?;
+        world.observe(store, &memories);
+        listed.push((store, memories));
     }
     if printer.is_json() {
         let memories: Vec<Value> = listed

@@ -48,19 +48,34 @@ fn table(
     stores: &[FoundStore],
 ) -> Result<(), super::Failure> {
     let mut rows = vec![
-        ["NAME", "LAYOUT", "MEMORIES", "ROOT", "FOUND AS"]
-            .map(|title| Cell::new(TextStyle::Quiet, title))
-            .to_vec(),
+        [
+            "NAME",
+            "LAYOUT",
+            "MEMORIES",
+            "TO REVIEW",
+            "ROOT",
+            "FOUND AS",
+        ]
+        .map(|title| Cell::new(TextStyle::Quiet, title))
+        .to_vec(),
     ];
     for FoundStore { store, why } in stores {
-        let (count, role) = match store.list() {
-            Ok(memories) => (memories.len().to_string(), TextStyle::Plain),
-            Err(_) => ("unreadable".to_owned(), TextStyle::Attention),
+        let (count, role, waiting) = match store.list() {
+            Ok(memories) => {
+                let waiting = world.observe(store, &memories);
+                (memories.len().to_string(), TextStyle::Plain, waiting)
+            }
+            Err(_) => ("unreadable".to_owned(), TextStyle::Attention, 0),
+        };
+        let waiting = match waiting {
+            0 => Cell::number(TextStyle::Quiet, "–".to_owned()),
+            count => Cell::number(TextStyle::Attention, count.to_string()),
         };
         rows.push(vec![
             Cell::new(TextStyle::Strong, store.name()),
             Cell::plain(store.layout().name()),
             Cell::number(role, count),
+            waiting,
             Cell::plain(world.short_path(store.root().path())),
             Cell::new(TextStyle::Quiet, why),
         ]);
@@ -71,11 +86,14 @@ fn table(
 fn as_json(world: &World, found: &Discovered) -> Result<Value, super::Failure> {
     let mut list = Vec::new();
     for FoundStore { store, why } in &found.stores {
+        let memories = store.list()?;
+        let waiting = world.observe(store, &memories);
         list.push(json!({
             "name": store.name(),
             "layout": store.layout(),
             "root": store.root().path(),
-            "memories": store.list()?.len(),
+            "memories": memories.len(),
+            "waiting": waiting,
             "why": why,
         }));
     }

@@ -116,16 +116,27 @@ pub fn unified((old_name, new_name): (&str, &str), before: &[u8], after: &[u8]) 
     for hunk in hunks(line_replacements(before, after), old.len()) {
         let (from, to) = (position(&hunk.old), position(&hunk.new));
         out.extend(format!("@@ -{from} +{to} @@\n").bytes());
-        let mut at = hunk.old.start;
-        for replacement in &hunk.replacements {
-            push_lines(&mut out, b' ', &old[at..replacement.old.start]);
-            push_lines(&mut out, b'-', &old[replacement.old.clone()]);
-            push_lines(&mut out, b'+', &new[replacement.new.clone()]);
-            at = replacement.old.end;
-        }
-        push_lines(&mut out, b' ', &old[at..hunk.old.end]);
+        push_hunk(&mut out, &hunk, &old, &new);
     }
     String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The lines of a hunk of a unified diff, without its header.
+pub fn hunk_text(hunk: &Hunk, old: &[&[u8]], new: &[&[u8]]) -> String {
+    let mut out = Vec::new();
+    push_hunk(&mut out, hunk, old, new);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn push_hunk(out: &mut Vec<u8>, hunk: &Hunk, old: &[&[u8]], new: &[&[u8]]) {
+    let mut at = hunk.old.start;
+    for replacement in &hunk.replacements {
+        push_lines(out, b' ', &old[at..replacement.old.start]);
+        push_lines(out, b'-', &old[replacement.old.clone()]);
+        push_lines(out, b'+', &new[replacement.new.clone()]);
+        at = replacement.old.end;
+    }
+    push_lines(out, b' ', &old[at..hunk.old.end]);
 }
 
 /// A range of lines in a hunk's header: counted from 1; an empty one names the line before it.
@@ -153,6 +164,16 @@ pub fn counts(before: &[u8], after: &[u8]) -> (usize, usize) {
     replacements.iter().fold((0, 0), |(added, removed), one| {
         (added + one.new.len(), removed + one.old.len())
     })
+}
+
+/// The share of lines that two texts have in common, from 0 to 1.
+pub fn similarity(a: &[u8], b: &[u8]) -> f64 {
+    let all = lines(a).len().max(lines(b).len());
+    if all == 0 {
+        return 1.0;
+    }
+    let kept = lines(a).len() - counts(a, b).1;
+    kept as f64 / all as f64
 }
 
 /// Merges two edits of `base`. Returns `None` if both changed the same or adjacent lines in
@@ -189,6 +210,44 @@ pub fn merge(base: &[u8], mine: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
     Some(merged)
 }
 
+/// Merges two edits of `base`. Where both changed the same or adjacent lines, `theirs` is taken.
+pub fn merge_preferring_theirs(base: &[u8], mine: &[u8], theirs: &[u8]) -> Vec<u8> {
+    let (base_lines, mine_lines, their_lines) = (lines(base), lines(mine), lines(theirs));
+    let their = line_replacements(base, theirs);
+    let touches_theirs = |a: &Replacement| {
+        let meets = |b: &&Replacement| a.old.start <= b.old.end && b.old.start <= a.old.end;
+        their.iter().any(|b| meets(&b))
+    };
+    let my = line_replacements(base, mine).into_iter();
+    let mut all: Vec<(Replacement, &[&[u8]])> = my
+        .filter(|replacement| !touches_theirs(replacement))
+        .map(|replacement| (replacement, mine_lines.as_slice()))
+        .collect();
+    all.extend(
+        their
+            .iter()
+            .map(|one| (one.clone(), their_lines.as_slice())),
+    );
+    all.sort_by_key(|(replacement, _)| replacement.old.start);
+    apply(&base_lines, all)
+}
+
+/// The lines with the replacements made, each given with the lines that it takes its own from.
+pub fn apply<'a>(
+    old: &[&[u8]],
+    replacements: impl IntoIterator<Item = (Replacement, &'a [&'a [u8]])>,
+) -> Vec<u8> {
+    let mut made = Vec::new();
+    let mut at = 0;
+    for (replacement, new) in replacements {
+        made.extend(old[at..replacement.old.start].concat());
+        made.extend(new[replacement.new].concat());
+        at = replacement.old.end;
+    }
+    made.extend(old[at..].concat());
+    made
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -207,6 +266,18 @@ mod tests {
             let patch = diffy::Patch::from_bytes(diff.as_bytes()).expect("is a patch");
             let made = diffy::apply_bytes(old.as_bytes(), &patch).expect("applies");
             prop_assert_eq!(made, new.into_bytes());
+        }
+
+        #[test]
+        fn a_merge_that_prefers_one_side_has_all_of_it(base in text(), mine in text(), theirs in text()) {
+            let [b, m, t] = [&base, &mine, &theirs].map(|text| text.as_bytes());
+            let made = merge_preferring_theirs(b, m, t);
+            match merge(b, m, t) {
+                Some(merged) if m != t => prop_assert_eq!(made, merged),
+                _ => prop_assert!(counts(&made, t).1 <= counts(b, m).0 + counts(b, m).1),
+            }
+            prop_assert_eq!(merge_preferring_theirs(b, b, t), t.to_vec());
+            prop_assert_eq!(merge_preferring_theirs(b, m, b), m.to_vec());
         }
 
         #[test]

@@ -26,9 +26,12 @@ pub use health::{Damage, Health};
 pub use lock::{Holder, Lock, Wait, WaitObserver};
 pub use pending::Unfinished;
 pub use prune::{PruneOptions, Pruned, RunMode};
-pub use record::{Author, ChangeVerb, Direction, FileChange, PrunedTombstone, Record, Tombstone};
+pub use record::{
+    Author, ChangeVerb, Direction, FileChange, Origin, PrunedTombstone, Record, Tombstone,
+};
 
 pub(in crate::core) use super::private::write_whole;
+pub(in crate::core) use journal::JournalPosition;
 
 /// The history in tome's data directory. Clones share the cache of its packs.
 #[derive(Clone)]
@@ -81,7 +84,7 @@ impl History {
     }
 
     /// Returns a folder of the history, and creates it if it is missing.
-    fn folder(&self, name: &str) -> Result<PathBuf> {
+    pub(in crate::core) fn folder(&self, name: &str) -> Result<PathBuf> {
         let dir = self.dir.join(name);
         // The folders are private because versions of private memories are stored in them.
         for path in [&self.dir, &dir] {

@@ -29,6 +29,7 @@ pub mod origin;
 mod pi;
 mod session;
 mod sink;
+pub mod touch;
 pub mod turn;
 
 use std::path::PathBuf;

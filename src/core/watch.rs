@@ -258,6 +258,7 @@ mod tests {
                 added: 0,
                 removed: 0,
             }],
+            origin: None,
             tombstones: Vec::new(),
         }
     }

@@ -151,6 +151,7 @@ fn describe(
         message: change.message.clone(),
         of: change.of.clone(),
         files,
+        origin: None,
         tombstones: tombstones(change),
     })
 }

@@ -138,6 +138,7 @@ impl CommitInProgress<'_> {
                 emptied: Vec::new(),
                 ..file_change.clone()
             }],
+            origin: None,
             tombstones: Vec::new(),
         }
     }

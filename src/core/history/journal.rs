@@ -35,6 +35,41 @@ pub(super) struct Summary {
     pub(super) tombstones: Vec<PrunedTombstone>,
 }
 
+/// A place in the journal between two lines.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::core) struct JournalPosition {
+    offset: u64,
+    /// A hash of the bytes before it, which tells whether the journal was replaced.
+    check: u64,
+}
+
+impl JournalPosition {
+    /// How many bytes before the position are hashed.
+    const CHECKED: u64 = 256;
+
+    /// The position at this offset of the journal.
+    fn at(file: &mut File, offset: u64) -> io::Result<Self> {
+        let length = offset.min(Self::CHECKED);
+        let mut before = Vec::new();
+        file.seek(SeekFrom::Start(offset - length))?;
+        file.take(length).read_to_end(&mut before)?;
+        let hash = blake3::hash(&before);
+        let (check, _) = hash
+            .as_bytes()
+            .split_first_chunk()
+            .expect("a hash has 32 bytes");
+        Ok(Self {
+            offset,
+            check: u64::from_le_bytes(*check),
+        })
+    }
+
+    /// Whether this is still a position of the journal.
+    fn is_in(self, file: &mut File) -> io::Result<bool> {
+        Ok(self.offset <= file.metadata()?.len() && Self::at(file, self.offset)? == self)
+    }
+}
+
 /// A line of a journal.
 #[derive(Debug)]
 pub(super) enum Line {
@@ -67,11 +102,19 @@ impl Line {
 impl History {
     /// Appends a change to the journal and flushes it.
     pub(in crate::core) fn record(&self, record: &Record) -> Result<()> {
+        self.record_all(std::slice::from_ref(record))
+    }
+
+    /// Appends changes to the journal and flushes them together.
+    pub(in crate::core) fn record_all(&self, records: &[Record]) -> Result<()> {
         let path = self.journal_path();
         let _lock = self.lock_own("journal")?;
         self.check_schema()?;
-        let mut line = encode(record, &path)?;
-        line.push(b'\n');
+        let mut line = Vec::new();
+        for record in records {
+            line.extend(encode(record, &path)?);
+            line.push(b'\n');
+        }
         let written = private::open_append(&path).and_then(|mut file| {
             let is_new = file.metadata()?.len() == 0;
             if is_new {
@@ -142,6 +185,38 @@ impl History {
             }
         })?;
         Ok(records)
+    }
+
+    /// The changes after `position`, oldest first, and the position after them. If the journal was
+    /// replaced since, as pruning does, all changes are returned.
+    pub(in crate::core) fn records_since(
+        &self,
+        position: JournalPosition,
+    ) -> Result<(Vec<Record>, JournalPosition)> {
+        let path = self.journal_path();
+        let mut file = match File::open(&path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
+            Err(e) => return Err(Error::io(&path, e)),
+        };
+        let read = position.is_in(&mut file).and_then(|is_in| {
+            let start = if is_in { position.offset } else { 0 };
+            let mut bytes = Vec::new();
+            file.seek(SeekFrom::Start(start))?;
+            file.read_to_end(&mut bytes)?;
+            // A line without its end is still being written.
+            let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
+            bytes.truncate(end);
+            let after = JournalPosition::at(&mut file, start + end as u64)?;
+            Ok((bytes, after))
+        });
+        let (bytes, after) = read.map_err(|e| Error::io(&path, e))?;
+        let records = bytes.split(|byte| *byte == b'\n').map(Line::read);
+        let records = records.filter_map(|line| match line {
+            Line::Change(record) => Some(*record),
+            _ => None,
+        });
+        Ok((records.collect(), after))
     }
 
     /// The deleted memories, oldest first, those of pruned changes included.
@@ -255,6 +330,9 @@ impl History {
                         done.extend(original.cloned());
                     }
                 }
+                // What another program wrote directly is undone only by its id: without one, undo
+                // is about the last thing that was done with tome.
+                _ if record.author.is_outside() => {}
                 _ => {
                     undone.clear();
                     done.push(record.clone());
@@ -307,6 +385,7 @@ mod tests {
                 added: 0,
                 removed: 0,
             }],
+            origin: None,
             tombstones: Vec::new(),
         }
     }

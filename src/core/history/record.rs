@@ -21,9 +21,32 @@ impl Author {
     pub fn outside() -> Self {
         Self {
             who: "outside".to_owned(),
-            door: "files".to_owned(),
+            door: FILES.to_owned(),
         }
     }
+
+    /// Whether the change was made without tome, directly in the files.
+    pub fn is_outside(&self) -> bool {
+        self.door == FILES
+    }
+
+    /// Whether a person made the change. What agents and other programs wrote waits for review.
+    pub fn is_person(&self) -> bool {
+        !matches!(self.door.as_str(), FILES | "mcp" | "hook")
+    }
+}
+
+/// The door of changes that were made directly in the files.
+const FILES: &str = "files";
+
+/// The conversation in which a change was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The id of the session.
+    pub session: String,
+    /// The message, as a citation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub citation: Option<String>,
 }
 
 /// The kind of a change.
@@ -101,6 +124,9 @@ pub struct Record {
     /// Who made it.
     #[serde(flatten)]
     pub author: Author,
+    /// The conversation in which it was made, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// The kind of change.
     pub verb: ChangeVerb,
     /// The message that was printed.

@@ -35,6 +35,7 @@ fn record(id: &str, day: i64, texts: (Option<&str>, Option<&str>)) -> Record {
             added: 1,
             removed: 0,
         }],
+        origin: None,
         tombstones: Vec::new(),
     }
 }

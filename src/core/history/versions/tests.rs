@@ -132,6 +132,7 @@ impl LargeStore {
             message: format!("memory_{at}.md patched"),
             of: None,
             files: vec![touch(0), touch(1)],
+            origin: None,
             tombstones: Vec::new(),
         };
         history.record(&record).expect("records");

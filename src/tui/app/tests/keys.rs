@@ -95,6 +95,7 @@ fn a_change_of_the_history_is_taken_back_or_brought_back() {
         message: "Memory saved: auth.md".to_owned(),
         files: Vec::new(),
         of: None,
+        origin: None,
         tombstones: Vec::new(),
     };
     let effects = ui.tell(Event::HistoryLoaded(vec![record]));

@@ -1,0 +1,422 @@
+//! Which files a tool call reads, writes or deletes, in every agent's form.
+//!
+//! A call is judged by the tool's name and the text of its input, as the decoders give it: a line
+//! `key: value` for each argument. Shell commands count where they are plain: redirections, `tee`,
+//! `rm`, `mv`, `cp`, `sed -i`, and patches in a here document.
+
+/// What a call does to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FileUse {
+    /// It reads it.
+    Read,
+    /// It writes or changes it.
+    Write,
+    /// It deletes it, or moves it away.
+    Delete,
+}
+
+/// A file that a call names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileTouch {
+    /// The path as the call names it: absolute, or relative to the working directory or, for a
+    /// memory tool, to its store.
+    pub path: String,
+    /// What happens to it.
+    pub usage: FileUse,
+}
+
+impl FileTouch {
+    fn new(path: &str, usage: FileUse) -> Self {
+        Self {
+            path: path.to_owned(),
+            usage,
+        }
+    }
+
+    /// Whether this is the file at an absolute path: by the same path, or by the end of it.
+    pub fn is_file(&self, absolute: &str) -> bool {
+        let path = self.path.trim_start_matches("./").trim_start_matches("~/");
+        absolute == self.path
+            || !path.is_empty()
+                && !path.starts_with('/')
+                && absolute
+                    .strip_suffix(path)
+                    .is_some_and(|before| before.ends_with('/'))
+    }
+}
+
+/// The files that a call of `tool` with this input names, in order.
+pub fn file_touches(tool: &str, input: &str) -> Vec<FileTouch> {
+    if let Some(patched) = patch(input) {
+        return patched;
+    }
+    let name = plain_name(tool);
+    match name.as_str() {
+        "bash" | "shell" | "exec_command" | "run_shell_command" | "local_shell" | "execute"
+        | "run_terminal_cmd" | "run_in_terminal" | "terminal" | "run_command"
+        | "developer_shell" | "execute_command" => {
+            let command = argument(input, &["command", "cmd", "CommandLine", "script"]);
+            return shell(command.unwrap_or(input));
+        }
+        "memory" | "str_replace_editor" | "str_replace_based_edit_tool" | "text_editor" => {
+            return text_editor(input);
+        }
+        _ => {}
+    }
+    let usage = match name.as_str() {
+        "read" | "read_file" | "view" | "view_file" | "memory_read" | "cat" | "notebookread"
+        | "open_file" => FileUse::Read,
+        "write"
+        | "write_file"
+        | "write_to_file"
+        | "create"
+        | "create_file"
+        | "save_file"
+        | "memory_write"
+        | "edit"
+        | "edit_file"
+        | "multiedit"
+        | "multi_edit"
+        | "notebookedit"
+        | "replace"
+        | "replace_in_file"
+        | "str_replace"
+        | "strreplacefile"
+        | "writefile"
+        | "insert_edit_into_file"
+        | "replace_string_in_file"
+        | "apply_diff"
+        | "search_replace"
+        | "memory_patch"
+        | "memory_append"
+        | "memory_update"
+        | "insert"
+        | "update_file" => FileUse::Write,
+        "memory_delete" | "delete" | "delete_file" | "remove_file" => FileUse::Delete,
+        _ => return Vec::new(),
+    };
+    let path = argument(
+        input,
+        &[
+            "file_path",
+            "filePath",
+            "absolute_path",
+            "path",
+            "notebook_path",
+            "TargetFile",
+            "target_file",
+            "file",
+            "filename",
+        ],
+    );
+    path.into_iter()
+        .map(|path| FileTouch::new(path, usage))
+        .collect()
+}
+
+/// The tool's own name in lower case, without the server that an agent puts before it.
+fn plain_name(tool: &str) -> String {
+    let tool = tool.rsplit("__").next().unwrap_or(tool);
+    let tool = tool.rsplit(['.', '/', ':']).next().unwrap_or(tool);
+    let name = tool.to_ascii_lowercase();
+    // Some clients join server and tool with one underscore or a dash.
+    match name.find("memory_") {
+        Some(at) if at > 0 => name[at..].to_owned(),
+        _ => name,
+    }
+}
+
+/// The value of the first of these arguments that the input has.
+fn argument<'a>(input: &'a str, names: &[&str]) -> Option<&'a str> {
+    names.iter().find_map(|name| {
+        input.lines().find_map(|line| {
+            let value = line.strip_prefix(name)?.strip_prefix(": ")?.trim();
+            (!value.is_empty()).then_some(value)
+        })
+    })
+}
+
+/// The files of a patch in the form that Codex introduced; `None` if the input has no patch.
+fn patch(input: &str) -> Option<Vec<FileTouch>> {
+    if !input.contains("*** Begin Patch") {
+        return None;
+    }
+    let mut touches: Vec<FileTouch> = Vec::new();
+    for line in input.lines() {
+        let named = |mark: &str| line.strip_prefix(mark).map(str::trim);
+        if let Some(path) = named("*** Update File: ").or_else(|| named("*** Add File: ")) {
+            touches.push(FileTouch::new(path, FileUse::Write));
+        } else if let Some(path) = named("*** Delete File: ") {
+            touches.push(FileTouch::new(path, FileUse::Delete));
+        } else if let Some(path) = named("*** Move to: ") {
+            if let Some(last) = touches.last_mut() {
+                last.usage = FileUse::Delete;
+            }
+            touches.push(FileTouch::new(path, FileUse::Write));
+        }
+    }
+    Some(touches)
+}
+
+/// The file of a tool that takes a command and a path, as Anthropic's memory and editor tools do.
+fn text_editor(input: &str) -> Vec<FileTouch> {
+    let usage = match argument(input, &["command"]) {
+        Some("create" | "str_replace" | "insert" | "undo_edit" | "rename") => FileUse::Write,
+        Some("delete") => FileUse::Delete,
+        _ => FileUse::Read,
+    };
+    let path = argument(input, &["path", "old_path", "file_path"]).map(|path| {
+        // The memory tool names its directory `/memories`, wherever it is.
+        path.strip_prefix("/memories/").unwrap_or(path)
+    });
+    path.into_iter()
+        .map(|path| FileTouch::new(path, usage))
+        .collect()
+}
+
+/// The files that a plain shell command touches.
+fn shell(command: &str) -> Vec<FileTouch> {
+    let mut touches = Vec::new();
+    for line in commands(command) {
+        let words = words(line);
+        let mut rest: Vec<&str> = Vec::new();
+        let mut at = 0;
+        while let Some(word) = words.get(at) {
+            let target = match word.trim_start_matches(['1', '&']) {
+                ">" | ">>" | ">|" => words.get(at + 1).copied(),
+                joined if joined.starts_with('>') && !joined.starts_with(">&") => {
+                    Some(joined.trim_start_matches(['>', '|']))
+                }
+                _ => None,
+            };
+            match target {
+                Some(path) => {
+                    if is_path(path) {
+                        touches.push(FileTouch::new(path, FileUse::Write));
+                    }
+                    at += if matches!(word.trim_start_matches(['1', '&']), ">" | ">>" | ">|") {
+                        2
+                    } else {
+                        1
+                    };
+                }
+                None => {
+                    rest.push(word);
+                    at += 1;
+                }
+            }
+        }
+        let files = |from: usize| {
+            let rest = rest.get(from..).unwrap_or_default().iter();
+            rest.copied()
+                .filter(|word| is_path(word))
+                .collect::<Vec<_>>()
+        };
+        let name = rest
+            .first()
+            .map_or("", |name| name.rsplit('/').next().unwrap_or(name));
+        let found: Vec<(&str, FileUse)> = match name {
+            "tee" => files(1)
+                .into_iter()
+                .map(|path| (path, FileUse::Write))
+                .collect(),
+            "rm" | "unlink" | "trash" => files(1)
+                .into_iter()
+                .map(|path| (path, FileUse::Delete))
+                .collect(),
+            "cat" | "head" | "tail" | "less" | "bat" => files(1)
+                .into_iter()
+                .map(|path| (path, FileUse::Read))
+                .collect(),
+            "mv" | "cp" => match files(1).as_slice() {
+                [from, to] if name == "mv" => vec![(*from, FileUse::Delete), (*to, FileUse::Write)],
+                [from, to] => vec![(*from, FileUse::Read), (*to, FileUse::Write)],
+                _ => Vec::new(),
+            },
+            "sed" | "perl"
+                if rest
+                    .iter()
+                    .any(|word| word.starts_with("-i") || word.starts_with("-pi")) =>
+            {
+                files(2)
+                    .into_iter()
+                    .filter(|path| path.contains('.'))
+                    .map(|path| (path, FileUse::Write))
+                    .collect()
+            }
+            _ => Vec::new(),
+        };
+        touches.extend(
+            found
+                .into_iter()
+                .map(|(path, usage)| FileTouch::new(path, usage)),
+        );
+    }
+    touches
+}
+
+/// The single commands of a script, without the text of here documents.
+fn commands(script: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut until: Option<String> = None;
+    for line in script.lines() {
+        if let Some(end) = &until {
+            if line.trim() == end {
+                until = None;
+            }
+            continue;
+        }
+        if let Some((_, after)) = line.split_once("<<") {
+            let mark: String = after
+                .trim_start_matches(['-', ' ', '"', '\''])
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_')
+                .collect();
+            until = (!mark.is_empty()).then_some(mark);
+        }
+        let parts = line.split(['|', ';']).flat_map(|part| part.split("&&"));
+        found.extend(parts.map(str::trim).filter(|part| !part.is_empty()));
+    }
+    found
+}
+
+/// The words of a command, without quotes.
+fn words(command: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut rest = command.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let (word, after) = match first {
+            '"' | '\'' => {
+                let inside = &rest[1..];
+                inside.split_once(first).unwrap_or((inside, ""))
+            }
+            _ => {
+                let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+                rest.split_at(end)
+            }
+        };
+        words.push(word);
+        rest = after.trim_start();
+    }
+    words
+}
+
+/// Whether a word of a command can be the path of a file.
+fn is_path(word: &str) -> bool {
+    !word.is_empty()
+        && !word.starts_with(['-', '$', '(', '<', '&'])
+        && word != "/dev/null"
+        && !word.contains(['*', '`', '\n'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_agent_s_calls_name_their_files() {
+        use FileUse::{Delete, Read, Write};
+        let table: &[(&str, &str, &[(&str, FileUse)])] = &[
+            (
+                "Write",
+                "file_path: /m/a.md\ncontent: x",
+                &[("/m/a.md", Write)],
+            ),
+            (
+                "Edit",
+                "replace_all: false\nfile_path: /m/a.md\nold_string: x",
+                &[("/m/a.md", Write)],
+            ),
+            (
+                "MultiEdit",
+                "file_path: /m/a.md\nedits:\n- old_string: x",
+                &[("/m/a.md", Write)],
+            ),
+            (
+                "NotebookEdit",
+                "notebook_path: /m/a.ipynb",
+                &[("/m/a.ipynb", Write)],
+            ),
+            ("Read", "file_path: /m/a.md", &[("/m/a.md", Read)]),
+            (
+                "write_file",
+                "file_path: /m/a.md\ncontent: x",
+                &[("/m/a.md", Write)],
+            ),
+            ("replace", "file_path: /m/a.md", &[("/m/a.md", Write)]),
+            ("write", "filePath: /m/a.md", &[("/m/a.md", Write)]),
+            (
+                "create",
+                "path: /m/a.md\nfile_text: x",
+                &[("/m/a.md", Write)],
+            ),
+            (
+                "mcp__tome__memory_write",
+                "path: a.md\ncontent: x",
+                &[("a.md", Write)],
+            ),
+            ("tome_memory_patch", "path: a.md", &[("a.md", Write)]),
+            ("memory_delete", "path: a.md", &[("a.md", Delete)]),
+            (
+                "memory",
+                "command: create\npath: /memories/a.md",
+                &[("a.md", Write)],
+            ),
+            (
+                "memory",
+                "command: view\npath: /memories/a.md",
+                &[("a.md", Read)],
+            ),
+            (
+                "apply_patch",
+                "input: *** Begin Patch\n*** Update File: a.md\n@@\n-x\n+y\n*** Delete File: b.md\n*** End Patch",
+                &[("a.md", Write), ("b.md", Delete)],
+            ),
+            (
+                "shell",
+                "command:\n- apply_patch\n- *** Begin Patch\n*** Update File: a.md\n*** Move to: b.md\n*** End Patch",
+                &[("a.md", Delete), ("b.md", Write)],
+            ),
+            ("Bash", "command: echo hi >> /m/a.md", &[("/m/a.md", Write)]),
+            (
+                "Bash",
+                "command: cat > \"/m/a b.md\" <<'EOF'\n> quoted.md\nrm x.md\nEOF",
+                &[("/m/a b.md", Write)],
+            ),
+            (
+                "exec_command",
+                "cmd: echo x | tee -a a.md && rm b.md",
+                &[("a.md", Write), ("b.md", Delete)],
+            ),
+            (
+                "Bash",
+                "command: mv a.md b.md; sed -i s/x/y/ c.md",
+                &[("a.md", Delete), ("b.md", Write), ("c.md", Write)],
+            ),
+            ("Bash", "command: cargo test 2>&1 > /dev/null", &[]),
+            ("Bash", "command: ls", &[]),
+            ("Grep", "path: /m", &[]),
+        ];
+        for (tool, input, wanted) in table {
+            let found = file_touches(tool, input);
+            let found: Vec<(&str, FileUse)> = found
+                .iter()
+                .map(|touch| (touch.path.as_str(), touch.usage))
+                .collect();
+            assert_eq!(found, *wanted, "{tool} {input}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_path_or_the_end_of_it() {
+        let is =
+            |path: &str, absolute: &str| FileTouch::new(path, FileUse::Write).is_file(absolute);
+        assert!(is("/m/a.md", "/m/a.md"));
+        assert!(is("a.md", "/m/a.md"));
+        assert!(is("./m/a.md", "/x/m/a.md"));
+        assert!(is("~/m/a.md", "/home/k/m/a.md"));
+        assert!(!is("/a.md", "/m/a.md"));
+        assert!(!is("a.md", "/m/aa.md"));
+        assert!(!is("", "/m/a.md"));
+    }
+}

@@ -1,0 +1,22 @@
+//! Review: what others wrote since the person last accepted it.
+//!
+//! [`observe()`] compares a store with what tome last saw of it and records every difference as a
+//! change of its own, so that the history also has what agents and other programs wrote. What a
+//! person writes with tome counts as accepted; everything else waits in the [`queue()`], which
+//! shows it as the difference from the accepted version, until it is accepted or reverted.
+//!
+//! The state of a store is a file in the history's directory: see [`state`].
+
+mod blame;
+mod decide;
+mod observe;
+mod queue;
+mod state;
+
+pub use decide::{Selection, accept, annotate, plan_revert};
+pub use observe::{Observed, Writer, observe, observe_files, observe_store};
+pub use queue::{Item, ItemChange, ReviewHunk, queue};
+pub use state::{Note, count};
+
+#[cfg(test)]
+mod tests;
