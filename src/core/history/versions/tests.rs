@@ -286,6 +286,67 @@ fn a_version_that_is_stored_twice_is_read_from_the_entry_that_is_sound() {
 }
 
 #[test]
+fn a_version_is_never_stored_as_a_difference_from_one_that_is_gone() {
+    let (_temp, history) = history();
+    let first: String = (0..50).map(line).collect();
+    let second = first.clone() + "more\n";
+    let third = second.clone() + "and more\n";
+    history.keep(first.as_bytes()).expect("keeps");
+    let pack = first_pack(&history);
+    let end = fs::metadata(&pack).expect("there").len();
+    let revision = history.keep(second.as_bytes()).expect("keeps");
+    let file = OpenOptions::new().write(true).open(&pack).expect("opens");
+    file.set_len(end).expect("cuts");
+    let kept = history.keep_after(third.as_bytes(), Some(&revision));
+    let kept = kept.expect("keeps");
+    let other = History::open(history.dir());
+    assert!(other.version(&kept).expect("reads") == third.as_bytes());
+}
+
+#[test]
+fn versions_that_are_differences_from_each_other_are_damaged_and_nothing_builds_on_them() {
+    let (_temp, history) = history();
+    let texts = ["one\n", "two\n", "six\n"].map(|word| word.repeat(50).into_bytes());
+    let entry = |own: usize, base: usize| {
+        let stored = delta::compress(&texts[own], Some(&texts[base])).expect("compresses");
+        let header = Header {
+            revision: Revision::of(&texts[own]),
+            base: Some(key(&Revision::of(&texts[base]))),
+            stored: u32::try_from(stored.len()).expect("short"),
+            size: 200,
+            anchors: 0,
+            steps: 1,
+            checksum: pack::checksum(&stored),
+        };
+        [header.encode().to_vec(), stored].concat()
+    };
+    fs::create_dir(history.pack_folder()).expect("made");
+    let bytes = [MAGIC.to_vec(), entry(0, 1), entry(1, 0)].concat();
+    fs::write(first_pack(&history), bytes).expect("writes");
+    for text in &texts[..2] {
+        let error = history.version(&Revision::of(text)).expect_err("damaged");
+        assert!(error.to_string().contains("is damaged"), "{error}");
+    }
+    let next = history.keep_after(&texts[2], Some(&Revision::of(&texts[1])));
+    let next = next.expect("keeps");
+    assert!(history.version(&next).expect("reads") == texts[2]);
+    history.keep(&texts[0]).expect("keeps");
+    for text in &texts {
+        assert!(history.version(&Revision::of(text)).expect("reads") == *text);
+    }
+}
+
+#[test]
+fn packs_that_cannot_be_looked_at_are_not_told_as_missing_versions() {
+    let (_temp, history) = history();
+    fs::write(history.pack_folder(), "no folder").expect("writes");
+    let error = history.version(&Revision::of(b"x")).expect_err("no folder");
+    let told = error.to_string();
+    assert!(told.contains(packs::FOLDER), "{told}");
+    assert!(!told.contains("is missing"), "{told}");
+}
+
+#[test]
 fn what_is_missing_is_told_as_missing() {
     let (_temp, history) = history();
     let error = history
@@ -341,11 +402,20 @@ fn a_pack_whose_first_bytes_are_damaged_is_read_and_another_one_added_to() {
         let other = History::open(history.dir());
         assert_eq!(other.version(&Revision::of(b"one")).expect("reads"), b"one");
         other.keep(b"two").expect("keeps");
-        assert_eq!(other.packs().paths().count(), 2);
-        for text in [b"one", b"two"] {
+        History::open(history.dir()).keep(b"six").expect("keeps");
+        assert_eq!(
+            History::open(history.dir())
+                .health()
+                .expect("looks")
+                .damaged,
+            []
+        );
+        for text in [b"one", b"two", b"six"] {
             let again = History::open(history.dir());
             assert_eq!(again.version(&Revision::of(text)).expect("reads"), text);
         }
+        other.version(&Revision::of(b"six")).expect("reads");
+        assert_eq!(other.packs().paths().count(), 2);
     }
 }
 
