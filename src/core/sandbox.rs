@@ -403,6 +403,17 @@ mod tests {
         (temp, root)
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_grows_while_it_is_read_is_refused_and_not_cut() {
+        let (_temp, root) = root();
+        // It has no length of its own, and no end.
+        let endless = std::fs::File::open("/dev/zero").expect("opens");
+        let read = root.read_open("a.md", File::from_std(endless));
+        let error = read.expect_err("endless").to_string();
+        assert!(error.contains("too large"), "{error}");
+    }
+
     #[test]
     fn a_path_that_leaves_the_root_is_refused() {
         let (_temp, root) = root();

@@ -394,6 +394,19 @@ fn packs_of_a_later_tome_are_not_written() {
 }
 
 #[test]
+fn a_pack_that_lost_its_first_bytes_is_read() {
+    let (_temp, history) = history();
+    history.keep(b"one").expect("keeps");
+    let pack = first_pack(&history);
+    let bytes = fs::read(&pack).expect("reads");
+    for cut in [4, MAGIC.len()] {
+        fs::write(&pack, &bytes[cut..]).expect("writes");
+        let other = History::open(history.dir());
+        assert_eq!(other.version(&Revision::of(b"one")).expect("reads"), b"one");
+    }
+}
+
+#[test]
 fn a_pack_whose_first_bytes_are_damaged_is_read_and_another_one_added_to() {
     for at in [2, 13, 14, 15] {
         let (_temp, history) = history();
