@@ -405,6 +405,17 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn a_root_that_cannot_be_opened_is_not_taken_for_an_absent_one() {
+        let (temp, _) = root();
+        let path = temp.path().join("later");
+        let root = Root::open(&path).expect("opens");
+        assert_eq!(root.read("a.md").expect("absent"), None);
+        std::os::unix::fs::symlink(&path, &path).expect("a link to itself");
+        assert!(root.read("a.md").is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn a_file_that_grows_while_it_is_read_is_refused_and_not_cut() {
         let (_temp, root) = root();
         // It has no length of its own, and no end.

@@ -1399,3 +1399,58 @@ fn a_line_with_a_name_of_a_memory_loses_its_dead_link_alone() {
     bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
     assert_eq!(bench.read("MEMORY.md"), "# Mine\n\n- [[A]] — both\n");
 }
+
+/// Writes lessons of one line into a coder store.
+fn write_lessons(bench: &TestStore, paths: &[&str]) {
+    for path in paths {
+        bench.make(&ChangeRequest::Write {
+            path: (*path).to_owned(),
+            content: "A lesson.\n".to_owned(),
+            fields: Fields::default(),
+        });
+    }
+}
+
+#[test]
+fn a_readme_counts_the_lessons_of_its_folders() {
+    let bench = TestStore::new(Layout::Coder);
+    write_lessons(&bench, &["semantic/b.md", "semantic/net/a.md"]);
+    let line = |count: &str| format!("- [net/](net/README.md) - {count}\n");
+    let page = bench.read("semantic/README.md");
+    assert!(page.contains(&line("1 file")), "{page}");
+    write_lessons(&bench, &["semantic/net/c.md"]);
+    let page = bench.read("semantic/README.md");
+    assert!(page.contains(&line("2 files")), "{page}");
+}
+
+#[test]
+fn a_readme_under_a_heading_of_its_own_keeps_it_and_its_lines_by_name() {
+    let bench = TestStore::new(Layout::Coder);
+    fs::create_dir(bench.dir.path().join("store/semantic")).expect("a folder");
+    bench.file("semantic/b.md", "**Title:** b\n**Description:** d\n");
+    bench.file("semantic/c.md", "**Title:** c\n**Description:** d\n");
+    let lists = [
+        "- [b.md](b.md) - b\n- [c.md](c.md) - c\n",
+        "- [b.md](b.md) - b\n- [c.md](c.md) - c\n- [[later]] — to be written\n",
+    ];
+    for (list, new) in lists.into_iter().zip(["semantic/d.md", "semantic/e.md"]) {
+        let page = format!("# Mine\n\n{list}");
+        bench.file("semantic/README.md", &page);
+        write_lessons(&bench, &[new]);
+        let after = bench.read("semantic/README.md");
+        assert!(after.starts_with(&page), "{after}");
+    }
+}
+
+#[test]
+fn the_line_of_a_memory_that_names_a_renamed_one_follows() {
+    let bench = TestStore::new(Layout::Index);
+    bench.file("a.md", &memory("Alpha", "d", "user"));
+    bench.file("b.md", &memory("B", "after [[a]]", "user"));
+    let page = "# Mine\n\n- [Alpha](a.md) — d\n- [B](b.md) — after [[a]]\n";
+    bench.file("MEMORY.md", page);
+    bench.make(&rename("a.md", "z.md"));
+    assert!(bench.read("b.md").contains("after [[z]]"));
+    let after = page.replace("(a.md)", "(z.md)").replace("[[a]]", "[[z]]");
+    assert_eq!(bench.read("MEMORY.md"), after);
+}
