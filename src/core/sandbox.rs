@@ -412,6 +412,7 @@ mod tests {
         assert_eq!(root.read("a.md").expect("absent"), None);
         std::os::unix::fs::symlink(&path, &path).expect("a link to itself");
         assert!(root.read("a.md").is_err());
+        assert!(root.markdown("", 0).is_err());
     }
 
     #[cfg(unix)]

@@ -149,6 +149,9 @@ fn a_folder_without_rights_stops_the_whole_change_and_not_the_store() {
     let before = tree(&home.project());
     let closed = home.project().join("data/memory/zz");
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).expect("a mode");
+    let facts = home.project().join("data/memory/facts");
+    let changed = || fs::metadata(&facts).expect("there").modified().ok();
+    let untouched = changed();
     let output = home.run_without_rights(&["delete", "facts/a.md", "zz/b.md"]);
     assert_eq!(output.code, 2, "{output:?}");
     assert!(
@@ -156,6 +159,7 @@ fn a_folder_without_rights_stops_the_whole_change_and_not_the_store() {
         "{output:?}"
     );
     assert_eq!(tree(&home.project()), before);
+    assert_eq!(changed(), untouched, "no file was set aside and put back");
     let history = home.run_without_rights(&["history", "--json"]);
     assert!(
         history.out.contains("\"changes\": []") || history.out.contains("\"changes\":[]"),

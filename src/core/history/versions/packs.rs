@@ -131,9 +131,6 @@ impl Packs {
                 _ => MAGIC.len() as u64,
             };
         }
-        if known.format.is_none() || length <= known.end {
-            return Ok(());
-        }
         let (entries, latest) = (&mut self.entries, &mut self.latest);
         known.end = scan(&known.file, known.end, |header, at| {
             add_entry((entries, latest), header, (pack, at));
