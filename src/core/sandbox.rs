@@ -417,6 +417,16 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn a_file_that_cannot_be_looked_at_is_not_taken_for_a_new_one() {
+        let (temp, root) = root();
+        root.writable("new.md").expect("absent");
+        let path = temp.path().join("loop.md");
+        std::os::unix::fs::symlink("loop.md", &path).expect("a link to itself");
+        assert!(root.writable("loop.md").is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn a_file_that_grows_while_it_is_read_is_refused_and_not_cut() {
         let (_temp, root) = root();
         // It has no length of its own, and no end.

@@ -169,3 +169,17 @@ fn a_pack_whose_first_bytes_are_damaged_is_read_and_another_one_added_to() {
         assert_eq!(other.packs().paths().count(), 2);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_plain_file_that_cannot_be_opened_is_not_told_as_a_missing_version() {
+    let (_temp, history) = history();
+    let path = write_blob(&history, b"old", b"old");
+    fs::remove_file(&path).expect("removed");
+    std::os::unix::fs::symlink(&path, &path).expect("a link to itself");
+    let error = history.version(&Revision::of(b"old")).expect_err("no file");
+    assert!(
+        matches!(&error, Error::Io { path: told, .. } if *told == path),
+        "{error}"
+    );
+}
