@@ -403,6 +403,39 @@ mod tests {
         (temp, root)
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_root_that_cannot_be_opened_is_not_taken_for_an_absent_one() {
+        let (temp, _) = root();
+        let path = temp.path().join("later");
+        let root = Root::open(&path).expect("opens");
+        assert_eq!(root.read("a.md").expect("absent"), None);
+        std::os::unix::fs::symlink(&path, &path).expect("a link to itself");
+        assert!(root.read("a.md").is_err());
+        assert!(root.markdown("", 0).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_cannot_be_looked_at_is_not_taken_for_a_new_one() {
+        let (temp, root) = root();
+        root.writable("new.md").expect("absent");
+        let path = temp.path().join("loop.md");
+        std::os::unix::fs::symlink("loop.md", &path).expect("a link to itself");
+        assert!(root.writable("loop.md").is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_grows_while_it_is_read_is_refused_and_not_cut() {
+        let (_temp, root) = root();
+        // It has no length of its own, and no end.
+        let endless = std::fs::File::open("/dev/zero").expect("opens");
+        let read = root.read_open("a.md", File::from_std(endless));
+        let error = read.expect_err("endless").to_string();
+        assert!(error.contains("too large"), "{error}");
+    }
+
     #[test]
     fn a_path_that_leaves_the_root_is_refused() {
         let (_temp, root) = root();

@@ -6,7 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 
-use tome::core::change::{Author, ChangeContext, ChangeRequest, Moment, commit, plan};
+use tome::core::change::{
+    Author, ChangeContext, ChangeRequest, Direction, Moment, commit, plan, replay,
+};
 use tome::core::history::History;
 use tome::core::layout::{Fields, IndexUpdate, Layout, Matching, Patch, View, index};
 use tome::core::store::Store;
@@ -31,23 +33,24 @@ impl TestStore {
         Store::open("s", &root, Some(self.layout)).expect("opens")
     }
 
+    fn history(&self) -> History {
+        History::open(&self.dir.path().join("history"))
+    }
+
     fn make(&self, request: &ChangeRequest) {
-        let context = ChangeContext {
-            moment: Moment {
-                time: jiff::Timestamp::now(),
-                today: jiff::civil::date(2026, 11, 15),
-            },
-            expected: None,
-        };
+        let context = change_context();
         let change = plan(&self.store(), request, &context).expect("plans");
         if !change.is_empty() {
-            let author = Author {
-                who: "test".to_owned(),
-                door: "test".to_owned(),
-            };
-            let history = History::open(&self.dir.path().join("history"));
-            commit(&history, &change, &author, &context.moment).expect("commits");
+            commit(&self.history(), &change, &author(), &context.moment).expect("commits");
         }
+    }
+
+    /// Undoes one of the changes made so far, counted from 0.
+    fn undo(&self, number: usize) {
+        let (history, moment) = (self.history(), change_context().moment);
+        let records = history.records().expect("readable");
+        let change = replay(&history, &records[number], Direction::Back, &moment);
+        commit(&history, &change.expect("plans"), &author(), &moment).expect("commits");
     }
 
     fn write(&self, name: &str, category: &str, description: &str) {
@@ -902,6 +905,13 @@ fn instructions_are_written_as_they_are() {
     assert_eq!(bench.read("CLAUDE.md"), "# Rules\n\nBe brief.");
 }
 
+fn author() -> Author {
+    Author {
+        who: "test".to_owned(),
+        door: "test".to_owned(),
+    }
+}
+
 fn change_context() -> ChangeContext {
     ChangeContext {
         moment: Moment {
@@ -1317,4 +1327,130 @@ fn an_entry_of_facts_stands_after_one_blank_line() {
             "{text:?}"
         );
     }
+}
+
+#[test]
+fn an_undo_makes_a_generated_index_anew() {
+    let bench = TestStore::new(Layout::Index);
+    bench.write("c.md", "user", "of c");
+    bench.write("a.md", "user", "of a");
+    bench.write("b.md", "project", "of b");
+    // Another program adds a file and does not list it.
+    bench.file("y.md", &memory("Y", "of y", "reference"));
+    bench.undo(1);
+    let page = bench.read("MEMORY.md");
+    let files: Vec<&str> = ["a.md", "b.md", "c.md", "y.md"]
+        .into_iter()
+        .filter(|file| page.contains(file))
+        .collect();
+    assert_eq!(files, ["b.md", "c.md", "y.md"], "{page}");
+}
+
+#[test]
+fn a_line_of_a_readme_comes_back_in_its_own_words() {
+    let bench = TestStore::new(Layout::Coder);
+    fs::create_dir(bench.dir.path().join("store/semantic")).expect("a folder");
+    let lesson = |name: &str| format!("**Title:** {name}\n**Description:** of {name}\n");
+    for name in ["a", "b", "c"] {
+        bench.file(&format!("semantic/{name}.md"), &lesson(name));
+    }
+    let hand = "# Mine\n\n- [a](a.md) — my own words\n- [b](b.md) — b\n- [c](c.md) — c\n";
+    bench.file("semantic/README.md", hand);
+    bench.make(&ChangeRequest::Delete {
+        paths: vec!["semantic/a.md".to_owned()],
+    });
+    bench.make(&ChangeRequest::Write {
+        path: "semantic/d.md".to_owned(),
+        content: lesson("d"),
+        fields: Fields::default(),
+    });
+    bench.undo(0);
+    let page = bench.read("semantic/README.md");
+    assert!(page.starts_with(hand), "{page}");
+    assert!(page.contains("(d.md)"), "{page}");
+}
+
+#[test]
+fn a_lesson_is_of_the_type_that_its_folder_says() {
+    let bench = TestStore::new(Layout::Coder);
+    let write = |category: &str| ChangeRequest::Write {
+        path: "semantic/a.md".to_owned(),
+        content: "A lesson.\n".to_owned(),
+        fields: Fields {
+            category: Some(category.to_owned()),
+            ..Fields::default()
+        },
+    };
+    let refused = plan(&bench.store(), &write("episodic"), &change_context());
+    let error = refused.expect_err("another type").to_string();
+    assert!(error.contains("write under episodic/"), "{error}");
+    bench.make(&write("semantic"));
+    assert!(bench.read("semantic/a.md").contains("A lesson."));
+}
+
+#[test]
+fn a_line_with_a_name_of_a_memory_loses_its_dead_link_alone() {
+    let bench = TestStore::new(Layout::Index);
+    bench.file("a.md", &memory("A", "d", "user"));
+    bench.file(
+        "MEMORY.md",
+        "# Mine\n\n- [D](dead.md), [[A]] — both\n- [E](gone.md), [[Later]] — e\n",
+    );
+    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
+    assert_eq!(bench.read("MEMORY.md"), "# Mine\n\n- [[A]] — both\n");
+}
+
+/// Writes lessons of one line into a coder store.
+fn write_lessons(bench: &TestStore, paths: &[&str]) {
+    for path in paths {
+        bench.make(&ChangeRequest::Write {
+            path: (*path).to_owned(),
+            content: "A lesson.\n".to_owned(),
+            fields: Fields::default(),
+        });
+    }
+}
+
+#[test]
+fn a_readme_counts_the_lessons_of_its_folders() {
+    let bench = TestStore::new(Layout::Coder);
+    write_lessons(&bench, &["semantic/b.md", "semantic/net/a.md"]);
+    let line = |count: &str| format!("- [net/](net/README.md) - {count}\n");
+    let page = bench.read("semantic/README.md");
+    assert!(page.contains(&line("1 file")), "{page}");
+    write_lessons(&bench, &["semantic/net/c.md"]);
+    let page = bench.read("semantic/README.md");
+    assert!(page.contains(&line("2 files")), "{page}");
+}
+
+#[test]
+fn a_readme_under_a_heading_of_its_own_keeps_it_and_its_lines_by_name() {
+    let bench = TestStore::new(Layout::Coder);
+    fs::create_dir(bench.dir.path().join("store/semantic")).expect("a folder");
+    bench.file("semantic/b.md", "**Title:** b\n**Description:** d\n");
+    bench.file("semantic/c.md", "**Title:** c\n**Description:** d\n");
+    let lists = [
+        "- [b.md](b.md) - b\n- [c.md](c.md) - c\n",
+        "- [b.md](b.md) - b\n- [c.md](c.md) - c\n- [[later]] — to be written\n",
+    ];
+    for (list, new) in lists.into_iter().zip(["semantic/d.md", "semantic/e.md"]) {
+        let page = format!("# Mine\n\n{list}");
+        bench.file("semantic/README.md", &page);
+        write_lessons(&bench, &[new]);
+        let after = bench.read("semantic/README.md");
+        assert!(after.starts_with(&page), "{after}");
+    }
+}
+
+#[test]
+fn the_line_of_a_memory_that_names_a_renamed_one_follows() {
+    let bench = TestStore::new(Layout::Index);
+    bench.file("a.md", &memory("Alpha", "d", "user"));
+    bench.file("b.md", &memory("B", "after [[a]]", "user"));
+    let page = "# Mine\n\n- [Alpha](a.md) — d\n- [B](b.md) — after [[a]]\n";
+    bench.file("MEMORY.md", page);
+    bench.make(&rename("a.md", "z.md"));
+    assert!(bench.read("b.md").contains("after [[z]]"));
+    let after = page.replace("(a.md)", "(z.md)").replace("[[a]]", "[[z]]");
+    assert_eq!(bench.read("MEMORY.md"), after);
 }

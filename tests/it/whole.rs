@@ -2,15 +2,15 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use tome::core::change::{
-    Author, Change, ChangeContext, ChangeRequest, Moment, plan, plan_and_commit,
-    recover_interrupted,
+    Author, Change, ChangeContext, ChangeRequest, Direction, Moment, interrupted, plan,
+    plan_and_commit, recover_interrupted, replay,
 };
 use tome::core::history::{History, Observer};
 use tome::core::layout::{Layout, Matching, Patch};
@@ -149,6 +149,9 @@ fn a_folder_without_rights_stops_the_whole_change_and_not_the_store() {
     let before = tree(&home.project());
     let closed = home.project().join("data/memory/zz");
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).expect("a mode");
+    let facts = home.project().join("data/memory/facts");
+    let changed = || fs::metadata(&facts).expect("there").modified().ok();
+    let untouched = changed();
     let output = home.run_without_rights(&["delete", "facts/a.md", "zz/b.md"]);
     assert_eq!(output.code, 2, "{output:?}");
     assert!(
@@ -156,6 +159,7 @@ fn a_folder_without_rights_stops_the_whole_change_and_not_the_store() {
         "{output:?}"
     );
     assert_eq!(tree(&home.project()), before);
+    assert_eq!(changed(), untouched, "no file was set aside and put back");
     let history = home.run_without_rights(&["history", "--json"]);
     assert!(
         history.out.contains("\"changes\": []") || history.out.contains("\"changes\":[]"),
@@ -737,4 +741,84 @@ fn a_reviewed_change_is_made_as_it_was_seen_or_shown_again() {
     let outcome = commit_reviewed(&history, &now, by, || bench.plan(&request)).expect("made");
     assert!(matches!(outcome, Reviewed::Made(_)), "{outcome:?}");
     assert_eq!(bench.text("facts/a.md"), "# A\n\n1\nan agent's line\n");
+}
+
+#[test]
+fn a_file_that_was_taken_back_is_not_recorded_as_changed() {
+    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    // The old text comes back, but what is left beside it cannot be removed.
+    let stuck = |step: &str| match step.starts_with("clear") {
+        true => Err(std::io::ErrorKind::PermissionDenied.into()),
+        false => Ok(()),
+    };
+    let failing = move |step: &str| match step.starts_with("flush") {
+        true => Err(std::io::ErrorKind::PermissionDenied.into()),
+        false => stuck(step),
+    };
+    let request = patch("facts/a.md", "one", "1");
+    bench
+        .make(&bench.observed(failing), &request)
+        .expect_err("fails");
+    assert_eq!(bench.text("facts/a.md"), "# A\n\none\n");
+    assert_eq!(bench.history().intents().len(), 1);
+    let request = patch("facts/a.md", "one", "eins");
+    bench.make(&bench.observed(stuck), &request).expect("made");
+    let records = bench.history().records().expect("readable");
+    assert_eq!(records.len(), 1, "{records:?}");
+    assert!(bench.history().intents().is_empty());
+}
+
+#[test]
+fn a_file_that_an_undo_left_alone_is_left_alone_when_the_undo_is_taken_back() {
+    let linked = "# A\n\nsee [b](b.md)\n";
+    let bench = TestStore::new(&[("facts/a.md", linked), ("facts/b.md", "# B\n\ntwo\n")]);
+    let rename = ChangeRequest::Rename {
+        from: "facts/b.md".to_owned(),
+        to: "facts/c.md".to_owned(),
+    };
+    bench.make(&bench.history(), &rename).expect("made");
+    // One of its files is put back by hand.
+    fs::write(bench.file("facts/a.md"), linked).expect("written");
+    let before = tree(&bench.root());
+    let inode = || fs::metadata(bench.file("facts/a.md")).expect("there").ino();
+    let own = inode();
+    let history = bench.observed(|step| match step.starts_with("flush") {
+        true => Err(std::io::ErrorKind::PermissionDenied.into()),
+        false => Ok(()),
+    });
+    let record = history.records().expect("readable").pop();
+    let record = record.expect("a change");
+    let moment = change_context().moment;
+    let undone = plan_and_commit::<Error>(&history, &[&bench.root()], (&author(), &moment), || {
+        replay(&history, &record, Direction::Back, &moment)
+    });
+    undone.expect_err("fails");
+    assert_eq!(tree(&bench.root()), before);
+    assert_eq!(inode(), own);
+}
+
+#[test]
+fn a_change_under_way_is_not_told_as_interrupted() {
+    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let data = bench.dir.path().join("data");
+    let history = bench.observed(move |step| {
+        if step.starts_with("exchange facts/a.md") {
+            let told = interrupted(&History::open(&data)).map_err(std::io::Error::other)?;
+            if !told.is_empty() {
+                return Err(std::io::Error::other("it is under way"));
+            }
+        }
+        Ok(())
+    });
+    let request = patch("facts/a.md", "one", "1");
+    bench.make(&history, &request).expect("made");
+    let history = bench.observed(failing_from("flush"));
+    let request = patch("facts/a.md", "1", "2");
+    bench.make(&history, &request).expect_err("fails");
+    // A process that another test starts may hold a copy of our locks for a moment.
+    let is_told = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        interrupted(&bench.history()).expect("looks").len() == 1
+    });
+    assert!(is_told);
 }

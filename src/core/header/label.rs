@@ -51,7 +51,7 @@ pub fn entries(text: &str) -> Vec<Entry> {
         if let Some(entry) = entries.last_mut() {
             add_field(entry, label, found.map_or(line.text, |(_, value)| value));
         }
-        if found.is_none() && !is_rule && matches!(label, "Tags" | FREE) {
+        if matches!(label, "Tags" | FREE) {
             // A note after the tags stays with its entry.
             gap = line.end;
         }

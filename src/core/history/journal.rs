@@ -390,6 +390,18 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_journal_that_cannot_be_opened_is_not_taken_for_an_empty_one() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        assert_eq!(history.records().expect("none yet"), []);
+        let path = history.journal_path();
+        std::os::unix::fs::symlink(&path, &path).expect("a link to itself");
+        let error = history.records().expect_err("no journal").to_string();
+        assert!(error.contains("journal.jsonl"), "{error}");
+    }
+
     #[test]
     fn undo_and_redo_walk_the_stack() {
         let temp = tempfile::tempdir().expect("a temporary directory");

@@ -203,7 +203,7 @@ impl History {
             if is_over {
                 return Err(busy(path, store, waited));
             }
-            std::thread::sleep(pause.min(self.patience.limit - waited));
+            std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(10));
         }
     }
@@ -369,5 +369,17 @@ mod tests {
                 .expect("asks")
                 .is_none()
         );
+    }
+
+    #[test]
+    fn a_wait_names_whoever_holds_a_lock_now_and_not_whoever_held_it_last() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path()).with_limit(Duration::from_millis(20));
+        let pruning = history.clone().named("tome history --prune");
+        drop(pruning.lock_all().expect("free"));
+        let appending = history.clone().named("tome append");
+        let _held = appending.lock(&[Path::new("/a")]).expect("free");
+        let error = history.lock_all().expect_err("a store is held");
+        assert!(error.to_string().contains("tome append (pid"), "{error}");
     }
 }

@@ -155,15 +155,15 @@ impl Record {
 
     /// The tombstones of the change, each with its store and time.
     pub fn graves(&self) -> impl Iterator<Item = PrunedTombstone> {
-        self.tombstones.iter().map(|tombstone| {
-            let own = |file: &&FileChange| file.reference() == tombstone.path;
-            let file = self.files.iter().find(own).or(self.files.first());
-            PrunedTombstone {
-                root: file.map(|file| file.root.clone()).unwrap_or_default(),
+        // A change that deletes is about one store.
+        let root = self.files.first().map(|file| &file.root);
+        self.tombstones
+            .iter()
+            .map(move |tombstone| PrunedTombstone {
+                root: root.cloned().unwrap_or_default(),
                 time: self.time,
                 tombstone: tombstone.clone(),
-            }
-        })
+            })
     }
 
     /// Whether the change touched any of these roots.
@@ -247,4 +247,33 @@ pub struct PrunedTombstone {
     /// The tombstone.
     #[serde(flatten)]
     pub tombstone: Tombstone,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_did_not_have_takes_no_room_in_the_journal() {
+        let file = FileChange {
+            root: PathBuf::from("/r"),
+            layout: Layout::Index,
+            path: "a.md".to_owned(),
+            before: None,
+            after: Some(Revision::of(b"x")),
+            derived: false,
+            folders: Vec::new(),
+            emptied: Vec::new(),
+            modified: None,
+            mode: None,
+            added: 1,
+            removed: 0,
+        };
+        let line = serde_json::to_string(&file).expect("serialises");
+        let fields = line.matches("\":").count();
+        assert_eq!(fields, 5, "{line}");
+        assert!(line.contains("\"added\":1"), "{line}");
+        let back: FileChange = serde_json::from_str(&line).expect("reads back");
+        assert_eq!(back, file);
+    }
 }

@@ -54,10 +54,7 @@ impl History {
         let mut kept = Vec::with_capacity(versions.len());
         for (bytes, base) in versions {
             let revision = Revision::of(bytes);
-            if let Err(e) = self.prepare(&mut packs, (bytes, revision), *base) {
-                packs.give_up();
-                return Err(e);
-            }
+            self.prepare(&mut packs, (bytes, revision), *base)?;
             packs.set_recent(revision, bytes);
             kept.push(revision);
         }

@@ -495,6 +495,14 @@ mod tests {
     }
 
     #[test]
+    fn a_file_counts_as_changed_after_a_list_when_it_is_more_than_two_seconds_newer() {
+        assert!(is_newer(7_001, Some(5_000)));
+        for (file, list) in [(7_000, Some(5_000)), (5_000, Some(7_001)), (7_001, None)] {
+            assert!(!is_newer(file, list), "{file} {list:?}");
+        }
+    }
+
+    #[test]
     fn bullets_are_lines_about_one_file() {
         let found: Vec<(String, &str)> = bullets(HAND)
             .iter()

@@ -186,6 +186,23 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_refused_only_where_they_are_too_much_together() {
+        let short = [vec![b'x'; 6_000], vec![b'\n']].concat();
+        let long = [vec![b'x'; LONGEST_LINE / 5 * 3], vec![b'\n']].concat();
+        let (_temp, root) = file(&[&short[..], &short, &long, &long].concat());
+        for (wanted, size) in [
+            (1..=2, 2 * short.len()),
+            (2..=3, short.len() + long.len()),
+            (4..=4, long.len()),
+        ] {
+            let read = root.read_lines("log", &wanted).expect("reads");
+            assert_eq!(read.map(|bytes| bytes.len()), Some(size), "{wanted:?}");
+        }
+        let error = root.read_lines("log", &(3..=4)).expect_err("too much");
+        assert!(error.to_string().contains("log#L4"), "{error}");
+    }
+
+    #[test]
     fn every_line_of_text_is_looked_at_up_to_the_one_wanted() {
         let (_temp, root) = file(b"one\n\xff\xfe\ntwo\nthree");
         let mut all = Vec::new();

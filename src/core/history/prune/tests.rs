@@ -141,7 +141,25 @@ fn the_oldest_changes_go_until_the_history_is_small_enough() {
     let pruned = history.prune(&nothing, RunMode::Real).expect("prunes");
     assert_eq!(pruned.kept, 0);
     assert_eq!(ids(&history), [""; 0]);
+    assert_eq!(size_of(&temp.path().join("versions")), 0);
     assert_eq!(history.undoable(&[Path::new("/r")]).expect("reads"), None);
+}
+
+#[test]
+fn a_history_of_just_the_size_that_is_allowed_stays() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let history = filled(temp.path(), 10);
+    let compact = history.prune(&PruneOptions::default(), RunMode::Real);
+    compact.expect("prunes");
+    let size = size_of(temp.path());
+    for (most, kept) in [(size, 10), (size - 1, 9)] {
+        let pruning = PruneOptions {
+            before: None,
+            most_bytes: Some(most),
+        };
+        let pruned = history.prune(&pruning, RunMode::Dry).expect("looks");
+        assert_eq!(pruned.kept, kept, "{most} of {size}");
+    }
 }
 
 #[test]
@@ -154,10 +172,14 @@ fn a_change_that_one_that_stays_took_back_stays_too() {
     (redo.verb, redo.of) = (ChangeVerb::Redo, Some("UNDO".to_owned()));
     history.record(&undo).expect("records");
     history.record(&redo).expect("records");
+    // A restored version is a version like any other: the change that it is of may go.
+    let mut restored = record("RESTORED", 52, (Some(&text(4)), Some(&text(7))));
+    (restored.verb, restored.of) = (ChangeVerb::Restore, Some("ID0006".to_owned()));
+    history.record(&restored).expect("records");
     history
         .prune(&older_than(51), RunMode::Real)
         .expect("prunes");
-    assert_eq!(ids(&history), ["ID0003", "UNDO", "REDO"]);
+    assert_eq!(ids(&history), ["ID0003", "UNDO", "REDO", "RESTORED"]);
     is_whole(&history);
     let redo = history.find("REDO").expect("there");
     assert_eq!(history.reversal(redo).expect("leads back").0.id, "ID0003");
@@ -225,6 +247,7 @@ fn versions_that_were_plain_files_are_packed_and_read_as_before() {
     let before = size_of(&temp.path().join("blobs"));
     // A damaged file stays as it is.
     blob(7, "damaged");
+    let journal = fs::read(history.journal_path()).expect("reads");
     let dry = history
         .prune(&PruneOptions::default(), RunMode::Dry)
         .expect("looks");
@@ -233,6 +256,7 @@ fn versions_that_were_plain_files_are_packed_and_read_as_before() {
         .expect("prunes");
     assert_eq!(dry, pruned);
     assert_eq!((pruned.changes, pruned.kept), (0, 20));
+    assert_eq!(fs::read(history.journal_path()).expect("reads"), journal);
     assert!(size_of(&temp.path().join("versions")) < before / 4);
     assert_eq!(size_of(&temp.path().join("blobs")), 7);
     for number in (0..21).filter(|number| *number != 7) {

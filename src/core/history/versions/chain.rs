@@ -30,18 +30,7 @@ pub(in crate::core::history) fn place_after(
     header: impl Fn(&Key) -> Option<Header>,
 ) -> Option<ChainPosition> {
     let last = header(&key(base))?;
-    let (mut anchor, mut at) = (last, last);
-    let mut walked = 0;
-    while let Some(base) = at.base {
-        at = header(&base)?;
-        if anchor.steps > 0 {
-            anchor = at;
-        }
-        walked += 1;
-        if walked > LONGEST {
-            return None;
-        }
-    }
+    let anchor = anchor_of(last, header)?;
     if last.steps < STEPS {
         return Some(ChainPosition {
             base: last.revision,
@@ -55,6 +44,22 @@ pub(in crate::core::history) fn place_after(
         anchors: anchor.anchors + 1,
         steps: 0,
     })
+}
+
+/// The last anchor, or the whole version, in the chain of a version; `None` if the chain does not
+/// lead to a whole version.
+fn anchor_of(last: Header, header: impl Fn(&Key) -> Option<Header>) -> Option<Header> {
+    let (mut anchor, mut at) = (last, last);
+    for _ in 0..LONGEST {
+        let Some(base) = at.base else {
+            return Some(anchor);
+        };
+        at = header(&base)?;
+        if anchor.steps > 0 {
+            anchor = at;
+        }
+    }
+    None
 }
 
 /// Encodes a version, as a difference from a base if that saves much.

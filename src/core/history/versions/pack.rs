@@ -155,16 +155,17 @@ impl Window<'_> {
     /// How many bytes are read at once.
     const SIZE: u64 = 1 << 16;
 
-    /// At least `count` bytes from `at` on, which must be within the file.
+    /// At least `count` bytes from `at` on, which must be within the file and not before those
+    /// asked for last.
     fn bytes(&mut self, at: u64, count: usize) -> io::Result<&[u8]> {
-        let end = self.start + self.bytes.len() as u64;
-        if at < self.start || at + count as u64 > end {
-            let wanted = (self.length - at).min(Self::SIZE.max(count as u64));
-            self.bytes = read_at(self.file, at, wanted)?;
-            self.start = at;
-        }
         let skipped = usize::try_from(at - self.start).map_err(io::Error::other)?;
-        Ok(&self.bytes[skipped..])
+        if self.bytes.get(skipped..skipped + count).is_some() {
+            return Ok(&self.bytes[skipped..]);
+        }
+        let wanted = (self.length - at).min(Self::SIZE.max(count as u64));
+        self.bytes = read_at(self.file, at, wanted)?;
+        self.start = at;
+        Ok(&self.bytes)
     }
 
     /// Where the next header might start.
@@ -176,7 +177,7 @@ impl Window<'_> {
                 return Ok(Some(at + found as u64));
             }
             // The mark may start at the end of these bytes.
-            at += (bytes.len() - MARK.len() + 1) as u64;
+            at += (bytes.len() - MARK.len()) as u64;
         }
         Ok(None)
     }

@@ -75,8 +75,10 @@ pub(super) enum Lookup {
 }
 
 impl Packs {
-    /// Reads what this or another process has added to the packs in `dir`.
+    /// Reads what this or another process has added to the packs in `dir`. Entries that a failed
+    /// call left pending are dropped.
     pub(in crate::core::history) fn refresh(&mut self, dir: &Path) -> Result<()> {
+        self.pending.clear();
         let folder = dir.join(FOLDER);
         let names = numbers(&folder).map_err(|e| Error::io(&folder, e))?;
         let known = self.files.iter().map(|pack| pack.number);
@@ -128,9 +130,6 @@ impl Packs {
                 Format::Damaged => 0,
                 _ => MAGIC.len() as u64,
             };
-        }
-        if known.format.is_none() || length <= known.end {
-            return Ok(());
         }
         let (entries, latest) = (&mut self.entries, &mut self.latest);
         known.end = scan(&known.file, known.end, |header, at| {
@@ -206,45 +205,25 @@ impl Packs {
         let Some(last) = self.latest.get(&key(revision)) else {
             return Lookup::Absent;
         };
-        let is_it = |bytes: &Vec<u8>| Revision::of(bytes) == *revision;
-        let quick = self.read_chain(*last).filter(is_it);
-        let bytes = quick.or_else(|| {
-            let found = self.read_any(&key(revision), &mut HashSet::new(), 0);
-            found.filter(is_it)
-        });
-        match bytes {
+        let bytes = self.decode(&key(revision), &mut HashSet::new(), LONGEST);
+        match bytes.filter(|bytes| Revision::of(bytes) == *revision) {
             Some(bytes) => Lookup::Bytes(bytes),
             None => Lookup::Damaged(self.path_of(*last).to_owned()),
         }
     }
 
-    /// Decodes a version through the last entry of each base, without checking the result.
-    fn read_chain(&self, entry: usize) -> Option<Vec<u8>> {
-        let mut chain = vec![entry];
-        while let Some(base) = self.entries[*chain.last()?].header.base {
-            chain.push(*self.latest.get(&base)?);
-            if chain.len() > LONGEST {
-                return None;
-            }
-        }
-        let mut bytes: Option<Vec<u8>> = None;
-        for at in chain.into_iter().rev() {
-            bytes = Some(self.expand(at, bytes.as_deref())?);
-        }
-        bytes
-    }
-
-    /// Decodes a version through any entries, each checked; `bad` holds those that failed.
-    fn read_any(&self, key_: &Key, bad: &mut HashSet<usize>, depth: usize) -> Option<Vec<u8>> {
-        let candidates: Vec<usize> = self.entries_of(key_).collect();
-        for at in candidates {
-            if depth > LONGEST || !bad.insert(at) {
+    /// Decodes a version through the last sound entry of each base, at most `left` entries deep;
+    /// `bad` holds the entries that failed or are being decoded.
+    fn decode(&self, key_: &Key, bad: &mut HashSet<usize>, left: usize) -> Option<Vec<u8>> {
+        let left = left.checked_sub(1)?;
+        for at in self.entries_of(key_) {
+            if !bad.insert(at) {
                 continue;
             }
             let header = self.entries[at].header;
             let base = match header.base {
                 None => None,
-                Some(base) => match self.read_any(&base, bad, depth + 1) {
+                Some(base) => match self.decode(&base, bad, left) {
                     None => continue,
                     base => base,
                 },
@@ -314,12 +293,7 @@ impl Packs {
             .zip(bytes[start..].iter().rev());
         let end = rest.take_while(same).count();
         let longer = recent.len().max(bytes.len());
-        ((start + end) * 2 >= longer && longer > 0).then_some(*revision)
-    }
-
-    /// Drops the pending entries.
-    pub(super) fn give_up(&mut self) {
-        self.pending.clear();
+        ((start + end) * 2 >= longer).then_some(*revision)
     }
 
     /// Appends the pending entries to the last pack and flushes it; the caller holds the lock. An
@@ -336,7 +310,7 @@ impl Packs {
         let (path, number, end, is_new) = match usable {
             Some(pack) => (pack.path.clone(), pack.number, pack.end, false),
             None => {
-                let number = last.map_or(1, |pack| pack.number + 1);
+                let number = self.next_number();
                 (pack_path(&folder, number), number, 0, true)
             }
         };
@@ -390,7 +364,7 @@ impl Packs {
     /// Flushes what other processes appended, because they may have died before flushing it.
     fn flush(&mut self) -> Result<()> {
         for pack in &mut self.files {
-            if pack.flushed < pack.end {
+            if pack.flushed != pack.end {
                 let flushed = pack.file.sync_all();
                 flushed.map_err(|e| Error::io(&pack.path, e))?;
                 pack.flushed = pack.end;
@@ -470,4 +444,20 @@ fn add(mut file: &File, end: u64, entries: &[Pending]) -> io::Result<u64> {
     file.write_all(&bytes)?;
     file.sync_all()?;
     Ok(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::core::history::History;
+
+    #[test]
+    fn a_version_of_another_process_is_flushed_before_it_counts_as_kept() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        History::open(temp.path()).keep(b"x").expect("keeps");
+        let other = History::open(temp.path());
+        other.keep(b"x").expect("keeps");
+        let packs = other.packs();
+        assert!(packs.files[0].end > 0);
+        assert_eq!(packs.files[0].flushed, packs.files[0].end);
+    }
 }

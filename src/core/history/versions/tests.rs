@@ -1,4 +1,6 @@
-//! Tests of versions in packs: round trips, torn ends, damage, old histories.
+//! Tests of versions in packs: round trips, torn ends, old histories.
+
+mod damage;
 
 use std::fs::OpenOptions;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -219,74 +221,6 @@ fn two_that_keep_in_turn_see_what_the_other_kept() {
 }
 
 #[test]
-fn a_damaged_version_is_an_error_that_names_it_and_keeping_it_again_mends_it() {
-    let (_temp, history) = history();
-    let first: String = (0..50).map(line).collect();
-    let second = first.clone() + "more\n";
-    let third = second.clone() + "and more\n";
-    let texts = [&first, &second, &third].map(|text| text.as_bytes());
-    let mut last = None;
-    for text in texts {
-        last = Some(history.keep_after(text, last.as_ref()).expect("keeps"));
-    }
-    let pack = first_pack(&history);
-    flip(&pack, (MAGIC.len() + HEADER + 40) as u64);
-    for text in texts {
-        let error = history.version(&Revision::of(text)).expect_err("damaged");
-        let told = error.to_string();
-        assert!(told.contains("000001.pack"), "{told}");
-        assert!(told.contains("is damaged"), "{told}");
-        let revision = Revision::of(text).to_string();
-        assert!(told.contains(&revision[..12]), "{told}");
-    }
-    // Only the first is damaged; storing it again repairs those that depend on it.
-    history.keep(texts[0]).expect("keeps");
-    for text in texts {
-        assert!(history.version(&Revision::of(text)).expect("reads") == text);
-        assert!(
-            History::open(history.dir())
-                .version(&Revision::of(text))
-                .is_ok()
-        );
-    }
-    // A repaired version is stored whole: its old base may depend on it.
-    let packs = history.packs();
-    let at = packs.entries_of(&key(&Revision::of(texts[0]))).next();
-    assert_eq!(packs.entry(at.expect("there")).header.base, None);
-}
-
-#[test]
-fn a_version_that_is_stored_twice_is_read_from_the_entry_that_is_sound() {
-    let (_temp, history) = history();
-    let first: String = (0..50).map(line).collect();
-    let second = first.clone() + "more\n";
-    let revision = history.keep(first.as_bytes()).expect("keeps");
-    let pack = first_pack(&history);
-    let sound = fs::read(&pack).expect("reads");
-    let damage = MAGIC.len() + HEADER + 40;
-    flip(&pack, damage as u64);
-    // Damaged, it is stored once more; the next version is a difference from it.
-    let other = History::open(history.dir());
-    other.keep(first.as_bytes()).expect("keeps");
-    let next = other.keep_after(second.as_bytes(), Some(&revision));
-    let next = next.expect("keeps");
-    let mut bytes = fs::read(&pack).expect("reads");
-    assert!(bytes.len() > sound.len());
-    // Now the second entry is the damaged one.
-    bytes[..sound.len()].copy_from_slice(&sound);
-    bytes[sound.len() + HEADER + 40] ^= 0x55;
-    fs::write(&pack, &bytes).expect("writes");
-    let other = History::open(history.dir());
-    assert!(other.version(&revision).expect("reads") == first.as_bytes());
-    assert!(other.version(&next).expect("reads") == second.as_bytes());
-    assert_eq!(other.health().expect("looks").damaged, []);
-    flip(&pack, damage as u64);
-    let other = History::open(history.dir());
-    assert!(other.version(&revision).is_err());
-    assert!(other.version(&next).is_err());
-}
-
-#[test]
 fn what_is_missing_is_told_as_missing() {
     let (_temp, history) = history();
     let error = history
@@ -330,23 +264,6 @@ fn packs_of_a_later_tome_are_not_written() {
         assert!(error.to_string().contains("later tome"), "{error}");
         assert_eq!(fs::read(&pack).expect("reads"), bytes);
         assert_eq!(other.packs().paths().count(), 1);
-    }
-}
-
-#[test]
-fn a_pack_whose_first_bytes_are_damaged_is_read_and_another_one_added_to() {
-    for at in [2, 13, 14, 15] {
-        let (_temp, history) = history();
-        history.keep(b"one").expect("keeps");
-        flip(&first_pack(&history), at);
-        let other = History::open(history.dir());
-        assert_eq!(other.version(&Revision::of(b"one")).expect("reads"), b"one");
-        other.keep(b"two").expect("keeps");
-        assert_eq!(other.packs().paths().count(), 2);
-        for text in [b"one", b"two"] {
-            let again = History::open(history.dir());
-            assert_eq!(again.version(&Revision::of(text)).expect("reads"), text);
-        }
     }
 }
 

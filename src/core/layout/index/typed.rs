@@ -1,6 +1,6 @@
 //! Typed files without a `MEMORY.md` beside them: an index store that has no index yet.
 
-use super::{INDEX, Index, TYPES};
+use super::{Index, TYPES};
 use crate::core::layout::Rules as _;
 use crate::core::sandbox::Root;
 
@@ -17,7 +17,7 @@ pub(in crate::core::layout) fn has_typed_file(root: &Root) -> bool {
     };
     let small = found
         .iter()
-        .filter(|file| file.size <= LARGEST && file.path != INDEX)
+        .filter(|file| file.size <= LARGEST)
         .take(MOST_FILES);
     small
         .filter_map(|file| Some((file, opened.read_found(file).ok()?)))
