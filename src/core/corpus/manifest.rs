@@ -11,6 +11,7 @@ use super::Part;
 use super::block::BlockShape;
 use super::bytes::{ByteReader, ByteWriter, checksum};
 use super::pack::{Generation, HEADER};
+use crate::core::foreign::{LARGEST_WHOLE, read_capped};
 use crate::core::log::Agent;
 use crate::core::{Error, Result, private};
 
@@ -184,7 +185,7 @@ impl Manifest {
 
     /// Reads the manifest; `None` if it is missing, damaged or of another version.
     pub(super) fn load(cache: &Path) -> Option<Self> {
-        Self::decode(&fs::read(cache.join(NAME)).ok()?)
+        Self::decode(&read_capped(&cache.join(NAME), LARGEST_WHOLE).ok()?)
     }
 
     /// Deletes the manifest, so that the next build starts from scratch.
