@@ -145,16 +145,18 @@ pub(in crate::core) fn next_line(
     }
 }
 
+/// Makes opening a pipe return at once.
 #[cfg(unix)]
-fn without_waiting(options: &mut OpenOptions) {
+pub(in crate::core) fn without_waiting(options: &mut OpenOptions) {
     use rustix::fs::OFlags;
     use std::os::unix::fs::OpenOptionsExt as _;
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     options.custom_flags(flags.bits().cast_signed());
 }
 
+/// Does nothing: other systems have no pipes among their files.
 #[cfg(not(unix))]
-fn without_waiting(_: &mut OpenOptions) {}
+pub(in crate::core) fn without_waiting(_: &mut OpenOptions) {}
 
 /// Opens the directory at a canonical path. If a link has replaced a part of the path since
 /// then, it is not followed and an error is returned.

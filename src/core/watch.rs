@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
+use super::foreign::{LARGEST_WHOLE, read_capped};
 use super::history::Record;
 use super::library::WatchDepth;
 use super::memory::Revision;
@@ -59,7 +60,10 @@ impl Expected {
         let Some(ours) = files.get(path) else {
             return false;
         };
-        let is = fs::read(path).ok().as_deref().map(Revision::of);
+        let is = read_capped(path, LARGEST_WHOLE)
+            .ok()
+            .as_deref()
+            .map(Revision::of);
         let same = is == *ours;
         if !same {
             files.remove(path);

@@ -404,6 +404,42 @@ fn what_tome_keeps_for_itself_is_made_in_one_place() {
     }
 }
 
+#[test]
+fn files_are_opened_in_one_place() {
+    // These check that a file is regular, and do not wait for a pipe.
+    let owners = [
+        "core/foreign.rs",
+        "core/private.rs",
+        "core/sandbox.rs",
+        "core/sandbox/lines.rs",
+        "core/sandbox/write.rs",
+    ];
+    let is_owner = |source: &Source| owners.contains(&source.name().as_str());
+    for source in shipped().filter(|source| source.is_in("core") && !is_owner(source)) {
+        uses_none_of(
+            &source,
+            &[
+                "File::open",
+                "File::options",
+                "OpenOptions",
+                "fs::read(",
+                "fs::read_to_string",
+                "fs::copy(",
+                "rustix::fs::open",
+                "open_ambient",
+            ],
+        );
+        // The database library opens files by itself; this module checks them first.
+        if source.name() != "core/log/opencode/database.rs" {
+            uses_none_of(&source, &["Connection::"]);
+        }
+        // Maps need a guard against files that shrink.
+        if source.name() != "core/corpus/mapped.rs" {
+            uses_none_of(&source, &["Mmap", "unsafe "]);
+        }
+    }
+}
+
 /// The variable that makes the test update the README.
 const WRITE: &str = "TOME_WRITE_README";
 

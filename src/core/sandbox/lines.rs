@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use cap_std::fs::OpenOptions;
 
-use super::{LARGEST_MEMORY, Root};
+use super::{LARGEST_MEMORY, NOT_REGULAR, Root, without_waiting};
 use crate::core::foreign::{Line, next_line};
 use crate::core::{Error, Result};
 
@@ -82,10 +82,14 @@ impl Root {
         self.create()?;
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
+        without_waiting(&mut options);
         let appended = self
             .handle()?
             .open_with(path, &options)
             .and_then(|mut file| {
+                if !file.metadata()?.is_file() {
+                    return Err(io::Error::other(NOT_REGULAR));
+                }
                 let text = format!("{}{line}\n", missing_newline(&mut file)?);
                 file.write_all(text.as_bytes())?;
                 file.sync_all()

@@ -1,6 +1,6 @@
 //! Tests of versions in packs: round trips, torn ends, damage, old histories.
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::time::{Duration, Instant};
 
