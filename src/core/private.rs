@@ -260,10 +260,8 @@ pub fn open_below(top: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
-    #![cfg(unix)]
-
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;

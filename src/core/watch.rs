@@ -7,7 +7,6 @@
 //! a timer would keep an idle program busy.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -232,6 +231,8 @@ fn is_temporary(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::core::change::{Author, ChangeVerb};
     use crate::core::history::FileChange;

@@ -116,15 +116,6 @@ fn home() -> Home {
     home
 }
 
-/// The only file below `folder` whose name ends so, as a path below the home.
-fn found(home: &Home, folder: &str, ending: &str) -> String {
-    let entries = fs::read_dir(home.path().join(folder)).expect("a folder");
-    let mut names = entries.flatten().map(|entry| entry.file_name());
-    let name = names.find(|name| name.to_string_lossy().ends_with(ending));
-    let name = name.unwrap_or_else(|| panic!("{folder}: no {ending}"));
-    format!("{folder}/{}", name.to_string_lossy())
-}
-
 const LOGS: [&str; 16] = [
     ".claude/projects/-p/22222222-2222-4333-8444-555555555555.jsonl",
     ".codex/session_index.jsonl",
@@ -218,25 +209,16 @@ fn odd_files_in_the_cache_are_rebuilt_or_done_without() {
 #[test]
 fn odd_files_in_the_history_and_beside_it_are_told() {
     for kind in KINDS {
-        let places: [(&str, fn(&Home) -> String); 6] = [
-            ("journal", |_| {
-                ".local/share/tome/history/journal.jsonl".to_owned()
-            }),
-            ("pack", |home| {
-                found(home, ".local/share/tome/history/versions", ".pack")
-            }),
-            ("intent", |_| {
-                ".local/share/tome/history/pending/x.json".to_owned()
-            }),
-            ("lock", |_| {
-                ".local/share/tome/history/locks/journal".to_owned()
-            }),
-            ("unsaved", |_| ".local/share/tome/unsaved/x.json".to_owned()),
-            ("config", |_| ".config/tome/config.toml".to_owned()),
-        ];
-        for (what, place) in places {
+        for place in [
+            ".local/share/tome/history/journal.jsonl",
+            ".local/share/tome/history/versions/000001.pack",
+            ".local/share/tome/history/pending/x.json",
+            ".local/share/tome/history/locks/journal",
+            ".local/share/tome/unsaved/x.json",
+            ".config/tome/config.toml",
+        ] {
             let home = home();
-            plant(&home, &place(&home), kind);
+            plant(&home, place, kind);
             for args in [
                 &["list"][..],
                 &["append", "a.md", "--content", "yet more"],
@@ -244,8 +226,8 @@ fn odd_files_in_the_history_and_beside_it_are_told() {
                 &["undo"],
                 &["doctor"],
             ] {
-                let output = run(&home, args, &format!("{what}: {kind}"));
-                assert!(output.code <= 2, "{what}: {kind}: {args:?}: {output:?}");
+                let output = run(&home, args, &format!("{place}: {kind}"));
+                assert!(output.code <= 2, "{place}: {kind}: {args:?}: {output:?}");
             }
         }
     }

@@ -20,7 +20,11 @@ struct Source {
     is_test: bool,
 }
 
-const TESTS: &str = "\n#[cfg(test)]\nmod tests {\n";
+/// The beginnings of a tests module at the end of a file.
+const TESTS: [&str; 2] = [
+    "\n#[cfg(test)]\nmod tests {\n",
+    "\n#[cfg(all(test, unix))]\nmod tests {\n",
+];
 
 impl Source {
     fn name(&self) -> String {
@@ -29,10 +33,11 @@ impl Source {
 
     /// Everything before the tests module at the end.
     fn body(&self) -> &str {
-        let Some(at) = self.text.find(TESTS) else {
+        let found = |start: &&str| Some((self.text.find(*start)?, start.len()));
+        let Some((at, length)) = TESTS.iter().find_map(found) else {
             return &self.text;
         };
-        let tests = &self.text[at + TESTS.len()..];
+        let tests = &self.text[at + length..];
         let after = tests.split_once("\n}\n").map(|(_, after)| after);
         assert_eq!(
             after.map(str::trim),
