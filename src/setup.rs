@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use crate::core::diff;
 use crate::core::log::Agent;
+use crate::core::trust::TrustBoundary;
 use crate::core::{Error, Result};
 
 pub use plugin::plugin;
@@ -104,6 +105,25 @@ pub struct Plan {
     pub steps: Vec<FileStep>,
     /// What is already in place, and what the user has to do.
     pub notes: Vec<String>,
+    /// The root that the files must be in, links followed; `None` in user scope.
+    pub project: Option<PathBuf>,
+}
+
+impl Plan {
+    /// Returns an error if a link leads a file out of the project.
+    fn check_links(&self, path: &Path) -> Result<()> {
+        let Some(project) = &self.project else {
+            return Ok(());
+        };
+        let checked = TrustBoundary::environment(project, []).check(path);
+        checked.map(drop).map_err(|refusal| {
+            let reason = format!(
+                "refused: it {}; take the link away, or set tome up for yourself, without --project",
+                refusal.reason()
+            );
+            Error::refused(path.display().to_string(), reason)
+        })
+    }
 }
 
 /// Plans the request; writes nothing.
@@ -114,6 +134,7 @@ pub fn plan(dirs: &SettingsDirs, request: SetupRequest<'_>) -> Result<Plan> {
 /// Carries out a plan, if the files are still as the plan read them.
 pub fn carry_out(dirs: &SettingsDirs, plan: &Plan, mode: SetupMode) -> Result<()> {
     for step in &plan.steps {
+        plan.check_links(&step.path)?;
         if file::read(&step.path)? != step.before {
             return Err(Error::refused(
                 step.path.display().to_string(),
@@ -125,6 +146,8 @@ pub fn carry_out(dirs: &SettingsDirs, plan: &Plan, mode: SetupMode) -> Result<()
         if mode == SetupMode::Install {
             file::remember(&dirs.memory, step)?;
         }
+        // A link may have been put there since the plan was made and confirmed.
+        plan.check_links(&step.path)?;
         file::write(&step.path, step.after.as_deref())?;
     }
     if mode == SetupMode::Remove {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::Failure;
 use super::args::{LogFilter, RoleArg};
 use super::world::World;
-use crate::core::catalog::{LogCatalog, LogScope, last_activity};
+use crate::core::catalog::{LogCatalog, LogScope, last_activity, read_corpus};
 use crate::core::corpus::{BuildProgress, Corpus, Log, Progress};
 use crate::core::discover::DiscoveryScope;
 use crate::core::layout::Layout;
@@ -17,10 +17,16 @@ use crate::core::store::Store;
 use crate::core::time::{self, Edge};
 
 /// The log files that were found, and the corpus of their text.
-pub(super) struct LogCorpus {
-    pub(super) catalog: LogCatalog,
-    pub(super) files: Vec<LogFile>,
+pub(super) struct LogCorpus<'a> {
+    pub(super) catalog: &'a LogCatalog,
+    pub(super) files: &'a [LogFile],
     pub(super) corpus: Corpus,
+}
+
+impl AsRef<Corpus> for LogCorpus<'_> {
+    fn as_ref(&self) -> &Corpus {
+        &self.corpus
+    }
 }
 
 /// Whether a search includes logs.
@@ -66,18 +72,29 @@ impl World {
         Ok(self.log_catalog()?.files())
     }
 
-    /// Returns the updated corpus of every log that can be found; shows progress on a terminal.
-    pub(super) fn corpus(&self) -> Result<LogCorpus, Failure> {
+    /// Calls `read` with the updated corpus of every log that can be found, and prints what could
+    /// not be read; shows progress on a terminal.
+    pub(super) fn read_corpus<T>(&self, read: impl Fn(&LogCorpus<'_>) -> T) -> Result<T, Failure> {
         let catalog = self.log_catalog()?;
         let files = catalog.files();
         let meter = ProgressLine::new();
-        let corpus = catalog.corpus(&files, &meter);
-        meter.clear();
-        Ok(LogCorpus {
-            catalog,
-            files,
-            corpus: corpus?,
-        })
+        let open = || {
+            let corpus = catalog.corpus(&files, &meter);
+            meter.clear();
+            Ok(LogCorpus {
+                catalog: &catalog,
+                files: &files,
+                corpus: corpus?,
+            })
+        };
+        let (LogCorpus { corpus, .. }, answer) = read_corpus(open, read)?;
+        for error in corpus.unread() {
+            super::print::print_error(&format!("warning: {error}"));
+        }
+        for note in corpus.notes() {
+            super::print::print_error(&format!("warning: {note}"));
+        }
+        Ok(answer)
     }
 
     /// Reads the memories, updates the corpus and searches both.

@@ -35,6 +35,9 @@ impl World {
 pub(super) fn run(args: &LogArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let file = world.log_named(&args.id)?;
     let transcript = read(&file)?;
+    if let Some(why) = transcript.skipped.over_limits() {
+        super::print::print_error(&format!("warning: {}: {why}", file.path.display()));
+    }
     let shown: Vec<&Message> = transcript
         .messages
         .iter()

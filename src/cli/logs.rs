@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::args::LogsArgs;
-use super::corpus::LogCorpus;
+use super::corpus::{LogCorpus, ParsedLogFilter};
 use super::print::{Cell, Printer, TextStyle as Paint, format_age};
 use super::world::World;
 use super::{CommandResult, Outcome};
@@ -14,45 +14,60 @@ use crate::core::layout::format_size;
 use crate::core::log::Role;
 
 pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> CommandResult {
-    let LogCorpus {
+    let filter = world.parse_filter(&args.filter)?;
+    let is_json = printer.is_json();
+    let listing = world.read_corpus(|logs| listing(logs, (args, &filter), is_json, world))?;
+    let is_empty = match &listing {
+        Listing::Json(logs) => logs.is_empty(),
+        Listing::Table(rows) => rows.is_empty(),
+    };
+    match listing {
+        Listing::Json(logs) => printer.object(json!({ "logs": logs }))?,
+        Listing::Table(rows) => printer.table(&rows)?,
+    }
+    Ok(match is_empty {
+        true => Outcome::Nothing,
+        false => Outcome::Done,
+    })
+}
+
+/// The listed logs, formatted.
+enum Listing {
+    Json(Vec<Value>),
+    Table(Vec<Vec<Cell>>),
+}
+
+/// Lists the logs that the filter allows.
+fn listing(
+    LogCorpus {
         catalog,
         files,
         corpus,
-    } = world.corpus()?;
-    let filter = world.parse_filter(&args.filter)?;
-    let speaks = args.role.map(|role| logs_with_role(&corpus, role.into()));
+    }: &LogCorpus<'_>,
+    (args, filter): (&LogsArgs, &ParsedLogFilter<'_>),
+    is_json: bool,
+    world: &World,
+) -> Listing {
+    let speaks = args.role.map(|role| logs_with_role(corpus, role.into()));
     let mut logs: Vec<(usize, Log<'_>)> = corpus
         .logs()
         .enumerate()
-        .filter(|(_, log)| filter.allows(&catalog, log))
+        .filter(|(_, log)| filter.allows(catalog, log))
         .filter(|(number, _)| speaks.as_ref().is_none_or(|speaks| speaks[*number]))
         .filter(|(number, _)| args.subagents || files[*number].parent.is_none())
         .collect();
     logs.sort_by_key(|(_, log)| std::cmp::Reverse(last_activity(log)));
     logs.truncate(args.limit);
-    for error in corpus.unread() {
-        super::print::print_error(&format!("warning: {error}"));
-    }
-    if printer.is_json() {
-        let list: Vec<Value> = logs
+    if is_json {
+        let list = logs
             .iter()
-            .map(|(number, log)| as_json(log, files[*number].parent.as_deref()))
-            .collect();
-        printer.object(json!({ "logs": list }))?;
-    } else {
-        let ids: Vec<&str> = logs.iter().map(|(_, log)| log.id()).collect();
-        let letters = short_id_length(&ids);
-        let rows: Vec<Vec<Cell>> = logs
-            .iter()
-            .map(|(_, log)| row(log, letters, world))
-            .collect();
-        printer.table(&rows)?;
+            .map(|(number, log)| as_json(log, files[*number].parent.as_deref()));
+        return Listing::Json(list.collect());
     }
-    Ok(if logs.is_empty() {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+    let ids: Vec<&str> = logs.iter().map(|(_, log)| log.id()).collect();
+    let letters = short_id_length(&ids);
+    let rows = logs.iter().map(|(_, log)| row(log, letters, world));
+    Listing::Table(rows.collect())
 }
 
 /// Returns for each log whether it has a message of this role.

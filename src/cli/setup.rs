@@ -50,6 +50,7 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
                 "try it with claude --plugin-dir {}",
                 folder.display()
             )],
+            project: None,
         },
         None => {
             let scope = if args.project {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value, json};
 
 use super::args::StatsArgs;
-use super::corpus::LogCorpus;
+use super::corpus::{LogCorpus, ParsedLogFilter};
 use super::print::{Cell, Printer, TextStyle};
 use super::world::World;
 use super::{CommandResult, Outcome};
@@ -23,16 +23,38 @@ struct Count {
 }
 
 pub(super) fn run(args: &StatsArgs, world: &World, printer: &mut Printer) -> CommandResult {
-    let LogCorpus {
+    let filter = world.parse_filter(&args.filter)?;
+    let counts = world.read_corpus(|logs| counts(logs, &filter, world))?;
+    if printer.is_json() {
+        let list: Vec<Value> = counts
+            .iter()
+            .map(|(key, count)| as_json(key, count))
+            .collect();
+        printer.object(json!({ "stats": list }))?;
+    } else {
+        table(printer, &counts)?;
+    }
+    Ok(if counts.is_empty() {
+        Outcome::Nothing
+    } else {
+        Outcome::Done
+    })
+}
+
+/// Counts over the logs that the filter allows, per agent and project.
+fn counts(
+    LogCorpus {
         catalog,
         files,
         corpus,
-    } = world.corpus()?;
-    let filter = world.parse_filter(&args.filter)?;
-    let messages = messages(&corpus);
+    }: &LogCorpus<'_>,
+    filter: &ParsedLogFilter<'_>,
+    world: &World,
+) -> BTreeMap<(&'static str, String), Count> {
+    let messages = messages(corpus);
     let mut counts: BTreeMap<(&str, String), Count> = BTreeMap::new();
     for (number, log) in corpus.logs().enumerate() {
-        if !filter.allows(&catalog, &log) {
+        if !filter.allows(catalog, &log) {
             continue;
         }
         let project = log.cwd().map(|cwd| world.short_path(cwd.as_ref()));
@@ -48,20 +70,7 @@ pub(super) fn run(args: &StatsArgs, world: &World, printer: &mut Printer) -> Com
         count.words += log.text_bytes(Part::Words);
         count.tools += log.text_bytes(Part::Tools);
     }
-    if printer.is_json() {
-        let list: Vec<Value> = counts
-            .iter()
-            .map(|(key, count)| as_json(key, count))
-            .collect();
-        printer.object(json!({ "stats": list }))?;
-    } else {
-        table(printer, &counts)?;
-    }
-    Ok(if counts.is_empty() {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+    counts
 }
 
 /// Counts the messages of each log; a message that a fork copied counts once, in the first log.

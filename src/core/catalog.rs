@@ -108,6 +108,7 @@ impl LogCatalog {
             true => files.len().saturating_sub(all.logs().len() + unread.len()),
             false => 0,
         };
+        unread.extend_from_slice(all.notes());
         if let Some(error) = all.cache_error() {
             unread.push(format!("{error}: the logs are read anew every time"));
         }
@@ -154,6 +155,29 @@ impl LogCatalog {
         };
         let messages: Vec<Message> = transcript.messages.into_iter().filter(is_cited).collect();
         Ok((!messages.is_empty()).then_some(messages))
+    }
+}
+
+/// Opens a corpus with `open` and calls `read` with it. If the cache turns out to be damaged, both
+/// are done once more, because the next refresh rebuilds it.
+pub fn read_corpus<C: AsRef<Corpus>, T>(
+    open: impl Fn() -> Result<C>,
+    read: impl Fn(&C) -> T,
+) -> Result<(C, T)> {
+    let corpus = open()?;
+    let answer = read(&corpus);
+    if !corpus.as_ref().is_damaged() {
+        return Ok((corpus, answer));
+    }
+    drop(corpus);
+    let corpus = open()?;
+    let answer = read(&corpus);
+    Ok((corpus, answer))
+}
+
+impl AsRef<Corpus> for ScopedCorpus {
+    fn as_ref(&self) -> &Corpus {
+        &self.corpus
     }
 }
 

@@ -32,6 +32,7 @@ mod bytes;
 mod concordance;
 mod filter;
 mod manifest;
+mod mapped;
 mod pack;
 mod plan;
 mod refresh;
@@ -122,6 +123,7 @@ pub struct Corpus {
     checked: [Vec<AtomicU8>; 2],
     is_damaged: AtomicBool,
     unread: Vec<Error>,
+    notes: Vec<String>,
     unkept: Option<Error>,
 }
 
@@ -176,6 +178,7 @@ impl Corpus {
             owners: Vec::new(),
             is_damaged: AtomicBool::new(false),
             unread: Vec::new(),
+            notes: Vec::new(),
             unkept: None,
         }
     }
@@ -200,9 +203,10 @@ impl Corpus {
         self
     }
 
-    /// Sets the errors of the logs that could not be read.
-    fn with_unread(mut self, unread: Vec<Error>) -> Self {
+    /// Sets the errors of the logs that could not be read, and what was left out of others.
+    fn with_unread(mut self, unread: Vec<Error>, notes: Vec<String>) -> Self {
         self.unread = unread;
+        self.notes = notes;
         self
     }
 
@@ -266,6 +270,12 @@ impl Corpus {
         &self.unread
     }
 
+    /// Returns what the last refresh left out of the logs that it read because of a limit, each with
+    /// the log's path.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// Returns why the cache could not be written, so that the next refresh reads the logs again;
     /// `None` if it was written.
     pub fn cache_error(&self) -> Option<&Error> {
@@ -274,6 +284,9 @@ impl Corpus {
 
     /// Whether damage was found; the next refresh then reads all logs again.
     pub fn is_damaged(&self) -> bool {
+        if self.maps.have_shrunk() {
+            self.report_damage();
+        }
         self.is_damaged.load(Ordering::Relaxed)
     }
 
@@ -311,6 +324,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::core::foreign::LONGEST_RECORD;
     use crate::core::log::{self, Agent};
     use crate::core::text::{Stems, Term, words};
 
@@ -701,6 +715,82 @@ mod tests {
             panic!("one log is unread, not {:?}", corpus.unread());
         };
         assert!(error.to_string().contains("b.jsonl"), "{error}");
+    }
+
+    #[test]
+    fn a_record_that_is_too_long_costs_only_itself_and_is_told() {
+        let mut home = TestCache::new();
+        let mut bytes = prompt("one").into_bytes();
+        bytes.resize(bytes.len() + LONGEST_RECORD, b' ');
+        let start = bytes.len();
+        bytes.extend_from_slice(b"\n");
+        bytes.extend_from_slice(prompt("two").as_bytes());
+        // Another one, without a line break, at the end.
+        bytes.resize(bytes.len() + 2 * LONGEST_RECORD, 0);
+        let log = home.change("a.jsonl", |old| *old = bytes.clone());
+        let logs = [log];
+        let corpus = home.refresh(&logs);
+        assert_right(&corpus, &logs);
+        let lines = |corpus: &Corpus| {
+            let messages = messages_of(corpus, 0, Part::Words);
+            messages.iter().map(|one| one.line).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(&corpus), [1, 3]);
+        let skipped = |corpus: &Corpus| {
+            let facts = corpus.log(0).and_then(|log| log.facts());
+            facts.expect("sound").1.too_long
+        };
+        assert_eq!(skipped(&corpus), 2);
+        let [note] = corpus.notes() else {
+            panic!("{:?}", corpus.notes());
+        };
+        assert!(
+            note.contains("a.jsonl: 2 of its records are longer than 32 MB"),
+            "{note}"
+        );
+        // Reading continues after it, also if only its end is new.
+        let log = home.change("a.jsonl", |old| {
+            old.push(b'\n');
+            old.extend_from_slice(prompt("three").as_bytes());
+        });
+        let logs = [log];
+        let corpus = home.refresh(&logs);
+        assert_right(&corpus, &logs);
+        assert_eq!((lines(&corpus), skipped(&corpus)), (vec![1, 3, 5], 2));
+        assert!(start > LONGEST_RECORD);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn packs_that_shrink_while_they_are_read_are_damage_and_are_rebuilt() {
+        let mut home = TestCache::new();
+        let words = |n: usize| format!("answer number {n} {}", "padding ".repeat(400));
+        let text: String = (0..400)
+            .map(|n| prompt(&words(n)) + &result(&words(n)))
+            .collect();
+        let log = home.change("a.jsonl", |bytes| *bytes = text.into_bytes());
+        let logs = [log];
+        drop(home.refresh(&logs));
+        for pack in 0..5 {
+            let corpus = home.refresh(&logs);
+            let entries = fs::read_dir(home.cache()).expect("it was made");
+            let paths = entries.flatten().map(|entry| entry.path());
+            let mut packs: Vec<PathBuf> = paths
+                .filter(|path| path.extension().is_some_and(|ending| ending == "pack"))
+                .collect();
+            packs.sort();
+            let file = fs::OpenOptions::new().write(true).open(&packs[pack]);
+            file.and_then(|file| file.set_len(20)).expect("cut");
+            for part in Part::ALL {
+                corpus.blocks(part).for_each(|block| {
+                    block.may_contain(Term::of("answer"));
+                });
+                messages_of(&corpus, 0, part);
+            }
+            corpus.logs().for_each(|log| drop(log.facts()));
+            assert!(corpus.is_damaged(), "{}", packs[pack].display());
+            assert_right(&home.refresh(&logs), &logs);
+        }
     }
 
     #[test]

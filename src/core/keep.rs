@@ -5,13 +5,13 @@
 //! after the original is deleted.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::foreign::{LARGEST_SETTINGS, read_capped};
+use super::foreign::{LARGEST_LOG, LARGEST_SETTINGS, open_capped, read_capped};
 use super::log::LogFile;
 use super::{Error, Result, private};
 
@@ -40,9 +40,8 @@ pub fn keep(dir: &Path, log: &LogFile) -> Result<PathBuf> {
     });
     let copy = format!("{}{}", safe_name(log), ending.unwrap_or_default());
     let path = folder.join(&copy);
-    let copied = private::replace(&path, |file| {
-        io::copy(&mut File::open(&log.path)?, file).map(drop)
-    });
+    let mut original = open_capped(&log.path, LARGEST_LOG)?;
+    let copied = private::replace(&path, |file| io::copy(&mut original, file).map(drop));
     copied.map_err(|e| Error::io(&log.path, e))?;
     let description = Description {
         log: log.clone(),

@@ -37,10 +37,11 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::core::Result;
+use crate::core::foreign::LONGEST_RECORD;
 use crate::core::hidden::is_hidden;
 
 pub use clean::clean;
-pub use decode::{Decoder, read};
+pub use decode::{Decoder, read, read_each};
 pub use location::LogLocations;
 pub use sink::Carry;
 
@@ -194,6 +195,13 @@ pub struct Skipped {
     pub blank: u64,
     /// Lines that are not JSON, or on which a record was cut short by another.
     pub broken: u64,
+    /// Records longer than [`LONGEST_RECORD`](crate::core::foreign::LONGEST_RECORD).
+    #[serde(default)]
+    pub too_long: u64,
+    /// Messages that are left out of a log that is too large: those after the first
+    /// [`MOST_MESSAGES`] of a transcript, and records that do not fit in memory.
+    #[serde(default)]
+    pub left_out: u64,
     /// Lines with a JSON value that is not an object.
     pub not_object: u64,
     /// Lines with bytes that are not UTF-8; the text is kept, with U+FFFD in their place.
@@ -224,6 +232,9 @@ pub struct LogFile {
     /// The modification time, in milliseconds since 1970 UTC.
     pub modified: Option<i64>,
 }
+
+/// The largest number of messages in a [`Transcript`].
+pub const MOST_MESSAGES: usize = 500_000;
 
 /// The content of a whole log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -395,7 +406,34 @@ impl LogFile {
 impl Skipped {
     /// Returns how many lines or records gave no message.
     pub fn total(&self) -> u64 {
-        self.blank + self.broken + self.not_object + self.unknown + self.nul + self.partial
+        self.blank
+            + self.broken
+            + self.too_long
+            + self.left_out
+            + self.not_object
+            + self.unknown
+            + self.nul
+            + self.partial
+    }
+
+    /// Says which content a limit kept out; `None` if none did.
+    pub fn over_limits(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        if self.too_long > 0 {
+            parts.push(format!(
+                "{} of its records {} longer than {} MB and skipped",
+                self.too_long,
+                if self.too_long == 1 { "is" } else { "are" },
+                LONGEST_RECORD >> 20
+            ));
+        }
+        if self.left_out > 0 {
+            parts.push(format!(
+                "it is too large: {} of its messages are left out",
+                self.left_out
+            ));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
     }
 }
 
@@ -436,8 +474,8 @@ fn no_resume(_: &LogFile, _: &Head) -> Option<Resume> {
     None
 }
 
-/// Reads a whole log.
-type ReadWhole = fn(&LogFile) -> Result<Transcript>;
+/// Reads a whole log, calls the function with each message, and returns the state at the end.
+type ReadWhole = fn(&LogFile, &mut dyn FnMut(Message)) -> Result<Carry>;
 
 #[cfg(test)]
 mod tests {

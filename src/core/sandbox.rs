@@ -338,8 +338,10 @@ fn missing_root(path: &Path) -> Result<PathBuf> {
     }
 }
 
+const NOT_REGULAR: &str = "not a regular file; tome leaves it alone";
+
 fn not_regular(path: &str) -> Error {
-    Error::refused(path, "not a regular file; tome leaves it alone")
+    Error::refused(path, NOT_REGULAR)
 }
 
 fn too_large(path: &str, size: u64) -> Error {

@@ -7,9 +7,11 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use super::foreign::{LARGEST_WHOLE, read_capped};
 use super::layout::Layout;
 use super::memory::Revision;
 use super::store::StoreId;
@@ -102,7 +104,10 @@ impl UnsavedStore {
         let mut found: Vec<Unsaved> = entries
             .flatten()
             .filter(|entry| entry.path().extension().is_some_and(|e| e == "json"))
-            .filter_map(|entry| serde_json::from_slice(&fs::read(entry.path()).ok()?).ok())
+            .filter_map(|entry| {
+                let bytes = read_capped(&entry.path(), LARGEST_WHOLE).ok()?;
+                serde_json::from_slice(&bytes).ok()
+            })
             .filter(|text: &Unsaved| matches!(self.lock(&text.name()), Ok(Some(_))))
             .collect();
         found.sort_by_key(|text| text.time);
@@ -121,6 +126,34 @@ impl UnsavedStore {
     }
 }
 
+/// The beginning of the names of the folders of [`EditorCopy`].
+const LOAN: &str = "loan-";
+
+/// How long the copy of a process that was killed is kept, because it may have the only edits.
+const ABANDONED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// Removes the copies in `dir` that killed processes left long ago.
+fn sweep(dir: &Path, now: SystemTime) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let files = fs::read_dir(&path).into_iter().flatten().flatten();
+        let is_old = |time: SystemTime| now.duration_since(time).is_ok_and(|age| age > ABANDONED);
+        let times = files.chain([entry]).map(|file| file.metadata()?.modified());
+        let is_loan = path
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(LOAN));
+        if is_loan
+            && path.is_dir()
+            && times
+                .collect::<io::Result<Vec<_>>>()
+                .is_ok_and(|times| times.into_iter().all(is_old))
+        {
+            // The next copy tries again.
+            drop(fs::remove_dir_all(path));
+        }
+    }
+}
+
 /// A copy of a text for an external editor, outside every store; deleted when dropped.
 #[derive(Debug)]
 pub struct EditorCopy {
@@ -132,12 +165,13 @@ impl EditorCopy {
     /// Creates the copy in `dir`, with the file name of the original.
     pub fn create(dir: &Path, name: &str, text: &str) -> Result<Self> {
         let name = name.rsplit('/').next().unwrap_or(name);
-        let own = dir.join(format!("loan-{}", std::process::id()));
+        let own = private::create_unique_dir(dir, LOAN).map_err(|e| Error::io(dir, e))?;
         let file = own.join(name);
-        private::create_dir(dir)
-            .and_then(|()| private::create_dir(&own))
-            .and_then(|()| private::create_file(&file)?.write_all(text.as_bytes()))
-            .map_err(|e| Error::io(&file, e))?;
+        let made = private::create_file(&file).and_then(|mut made| {
+            made.write_all(text.as_bytes())?;
+            made.metadata()?.modified()
+        });
+        sweep(dir, made.map_err(|e| Error::io(&file, e))?);
         Ok(Self { dir: own, file })
     }
 
@@ -148,7 +182,7 @@ impl EditorCopy {
 
     /// Returns the text as the editor left it.
     pub fn text(&self) -> Result<String> {
-        let bytes = fs::read(&self.file).map_err(|e| Error::io(&self.file, e))?;
+        let bytes = read_capped(&self.file, LARGEST_WHOLE)?;
         String::from_utf8(bytes).map_err(|e| Error::NotText {
             path: self.file.clone(),
             offset: e.utf8_error().valid_up_to(),
@@ -204,6 +238,35 @@ mod tests {
         assert_eq!(fs::read_dir(&dir).expect("reads").count(), 3);
         assert!(private::open_below(&dir).is_empty());
         drop(copy);
+    }
+
+    #[test]
+    fn copies_for_editors_are_unique_and_those_left_long_ago_are_swept() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let left = |name: &str, days: u64| {
+            let path = temp.path().join(name);
+            fs::create_dir(&path).expect("a folder");
+            let time = SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
+            for path in [path.join("a.md"), path] {
+                if path.extension().is_some() {
+                    fs::write(&path, "x").expect("a file");
+                }
+                let opened = File::open(&path).and_then(|file| file.set_modified(time));
+                opened.expect("a time");
+            }
+        };
+        left("loan-1", 31);
+        left("loan-2", 29);
+        left("other", 31);
+        let one = EditorCopy::create(temp.path(), "a.md", "x").expect("makes");
+        let two = EditorCopy::create(temp.path(), "a.md", "y").expect("makes");
+        assert_ne!(one.path(), two.path());
+        assert_eq!(one.text().expect("reads"), "x");
+        let there = |name: &str| temp.path().join(name).exists();
+        assert_eq!(
+            ["loan-1", "loan-2", "other"].map(there),
+            [false, true, true]
+        );
     }
 
     #[test]

@@ -7,7 +7,6 @@
 //! a timer would keep an idle program busy.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,6 +14,7 @@ use std::time::Duration;
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
+use super::foreign::{LARGEST_WHOLE, read_capped};
 use super::history::Record;
 use super::library::WatchDepth;
 use super::memory::Revision;
@@ -59,7 +59,10 @@ impl Expected {
         let Some(ours) = files.get(path) else {
             return false;
         };
-        let is = fs::read(path).ok().as_deref().map(Revision::of);
+        let is = read_capped(path, LARGEST_WHOLE)
+            .ok()
+            .as_deref()
+            .map(Revision::of);
         let same = is == *ours;
         if !same {
             files.remove(path);
@@ -228,6 +231,8 @@ fn is_temporary(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::core::change::{Author, ChangeVerb};
     use crate::core::history::FileChange;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::FileStep;
-use crate::core::foreign::{LARGEST_SETTINGS, read_text};
+use crate::core::foreign::{LARGEST_SETTINGS, LARGEST_WHOLE, read_capped, read_text};
 use crate::core::memory::Revision;
 use crate::core::{Error, Result, private};
 
@@ -24,27 +24,15 @@ pub(super) fn write(path: &Path, text: Option<&str>) -> Result<()> {
         return fs::remove_file(&target).map_err(|e| Error::io(&target, e));
     };
     fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let temp = folder.join(format!(".{name}.tome-{}", std::process::id()));
     let old = fs::metadata(&target).ok();
-    // The temporary file must not be more readable than the settings.
-    let file = match &old {
-        Some(_) => private::create_file(&temp),
-        None => fs::File::create(&temp),
-    };
-    let written = file.and_then(|mut file| {
+    let written = private::replace_foreign(&target, |file| {
         file.write_all(text.as_bytes())?;
-        if let Some(old) = &old {
-            file.set_permissions(old.permissions())?;
+        match &old {
+            Some(old) => file.set_permissions(old.permissions()),
+            None => Ok(()),
         }
-        file.sync_all()
     });
-    let replaced = written.and_then(|()| fs::rename(&temp, &target));
-    replaced.map_err(|e| {
-        // Remove the temporary file.
-        drop(fs::remove_file(&temp));
-        Error::io(&target, e)
-    })
+    written.map_err(|e| Error::io(&target, e))
 }
 
 /// A file as it was before tome was installed.
@@ -105,7 +93,7 @@ pub(super) fn forget(memory: &Path, path: &Path) -> Vec<PathBuf> {
 }
 
 fn read_note(memory: &Path, path: &Path) -> Option<SavedOriginal> {
-    let bytes = fs::read(note_path(memory, path)).ok()?;
+    let bytes = read_capped(&note_path(memory, path), LARGEST_WHOLE).ok()?;
     let remembered: SavedOriginal = serde_json::from_slice(&bytes).ok()?;
     (remembered.path == path).then_some(remembered)
 }

@@ -10,7 +10,6 @@ use super::{
     quoted, toml,
 };
 use crate::core::log::Agent;
-use crate::core::trust::TrustBoundary;
 use crate::core::{Error, Result};
 
 /// The name under which tome's server is registered.
@@ -20,7 +19,10 @@ pub(super) fn plan(dirs: &SettingsDirs, request: SetupRequest<'_>) -> Result<Pla
     let mut planning = SetupPlanner {
         dirs,
         request,
-        plan: Plan::default(),
+        plan: Plan {
+            project: (request.scope == SetupScope::Project).then(|| dirs.project.clone()),
+            ..Plan::default()
+        },
     };
     match request.agent {
         Agent::ClaudeCode => planning.claude()?,
@@ -198,15 +200,7 @@ impl SetupPlanner<'_> {
     /// The text of a settings file. In project scope, a link that leads out of the project is an
     /// error.
     fn read(&self, path: &Path) -> Result<Option<String>> {
-        if self.request.scope == SetupScope::Project
-            && let Err(refusal) = TrustBoundary::environment(&self.dirs.project, []).check(path)
-        {
-            let reason = format!(
-                "refused: it {}; take the link away, or set tome up for yourself, without --project",
-                refusal.reason()
-            );
-            return Err(Error::refused(path.display().to_string(), reason));
-        }
+        self.plan.check_links(path)?;
         file::read(path)
     }
 

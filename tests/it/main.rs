@@ -15,6 +15,7 @@ mod indexes;
 mod layouts;
 mod logs;
 mod mcp;
+mod odd_files;
 mod private;
 mod properties;
 mod recall;

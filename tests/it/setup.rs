@@ -1,5 +1,7 @@
 //! Setup and removal: tome is added to an agent's settings, and removal restores the exact bytes.
 
+use std::fs;
+
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -161,6 +163,48 @@ fn a_file_that_is_no_json_is_left_as_it_is() {
         "{output:?}"
     );
     assert_eq!(home.run(&["setup", "emacs"]).code, 2);
+}
+
+#[test]
+fn a_link_that_appears_after_the_plan_is_not_written_through() {
+    use tome::core::log::Agent;
+    use tome::setup::{SettingsDirs, SetupMode, SetupRequest, SetupScope, carry_out, plan};
+    for planted in [".claude", ".mcp.json"] {
+        let home = Home::new();
+        let outside = home.path().join("outside");
+        fs::create_dir_all(&outside).expect("a folder");
+        home.file("outside/servers.json", "");
+        let folder = |name: &str| home.path().join(name);
+        let dirs = SettingsDirs {
+            claude: folder(".claude"),
+            codex: folder(".codex"),
+            gemini: folder(".gemini"),
+            copilot: folder(".copilot"),
+            opencode: folder(".config/opencode"),
+            project: home.project(),
+            memory: folder("originals"),
+        };
+        home.file("project/.mcp.json", "");
+        let request = SetupRequest {
+            agent: Agent::ClaudeCode,
+            scope: SetupScope::Project,
+            mode: SetupMode::Install,
+            program: "tome",
+        };
+        let planned = plan(&dirs, request).expect("planned");
+        assert_eq!(planned.steps.len(), 2);
+        let at = home.project().join(planted);
+        drop(fs::remove_file(&at));
+        let target = match planted {
+            ".claude" => outside.clone(),
+            _ => outside.join("servers.json"),
+        };
+        std::os::unix::fs::symlink(target, &at).expect("a link");
+        let before = tree(&outside);
+        let error = carry_out(&dirs, &planned, SetupMode::Install).expect_err("refused");
+        assert!(error.to_string().contains("outside the project"), "{error}");
+        assert_eq!(tree(&outside), before);
+    }
 }
 
 #[test]

@@ -4,13 +4,14 @@
 //! stay bytes. State that only a build needs is stored in the states pack.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use super::Part;
 use super::block::BlockShape;
 use super::bytes::{ByteReader, ByteWriter, checksum};
 use super::pack::{Generation, HEADER};
+use crate::core::foreign::{LARGEST_WHOLE, read_capped};
 use crate::core::log::Agent;
 use crate::core::{Error, Result, private};
 
@@ -172,19 +173,13 @@ impl Manifest {
     /// Replaces the manifest on disk.
     pub(super) fn save(&self, cache: &Path) -> Result<()> {
         let path = cache.join(NAME);
-        let new = cache.join(format!("{NAME}.new"));
-        let write = || -> io::Result<()> {
-            let mut file = private::create_file(&new)?;
-            file.write_all(&self.encode())?;
-            drop(file);
-            fs::rename(&new, &path)
-        };
-        write().map_err(|error| Error::io(path.clone(), error))
+        let written = private::replace_unflushed(&path, |file| file.write_all(&self.encode()));
+        written.map_err(|error| Error::io(path, error))
     }
 
     /// Reads the manifest; `None` if it is missing, damaged or of another version.
     pub(super) fn load(cache: &Path) -> Option<Self> {
-        Self::decode(&fs::read(cache.join(NAME)).ok()?)
+        Self::decode(&read_capped(&cache.join(NAME), LARGEST_WHOLE).ok()?)
     }
 
     /// Deletes the manifest, so that the next build starts from scratch.

@@ -10,9 +10,9 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use memmap2::{Mmap, MmapOptions};
-
 use super::Part;
+use super::mapped::Mapped;
+use crate::core::foreign::open_regular;
 use crate::core::{Error, Result, private};
 
 /// What a pack holds.
@@ -174,8 +174,7 @@ impl Appender {
         for (sink, length) in self.sinks.into_iter().zip(self.lengths) {
             maps.push(match sink {
                 PackSink::File(file) => {
-                    let mapped = map(&file, length);
-                    PackBytes::Mapped(mapped.map_err(|error| Error::io(&self.cache, error))?)
+                    load(&file, length).map_err(|error| Error::io(&self.cache, error))?
                 }
                 PackSink::Memory(buffer) => PackBytes::Memory(buffer),
             });
@@ -191,7 +190,7 @@ pub(super) struct Maps(Vec<PackBytes>);
 /// The bytes of a pack.
 #[derive(Debug)]
 enum PackBytes {
-    Mapped(Mmap),
+    Mapped(Mapped),
     Memory(Vec<u8>),
 }
 
@@ -200,14 +199,14 @@ impl Maps {
     pub(super) fn open(cache: &Path, generation: Generation, lengths: [u64; 5]) -> Option<Self> {
         let mut maps = Vec::with_capacity(PACKS.len());
         for (pack, length) in PACKS.into_iter().zip(lengths) {
-            let mut file = File::open(pack.path(cache, generation.number)).ok()?;
+            let mut file = open_regular(&pack.path(cache, generation.number)).ok()?;
             let mut header = [0; HEADER as usize];
             file.read_exact(&mut header).ok()?;
             let (magic, mark) = header.split_at(8);
             if magic != MAGIC || mark != generation.mark.to_le_bytes() {
                 return None;
             }
-            maps.push(PackBytes::Mapped(map(&file, length).ok()?));
+            maps.push(load(&file, length).ok()?);
         }
         Some(Self(maps))
     }
@@ -225,39 +224,33 @@ impl Maps {
 
     /// Releases the memory of a range that was read; it can be read again.
     pub(super) fn release(&self, pack: Pack, at: u64, length: u64) {
-        #[cfg(unix)]
         if let Some(PackBytes::Mapped(map)) = self.0.get(pack.number())
             && let (Ok(from), Ok(length)) = (usize::try_from(at), usize::try_from(length))
             && let Some(to) = from.checked_add(length).filter(|to| *to <= map.len())
         {
-            // Reading a byte also loads the pages around it.
-            const AROUND: usize = 64 * 1024;
-            let from = from - from % AROUND;
-            let to = to.next_multiple_of(AROUND).min(map.len());
-            // Sound, because the map is of a file, shared and read-only: released pages are
-            // read from the file again. If the system refuses, the memory stays in use.
-            #[allow(unsafe_code)]
-            let _ = unsafe {
-                map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, from, to - from)
-            };
+            map.release(from, to);
         }
-        #[cfg(not(unix))]
-        let _ = (pack, at, length);
+    }
+
+    /// Whether a pack was truncated since it was opened, and the missing bytes were read.
+    pub(super) fn have_shrunk(&self) -> bool {
+        let mut packs = self.0.iter();
+        packs.any(|pack| matches!(pack, PackBytes::Mapped(map) if map.has_shrunk()))
     }
 }
 
-/// Maps the first `length` bytes of a pack.
-fn map(file: &File, length: u64) -> io::Result<Mmap> {
-    let length = usize::try_from(length).map_err(|_| io::ErrorKind::FileTooLarge)?;
-    if file.metadata()?.len() < length as u64 {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    // Sound as long as no process changes or truncates these bytes. Only tome writes packs, in
-    // its own cache directory: bytes before a manifest's length are never written again, and a
-    // pack that is no longer used is unlinked, never truncated below that length.
-    #[allow(unsafe_code)]
-    unsafe {
-        MmapOptions::new().len(length).map(file)
+/// Returns the first `length` bytes of a pack: mapped, or read if there are too many maps.
+fn load(file: &File, length: u64) -> io::Result<PackBytes> {
+    match Mapped::new(file, length) {
+        Ok(map) => Ok(PackBytes::Mapped(map)),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(error),
+        Err(_) => {
+            let mut bytes = vec![0; usize::try_from(length).map_err(io::Error::other)?];
+            let mut file = file;
+            file.seek(SeekFrom::Start(0))?;
+            file.read_exact(&mut bytes)?;
+            Ok(PackBytes::Memory(bytes))
+        }
     }
 }
 

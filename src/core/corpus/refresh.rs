@@ -318,6 +318,7 @@ impl Build<'_> {
                     let other = other?;
                     whole.done.extend(other.done);
                     whole.failed.extend(other.failed);
+                    whole.notes.extend(other.notes);
                     Ok(whole)
                 });
             }
@@ -376,6 +377,7 @@ impl Build<'_> {
         }
         let corpus = Corpus::new(self.cache, new, appender.map()?);
         let unread = found.failed.into_iter().filter_map(|(_, error)| error);
-        Ok(corpus.with_rows(&shown).with_unread(unread.collect()))
+        let corpus = corpus.with_rows(&shown);
+        Ok(corpus.with_unread(unread.collect(), found.notes))
     }
 }

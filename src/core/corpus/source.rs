@@ -9,6 +9,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use memchr::memchr;
 
 use super::manifest::{LogRow, ReadPosition};
+use crate::core::foreign::{LARGEST_LOG, LONGEST_RECORD, open_capped};
 use crate::core::log::{self, Carry, Decoder, Head, LogFile, Message, ReadMode, Skipped};
 use crate::core::{Error, Result};
 
@@ -66,7 +67,7 @@ impl LogReader {
         listener: &mut dyn MessageListener,
     ) -> Result<Option<ReadOutcome>> {
         let done = left.row.progress;
-        let Ok(mut file) = File::open(&log.path) else {
+        let Ok(mut file) = open_capped(&log.path, LARGEST_LOG) else {
             return Ok(None);
         };
         if done.bytes == 0 || inode(&file) != left.row.inode || !is_unchanged(&mut file, &done) {
@@ -82,29 +83,27 @@ impl LogReader {
         log: &LogFile,
         listener: &mut dyn MessageListener,
     ) -> Result<ReadOutcome> {
-        match (log.read_mode(), File::open(&log.path)) {
-            (ReadMode::Lines(decoder), Ok(file)) => {
-                self.lines(log, (file, ReadPosition::default()), *decoder, listener)
-            }
+        let ReadMode::Lines(decoder) = log.read_mode() else {
+            return self.whole(log, listener);
+        };
+        match open_capped(&log.path, LARGEST_LOG) {
+            Ok(file) => self.lines(log, (file, ReadPosition::default()), *decoder, listener),
             // A missing log may have been compressed since it was listed.
-            (ReadMode::Lines(_), Err(error)) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Error::io(&log.path, error))
-            }
-            _ => self.whole(log, listener),
+            Err(Error::NotFound { .. }) => self.whole(log, listener),
+            Err(error) => Err(error),
         }
     }
 
     fn whole(&mut self, log: &LogFile, listener: &mut dyn MessageListener) -> Result<ReadOutcome> {
-        let transcript = log::read(log)?;
+        let (head, skipped) = log::read_each(log, &mut |message| {
+            listener.on_message(LineEnd::Whole, &message);
+        })?;
         self.bytes += log.size;
-        for message in &transcript.messages {
-            listener.on_message(LineEnd::Whole, message);
-        }
         Ok(ReadOutcome {
             progress: ReadPosition::default(),
             inode: 0,
-            head: transcript.head,
-            skipped: transcript.skipped,
+            head,
+            skipped,
             carry: None,
         })
     }
@@ -120,9 +119,11 @@ impl LogReader {
         let failed = |error| Error::io(&log.path, error);
         let inode = inode(&file);
         let mut filled = 0;
+        // The number of bytes of a record that is too long and not kept.
+        let mut dropped = 0;
         loop {
             if self.buffer.len() - filled < CHUNK / 2 {
-                let length = (self.buffer.len() * 2).max(CHUNK);
+                let length = (self.buffer.len() * 2).clamp(CHUNK, LONGEST_RECORD + CHUNK);
                 self.buffer.resize(length, 0);
             }
             let count = match file.read(&mut self.buffer[filled..]) {
@@ -139,16 +140,28 @@ impl LogReader {
             while let Some(end) = memchr(b'\n', &self.buffer[from..filled]) {
                 let end = from + end + 1;
                 done.lines += 1;
-                decoder.line(done.lines, &self.buffer[start..end], &mut self.messages);
-                self.emit(LineEnd::Whole, listener);
+                if dropped > 0 || end - start > LONGEST_RECORD {
+                    decoder.skip_too_long();
+                    done.bytes += std::mem::take(&mut dropped);
+                } else {
+                    decoder.line(done.lines, &self.buffer[start..end], &mut self.messages);
+                    self.emit(LineEnd::Whole, listener);
+                }
                 (start, from) = (end, end);
             }
             done.bytes += start as u64;
             self.buffer.copy_within(start..filled, 0);
             filled -= start;
+            if dropped > 0 || filled > LONGEST_RECORD {
+                dropped += filled as u64;
+                filled = 0;
+                self.shrink_buffer();
+            }
         }
         let carry = decoder.carry().clone();
-        if filled > 0 {
+        if dropped > 0 {
+            decoder.skip_too_long();
+        } else if filled > 0 {
             decoder.tail(done.lines + 1, &self.buffer[..filled], &mut self.messages);
             self.emit(LineEnd::Open, listener);
         }

@@ -59,6 +59,8 @@ pub(super) struct WorkerResult {
     pub(super) done: Vec<FinishedLog>,
     /// Logs that could not be read, by index in the list; without an error if deleted.
     pub(super) failed: Vec<(usize, Option<Error>)>,
+    /// What was left out of logs because of a limit.
+    pub(super) notes: Vec<String>,
 }
 
 impl BuildOutput {
@@ -211,7 +213,12 @@ impl<'a> BuildWorker<'a> {
                 return Err(error);
             }
             match result {
-                Ok(outcome) => found.done.push(self.note(*listed, log, outcome)?),
+                Ok(outcome) => {
+                    let note = outcome.skipped.over_limits();
+                    let note = note.map(|note| format!("{}: {note}", log.path.display()));
+                    found.notes.extend(note);
+                    found.done.push(self.note(*listed, log, outcome)?);
+                }
                 Err(Error::NotFound { .. }) => found.failed.push((*listed, None)),
                 Err(error) => found.failed.push((*listed, Some(error))),
             }

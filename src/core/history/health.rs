@@ -44,7 +44,9 @@ impl History {
     /// program.
     pub fn broken_lines(&self) -> Result<usize> {
         let mut broken = 0;
-        self.each_line(|line, _| broken += usize::from(matches!(line, Line::Broken)))?;
+        self.each_line(|line, _| {
+            broken += usize::from(matches!(line, Line::Broken | Line::TooLong))
+        })?;
         Ok(broken)
     }
 
@@ -57,7 +59,7 @@ impl History {
         let mut records = Vec::new();
         self.each_line(|line, _| match line {
             Line::Change(record) => records.push(*record),
-            Line::Broken => health.broken_lines += 1,
+            Line::Broken | Line::TooLong => health.broken_lines += 1,
             _ => {}
         })?;
         health.changes = records.len();

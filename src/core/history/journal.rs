@@ -5,13 +5,16 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use super::{ChangeVerb, Direction, History, PrunedTombstone, Record};
+use crate::core::foreign::{
+    self, LARGEST_LOG, LARGEST_WHOLE, next_line, open_capped, open_regular,
+};
 use crate::core::memory::Revision;
 use crate::core::sandbox::missing_newline;
 use crate::core::{Error, Result, private};
@@ -79,6 +82,8 @@ pub(super) enum Line {
     Empty,
     /// It cannot be parsed; a crash or another program broke it.
     Broken,
+    /// It is longer than [`LARGEST_WHOLE`] and was not read.
+    TooLong,
 }
 
 impl Line {
@@ -139,12 +144,13 @@ impl History {
         const MOST: u64 = 4096;
         let path = self.journal_path();
         let mut start = Vec::new();
-        let read = File::open(&path).and_then(|file| file.take(MOST).read_to_end(&mut start));
-        match read {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(e) => return Err(Error::io(&path, e)),
-            Ok(_) => {}
-        }
+        let file = match open_regular(&path) {
+            Ok(file) => file,
+            Err(Error::NotFound { .. }) => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        let read = file.take(MOST).read_to_end(&mut start);
+        read.map_err(|e| Error::io(&path, e))?;
         let line = start.split(|byte| *byte == b'\n').next();
         match serde_json::from_slice::<Schema>(line.unwrap_or_default()) {
             Ok(Schema { schema }) if schema > SCHEMA => Err(Error::refused(
@@ -161,19 +167,26 @@ impl History {
         self.dir.join("journal.jsonl")
     }
 
-    /// Calls `show` with every line of the journal and its bytes.
+    /// Calls `show` with every line of the journal and its bytes, which one that is too long lacks.
     pub(super) fn each_line(&self, mut show: impl FnMut(Line, Vec<u8>)) -> Result<()> {
         let path = self.journal_path();
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(e) => return Err(Error::io(&path, e)),
+        let mut reader = match open_capped(&path, LARGEST_LOG) {
+            Ok(file) => BufReader::new(file),
+            Err(Error::NotFound { .. }) => return Ok(()),
+            Err(e) => return Err(e),
         };
-        for line in BufReader::new(file).split(b'\n') {
-            let line = line.map_err(|e| Error::io(&path, e))?;
-            show(Line::read(&line), line);
+        let mut line = Vec::new();
+        loop {
+            let read = next_line(&mut reader, &mut line, LARGEST_WHOLE as usize);
+            match read.map_err(|e| Error::io(&path, e))? {
+                foreign::Line::None => return Ok(()),
+                foreign::Line::TooLong => show(Line::TooLong, Vec::new()),
+                foreign::Line::Whole => {
+                    let bytes = line.strip_suffix(b"\n").unwrap_or(&line);
+                    show(Line::read(bytes), bytes.to_vec());
+                }
+            }
         }
-        Ok(())
     }
 
     /// Every change, oldest first; lines that cannot be read are skipped.
@@ -194,10 +207,10 @@ impl History {
         position: JournalPosition,
     ) -> Result<(Vec<Record>, JournalPosition)> {
         let path = self.journal_path();
-        let mut file = match File::open(&path) {
+        let mut file = match open_capped(&path, LARGEST_LOG) {
             Ok(file) => file,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
-            Err(e) => return Err(Error::io(&path, e)),
+            Err(Error::NotFound { .. }) => return Ok(Default::default()),
+            Err(e) => return Err(e),
         };
         let read = position.is_in(&mut file).and_then(|is_in| {
             let start = if is_in { position.offset } else { 0 };
@@ -235,7 +248,7 @@ impl History {
     pub fn last_version(&self, root: &Path, path: &str) -> Option<Revision> {
         /// How many bytes at the end of the journal are read.
         const END: u64 = 1 << 18;
-        let mut file = File::open(self.journal_path()).ok()?;
+        let mut file = open_regular(&self.journal_path()).ok()?;
         let length = file.metadata().ok()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(END)))
             .ok()?;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::History;
+use crate::core::foreign::{LARGEST_SETTINGS, open_regular, read_text};
 use crate::core::memory::Revision;
 use crate::core::{Error, Result, private};
 
@@ -270,7 +271,7 @@ fn holder_of(path: &Path) -> Option<Holder> {
 }
 
 fn read_holder(path: &Path) -> Option<Holder> {
-    let text = fs::read_to_string(path).ok()?;
+    let text = read_text(path, LARGEST_SETTINGS).ok()??;
     let (name, pid) = text.split_once('\n')?;
     Some(Holder {
         name: name.to_owned(),
@@ -279,7 +280,7 @@ fn read_holder(path: &Path) -> Option<Holder> {
 }
 
 fn is_held(path: &Path, share: LockMode) -> bool {
-    let Ok(file) = File::open(path) else {
+    let Ok(file) = open_regular(path) else {
         return false;
     };
     let taken = match share {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{History, Record, write_whole};
+use crate::core::foreign::{LARGEST_WHOLE, read_capped};
 use crate::core::{Error, Result};
 
 impl History {
@@ -25,7 +26,10 @@ impl History {
             .flatten()
             .filter(|entry| entry.path().extension().is_some_and(|e| e == "json"))
             // Intents are written atomically; one that cannot be read was removed just now.
-            .filter_map(|entry| serde_json::from_slice(&fs::read(entry.path()).ok()?).ok())
+            .filter_map(|entry| {
+                let bytes = read_capped(&entry.path(), LARGEST_WHOLE).ok()?;
+                serde_json::from_slice(&bytes).ok()
+            })
             .collect();
         found.sort_by(|a, b| a.record.id.cmp(&b.record.id));
         found

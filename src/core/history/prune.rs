@@ -13,6 +13,7 @@ use super::health::{SoundEntries, size_of};
 use super::journal::{Line, Summary, first_line};
 use super::versions::{Header, Key, MAGIC, Packs, encode, key, pack_path, place_after};
 use super::{ChangeVerb, History, Record};
+use crate::core::foreign::{LARGEST_WHOLE, read_capped};
 use crate::core::memory::Revision;
 use crate::core::{Error, Result, private};
 
@@ -111,7 +112,7 @@ impl History {
                 continue;
             }
             // A file that cannot be read may name any version, so nothing is pruned then.
-            let text = fs::read(path).map_err(|e| Error::io(path, e))?;
+            let text = read_capped(path, LARGEST_WHOLE)?;
             let words = text.split(|byte| !byte.is_ascii_hexdigit());
             let words = words.filter_map(|word| std::str::from_utf8(word).ok());
             named.extend(words.filter_map(|word| word.parse::<Revision>().ok()));
@@ -138,7 +139,9 @@ impl Journal {
             summary: Summary::default(),
             path: history.journal_path(),
         };
+        let mut is_too_long = false;
         history.each_line(|line, bytes| match line {
+            Line::TooLong => is_too_long = true,
             Line::Change(record) => journal.records.push((*record, bytes)),
             Line::Summary(summary) => {
                 journal.summary.pruned += summary.pruned;
@@ -147,6 +150,12 @@ impl Journal {
             Line::Broken => journal.broken.push(bytes),
             Line::Schema | Line::Empty => {}
         })?;
+        if is_too_long {
+            return Err(Error::refused(
+                journal.path.display().to_string(),
+                "a line is too long to be read and would be lost; remove it to prune the rest",
+            ));
+        }
         Ok(journal)
     }
 

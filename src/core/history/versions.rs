@@ -8,8 +8,6 @@ mod delta;
 mod pack;
 mod packs;
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{MutexGuard, PoisonError};
 
@@ -18,6 +16,7 @@ pub(super) use pack::{Header, Key, MAGIC, key};
 pub(super) use packs::Packs;
 
 use super::History;
+use crate::core::foreign::{LARGEST_WHOLE, read_capped};
 use crate::core::memory::Revision;
 use crate::core::{Error, Result};
 use packs::Lookup;
@@ -120,11 +119,11 @@ impl History {
     /// A version stored as a plain file; `None` if there is none.
     pub(super) fn blob(&self, revision: &Revision) -> Result<Option<Vec<u8>>> {
         let path = self.blob_path(revision);
-        match fs::read(&path) {
+        match read_capped(&path, LARGEST_WHOLE) {
             Ok(bytes) if Revision::of(&bytes) == *revision => Ok(Some(bytes)),
             Ok(_) => Err(damage(path, revision, "is damaged")),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(Error::io(path, e)),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(e) => Err(e),
         }
     }
 

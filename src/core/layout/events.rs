@@ -111,13 +111,10 @@ const WAITING: &str = "waiting";
 pub fn set_aside(store: &Store, event: &CapturedEvent) -> Result<()> {
     let folder = store.root().absolute(WAITING);
     private::create_dir(&folder).map_err(|e| Error::io(&folder, e))?;
-    let half = folder.join(format!("{}.part", event.event_id));
     let whole = folder.join(format!("{}.json", event.event_id));
     let text = serde_json::to_string(event).map_err(|e| Error::io(&whole, e.into()))?;
-    private::create_file(&half)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(|e| Error::io(&half, e))?;
-    fs::rename(&half, &whole).map_err(|e| Error::io(&whole, e))
+    let written = private::replace_unflushed(&whole, |file| file.write_all(text.as_bytes()));
+    written.map_err(|e| Error::io(&whole, e))
 }
 
 /// Appends the events that were set aside, unless another process holds the lock.

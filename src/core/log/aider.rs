@@ -3,7 +3,6 @@
 //! Lines that begin with `#### ` are the user's, those with `> ` the program's, all others
 //! the model's, including headings with one `#` that do not start a chat.
 
-use std::io::BufRead;
 use std::path::PathBuf;
 
 use jiff::civil::DateTime;
@@ -11,9 +10,8 @@ use jiff::tz::TimeZone;
 
 use super::decode::Decode;
 use super::sink::{Carry, RecordStamp, Sink};
-use super::{
-    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, Transcript, location,
-};
+use super::{Agent, Format, Head, LogFile, LogLocations, Message, Origin, Resume, Role, location};
+use crate::core::foreign::{LONGEST_RECORD, Line, next_line};
 use crate::core::{Error, Result};
 
 pub(super) const FORMAT: Format = Format {
@@ -52,9 +50,11 @@ struct PendingMessage {
     role: Option<Role>,
     line: u64,
     text: String,
+    /// Whether lines were left out, because the text would be too long.
+    is_cut: bool,
 }
 
-fn whole(log: &LogFile) -> Result<Transcript> {
+fn whole(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
     let mut reader = location::open(&log.path)?;
     let mut carry = Carry::new(log);
     carry.head.cwd = log.path.parent().map(|path| path.display().to_string());
@@ -64,10 +64,14 @@ fn whole(log: &LogFile) -> Result<Transcript> {
     let mut chat = RecordStamp::default();
     let mut bytes = Vec::new();
     for number in 1.. {
-        bytes.clear();
-        let read = reader.read_until(b'\n', &mut bytes);
-        if read.map_err(|error| Error::io(&log.path, error))? == 0 {
-            break;
+        let read = next_line(&mut reader, &mut bytes, LONGEST_RECORD);
+        match read.map_err(|error| Error::io(&log.path, error))? {
+            Line::None => break,
+            Line::TooLong => {
+                sink.carry.skipped.too_long += 1;
+                continue;
+            }
+            Line::Whole => {}
         }
         if std::str::from_utf8(&bytes).is_err() {
             sink.carry.skipped.not_utf8 += 1;
@@ -82,9 +86,11 @@ fn whole(log: &LogFile) -> Result<Transcript> {
         } else {
             turn.add(number, line, |turn| turn.finish(&chat, &mut sink));
         }
+        sink.drain(take);
     }
     turn.finish(&chat, &mut sink);
-    Ok(carry.into_transcript(messages))
+    sink.drain(take);
+    Ok(carry)
 }
 
 impl PendingMessage {
@@ -105,6 +111,10 @@ impl PendingMessage {
         } else if !self.text.ends_with('\n') {
             self.text.push('\n');
         }
+        if self.text.len() + text.len() > LONGEST_RECORD {
+            self.is_cut = true;
+            return;
+        }
         self.text.push_str(text);
         if role == Role::Assistant {
             self.text.push('\n');
@@ -113,7 +123,13 @@ impl PendingMessage {
 
     /// Adds the lines so far to the sink as a message, and clears them.
     fn finish(&mut self, chat: &RecordStamp, sink: &mut Sink<'_>) {
-        let Self { role, line, text } = std::mem::take(self);
+        let Self {
+            role,
+            line,
+            text,
+            is_cut,
+        } = std::mem::take(self);
+        sink.carry.skipped.too_long += u64::from(is_cut);
         sink.turn_to(line);
         sink.stamp = chat.clone();
         let text = text.trim().to_owned();
@@ -222,5 +238,45 @@ mod tests {
             ["1 user text: caf\u{fffd}"]
         );
         assert_eq!(transcript.skipped.not_utf8, 1);
+    }
+
+    #[test]
+    fn a_turn_that_is_too_long_is_cut_and_counted() {
+        let home = Home::new();
+        let line = "x".repeat(1 << 20);
+        let lines = LONGEST_RECORD / line.len() + 2;
+        let text = format!(
+            "#### first\n{}#### last\n",
+            format!("{line}\n").repeat(lines)
+        );
+        home.write(&format!("repo/{FILE}"), text);
+        let locations = LogLocations {
+            projects: vec![home.path().join("repo")],
+            ..LogLocations::default()
+        };
+        let transcript = read(&locate(&locations)[0]).expect("it is there");
+        let lengths: Vec<usize> = transcript.messages.iter().map(|m| m.text.len()).collect();
+        assert_eq!(lengths.len(), 3);
+        assert!(lengths[1] <= LONGEST_RECORD && lengths[1] > LONGEST_RECORD / 2);
+        assert_eq!(transcript.skipped.too_long, 1);
+    }
+
+    #[test]
+    fn messages_that_are_too_many_for_a_transcript_are_counted() {
+        let home = Home::new();
+        let turns = super::super::MOST_MESSAGES / 2 + 5;
+        home.write(&format!("repo/{FILE}"), "#### a\nb\n".repeat(turns));
+        let locations = LogLocations {
+            projects: vec![home.path().join("repo")],
+            ..LogLocations::default()
+        };
+        let log = &locate(&locations)[0];
+        let transcript = read(log).expect("it is there");
+        assert_eq!(transcript.messages.len(), super::super::MOST_MESSAGES);
+        assert_eq!(transcript.skipped.left_out, 10);
+        let mut count = 0;
+        let all = super::super::read_each(log, &mut |_| count += 1);
+        let (_, skipped) = all.expect("it is there");
+        assert_eq!((count, skipped.left_out), (2 * turns, 0));
     }
 }

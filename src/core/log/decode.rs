@@ -3,13 +3,14 @@
 //! A line ends only at 0x0A. If a line is not one JSON object, it is searched for objects:
 //! several in a row, or one that begins inside a record that was cut short.
 
-use std::io::BufRead;
-
 use memchr::memmem;
 
 use super::json::{self, Object};
 use super::sink::{Carry, Sink};
-use super::{Agent, LogFile, Message, ReadWhole, Transcript, location};
+use super::{
+    Agent, Head, LogFile, MOST_MESSAGES, Message, ReadWhole, Skipped, Transcript, location,
+};
+use crate::core::foreign::{LONGEST_RECORD, Line, next_line};
 use crate::core::{Error, Result};
 
 /// How an agent's logs become messages.
@@ -95,6 +96,11 @@ impl Decoder {
         }
     }
 
+    /// Counts a record that was skipped because it is longer than [`LONGEST_RECORD`].
+    pub fn skip_too_long(&mut self) {
+        self.carry.skipped.too_long += 1;
+    }
+
     fn decode(&mut self, number: u64, line: &[u8], out: &mut Vec<Message>) -> End {
         let Decode::Records(decode) = self.agent.format().decode else {
             return End::Whole;
@@ -146,37 +152,63 @@ impl Decoder {
     }
 }
 
-/// Reads a log to its end.
+/// Reads a log to its end; see [`read_each`]. Messages after the first [`MOST_MESSAGES`] are only
+/// counted.
+pub fn read(log: &LogFile) -> Result<Transcript> {
+    let mut messages = Vec::new();
+    let mut left_out = 0;
+    let (head, mut skipped) = read_each(log, &mut |message| {
+        if messages.len() < MOST_MESSAGES {
+            messages.push(message);
+        } else {
+            left_out += 1;
+        }
+    })?;
+    skipped.left_out += left_out;
+    Ok(Transcript {
+        head,
+        messages,
+        skipped,
+    })
+}
+
+/// Reads a log to its end and calls `take` with each message, in order.
 ///
 /// Fails only if the file cannot be opened or read; [`Error::NotFound`] if it has been deleted
 /// since it was listed.
-pub fn read(log: &LogFile) -> Result<Transcript> {
-    match log.agent.format().decode {
-        Decode::Whole(whole) => whole(log),
-        Decode::Records(_) => read_lines(log),
-    }
+pub fn read_each(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<(Head, Skipped)> {
+    let carry = match log.agent.format().decode {
+        Decode::Whole(whole) => whole(log, take),
+        Decode::Records(_) => read_lines(log, take),
+    }?;
+    Ok((carry.head, carry.skipped))
 }
 
-fn read_lines(log: &LogFile) -> Result<Transcript> {
+fn read_lines(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
     let mut reader = location::open(&log.path)?;
     let mut decoder = Decoder::new(log);
     let mut messages = Vec::new();
+    let mut has_messages = false;
     let mut line = Vec::new();
     for number in 1.. {
-        line.clear();
-        match reader.read_until(b'\n', &mut line) {
-            Ok(0) => break,
-            Ok(_) if line.last() == Some(&b'\n') => decoder.line(number, &line, &mut messages),
-            Ok(_) => decoder.tail(number, &line, &mut messages),
+        match next_line(&mut reader, &mut line, LONGEST_RECORD) {
+            Ok(Line::None) => break,
+            Ok(Line::TooLong) => decoder.skip_too_long(),
+            Ok(Line::Whole) if line.last() == Some(&b'\n') => {
+                decoder.line(number, &line, &mut messages);
+            }
+            Ok(Line::Whole) => decoder.tail(number, &line, &mut messages),
             // The messages of a truncated compressed file are kept.
-            Err(_) if location::is_compressed(&log.path) && !messages.is_empty() => {
+            Err(_) if location::is_compressed(&log.path) && has_messages => {
                 decoder.carry.skipped.partial += 1;
                 break;
             }
             Err(error) => return Err(Error::io(&log.path, error)),
         }
+        has_messages |= !messages.is_empty();
+        messages.drain(..).for_each(&mut *take);
     }
-    Ok(decoder.carry.into_transcript(messages))
+    Ok(decoder.carry)
 }
 
 /// Whether `bytes` are one JSON value that is not an object.
@@ -210,7 +242,6 @@ fn bare(number: u64, line: &[u8]) -> &[u8] {
 mod tests {
     use std::fs;
 
-    use super::super::Skipped;
     use super::super::fixture::{Home, describe_messages, log, read_bytes};
     use super::*;
 

@@ -4,7 +4,6 @@
 //! when it has changed, so a log is read whole: the last version of each message counts.
 
 use std::collections::{HashMap, HashSet};
-use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use super::content;
@@ -12,9 +11,10 @@ use super::decode::Decode;
 use super::json::{self, Object, Raw};
 use super::sink::{Carry, RecordStamp, Sink};
 use super::{
-    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, Skipped, TitleSource,
-    Transcript, location, option,
+    Agent, Format, Head, LogFile, LogLocations, Message, Origin, Resume, Role, Skipped,
+    TitleSource, location, option,
 };
+use crate::core::foreign::{LARGEST_WHOLE, LONGEST_RECORD, Line, next_line};
 use crate::core::{Error, Result};
 
 pub(super) const FORMAT: Format = Format {
@@ -77,9 +77,13 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
 struct GeminiSession {
     records: Vec<(u64, Vec<u8>)>,
     at: HashMap<String, usize>,
+    /// The size of all records, in bytes.
+    size: u64,
+    /// The number of records that would have made the session larger than [`LARGEST_WHOLE`].
+    left_out: u64,
 }
 
-fn whole(log: &LogFile) -> Result<Transcript> {
+fn whole(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
     let mut carry = Carry::new(log);
     carry.head.cwd = project_of(&log.path);
     let session = if is_lines(&log.path) {
@@ -87,6 +91,7 @@ fn whole(log: &LogFile) -> Result<Transcript> {
     } else {
         read_object(log, &mut carry)?
     };
+    carry.skipped.left_out += session.left_out;
     let mut messages = Vec::new();
     let mut sink = Sink::new(&mut carry, &mut messages, 0);
     for (line, bytes) in &session.records {
@@ -94,8 +99,9 @@ fn whole(log: &LogFile) -> Result<Transcript> {
         if let Ok((record, _)) = json::object(bytes) {
             message(&record, &mut sink);
         }
+        sink.drain(take);
     }
-    Ok(carry.into_transcript(messages))
+    Ok(carry)
 }
 
 /// Returns the project of `<project>/chats/<log>`, from its `.project_root` file or from the list
@@ -150,10 +156,14 @@ fn read_lines(log: &LogFile, carry: &mut Carry) -> Result<GeminiSession> {
     let mut reader = location::open(&log.path)?;
     let mut line = Vec::new();
     for number in 1.. {
-        line.clear();
-        let read = reader.read_until(b'\n', &mut line);
-        if read.map_err(|error| Error::io(&log.path, error))? == 0 {
-            break;
+        let read = next_line(&mut reader, &mut line, LONGEST_RECORD);
+        match read.map_err(|error| Error::io(&log.path, error))? {
+            Line::None => break,
+            Line::TooLong => {
+                carry.skipped.too_long += 1;
+                continue;
+            }
+            Line::Whole => {}
         }
         let text = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line);
         match json::object(text.trim_ascii()) {
@@ -204,9 +214,16 @@ impl GeminiSession {
     }
 
     fn upsert(&mut self, line: u64, id: Option<String>, bytes: &[u8]) {
+        let length = bytes.len() as u64;
+        if self.size + length > LARGEST_WHOLE {
+            self.left_out += 1;
+            return;
+        }
+        self.size += length;
         let entry = (line, bytes.to_vec());
         if let Some(id) = id {
             if let Some(at) = self.at.get(&id) {
+                self.size -= self.records[*at].1.len() as u64;
                 self.records[*at] = entry;
                 return;
             }
@@ -308,7 +325,7 @@ fn text(record: &Object<'_>, key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::fixture::{Home, describe_messages};
-    use super::super::read;
+    use super::super::{Transcript, read};
     use super::*;
 
     const CHATS: &str = ".gemini/tmp/repo/chats";

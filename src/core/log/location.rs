@@ -1,11 +1,12 @@
 //! The directories of logs, and functions to list and open the files in them.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader};
+use std::fs;
+use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use super::{Agent, LogFile};
+use crate::core::foreign::{LARGEST_LOG, LARGEST_WHOLE, open_capped, read_capped};
 use crate::core::trust::TrustBoundary;
 use crate::core::{Error, Result};
 
@@ -119,17 +120,22 @@ pub(super) fn is_compressed(path: &Path) -> bool {
 /// Codex compresses and restores its logs in place, so a missing file is looked for in its
 /// other form.
 pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
-    let (path, file) = match File::open(path) {
+    let (path, file) = match open_capped(path, LARGEST_LOG) {
         Ok(file) => (path.to_owned(), file),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        Err(Error::NotFound { .. }) => {
             let twin = other_form(path);
-            let file = File::open(&twin).map_err(|_| missing(path))?;
+            let file = open_capped(&twin, LARGEST_LOG).map_err(|error| match error {
+                Error::NotFound { .. } => missing(path),
+                error => error,
+            })?;
             (twin, file)
         }
-        Err(error) => return Err(Error::io(path, error)),
+        Err(error) => return Err(error),
     };
     if is_compressed(&path) {
         let plain = zstd::Decoder::new(file).map_err(|error| Error::io(&path, error))?;
+        // A small file can decompress to any length; what is cut off ends in a partial record.
+        let plain = plain.take(LARGEST_LOG);
         return Ok(Box::new(BufReader::with_capacity(BUFFER, plain)));
     }
     Ok(Box::new(BufReader::with_capacity(BUFFER, file)))
@@ -138,12 +144,9 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
 /// Buffer size in bytes; large enough for most records.
 const BUFFER: usize = 128 * 1024;
 
-/// Reads a whole file.
+/// Reads a whole file of at most [`LARGEST_WHOLE`] bytes.
 pub(super) fn bytes(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => missing(path),
-        _ => Error::io(path, error),
-    })
+    read_capped(path, LARGEST_WHOLE)
 }
 
 /// Returns the entries of a directory, sorted; empty if it cannot be read.

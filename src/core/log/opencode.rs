@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use super::content;
 use super::decode::Decode;
 use super::json::{Object, Raw};
-use super::sink::{RecordStamp, Sink};
-use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, Transcript, option};
+use super::sink::{Carry, RecordStamp, Sink};
+use super::{Agent, Format, Head, LogFile, LogLocations, Message, Origin, Resume, Role, option};
 use crate::core::Result;
 
 pub(super) const FORMAT: Format = Format {
@@ -40,10 +40,10 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
     sessions.into_values().collect()
 }
 
-fn whole(log: &LogFile) -> Result<Transcript> {
+fn whole(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
     match log.path.extension() {
-        Some(extension) if extension == "json" => tree::read(log),
-        _ => database::read(log),
+        Some(extension) if extension == "json" => tree::read(log, take),
+        _ => database::read(log, take),
     }
 }
 
@@ -284,6 +284,56 @@ mod tests {
         // The agent still has it open, so the messages are only in the write-ahead log.
         assert_eq!(describe_messages(&home.read().messages), EXPECTED);
         drop(connection);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_write_ahead_log_that_a_crash_left_is_read_and_nothing_changes() {
+        let home = Home::new();
+        let path = home.path().join("live.db");
+        let connection = Connection::open(&path).expect("a database");
+        connection
+            .pragma_update(None, "journal_mode", "wal")
+            .expect("it can have a write-ahead log");
+        write_database(&connection, "ses_1");
+        // What is on disk when the agent dies, after the index of the log has been removed.
+        for ending in ["", "-wal"] {
+            let bytes = fs::read(home.path().join(format!("live.db{ending}"))).expect("a file");
+            home.write(&format!("{DATA}/opencode.db{ending}"), bytes);
+        }
+        drop(connection);
+        let state = || {
+            let read = |name: &String| fs::read(home.path().join(DATA).join(name)).expect("a file");
+            let names = names(&home);
+            names
+                .iter()
+                .map(read)
+                .zip(names.clone())
+                .collect::<Vec<_>>()
+        };
+        let before = state();
+        assert_eq!(before.len(), 2);
+        assert_eq!(describe_messages(&home.read().messages), EXPECTED);
+        assert!(state() == before, "{:?}", names(&home));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_database_that_is_too_large_is_told_and_one_that_is_no_file_is_left_alone() {
+        let home = Home::new();
+        home.write(&format!("{DATA}/opencode.db/x"), "");
+        assert_eq!(home.locate(), []);
+        home.write(&format!("{DATA}/opencode-dev.db"), "");
+        let path = home.path().join(DATA).join("opencode-dev.db");
+        let file = fs::OpenOptions::new().write(true).open(&path);
+        file.and_then(|file| file.set_len(10 << 30))
+            .expect("a size");
+        let logs = home.locate();
+        let error = read(&logs[0]).expect_err("too large").to_string();
+        assert!(
+            error.contains("opencode-dev.db: 10240 MB is too large"),
+            "{error}"
+        );
     }
 
     #[test]

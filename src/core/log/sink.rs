@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Head, LogFile, Message, MessageKind, Origin, Role, Skipped, Transcript, origin};
+use super::{Head, LogFile, Message, MessageKind, Origin, Role, Skipped, origin};
 
 /// The state of a decoder after the lines so far; enough to continue from there.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -78,15 +78,6 @@ impl Carry {
             ..Self::default()
         }
     }
-
-    /// Returns the transcript with these messages.
-    pub(super) fn into_transcript(self, messages: Vec<Message>) -> Transcript {
-        Transcript {
-            head: self.head,
-            messages,
-            skipped: self.skipped,
-        }
-    }
 }
 
 impl<'a> Sink<'a> {
@@ -104,6 +95,11 @@ impl<'a> Sink<'a> {
     pub(super) fn turn_to(&mut self, line: u64) {
         self.line = line;
         self.stamp = RecordStamp::default();
+    }
+
+    /// Calls `take` with the messages so far and removes them.
+    pub(super) fn drain(&mut self, take: &mut dyn FnMut(Message)) {
+        self.out.drain(..).for_each(take);
     }
 
     /// Returns the metadata of the log.

@@ -1,50 +1,16 @@
 //! Line-based files of any size: searching, reading a part, appending.
 
-use std::io::{self, BufRead, Write as _};
+use std::io::{self, Write as _};
 use std::ops::RangeInclusive;
 
 use cap_std::fs::OpenOptions;
 
-use super::{LARGEST_MEMORY, Root};
+use super::{LARGEST_MEMORY, NOT_REGULAR, Root, without_waiting};
+use crate::core::foreign::{Line, next_line};
 use crate::core::{Error, Result};
 
 /// The longest line that is kept in memory, in bytes.
 const LONGEST_LINE: usize = LARGEST_MEMORY as usize;
-
-/// The result of reading a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line {
-    Whole,
-    TooLong,
-    /// There are no more lines.
-    None,
-}
-
-/// Reads the next line, its line ending included, into `line`; a line longer than `most` is not
-/// kept.
-fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<Line> {
-    line.clear();
-    let mut state = Line::None;
-    loop {
-        let part = reader.fill_buf()?;
-        if part.is_empty() {
-            return Ok(state);
-        }
-        let end = memchr::memchr(b'\n', part).map(|at| at + 1);
-        let length = end.unwrap_or(part.len());
-        if state != Line::TooLong && line.len() + length <= most {
-            state = Line::Whole;
-            line.extend_from_slice(&part[..length]);
-        } else {
-            state = Line::TooLong;
-            line.clear();
-        }
-        reader.consume(length);
-        if end.is_some() {
-            return Ok(state);
-        }
-    }
-}
 
 impl Root {
     /// Whether `wanted` holds for any line of a file of any size. Lines that are too long or not
@@ -116,10 +82,14 @@ impl Root {
         self.create()?;
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
+        without_waiting(&mut options);
         let appended = self
             .handle()?
             .open_with(path, &options)
             .and_then(|mut file| {
+                if !file.metadata()?.is_file() {
+                    return Err(io::Error::other(NOT_REGULAR));
+                }
                 let text = format!("{}{line}\n", missing_newline(&mut file)?);
                 file.write_all(text.as_bytes())?;
                 file.sync_all()
@@ -144,24 +114,6 @@ pub(in crate::core) fn missing_newline(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_that_is_too_long_is_passed_over_and_the_next_is_read() {
-        let text = b"one\ntwenty-two\nthree";
-        for size in [1, 3, 64] {
-            let mut reader = io::BufReader::with_capacity(size, &text[..]);
-            let mut line = Vec::new();
-            let mut read = Vec::new();
-            loop {
-                match next_line(&mut reader, &mut line, 6).expect("reads") {
-                    Line::None => break,
-                    Line::Whole => read.push(String::from_utf8(line.clone()).expect("text")),
-                    Line::TooLong => read.push("-".to_owned()),
-                }
-            }
-            assert_eq!(read, ["one\n", "-", "three"], "{size}");
-        }
-    }
 
     fn file(bytes: &[u8]) -> (tempfile::TempDir, Root) {
         let temp = tempfile::tempdir().expect("a temporary directory");

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use cap_std::fs::{Dir, OpenOptions};
 
-use super::{Error, Result, Root, is_absent};
+use super::{Error, Result, Root, is_absent, without_waiting};
 
 /// The attributes of a file that changes preserve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -163,8 +163,12 @@ impl Root {
         if !self.is_dir(folder) {
             return Ok(());
         }
+        let mut options = OpenOptions::new();
+        options.read(true);
+        // A pipe may have taken the place of the folder.
+        without_waiting(&mut options);
         self.handle()?
-            .open(folder)
+            .open_with(folder, &options)
             .and_then(|folder| folder.sync_all())
             .map_err(|e| self.path_error(folder, e))
     }

@@ -2,7 +2,7 @@
 
 use super::{MemoryTexts, Sources};
 use crate::core::Result;
-use crate::core::catalog::{LogCatalog, ScopedCorpus};
+use crate::core::catalog::{LogCatalog, ScopedCorpus, read_corpus};
 use crate::core::corpus::Progress;
 use crate::core::store::Store;
 
@@ -43,14 +43,7 @@ pub fn search<'a, T>(
             corpus: Some(&scoped.corpus),
         })
     };
-    let mut scoped = catalog.scoped_corpus(&files, progress)?;
-    let mut answer = search_in(&scoped);
-    if scoped.corpus.is_damaged() {
-        // Part of the cache could not be read. A second refresh rebuilds that part.
-        drop(scoped);
-        scoped = catalog.scoped_corpus(&files, progress)?;
-        answer = search_in(&scoped);
-    }
+    let (scoped, answer) = read_corpus(|| catalog.scoped_corpus(&files, progress), search_in)?;
     Ok(SearchOutcome {
         answer,
         unread: scoped.unread,

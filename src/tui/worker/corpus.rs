@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::thread::{JobSender, Worker};
 use super::{search, tell_unwatched};
-use crate::core::catalog::{LogCatalog, ScopedCorpus, log_summaries};
+use crate::core::catalog::{LogCatalog, ScopedCorpus, log_summaries, read_corpus};
 use crate::core::corpus::{BuildProgress, Progress};
 use crate::core::library::{Library, WatchDepth};
 use crate::core::log::{Agent, LogFile};
@@ -38,10 +38,13 @@ impl CorpusWorker {
             leaving: Arc::clone(&self.leaving),
             last: Mutex::new(Instant::now()),
         };
-        let scoped = self.catalog.scoped_corpus(&files, &meter);
+        let read = read_corpus(
+            || self.catalog.scoped_corpus(&files, &meter),
+            |scoped| Library::group_logs(log_summaries(&scoped.corpus, &files)),
+        );
         self.send(Event::Reading(None));
-        match scoped {
-            Ok(ScopedCorpus { corpus, unread, .. }) => {
+        match read {
+            Ok((ScopedCorpus { corpus, unread, .. }, logs)) => {
                 // The same errors are reported once, however often the logs are read.
                 if self.reported != unread {
                     unread.first().into_iter().for_each(|error| {
@@ -49,7 +52,6 @@ impl CorpusWorker {
                     });
                     self.reported = unread;
                 }
-                let logs = Library::group_logs(log_summaries(&corpus, &files));
                 self.send(Event::LogsListed(Arc::new(logs)));
                 self.search_worker.send(search::Job::Logs(Arc::new(corpus)));
             }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::chain::{LONGEST, encode, place_after};
 use super::delta;
 use super::pack::{HEADER, Header, Key, MAGIC, checksum, key, read_at, scan};
+use crate::core::foreign::{LARGEST_LOG, open_capped};
 use crate::core::memory::Revision;
 use crate::core::{Error, Result, private};
 
@@ -92,7 +93,7 @@ impl Packs {
         }
         for number in names.iter().skip(self.files.len()) {
             let path = pack_path(&folder, *number);
-            let file = File::open(&path).map_err(|e| Error::io(&path, e))?;
+            let file = open_capped(&path, LARGEST_LOG)?;
             self.files.push(PackFile {
                 number: *number,
                 path,

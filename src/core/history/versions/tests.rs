@@ -2,7 +2,7 @@
 
 mod damage;
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::time::{Duration, Instant};
 

@@ -4,10 +4,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::super::sink::{Carry, Sink};
-use super::super::{Agent, LogFile, LogLocations, TitleSource, Transcript, json, location};
+use super::super::{Agent, LogFile, LogLocations, Message, TitleSource, json, location};
+use crate::core::foreign::{LARGEST_LOG, open_capped};
 use crate::core::{Error, Result};
 
 /// Returns the databases in the data directories (one per release channel) and in other places.
@@ -25,8 +27,13 @@ pub(super) fn paths(locations: &LogLocations) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the sessions in a database; empty if it cannot be read.
+/// Returns the sessions in a database; empty if it cannot be read. One that is too large is returned
+/// as a log itself, so that whoever reads the logs is told.
 pub(super) fn locate(path: &Path) -> Vec<LogFile> {
+    if check(path).is_err() {
+        let found = location::found(Agent::Opencode, path.to_owned(), location::name(path));
+        return found.into_iter().collect();
+    }
     let sessions = |connection: Connection| {
         let mut query = connection
             .prepare("SELECT id, parent_id, title, time_updated FROM session ORDER BY id")?;
@@ -47,37 +54,51 @@ pub(super) fn locate(path: &Path) -> Vec<LogFile> {
 }
 
 /// Reads a session and all its messages.
-pub(super) fn read(log: &LogFile) -> Result<Transcript> {
-    if !log.path.is_file() {
-        return Err(Error::not_found(log.path.display().to_string()));
-    }
+pub(super) fn read(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
+    check(&log.path)?;
     let mut carry = Carry::new(log);
-    let mut messages = Vec::new();
     let connection = open(&log.path).map_err(|error| database_error(&log.path, error))?;
-    head(&connection, &mut carry).map_err(|error| database_error(&log.path, error))?;
-    let to_error = |error| database_error(&log.path, error);
-    let mut parts = connection
-        .prepare("SELECT data FROM part WHERE message_id = ?1 ORDER BY id")
-        .map_err(to_error)?;
-    let rows = rows(&connection, &log.id).map_err(to_error)?;
-    for (ordinal, (id, info)) in (1..).zip(rows) {
-        let mut sink = Sink::new(&mut carry, &mut messages, ordinal);
+    let read = read_messages(&connection, &mut carry, take);
+    read.map_err(|error| database_error(&log.path, error))?;
+    Ok(carry)
+}
+
+fn read_messages(
+    connection: &Connection,
+    carry: &mut Carry,
+    take: &mut dyn FnMut(Message),
+) -> rusqlite::Result<()> {
+    head(connection, carry)?;
+    let mut records = connection
+        .prepare("SELECT id, data FROM message WHERE session_id = ?1 ORDER BY time_created, id")?;
+    let mut parts =
+        connection.prepare("SELECT data FROM part WHERE message_id = ?1 ORDER BY id")?;
+    let mut messages = Vec::new();
+    let session = carry.id.clone();
+    let rows = records.query_map([session], |row| Ok((row.get(0)?, bytes(row, 1)?)))?;
+    for (ordinal, row) in (1..).zip(rows) {
+        let (id, info): (String, Vec<u8>) = row?;
+        let mut sink = Sink::new(carry, &mut messages, ordinal);
         let Ok((info, _)) = json::object(info.trim_ascii()) else {
             sink.carry.skipped.broken += 1;
             continue;
         };
         let role = super::message(id.clone(), &info, &mut sink);
-        let data = parts
-            .query_map([id], |row| bytes(row, 0))
-            .map_err(to_error)?;
+        let data = parts.query_map([id], |row| bytes(row, 0))?;
         for part in data.flatten() {
             match json::object(part.trim_ascii()) {
                 Ok((part, _)) => super::part(&part, role, &mut sink),
                 Err(_) => sink.carry.skipped.broken += 1,
             }
         }
+        sink.drain(take);
     }
-    Ok(carry.into_transcript(messages))
+    Ok(())
+}
+
+/// Returns an error unless the database is a regular file that is not too large.
+fn check(path: &Path) -> Result<()> {
+    open_capped(path, LARGEST_LOG).map(drop)
 }
 
 fn head(connection: &Connection, carry: &mut Carry) -> rusqlite::Result<()> {
@@ -99,39 +120,41 @@ fn head(connection: &Connection, carry: &mut Carry) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Returns the id and the record of each message of the session.
-fn rows(connection: &Connection, session: &str) -> rusqlite::Result<Vec<(String, Vec<u8>)>> {
-    let mut query = connection
-        .prepare("SELECT id, data FROM message WHERE session_id = ?1 ORDER BY time_created, id")?;
-    let rows = query.query_map([session], |row| Ok((row.get(0)?, bytes(row, 1)?)))?;
-    rows.collect()
-}
-
 /// Returns the bytes of a text or blob column.
 fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<u8>> {
     let value = row.get_ref(column)?;
     Ok(value.as_bytes_or_null()?.unwrap_or_default().to_vec())
 }
 
-/// Opens the database read-only.
+/// Opens the database read-only, without creating or changing a file.
 ///
-/// If there is a write-ahead log, it holds the last messages, and a normal read-only
-/// connection reads it. Otherwise the database is opened as immutable, because a normal
-/// connection would create a write-ahead log.
+/// Without a write-ahead log the database is opened as immutable, because a normal connection would
+/// create one. With one, which holds the last messages, there are two cases. If its index exists,
+/// a process may be using the database, and a normal connection reads it. If not, a process
+/// crashed and left the log: a normal connection would create the index, so this one keeps it in
+/// memory, which requires that nothing is locked and nothing is written when it is closed.
 fn open(path: &Path) -> rusqlite::Result<Connection> {
-    let mut wal = path.as_os_str().to_owned();
-    wal.push("-wal");
-    let has_wal = fs::metadata(wal).is_ok_and(|wal| wal.len() > 0);
-    let mode = if has_wal {
-        "mode=ro"
-    } else {
-        "mode=ro&immutable=1"
+    let has_file = |ending: &str| {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(ending);
+        fs::metadata(beside).is_ok_and(|found| found.is_file() && found.len() > 0)
+    };
+    let is_left = cfg!(unix) && has_file("-wal") && !has_file("-shm");
+    let mode = match has_file("-wal") {
+        false => "mode=ro&immutable=1",
+        true if is_left => "mode=ro&vfs=unix-none",
+        true => "mode=ro",
     };
     let uri = format!("file:{}?{mode}", escape(path));
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Connection::open_with_flags(uri, flags)
+    let connection = Connection::open_with_flags(uri, flags)?;
+    if is_left {
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    }
+    Ok(connection)
 }
 
 /// Escapes the characters that have a meaning in a URI.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::sink::{Carry, Sink};
-use super::super::{Agent, LogFile, TitleSource, Transcript, json, location};
+use super::super::{Agent, LogFile, Message, TitleSource, json, location};
 use crate::core::Result;
 
 /// Returns the sessions of the tree in a data directory.
@@ -32,7 +32,7 @@ pub(super) fn locate(data: &Path) -> Vec<LogFile> {
 }
 
 /// Reads a session and all its messages.
-pub(super) fn read(log: &LogFile) -> Result<Transcript> {
+pub(super) fn read(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
     let mut carry = Carry::new(log);
     let bytes = location::bytes(&log.path)?;
     match json::object(bytes.trim_ascii()) {
@@ -51,8 +51,9 @@ pub(super) fn read(log: &LogFile) -> Result<Transcript> {
     for (ordinal, path) in (1..).zip(json_files(&storage.join("message").join(&log.id))) {
         let mut sink = Sink::new(&mut carry, &mut messages, ordinal);
         read_message(storage, &path, &mut sink);
+        sink.drain(take);
     }
-    Ok(carry.into_transcript(messages))
+    Ok(carry)
 }
 
 /// Adds a message and its parts; missing and broken files are counted and skipped.

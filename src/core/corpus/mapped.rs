@@ -1,0 +1,237 @@
+//! Memory maps of files that another process may truncate.
+//!
+//! Reading a page beyond the end of a file that shrank raises a signal (SIGBUS), which would end
+//! the program. A handler puts a page of zeros in its place, and the map reports that it shrank;
+//! whoever uses it then rebuilds the cache. Faults outside these maps are passed on to the handler
+//! that was installed before.
+
+use std::fs::File;
+use std::io;
+use std::ops::Deref;
+
+use memmap2::{Mmap, MmapOptions};
+
+/// The bytes of a file.
+#[derive(Debug)]
+pub(super) struct Mapped {
+    // Dropped before the map, so that the handler never sees a range that is not mapped.
+    guard: guard::Guard,
+    map: Mmap,
+}
+
+impl Mapped {
+    /// Maps the first `length` bytes of a file.
+    pub(super) fn new(file: &File, length: u64) -> io::Result<Self> {
+        let length = usize::try_from(length).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        if file.metadata()?.len() < length as u64 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        // Sound as long as no process changes these bytes. Only tome writes packs, in its own cache
+        // directory: bytes before a manifest's length are never written again, and a pack that is
+        // no longer used is unlinked. If another program truncates one, the guard takes over.
+        #[allow(unsafe_code)]
+        let map = unsafe { MmapOptions::new().len(length).map(file) }?;
+        let guard = guard::Guard::new(&map)?;
+        Ok(Self { guard, map })
+    }
+
+    /// Whether bytes were read that the file no longer has; they are zeros.
+    pub(super) fn has_shrunk(&self) -> bool {
+        self.guard.has_shrunk()
+    }
+
+    /// Releases the memory of a range that was read; it can be read again.
+    #[cfg(unix)]
+    pub(super) fn release(&self, from: usize, to: usize) {
+        // Reading a byte also loads the pages around it.
+        const AROUND: usize = 64 * 1024;
+        let from = from - from % AROUND;
+        let to = to.next_multiple_of(AROUND).min(self.map.len());
+        // Sound, because the map is of a file, shared and read-only: released pages are read from
+        // the file again. If the system refuses, the memory stays in use.
+        #[allow(unsafe_code)]
+        let _ = unsafe {
+            self.map
+                .unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, from, to - from)
+        };
+    }
+
+    /// Does nothing: this system releases memory by itself.
+    #[cfg(not(unix))]
+    pub(super) fn release(&self, _: usize, _: usize) {}
+}
+
+impl Deref for Mapped {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.map
+    }
+}
+
+#[cfg(unix)]
+#[allow(unsafe_code)]
+mod guard {
+    //! The signal handler and the ranges that it guards.
+
+    use std::io;
+    use std::mem::MaybeUninit;
+    use std::ptr;
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    use memmap2::Mmap;
+
+    /// A guarded range of addresses; free if `start` is 0, reserved if `end` is 0.
+    struct Range {
+        start: AtomicUsize,
+        end: AtomicUsize,
+        has_shrunk: AtomicBool,
+    }
+
+    /// How many maps can be guarded at a time: five for each open corpus.
+    const RANGES: usize = 256;
+    static GUARDED: [Range; RANGES] = [const {
+        Range {
+            start: AtomicUsize::new(0),
+            end: AtomicUsize::new(0),
+            has_shrunk: AtomicBool::new(false),
+        }
+    }; RANGES];
+    /// The handler that was installed before; `None` if ours could not be installed.
+    static BEFORE: OnceLock<Option<libc::sigaction>> = OnceLock::new();
+    static PAGE: AtomicUsize = AtomicUsize::new(4096);
+
+    /// Guards a map until it is dropped.
+    #[derive(Debug)]
+    pub(super) struct Guard(usize);
+
+    impl Guard {
+        /// Returns an error if the map cannot be guarded.
+        pub(super) fn new(map: &Mmap) -> io::Result<Self> {
+            if BEFORE.get_or_init(install).is_none() {
+                return Err(io::ErrorKind::Unsupported.into());
+            }
+            let from = map.as_ptr() as usize;
+            for (at, range) in GUARDED.iter().enumerate() {
+                let taken =
+                    range
+                        .start
+                        .compare_exchange(0, from, Ordering::AcqRel, Ordering::Relaxed);
+                if taken.is_ok() {
+                    range.has_shrunk.store(false, Ordering::Relaxed);
+                    let page = PAGE.load(Ordering::Relaxed);
+                    let end = (from + map.len()).next_multiple_of(page);
+                    range.end.store(end, Ordering::Release);
+                    return Ok(Self(at));
+                }
+            }
+            Err(io::ErrorKind::OutOfMemory.into())
+        }
+
+        pub(super) fn has_shrunk(&self) -> bool {
+            GUARDED[self.0].has_shrunk.load(Ordering::Acquire)
+        }
+    }
+
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            GUARDED[self.0].end.store(0, Ordering::Release);
+            GUARDED[self.0].start.store(0, Ordering::Release);
+        }
+    }
+
+    /// Installs the handler and returns the one before.
+    fn install() -> Option<libc::sigaction> {
+        // Sound: all structures are valid for these calls, and `handle` has the type that
+        // `SA_SIGINFO` demands and calls only what a signal handler may call.
+        unsafe {
+            let page = libc::sysconf(libc::_SC_PAGESIZE);
+            PAGE.store(usize::try_from(page).ok()?, Ordering::Relaxed);
+            let mut ours = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
+            let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) =
+                handle;
+            ours.sa_sigaction = handler as usize;
+            ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+            libc::sigemptyset(&mut ours.sa_mask);
+            let mut before = MaybeUninit::<libc::sigaction>::zeroed();
+            match libc::sigaction(libc::SIGBUS, &ours, before.as_mut_ptr()) {
+                0 => Some(before.assume_init()),
+                _ => None,
+            }
+        }
+    }
+
+    /// Replaces the page that cannot be read by zeros, if it is in a guarded range.
+    extern "C" fn handle(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+        // Sound: the system passes a valid `info`. The page is replaced only inside a map that is
+        // ours, is read-only and is not unmapped while its range is registered.
+        unsafe {
+            let at = (*info).si_addr() as usize;
+            let page = PAGE.load(Ordering::Relaxed);
+            for range in &GUARDED {
+                let end = range.end.load(Ordering::Acquire);
+                if range.start.load(Ordering::Acquire) <= at && at < end {
+                    range.has_shrunk.store(true, Ordering::Release);
+                    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+                    let start = (at - at % page) as *mut libc::c_void;
+                    let zeros = libc::mmap(start, page, libc::PROT_READ, flags, -1, 0);
+                    if zeros != libc::MAP_FAILED {
+                        return;
+                    }
+                }
+            }
+            // Not ours: the instruction is repeated and reaches the handler before ours. The cell
+            // is empty only while the handler is being installed, when nothing is mapped yet.
+            let default = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
+            let before = BEFORE.get().and_then(Option::as_ref).unwrap_or(&default);
+            libc::sigaction(libc::SIGBUS, before, ptr::null_mut());
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod guard {
+    //! On this system, a file that is mapped cannot be truncated.
+
+    /// Guards nothing.
+    #[derive(Debug)]
+    pub(super) struct Guard;
+
+    impl Guard {
+        pub(super) fn new(_: &memmap2::Mmap) -> std::io::Result<Self> {
+            Ok(Self)
+        }
+
+        pub(super) fn has_shrunk(&self) -> bool {
+            false
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_shrinks_under_its_map_reads_as_zeros_and_is_reported() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let path = temp.path().join("pack");
+        std::fs::write(&path, vec![7; 100_000]).expect("a file");
+        let file = File::options().read(true).write(true).open(&path);
+        let file = file.expect("opens");
+        let other = Mapped::new(&file, 10).expect("maps");
+        let map = Mapped::new(&file, 100_000).expect("maps");
+        assert!(Mapped::new(&file, 100_001).is_err());
+        assert_eq!((map[0], map[99_999], map.has_shrunk()), (7, 7, false));
+        file.set_len(10).expect("shrinks");
+        assert_eq!(map[99_999], 0);
+        assert!(map.iter().skip(10).all(|byte| *byte == 0));
+        assert_eq!((map[0], map.has_shrunk()), (7, true));
+        assert!(!other.has_shrunk());
+        drop(map);
+        // A range that is used again starts without a report.
+        file.set_len(100_000).expect("grows");
+        assert!(!Mapped::new(&file, 100_000).expect("maps").has_shrunk());
+    }
+}
