@@ -10,25 +10,38 @@
 //! files) is read whole. [`read`] handles both.
 
 mod aider;
+mod antigravity;
+mod asked;
 mod claude;
 mod clean;
+mod cline;
 mod codex;
 mod content;
 mod copilot;
+mod copilot_chat;
+mod crush;
 mod cursor;
+mod database;
 mod decode;
 mod events;
 mod factory;
 #[cfg(test)]
 mod fixture;
+mod fork;
 mod gemini;
+mod goose;
 pub mod json;
+mod kimi;
+mod kiro;
 mod location;
+mod openclaw;
 mod opencode;
 pub mod origin;
 mod pi;
+mod qwen;
 mod session;
 mod sink;
+mod tool;
 pub mod turn;
 
 use std::path::PathBuf;
@@ -65,8 +78,26 @@ pub enum Agent {
     Pi,
     /// Factory's droid.
     Factory,
-    /// Cursor's agent transcripts.
+    /// Cursor's agent transcripts and the chats of its command line.
     Cursor,
+    /// Copilot Chat in VS Code and in editors made from it.
+    CopilotChat,
+    /// Google's Antigravity.
+    Antigravity,
+    /// Cline.
+    Cline,
+    /// Qwen Code.
+    Qwen,
+    /// Kiro.
+    Kiro,
+    /// Kimi Code and Kimi CLI.
+    Kimi,
+    /// Goose.
+    Goose,
+    /// Crush.
+    Crush,
+    /// OpenClaw.
+    Openclaw,
     /// `messages.jsonl` of the session layout.
     Session,
     /// `events.jsonl` of the events layout.
@@ -318,6 +349,15 @@ const FORMATS: &[Format] = &[
     pi::FORMAT,
     factory::FORMAT,
     cursor::FORMAT,
+    copilot_chat::FORMAT,
+    antigravity::FORMAT,
+    cline::FORMAT,
+    qwen::FORMAT,
+    kiro::FORMAT,
+    kimi::FORMAT,
+    goose::FORMAT,
+    crush::FORMAT,
+    openclaw::FORMAT,
     session::FORMAT,
     events::FORMAT,
 ];
@@ -361,12 +401,17 @@ impl Agent {
 impl LogFile {
     /// Returns how this log must be read.
     pub fn read_mode(&self) -> ReadMode {
-        match self.agent.format().decode {
-            Decode::Records(_) if !location::is_compressed(&self.path) => {
-                ReadMode::Lines(Box::new(Decoder::new(self)))
-            }
-            _ => ReadMode::Whole,
+        let is_by_records = self.agent.format().decode.is_by_records(&self.path);
+        match is_by_records && !location::is_compressed(&self.path) {
+            true => ReadMode::Lines(Box::new(Decoder::new(self))),
+            false => ReadMode::Whole,
         }
+    }
+
+    /// Whether the log is in a database, beside which reading may change files.
+    pub fn is_in_database(&self) -> bool {
+        let ending = self.path.extension();
+        ending.is_some_and(|ending| ending == "db" || ending == "sqlite3")
     }
 
     /// Returns the agent's own command that continues this session, if it has one.
@@ -431,7 +476,7 @@ mod tests {
         for agent in Agent::all() {
             assert_eq!(Agent::named(agent.name()), Some(agent));
         }
-        assert_eq!(Agent::all().count(), 11);
+        assert_eq!(Agent::all().count(), 20);
         assert_eq!(Agent::named("nobody"), None);
     }
 

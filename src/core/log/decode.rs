@@ -4,12 +4,13 @@
 //! several in a row, or one that begins inside a record that was cut short.
 
 use std::io::BufRead;
+use std::path::Path;
 
 use memchr::memmem;
 
 use super::json::{self, Object};
 use super::sink::{Carry, Sink};
-use super::{Agent, LogFile, Message, ReadWhole, Transcript, location};
+use super::{Agent, Head, LogFile, Message, ReadWhole, Transcript, location};
 use crate::core::{Error, Result};
 
 /// How an agent's logs become messages.
@@ -17,12 +18,56 @@ use crate::core::{Error, Result};
 pub(super) enum Decode {
     /// Each record is decoded on its own.
     Records(Records),
+    /// Each record is decoded on its own; what the records do not tell is in a file beside them.
+    Described(Describe, Records),
     /// The log must be read whole.
     Whole(ReadWhole),
+    /// The log must be read whole, into a sink.
+    Into(ReadInto),
+    /// Files of lines are as in [`Decode::Described`], databases and other files as in
+    /// [`Decode::Into`].
+    Mixed(Describe, Records, ReadInto),
 }
 
 /// Turns one record into messages.
 pub(super) type Records = fn(&Object<'_>, &mut Sink<'_>) -> Recognized;
+
+/// Sets what the files beside a log tell about it.
+pub(super) type Describe = fn(&LogFile, &mut Head);
+
+/// Reads a whole log into a sink.
+pub(super) type ReadInto = fn(&LogFile, &mut Sink<'_>) -> Result<()>;
+
+impl Decode {
+    /// Returns the decoder of records, if some of the agent's logs are read by records.
+    fn records(self) -> Option<Records> {
+        match self {
+            Self::Records(records) | Self::Described(_, records) | Self::Mixed(_, records, _) => {
+                Some(records)
+            }
+            Self::Whole(_) | Self::Into(_) => None,
+        }
+    }
+
+    /// Whether the log at `path` is read by records.
+    pub(super) fn is_by_records(self, path: &Path) -> bool {
+        match self {
+            Self::Records(_) | Self::Described(..) => true,
+            Self::Whole(_) | Self::Into(_) => false,
+            Self::Mixed(..) => path.extension().is_some_and(|ending| ending == "jsonl"),
+        }
+    }
+
+    /// Sets what the files beside a log tell about it.
+    pub(super) fn describe(self, log: &LogFile, head: &mut Head) {
+        if let Self::Described(describe, _) | Self::Mixed(describe, ..) = self {
+            describe(log, head);
+        }
+    }
+}
+
+/// The [`Describe`] of logs with nothing beside them.
+pub(super) fn nothing_beside(_: &LogFile, _: &mut Head) {}
 
 /// Whether a record is of a known type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +141,7 @@ impl Decoder {
     }
 
     fn decode(&mut self, number: u64, line: &[u8], out: &mut Vec<Message>) -> End {
-        let Decode::Records(decode) = self.agent.format().decode else {
+        let Some(decode) = self.agent.format().decode.records() else {
             return End::Whole;
         };
         let mut rest = bare(number, line);
@@ -152,9 +197,18 @@ impl Decoder {
 /// since it was listed.
 pub fn read(log: &LogFile) -> Result<Transcript> {
     match log.agent.format().decode {
+        decode if decode.is_by_records(&log.path) => read_lines(log),
         Decode::Whole(whole) => whole(log),
-        Decode::Records(_) => read_lines(log),
+        Decode::Into(read) | Decode::Mixed(_, _, read) => read_into(log, read),
+        Decode::Records(_) | Decode::Described(..) => read_lines(log),
     }
+}
+
+fn read_into(log: &LogFile, read: ReadInto) -> Result<Transcript> {
+    let mut carry = Carry::new(log);
+    let mut messages = Vec::new();
+    read(log, &mut Sink::new(&mut carry, &mut messages, 0))?;
+    Ok(carry.into_transcript(messages))
 }
 
 fn read_lines(log: &LogFile) -> Result<Transcript> {

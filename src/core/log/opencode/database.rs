@@ -7,18 +7,17 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::super::sink::{Carry, Sink};
-use super::super::{Agent, LogFile, LogLocations, TitleSource, Transcript, json, location};
+use super::super::{Agent, LogFile, LogLocations, TitleSource, Transcript, fork, json, location};
 use crate::core::{Error, Result};
 
 /// Returns the databases in the data directories (one per release channel) and in other places.
 pub(super) fn paths(locations: &LogLocations) -> Vec<PathBuf> {
-    let in_data = locations
-        .opencode
-        .iter()
+    let forks = fork::homes_of(locations, Agent::Opencode);
+    let roots = locations.opencode.iter().chain(&forks);
+    let is_channel = |stem: &String| stem.starts_with("opencode") || stem.starts_with("kilo");
+    let in_data = roots
         .flat_map(|root| location::entries(root))
-        .filter(|path| {
-            location::stem(path, ".db").is_some_and(|stem| stem.starts_with("opencode"))
-        });
+        .filter(|path| location::stem(path, ".db").as_ref().is_some_and(is_channel));
     in_data
         .chain(locations.opencode_databases.iter().cloned())
         .filter(|path| path.is_file())
@@ -118,7 +117,7 @@ fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<u8>> {
 /// If there is a write-ahead log, it holds the last messages, and a normal read-only
 /// connection reads it. Otherwise the database is opened as immutable, because a normal
 /// connection would create a write-ahead log.
-fn open(path: &Path) -> rusqlite::Result<Connection> {
+pub(in crate::core::log) fn open(path: &Path) -> rusqlite::Result<Connection> {
     let mut wal = path.as_os_str().to_owned();
     wal.push("-wal");
     let has_wal = fs::metadata(wal).is_ok_and(|wal| wal.len() > 0);
@@ -142,6 +141,7 @@ fn escape(path: &Path) -> String {
         .replace('#', "%23")
 }
 
-fn database_error(path: &Path, error: rusqlite::Error) -> Error {
+/// Returns the error that names the database.
+pub(in crate::core::log) fn database_error(path: &Path, error: rusqlite::Error) -> Error {
     Error::io(path, io::Error::other(error))
 }

@@ -1,0 +1,133 @@
+//! Sessions in agents' databases, which are opened read-only and leave no file behind.
+
+use std::path::Path;
+
+use rusqlite::types::{FromSql, ValueRef};
+use rusqlite::{Connection, Row};
+
+use super::opencode::database::{database_error, open};
+use super::{Agent, LogFile};
+use crate::core::{Error, Result};
+
+/// Opens a database.
+pub(super) fn connect(path: &Path) -> Result<Connection> {
+    if !path.is_file() {
+        return Err(Error::not_found(path.display().to_string()));
+    }
+    open(path).map_err(|error| database_error(path, error))
+}
+
+/// Calls `each` with every row that `query` gives for `key`.
+pub(super) fn rows(
+    path: &Path,
+    connection: &Connection,
+    query: &str,
+    key: &str,
+    each: &mut dyn FnMut(&Row<'_>),
+) -> Result<()> {
+    let mut read = || -> rusqlite::Result<()> {
+        let mut statement = connection.prepare(query)?;
+        let has_key = statement.parameter_count() > 0;
+        let mut rows = match has_key {
+            true => statement.query([key])?,
+            false => statement.query([])?,
+        };
+        while let Some(row) = rows.next()? {
+            each(row);
+        }
+        Ok(())
+    };
+    read().map_err(|error| database_error(path, error))
+}
+
+/// Returns the sessions that `query` lists; none if the database cannot be read. Its columns may be
+/// `id`, `parent`, `title` or `name`, and `modified`.
+pub(super) fn sessions(agent: Agent, path: &Path, query: &str) -> Vec<LogFile> {
+    let mut found = Vec::new();
+    let listed = connect(path).and_then(|connection| {
+        rows(path, &connection, query, "", &mut |row| {
+            let Some(id) = text(row, "id") else { return };
+            let title = text(row, "title").or_else(|| text(row, "name"));
+            found.push(LogFile {
+                agent,
+                path: path.to_owned(),
+                id,
+                parent: text(row, "parent"),
+                title: title.filter(|title| !title.trim().is_empty()),
+                size: 0,
+                modified: time(row, "modified"),
+            });
+        })
+    });
+    // What is no database, or one of another program, has no sessions.
+    drop(listed);
+    found
+}
+
+/// Returns a column's value; `None` if the column is missing, null or of another type.
+pub(super) fn value<T: FromSql>(row: &Row<'_>, column: &str) -> Option<T> {
+    row.get::<_, Option<T>>(column).ok().flatten()
+}
+
+/// Returns the text of a column.
+pub(super) fn text(row: &Row<'_>, column: &str) -> Option<String> {
+    bytes(row, column).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Returns the bytes of a text or blob column.
+pub(super) fn bytes(row: &Row<'_>, column: &str) -> Option<Vec<u8>> {
+    match row.get_ref(column).ok()? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(bytes.to_vec()),
+        _ => None,
+    }
+}
+
+/// Returns the time in a column of seconds or milliseconds, in milliseconds since 1970 UTC.
+pub(super) fn time(row: &Row<'_>, column: &str) -> Option<i64> {
+    /// Smaller numbers are seconds: they reach this in 5138, milliseconds did in 1973.
+    const SECONDS: i64 = 100_000_000_000;
+    let number: i64 = value(row, column)?;
+    Some(match number.unsigned_abs() < SECONDS.unsigned_abs() {
+        true => number * 1000,
+        false => number,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Home;
+    use super::*;
+
+    #[test]
+    fn columns_of_any_type_are_read_and_missing_ones_are_none() {
+        let home = Home::new();
+        let path = home.path().join("a.db");
+        Connection::open(&path)
+            .and_then(|connection| {
+                connection.execute_batch(
+                    "CREATE TABLE s (id, title, modified);
+                     INSERT INTO s VALUES ('one', 'first', 1785578400);
+                     INSERT INTO s VALUES ('two', ' ', 1785578400123);
+                     INSERT INTO s VALUES (x'ff41', NULL, 'never');
+                     INSERT INTO s VALUES (7, 'no text as its id', 1);",
+                )
+            })
+            .expect("a database");
+        let found = sessions(Agent::Goose, &path, "SELECT * FROM s ORDER BY rowid");
+        let told: Vec<_> = found
+            .iter()
+            .map(|log| (log.id.as_str(), log.title.as_deref(), log.modified))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("one", Some("first"), Some(1_785_578_400_000)),
+                ("two", None, Some(1_785_578_400_123)),
+                ("\u{fffd}A", None, None),
+            ]
+        );
+        assert_eq!(sessions(Agent::Goose, &path, "SELECT * FROM other"), []);
+        let error = connect(&home.path().join("b.db")).expect_err("there is none");
+        assert!(error.to_string().contains("b.db"), "{error}");
+    }
+}
