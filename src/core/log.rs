@@ -511,6 +511,29 @@ mod tests {
         assert_eq!(quoted("a\u{202e}b"), "$'a\\342\\200\\256b'");
     }
 
+    proptest::proptest! {
+        #![proptest_config(proptest::test_runner::Config::with_cases(64))]
+        #[test]
+        fn no_bytes_of_a_file_make_a_reader_panic(
+            bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..40),
+            at in 0usize..700,
+            cut in 0usize..40,
+        ) {
+            let whole = r#"{"requests":[{"message":{"text":"a"},"response":[{"value":"b"},{"kind":"inlineReference","inlineReference":{"path":"c"}},{"kind":"toolInvocationSerialized","toolCallId":"d","resultDetails":{"output":[{"value":"e"}]}}],"result":{"metadata":{"toolCallRounds":[{"toolCalls":[{"id":"d"}]}],"toolCallResults":{"d":{"content":[{"value":{"node":{"children":[{"text":"f"}]}}}]}}}}}],"messages":[{"role":"user","content":[{"type":"text","text":"<task>g</task>"},{"type":"text","text":"[h] Result:"}]}],"history":[{"user":{"content":{"Prompt":{"prompt":"i"}}},"assistant":{"Response":{"content":"j"}}},{"message":{"role":"user","content":"k"}}],"kind":2,"k":["requests",0],"v":[{}],"i":1,"type":"turn.prompt","input":"l","payload":{"type":"user"},"data":{"content":[]}}"#;
+            let mut given = whole.as_bytes().to_vec();
+            let to = (at + cut).min(given.len());
+            given.splice(at.min(to)..to, bytes);
+            let lines = [br#"{"kind":0,"v":"#.as_slice(), &given, b"}\n", &given, b"\n"].concat();
+            let home = fixture::Home::new();
+            for (name, content) in [("log.json", &given), ("log.jsonl", &lines)] {
+                home.write(name, content);
+                for agent in Agent::all() {
+                    drop(read(&fixture::log(agent, &home.path().join(name))));
+                }
+            }
+        }
+    }
+
     #[test]
     fn places_that_are_not_there_hold_no_logs() {
         let home = tempfile::tempdir().expect("a directory");

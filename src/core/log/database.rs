@@ -95,7 +95,8 @@ pub(super) fn time(row: &Row<'_>, column: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::Home;
+    use super::super::fixture::{Home, log};
+    use super::super::read;
     use super::*;
 
     #[test]
@@ -129,5 +130,53 @@ mod tests {
         assert_eq!(sessions(Agent::Goose, &path, "SELECT * FROM other"), []);
         let error = connect(&home.path().join("b.db")).expect_err("there is none");
         assert!(error.to_string().contains("b.db"), "{error}");
+    }
+
+    /// What the formats read from databases: a table, and columns for every one of them.
+    const TABLES: &str = "CREATE TABLE sessions (id TEXT, name TEXT, title TEXT, parent_session_id TEXT, updated_at INTEGER, working_dir TEXT, model_config_json TEXT);
+        CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content_json BLOB, parts BLOB, created_at INTEGER, metadata_json BLOB);
+        CREATE TABLE conversations_v2 (key TEXT, conversation_id TEXT, value BLOB, updated_at INTEGER);
+        CREATE TABLE meta (key TEXT, value BLOB);
+        CREATE TABLE blobs (id TEXT, data BLOB);
+        INSERT INTO sessions (id) VALUES ('log');";
+
+    proptest::proptest! {
+        #![proptest_config(proptest::test_runner::Config::with_cases(16))]
+        #[test]
+        fn no_content_of_a_database_makes_a_reader_panic(
+            bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..40),
+            at in 0usize..200,
+        ) {
+            let home = Home::new();
+            let content = r#"{"history":[{"user":{"content":{"ToolUseResults":{"tool_use_results":[{"content":[{"Text":"a"}]}]}}},"assistant":{"ToolUse":{"content":"b","tool_uses":[{"id":"c"}]}}}],"role":"assistant","content":[{"type":"tool-call","args":{}}]}"#;
+            let mut object = content.as_bytes().to_vec();
+            object.splice(at..at, bytes.iter().copied());
+            let parts = r#"[{"type":"toolRequest","id":"a","toolCall":{"value":{"name":"b"}}},{"type":"toolResponse","toolResult":{"value":{"content":[]}}},{"type":"tool_call","data":{"input":"{}"}},{"type":"text","text":"c","data":{"text":"d"}}]"#;
+            let mut array = parts.as_bytes().to_vec();
+            array.splice(at..at, bytes);
+            for (agent, name) in [
+                (Agent::Goose, "a.db"),
+                (Agent::Crush, "b.db"),
+                (Agent::Kiro, "c.sqlite3"),
+                (Agent::Cursor, "store.db"),
+                (Agent::Opencode, "opencode.db"),
+            ] {
+                let path = home.path().join(name);
+                let connection = Connection::open(&path).expect("a database");
+                connection.execute_batch(TABLES).expect("tables");
+                for role in ["user", "assistant", "tool"] {
+                    let row = (role, &array, &array, &object);
+                    let message = "INSERT INTO messages (session_id, role, content_json, parts, metadata_json) VALUES ('log', ?1, ?2, ?3, ?4)";
+                    connection.execute(message, row).expect("a message");
+                }
+                let conversation = "INSERT INTO conversations_v2 VALUES ('/a', 'log', ?1, 1)";
+                connection.execute(conversation, [&object]).expect("a conversation");
+                connection.execute("INSERT INTO blobs VALUES ('1', ?1)", [&object]).expect("a blob");
+                connection.execute("INSERT INTO meta VALUES ('0', ?1)", [&array]).expect("a value");
+                drop(connection);
+                // Whether it can be read depends on the tables; that it returns is what counts.
+                drop(read(&log(agent, &path)));
+            }
+        }
     }
 }
