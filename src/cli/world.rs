@@ -191,17 +191,23 @@ fn locations(base: &BaseDirs, environment: &Environment) -> LogLocations {
     if let Some(home) = set("COPILOT_HOME") {
         locations.copilot = vec![home];
     }
-    if let Some(home) = set("QWEN_HOME") {
+    if let Some(home) = set("QWEN_RUNTIME_DIR").or_else(|| set("QWEN_HOME")) {
         locations.qwen = vec![home];
     }
-    if let Some(home) = set("KIMI_CODE_HOME") {
-        locations.kimi.insert(0, home);
+    for name in ["KIMI_SHARE_DIR", "KIMI_CODE_HOME"] {
+        locations.kimi.extend(set(name));
     }
     if let Some(home) = set("GOOSE_PATH_ROOT") {
         locations.goose = vec![home.join("data")];
     }
     if let Some(data) = set("CRUSH_GLOBAL_DATA") {
         locations.crush = vec![data];
+    }
+    if let Some(home) = set("HERMES_HOME") {
+        locations.hermes = vec![home];
+    }
+    if let Some(home) = set("VIBE_HOME") {
+        locations.vibe = vec![home];
     }
     if let Some(state) = set("OPENCLAW_STATE_DIR") {
         locations.openclaw = vec![state];

@@ -30,6 +30,7 @@ mod fixture;
 mod fork;
 mod gemini;
 mod goose;
+mod hermes;
 pub mod json;
 mod kimi;
 mod kiro;
@@ -43,6 +44,7 @@ mod session;
 mod sink;
 mod tool;
 pub mod turn;
+mod vibe;
 
 use std::path::PathBuf;
 
@@ -98,6 +100,10 @@ pub enum Agent {
     Crush,
     /// OpenClaw.
     Openclaw,
+    /// Hermes.
+    Hermes,
+    /// Mistral's Vibe.
+    Vibe,
     /// `messages.jsonl` of the session layout.
     Session,
     /// `events.jsonl` of the events layout.
@@ -358,6 +364,8 @@ const FORMATS: &[Format] = &[
     goose::FORMAT,
     crush::FORMAT,
     openclaw::FORMAT,
+    hermes::FORMAT,
+    vibe::FORMAT,
     session::FORMAT,
     events::FORMAT,
 ];
@@ -476,7 +484,7 @@ mod tests {
         for agent in Agent::all() {
             assert_eq!(Agent::named(agent.name()), Some(agent));
         }
-        assert_eq!(Agent::all().count(), 20);
+        assert_eq!(Agent::all().count(), 22);
         assert_eq!(Agent::named("nobody"), None);
     }
 

@@ -95,6 +95,11 @@ pub fn searched_places(
             Agent::Openclaw.name(),
             below(&locations.openclaw, &["agents"]),
         ),
+        row(Agent::Hermes.name(), below(&locations.hermes, &[""])),
+        row(
+            Agent::Vibe.name(),
+            below(&locations.vibe, &["logs/session"]),
+        ),
         row("sessions", locations.sessions.clone()),
     ]);
     if settings.discover_home {

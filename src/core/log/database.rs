@@ -85,12 +85,16 @@ pub(super) fn bytes(row: &Row<'_>, column: &str) -> Option<Vec<u8>> {
 /// Returns the time in a column of seconds or milliseconds, in milliseconds since 1970 UTC.
 pub(super) fn time(row: &Row<'_>, column: &str) -> Option<i64> {
     /// Smaller numbers are seconds: they reach this in 5138, milliseconds did in 1973.
-    const SECONDS: i64 = 100_000_000_000;
-    let number: i64 = value(row, column)?;
-    Some(match number.unsigned_abs() < SECONDS.unsigned_abs() {
-        true => number * 1000,
-        false => number,
-    })
+    const SECONDS: u64 = 100_000_000_000;
+    match row.get_ref(column).ok()? {
+        ValueRef::Integer(number) if number.unsigned_abs() < SECONDS => Some(number * 1000),
+        ValueRef::Integer(number) => Some(number),
+        ValueRef::Real(seconds) if seconds.abs() < SECONDS as f64 => {
+            Some((seconds * 1000.0) as i64)
+        }
+        ValueRef::Real(number) if number.abs() < 9e15 => Some(number as i64),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -110,6 +114,7 @@ mod tests {
                      INSERT INTO s VALUES ('one', 'first', 1785578400);
                      INSERT INTO s VALUES ('two', ' ', 1785578400123);
                      INSERT INTO s VALUES (x'ff41', NULL, 'never');
+                     INSERT INTO s VALUES ('real', 'third', 1785578400.5);
                      INSERT INTO s VALUES (7, 'no text as its id', 1);",
                 )
             })
@@ -125,6 +130,7 @@ mod tests {
                 ("one", Some("first"), Some(1_785_578_400_000)),
                 ("two", None, Some(1_785_578_400_123)),
                 ("\u{fffd}A", None, None),
+                ("real", Some("third"), Some(1_785_578_400_500)),
             ]
         );
         assert_eq!(sessions(Agent::Goose, &path, "SELECT * FROM other"), []);

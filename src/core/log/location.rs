@@ -50,6 +50,10 @@ pub struct LogLocations {
     pub crush: Vec<PathBuf>,
     /// OpenClaw's directories, e.g. `~/.openclaw`.
     pub openclaw: Vec<PathBuf>,
+    /// Hermes' homes, e.g. `~/.hermes`.
+    pub hermes: Vec<PathBuf>,
+    /// Vibe's homes, e.g. `~/.vibe`.
+    pub vibe: Vec<PathBuf>,
     /// Homes of agents that write the logs of another one.
     pub forks: Vec<(Agent, PathBuf)>,
     /// Directories of the session layout, e.g. `~/.ai/sessions`.
@@ -89,6 +93,8 @@ impl LogLocations {
             goose: all(&[".local/share/goose", "AppData/Roaming/Block/goose/data"]),
             crush: all(&[".local/share/crush", "AppData/Local/crush"]),
             openclaw: all(&[".openclaw", ".clawdbot", ".moltbot"]),
+            hermes: all(&[".hermes", "AppData/Local/hermes"]),
+            vibe: one(".vibe"),
             forks: fork::homes(home),
             sessions: one(".ai/sessions"),
             ..Self::default()
@@ -144,6 +150,7 @@ impl LogLocations {
             below(&self.kiro, &["sessions"]),
             below(&self.kimi, &["sessions"]),
             below(&self.openclaw, &["agents"]),
+            below(&self.vibe, &["logs/session"]),
             self.sessions.clone(),
         ]
         .concat()
