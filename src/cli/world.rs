@@ -191,9 +191,39 @@ fn locations(base: &BaseDirs, environment: &Environment) -> LogLocations {
     if let Some(home) = set("COPILOT_HOME") {
         locations.copilot = vec![home];
     }
-    let data = base.data_dir().join("opencode");
-    if !locations.opencode.contains(&data) {
-        locations.opencode.push(data);
+    if let Some(home) = set("QWEN_RUNTIME_DIR").or_else(|| set("QWEN_HOME")) {
+        locations.qwen = vec![home];
+    }
+    for name in ["KIMI_SHARE_DIR", "KIMI_CODE_HOME"] {
+        locations.kimi.extend(set(name));
+    }
+    if let Some(home) = set("GOOSE_PATH_ROOT") {
+        locations.goose = vec![home.join("data")];
+    }
+    if let Some(data) = set("CRUSH_GLOBAL_DATA") {
+        locations.crush = vec![data];
+    }
+    if let Some(home) = set("HERMES_HOME") {
+        locations.hermes = vec![home];
+    }
+    if let Some(home) = set("VIBE_HOME") {
+        locations.vibe = vec![home];
+    }
+    if let Some(state) = set("OPENCLAW_STATE_DIR") {
+        locations.openclaw = vec![state];
+    }
+    let data = base.data_dir();
+    let of_system = [
+        (&mut locations.opencode, "opencode"),
+        (&mut locations.goose, "goose"),
+        (&mut locations.crush, "crush"),
+        (&mut locations.kiro_data, "kiro-cli"),
+    ];
+    for (known, name) in of_system {
+        let place = data.join(name);
+        if !known.contains(&place) {
+            known.push(place);
+        }
     }
     locations.opencode_databases.extend(set("OPENCODE_DB"));
     locations.projects = project_folders(&environment.cwd);

@@ -10,27 +10,42 @@
 //! files) is read whole. [`read`] handles both.
 
 mod aider;
+mod antigravity;
+mod asked;
 mod claude;
 mod clean;
+mod cline;
 mod codex;
 mod content;
 mod copilot;
+mod copilot_chat;
+mod crush;
 mod cursor;
+mod database;
 mod decode;
 mod events;
 mod factory;
 #[cfg(test)]
 mod fixture;
+mod fork;
 mod gemini;
+mod goose;
+mod hermes;
 pub mod json;
+mod kimi;
+mod kiro;
 mod location;
+mod openclaw;
 mod opencode;
 pub mod origin;
 mod pi;
+mod qwen;
 mod session;
 mod sink;
+mod tool;
 pub mod touch;
 pub mod turn;
+mod vibe;
 
 use std::path::PathBuf;
 
@@ -67,8 +82,30 @@ pub enum Agent {
     Pi,
     /// Factory's droid.
     Factory,
-    /// Cursor's agent transcripts.
+    /// Cursor's agent transcripts and the chats of its command line.
     Cursor,
+    /// Copilot Chat in VS Code and in editors made from it.
+    CopilotChat,
+    /// Google's Antigravity.
+    Antigravity,
+    /// Cline.
+    Cline,
+    /// Qwen Code.
+    Qwen,
+    /// Kiro.
+    Kiro,
+    /// Kimi Code and Kimi CLI.
+    Kimi,
+    /// Goose.
+    Goose,
+    /// Crush.
+    Crush,
+    /// OpenClaw.
+    Openclaw,
+    /// Hermes.
+    Hermes,
+    /// Mistral's Vibe.
+    Vibe,
     /// `messages.jsonl` of the session layout.
     Session,
     /// `events.jsonl` of the events layout.
@@ -346,6 +383,17 @@ const FORMATS: &[Format] = &[
     pi::FORMAT,
     factory::FORMAT,
     cursor::FORMAT,
+    copilot_chat::FORMAT,
+    antigravity::FORMAT,
+    cline::FORMAT,
+    qwen::FORMAT,
+    kiro::FORMAT,
+    kimi::FORMAT,
+    goose::FORMAT,
+    crush::FORMAT,
+    openclaw::FORMAT,
+    hermes::FORMAT,
+    vibe::FORMAT,
     session::FORMAT,
     events::FORMAT,
 ];
@@ -389,12 +437,17 @@ impl Agent {
 impl LogFile {
     /// Returns how this log must be read.
     pub fn read_mode(&self) -> ReadMode {
-        match self.agent.format().decode {
-            Decode::Records(_) if !location::is_compressed(&self.path) => {
-                ReadMode::Lines(Box::new(Decoder::new(self)))
-            }
-            _ => ReadMode::Whole,
+        let is_by_records = self.agent.format().decode.is_by_records(&self.path);
+        match is_by_records && !location::is_compressed(&self.path) {
+            true => ReadMode::Lines(Box::new(Decoder::new(self))),
+            false => ReadMode::Whole,
         }
+    }
+
+    /// Whether the log is in a database, beside which reading may change files.
+    pub fn is_in_database(&self) -> bool {
+        let ending = self.path.extension();
+        ending.is_some_and(|ending| ending == "db" || ending == "sqlite3")
     }
 
     /// Returns the agent's own command that continues this session, if it has one.
@@ -486,7 +539,7 @@ mod tests {
         for agent in Agent::all() {
             assert_eq!(Agent::named(agent.name()), Some(agent));
         }
-        assert_eq!(Agent::all().count(), 11);
+        assert_eq!(Agent::all().count(), 22);
         assert_eq!(Agent::named("nobody"), None);
     }
 
@@ -549,6 +602,29 @@ mod tests {
         assert_eq!(quoted(""), "''");
         assert_eq!(quoted("a\u{1b}]0;x\u{7}'"), "$'a\\033]0;x\\007\\''");
         assert_eq!(quoted("a\u{202e}b"), "$'a\\342\\200\\256b'");
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::test_runner::Config::with_cases(64))]
+        #[test]
+        fn no_bytes_of_a_file_make_a_reader_panic(
+            bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..40),
+            at in 0usize..700,
+            cut in 0usize..40,
+        ) {
+            let whole = r#"{"requests":[{"message":{"text":"a"},"response":[{"value":"b"},{"kind":"inlineReference","inlineReference":{"path":"c"}},{"kind":"toolInvocationSerialized","toolCallId":"d","resultDetails":{"output":[{"value":"e"}]}}],"result":{"metadata":{"toolCallRounds":[{"toolCalls":[{"id":"d"}]}],"toolCallResults":{"d":{"content":[{"value":{"node":{"children":[{"text":"f"}]}}}]}}}}}],"messages":[{"role":"user","content":[{"type":"text","text":"<task>g</task>"},{"type":"text","text":"[h] Result:"}]}],"history":[{"user":{"content":{"Prompt":{"prompt":"i"}}},"assistant":{"Response":{"content":"j"}}},{"message":{"role":"user","content":"k"}}],"kind":2,"k":["requests",0],"v":[{}],"i":1,"type":"turn.prompt","input":"l","payload":{"type":"user"},"data":{"content":[]}}"#;
+            let mut given = whole.as_bytes().to_vec();
+            let to = (at + cut).min(given.len());
+            given.splice(at.min(to)..to, bytes);
+            let lines = [br#"{"kind":0,"v":"#.as_slice(), &given, b"}\n", &given, b"\n"].concat();
+            let home = fixture::Home::new();
+            for (name, content) in [("log.json", &given), ("log.jsonl", &lines)] {
+                home.write(name, content);
+                for agent in Agent::all() {
+                    drop(read(&fixture::log(agent, &home.path().join(name))));
+                }
+            }
+        }
     }
 
     #[test]

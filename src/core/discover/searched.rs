@@ -74,6 +74,32 @@ pub fn searched_places(
             Agent::Cursor.name(),
             below(&locations.cursor, &["projects"]),
         ),
+        row(
+            Agent::CopilotChat.name(),
+            below(&locations.editors, &["workspaceStorage"]),
+        ),
+        row(
+            Agent::Antigravity.name(),
+            below(&locations.gemini, &["antigravity-cli/brain"]),
+        ),
+        row(
+            Agent::Cline.name(),
+            below(&locations.cline, &["data/sessions"]),
+        ),
+        row(Agent::Qwen.name(), below(&locations.qwen, &["projects"])),
+        row(Agent::Kiro.name(), below(&locations.kiro, &["sessions"])),
+        row(Agent::Kimi.name(), below(&locations.kimi, &["sessions"])),
+        row(Agent::Goose.name(), below(&locations.goose, &["sessions"])),
+        row(Agent::Crush.name(), below(&locations.crush, &[""])),
+        row(
+            Agent::Openclaw.name(),
+            below(&locations.openclaw, &["agents"]),
+        ),
+        row(Agent::Hermes.name(), below(&locations.hermes, &[""])),
+        row(
+            Agent::Vibe.name(),
+            below(&locations.vibe, &["logs/session"]),
+        ),
         row("sessions", locations.sessions.clone()),
     ]);
     if settings.discover_home {

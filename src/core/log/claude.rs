@@ -10,7 +10,8 @@ use super::decode::{Decode, Recognized};
 use super::json::{Object, Raw};
 use super::sink::{RecordStamp, Sink, TextSource};
 use super::{
-    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, location, option,
+    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, fork, location,
+    option,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -47,7 +48,8 @@ const KEPT: usize = 64;
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let mut logs = Vec::new();
-    for root in &locations.claude {
+    let forks = fork::homes_of(locations, Agent::ClaudeCode);
+    for root in locations.claude.iter().chain(&forks) {
         for project in location::entries(&root.join("projects")) {
             for path in location::entries(&project) {
                 if let Some(id) = location::stem(&path, ".jsonl") {
@@ -88,7 +90,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
         return None;
     }
     Some(Resume {
-        program: "claude",
+        program: fork::program(Agent::ClaudeCode, "claude", &log.path)?,
         args: option("--resume", &log.id),
         cwd: head.cwd.as_ref().map(PathBuf::from),
     })

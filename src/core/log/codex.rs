@@ -11,7 +11,7 @@ use super::decode::{Decode, Recognized};
 use super::json::{self, Object, Raw};
 use super::sink::{RecordStamp, Sink, TextSource};
 use super::{
-    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, location,
+    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, fork, location,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -32,7 +32,8 @@ const WORDLESS: &[&str] = &[
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let mut logs = Vec::new();
-    for home in &locations.codex {
+    let forks = fork::homes_of(locations, Agent::Codex);
+    for home in locations.codex.iter().chain(&forks) {
         let titles = titles(&home.join("session_index.jsonl"));
         // Keyed by name, so that a log and its compressed or archived copy count once.
         let mut rollouts = BTreeMap::new();
@@ -83,8 +84,11 @@ fn titles(index: &Path) -> HashMap<String, String> {
 fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     let id = head.session.clone().unwrap_or_else(|| log.id.clone());
     // The id is a plain argument: one that starts with `-` would be taken for an option.
-    (!id.starts_with('-')).then(|| Resume {
-        program: "codex",
+    if id.starts_with('-') {
+        return None;
+    }
+    Some(Resume {
+        program: fork::program(Agent::Codex, "codex", &log.path)?,
         args: vec!["resume".to_owned(), id],
         cwd: head.cwd.as_ref().map(PathBuf::from),
     })

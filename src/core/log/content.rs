@@ -95,7 +95,7 @@ fn part(object: &Object<'_>) -> Option<String> {
     ) {
         return Some(IMAGE.to_owned());
     }
-    ["text", "content", "output", "tool_name"]
+    ["text", "content", "output", "result", "tool_name"]
         .iter()
         .find_map(|key| object.text(key))
 }

@@ -1,23 +1,28 @@
-//! Cursor: transcripts of its agent, which have no times, working directory or ids.
+//! Cursor: transcripts of its agent, which have no times, working directory or ids, and the chats of
+//! its command line.
 
-use std::path::Path;
+mod chat;
 
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use super::asked::take_asked;
 use super::content::{self, Speaker};
-use super::decode::{Decode, Recognized};
-use super::json::Object;
+use super::decode::{Decode, Recognized, nothing_beside};
+use super::json::{Object, Raw};
 use super::sink::Sink;
-use super::{Agent, Format, LogFile, LogLocations, Origin, Role, location, no_resume, origin};
+use super::{Agent, Format, Head, LogFile, LogLocations, Resume, location};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Cursor,
     name: "cursor",
     locate,
-    decode: Decode::Records(record),
-    resume: no_resume,
+    decode: Decode::Mixed(nothing_beside, record, chat::read),
+    resume,
 };
 
 /// The tag around the text that the user wrote.
-const QUERY: &str = "user_query";
+const QUERY: &[&str] = &["user_query"];
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let mut logs = Vec::new();
@@ -34,7 +39,23 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
             }
         }
     }
+    // A chat may have a transcript too, which is read record by record.
+    let known: HashSet<String> = logs.iter().map(|log| log.id.clone()).collect();
+    let chats = locations.cursor.iter().flat_map(|root| chat::locate(root));
+    logs.extend(chats.filter(|chat| !known.contains(&chat.id)));
     logs
+}
+
+/// Only chats of the command line can be continued by it.
+fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
+    if location::name(&log.path) != "store.db" {
+        return None;
+    }
+    Some(Resume {
+        program: "cursor-agent",
+        args: super::option("--resume", &log.id),
+        cwd: head.cwd.as_ref().map(PathBuf::from),
+    })
 }
 
 /// Returns the session of `…/<session>/subagents/<log>`.
@@ -54,13 +75,7 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     };
     match record.word("role") {
         Some("assistant") => content::take(content, Speaker::Model, sink),
-        Some("user") => {
-            let text = content::flat(content);
-            match origin::inside(&text, QUERY) {
-                Some(written) => ask(&text, written.to_owned(), sink),
-                None => content::take(content, Speaker::Person, sink),
-            }
-        }
+        Some("user") => take_prompt(content, sink),
         Some("tool") => sink.result(None, content::flat(content)),
         Some("system") => sink.notice(content::flat(content)),
         _ => return Recognized::Unknown,
@@ -69,14 +84,10 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
 }
 
 /// Adds a prompt, split into the query and the injected text around it.
-fn ask(text: &str, written: String, sink: &mut Sink<'_>) {
-    let open = format!("<{QUERY}>");
-    let close = format!("</{QUERY}>");
-    let before = text.split_once(&open).map_or("", |(before, _)| before);
-    let after = text.rsplit_once(&close).map_or("", |(_, after)| after);
-    sink.say(Role::User, Origin::Injected, before.trim().to_owned());
-    sink.say(Role::User, Origin::Written, written);
-    sink.say(Role::User, Origin::Injected, after.trim().to_owned());
+fn take_prompt(content: Raw<'_>, sink: &mut Sink<'_>) {
+    if !take_asked(&content::flat(content), QUERY, sink) {
+        content::take(content, Speaker::Person, sink);
+    }
 }
 
 #[cfg(test)]
@@ -103,9 +114,9 @@ mod tests {
         assert_eq!(
             describe_messages(&transcript.messages),
             [
-                "1 user text*: <timestamp>now</timestamp>",
+                "1 system text*: <timestamp>now</timestamp>",
                 "1 user text: fix it",
-                "1 user text*: <rules>r</rules>",
+                "1 system text*: <rules>r</rules>",
                 "2 assistant text: ok",
                 "2 assistant tool-call Read: path: a",
                 "3 user text: plain",

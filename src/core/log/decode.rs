@@ -3,6 +3,8 @@
 //! A line ends only at 0x0A. If a line is not one JSON object, it is searched for objects:
 //! several in a row, or one that begins inside a record that was cut short.
 
+use std::path::Path;
+
 use memchr::memmem;
 
 use super::json::{self, Object};
@@ -18,12 +20,56 @@ use crate::core::{Error, Result};
 pub(super) enum Decode {
     /// Each record is decoded on its own.
     Records(Records),
+    /// Each record is decoded on its own; what the records do not tell is in a file beside them.
+    Described(Describe, Records),
     /// The log must be read whole.
     Whole(ReadWhole),
+    /// The log must be read whole, into a sink.
+    Into(ReadInto),
+    /// Files of lines are as in [`Decode::Described`], databases and other files as in
+    /// [`Decode::Into`].
+    Mixed(Describe, Records, ReadInto),
 }
 
 /// Turns one record into messages.
 pub(super) type Records = fn(&Object<'_>, &mut Sink<'_>) -> Recognized;
+
+/// Sets what the files beside a log tell about it.
+pub(super) type Describe = fn(&LogFile, &mut Head);
+
+/// Reads a whole log into a sink.
+pub(super) type ReadInto = fn(&LogFile, &mut Sink<'_>) -> Result<()>;
+
+impl Decode {
+    /// Returns the decoder of records, if some of the agent's logs are read by records.
+    fn records(self) -> Option<Records> {
+        match self {
+            Self::Records(records) | Self::Described(_, records) | Self::Mixed(_, records, _) => {
+                Some(records)
+            }
+            Self::Whole(_) | Self::Into(_) => None,
+        }
+    }
+
+    /// Whether the log at `path` is read by records.
+    pub(super) fn is_by_records(self, path: &Path) -> bool {
+        match self {
+            Self::Records(_) | Self::Described(..) => true,
+            Self::Whole(_) | Self::Into(_) => false,
+            Self::Mixed(..) => path.extension().is_some_and(|ending| ending == "jsonl"),
+        }
+    }
+
+    /// Sets what the files beside a log tell about it.
+    pub(super) fn describe(self, log: &LogFile, head: &mut Head) {
+        if let Self::Described(describe, _) | Self::Mixed(describe, ..) = self {
+            describe(log, head);
+        }
+    }
+}
+
+/// The [`Describe`] of logs with nothing beside them.
+pub(super) fn nothing_beside(_: &LogFile, _: &mut Head) {}
 
 /// Whether a record is of a known type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +148,7 @@ impl Decoder {
     }
 
     fn decode(&mut self, number: u64, line: &[u8], out: &mut Vec<Message>) -> End {
-        let Decode::Records(decode) = self.agent.format().decode else {
+        let Some(decode) = self.agent.format().decode.records() else {
             return End::Whole;
         };
         let mut rest = bare(number, line);
@@ -178,10 +224,20 @@ pub fn read(log: &LogFile) -> Result<Transcript> {
 /// since it was listed.
 pub fn read_each(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<(Head, Skipped)> {
     let carry = match log.agent.format().decode {
+        decode if decode.is_by_records(&log.path) => read_lines(log, take),
         Decode::Whole(whole) => whole(log, take),
-        Decode::Records(_) => read_lines(log, take),
+        Decode::Into(read) | Decode::Mixed(_, _, read) => read_into(log, read, take),
+        Decode::Records(_) | Decode::Described(..) => read_lines(log, take),
     }?;
     Ok((carry.head, carry.skipped))
+}
+
+fn read_into(log: &LogFile, read: ReadInto, take: &mut dyn FnMut(Message)) -> Result<Carry> {
+    let mut carry = Carry::new(log);
+    let mut messages = Vec::new();
+    read(log, &mut Sink::new(&mut carry, &mut messages, 0))?;
+    messages.into_iter().for_each(take);
+    Ok(carry)
 }
 
 fn read_lines(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use super::{Agent, LogFile};
+use super::{Agent, LogFile, antigravity, fork};
 use crate::core::foreign::{LARGEST_LOG, LARGEST_WHOLE, open_capped, read_capped};
 use crate::core::trust::TrustBoundary;
 use crate::core::{Error, Result};
@@ -33,6 +33,30 @@ pub struct LogLocations {
     pub factory: Vec<PathBuf>,
     /// Cursor's directories, e.g. `~/.cursor`.
     pub cursor: Vec<PathBuf>,
+    /// The `User` directories of VS Code and of editors made from it, e.g. `~/.config/Code/User`.
+    pub editors: Vec<PathBuf>,
+    /// Cline's directories, e.g. `~/.cline`.
+    pub cline: Vec<PathBuf>,
+    /// Qwen Code's directories, e.g. `~/.qwen`.
+    pub qwen: Vec<PathBuf>,
+    /// Kiro's directories, e.g. `~/.kiro`.
+    pub kiro: Vec<PathBuf>,
+    /// Directories of Kiro's database, e.g. `~/.local/share/kiro-cli`.
+    pub kiro_data: Vec<PathBuf>,
+    /// Directories of Kimi Code and Kimi CLI, e.g. `~/.kimi-code`.
+    pub kimi: Vec<PathBuf>,
+    /// Goose's data directories, e.g. `~/.local/share/goose`.
+    pub goose: Vec<PathBuf>,
+    /// Crush's data directories, e.g. `~/.local/share/crush`.
+    pub crush: Vec<PathBuf>,
+    /// OpenClaw's directories, e.g. `~/.openclaw`.
+    pub openclaw: Vec<PathBuf>,
+    /// Hermes' homes, e.g. `~/.hermes`.
+    pub hermes: Vec<PathBuf>,
+    /// Vibe's homes, e.g. `~/.vibe`.
+    pub vibe: Vec<PathBuf>,
+    /// Homes of agents that write the logs of another one.
+    pub forks: Vec<(Agent, PathBuf)>,
     /// Directories of the session layout, e.g. `~/.ai/sessions`.
     pub sessions: Vec<PathBuf>,
     /// Roots of single stores that may hold a `messages.jsonl` or an `events.jsonl`.
@@ -48,6 +72,7 @@ impl LogLocations {
     /// Returns the default directories under `home`.
     pub fn of_home(home: &Path) -> Self {
         let one = |path: &str| vec![home.join(path)];
+        let all = |paths: &[&str]| paths.iter().map(|path| home.join(path)).collect();
         Self {
             claude: vec![home.join(".claude"), home.join(".config/claude")],
             codex: one(".codex"),
@@ -57,6 +82,21 @@ impl LogLocations {
             pi: one(".pi/agent"),
             factory: one(".factory"),
             cursor: one(".cursor"),
+            editors: editors(home),
+            cline: one(".cline"),
+            qwen: one(".qwen"),
+            kiro: one(".kiro"),
+            kiro_data: all(&[
+                ".local/share/kiro-cli",
+                "Library/Application Support/kiro-cli",
+            ]),
+            kimi: all(&[".kimi-code", ".kimi"]),
+            goose: all(&[".local/share/goose", "AppData/Roaming/Block/goose/data"]),
+            crush: all(&[".local/share/crush", "AppData/Local/crush"]),
+            openclaw: all(&[".openclaw", ".clawdbot", ".moltbot"]),
+            hermes: all(&[".hermes", "AppData/Local/hermes"]),
+            vibe: one(".vibe"),
+            forks: fork::homes(home),
             sessions: one(".ai/sessions"),
             ..Self::default()
         }
@@ -92,19 +132,53 @@ impl LogLocations {
                 .flat_map(|home| folders.iter().map(|folder| home.join(folder)));
             pairs.collect()
         };
+        let forks = |agent| fork::homes_of(self, agent);
         [
             below(&self.claude, &["projects"]),
+            below(&forks(Agent::ClaudeCode), &["projects"]),
             below(&self.codex, &["sessions", "archived_sessions"]),
+            below(&forks(Agent::Codex), &["sessions"]),
+            below(&forks(Agent::Pi), &["sessions"]),
             below(&self.gemini, &["tmp"]),
             below(&self.copilot, &["session-state"]),
             below(&self.opencode, &["storage"]),
             below(&self.pi, &["sessions"]),
             below(&self.factory, &["sessions"]),
             below(&self.cursor, &["projects"]),
+            antigravity::roots(self),
+            below(&self.cline, &["data/sessions", "data/tasks"]),
+            below(&self.qwen, &["projects"]),
+            below(&self.kiro, &["sessions"]),
+            below(&self.kimi, &["sessions"]),
+            below(&self.openclaw, &["agents"]),
+            below(&self.vibe, &["logs/session"]),
             self.sessions.clone(),
         ]
         .concat()
     }
+}
+
+/// Returns where VS Code and the editors made from it keep their data, on any system.
+fn editors(home: &Path) -> Vec<PathBuf> {
+    const PLACES: [&str; 3] = [".config", "Library/Application Support", "AppData/Roaming"];
+    const NAMES: [&str; 6] = [
+        "Code",
+        "Code - Insiders",
+        "VSCodium",
+        "Cursor",
+        "Windsurf",
+        "Kiro",
+    ];
+    const SERVERS: [&str; 3] = [
+        ".vscode-server",
+        ".vscode-server-insiders",
+        ".cursor-server",
+    ];
+    let local = PLACES
+        .iter()
+        .flat_map(|place| NAMES.map(|name| home.join(place).join(name).join("User")));
+    let remote = SERVERS.map(|server| home.join(server).join("data/User"));
+    local.chain(remote).collect()
 }
 
 /// The file name ending of a compressed log.
@@ -196,6 +270,38 @@ pub(super) fn found(agent: Agent, path: PathBuf, id: String) -> Option<LogFile> 
     })
 }
 
+/// Returns the path of a `file:` URI; `None` for any other text.
+pub(super) fn path_of_uri(uri: &str) -> Option<String> {
+    let path = uri.strip_prefix("file://")?;
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((byte, after)) = rest.split_first() {
+        let digits = after
+            .get(..2)
+            .and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match (byte, escaped) {
+            (b'%', Some(escaped)) => {
+                bytes.push(escaped);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*byte);
+                rest = after;
+            }
+        }
+    }
+    let path = String::from_utf8_lossy(&bytes).into_owned();
+    // `/c:/repo` on Windows.
+    let has_drive = path.as_bytes().get(2) == Some(&b':');
+    let path = path
+        .strip_prefix('/')
+        .filter(|_| has_drive)
+        .unwrap_or(&path);
+    path.starts_with(|c: char| c == '/' || c.is_ascii_alphabetic())
+        .then(|| path.to_owned())
+}
+
 /// Returns the modification time, in milliseconds since 1970 UTC.
 pub(super) fn modified(metadata: &fs::Metadata) -> Option<i64> {
     let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
@@ -242,6 +348,20 @@ mod tests {
         let packed = Path::new("/a/rollout.jsonl.zst");
         assert_eq!(other_form(plain), packed);
         assert_eq!(other_form(packed), plain);
+    }
+
+    #[test]
+    fn a_uri_of_a_file_is_a_path() {
+        let cases = [
+            ("file:///home/kim/a%20shop", Some("/home/kim/a shop")),
+            ("file:///c%3A/Users/kim", Some("c:/Users/kim")),
+            ("file:///a%zz%", Some("/a%zz%")),
+            ("vscode-remote://ssh/repo", None),
+            ("file://", None),
+        ];
+        for (uri, path) in cases {
+            assert_eq!(path_of_uri(uri).as_deref(), path, "{uri}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A session is not a file of lines, so it is read whole. The database is opened read-only,
 //! in such a way that no file is created beside it.
 
-mod database;
+pub(super) mod database;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -13,7 +13,9 @@ use super::content;
 use super::decode::Decode;
 use super::json::{Object, Raw};
 use super::sink::{Carry, RecordStamp, Sink};
-use super::{Agent, Format, Head, LogFile, LogLocations, Message, Origin, Resume, Role, option};
+use super::{
+    Agent, Format, Head, LogFile, LogLocations, Message, Origin, Resume, Role, fork, option,
+};
 use crate::core::Result;
 
 pub(super) const FORMAT: Format = Format {
@@ -27,7 +29,8 @@ pub(super) const FORMAT: Format = Format {
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let mut sessions = BTreeMap::new();
     // A session that was copied into the database stays in the tree: the database has priority.
-    for root in &locations.opencode {
+    let forks = fork::homes_of(locations, Agent::Opencode);
+    for root in locations.opencode.iter().chain(&forks) {
         for log in tree::locate(root) {
             sessions.insert(log.id.clone(), log);
         }
@@ -52,7 +55,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
         return None;
     }
     Some(Resume {
-        program: "opencode",
+        program: fork::program(Agent::Opencode, "opencode", &log.path)?,
         args: option("--session", &log.id),
         cwd: head.cwd.as_ref().map(PathBuf::from),
     })

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::decode::Decode;
-use super::{Agent, Format, Head, LogFile, LogLocations, Resume, location, option, session};
+use super::{Agent, Format, Head, LogFile, LogLocations, Resume, fork, location, option, session};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Pi,
@@ -14,7 +14,9 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
-    let roots = locations.pi.iter().map(|root| root.join("sessions"));
+    let forks = fork::homes_of(locations, Agent::Pi);
+    let homes = locations.pi.iter().chain(&forks);
+    let roots = homes.map(|root| root.join("sessions"));
     roots
         .flat_map(|root| location::files_under(&root))
         .filter_map(|path| {
@@ -28,7 +30,7 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
 
 fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     Some(Resume {
-        program: "pi",
+        program: fork::program(Agent::Pi, "pi", &log.path)?,
         args: option("--session", &log.path.display().to_string()),
         cwd: head.cwd.as_ref().map(PathBuf::from),
     })

@@ -61,6 +61,11 @@ pub(super) fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
             let name = record.text("name").unwrap_or_default();
             sink.head().set_title(TitleSource::Custom, name);
         }
+        // Written by a fork of pi.
+        Some("title") => {
+            let title = record.text("title").unwrap_or_default();
+            sink.head().set_title(TitleSource::Ai, title);
+        }
         Some("model_change") => {
             sink.head().model = record.text("modelId").or_else(|| record.text("model"));
         }

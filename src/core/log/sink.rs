@@ -21,6 +21,9 @@ pub struct Carry {
     pub(super) summaries: Vec<(String, String)>,
     doubles: Duplicates,
     recent: VecDeque<u64>,
+    /// Calls without a result so far: the hash of the id, and the tool.
+    #[serde(default)]
+    calls: VecDeque<(u64, String)>,
     turn: u64,
 }
 
@@ -58,20 +61,34 @@ pub(super) struct RecordStamp {
     pub(super) session: Option<String>,
 }
 
+/// A tool call, or the result of one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ToolUse {
+    /// The id that the call and its result share.
+    pub(super) id: Option<String>,
+    /// The tool's name; that of the call, if a result has none.
+    pub(super) tool: Option<String>,
+    /// The input or the output.
+    pub(super) text: String,
+}
+
 /// The number of characters of a prompt that [`Head`] keeps.
 const PROMPT: usize = 300;
 /// The number of texts that are kept to recognize duplicates.
 const WAITING: usize = 64;
 /// The number of ids that are kept to recognize repeated records.
 const RECENT: usize = 512;
+/// The number of calls that are kept until their results come.
+const CALLS: usize = 128;
 
 impl Carry {
     /// Returns the state before the first line of `log`.
     pub(super) fn new(log: &LogFile) -> Self {
-        let head = Head {
+        let mut head = Head {
             parent: log.parent.clone(),
             ..Head::default()
         };
+        log.agent.format().decode.describe(log, &mut head);
         Self {
             id: log.id.clone(),
             head,
@@ -154,6 +171,30 @@ impl<'a> Sink<'a> {
         if !output.trim().is_empty() {
             self.push(Role::Tool, MessageKind::ToolResult, output).tool = tool;
         }
+    }
+
+    /// Adds a tool call with its id.
+    pub(super) fn call_tool(&mut self, call: ToolUse) {
+        if let Some((id, tool)) = call.id.as_deref().zip(call.tool.clone()) {
+            if self.carry.calls.len() == CALLS {
+                self.carry.calls.pop_front();
+            }
+            self.carry.calls.push_back((key(0, id), tool));
+        }
+        self.call(call.tool, call.text);
+    }
+
+    /// Adds the result of the tool call with this id, unless it is blank.
+    pub(super) fn tool_result(&mut self, mut result: ToolUse) {
+        if let Some(id) = &result.id {
+            let id = key(0, id);
+            let calls = &mut self.carry.calls;
+            if let Some(at) = calls.iter().position(|(known, _)| *known == id) {
+                let tool = calls.remove(at).map(|(_, tool)| tool);
+                result.tool = result.tool.or(tool);
+            }
+        }
+        self.result(result.tool, result.text);
     }
 
     /// Adds a note of the agent's program, unless it is blank.
@@ -314,6 +355,28 @@ mod tests {
         assert_eq!(carry.head.turns, 2);
         assert_eq!(carry.head.first_prompt.as_deref(), Some("one"));
         assert_eq!(carry.head.last_prompt.as_deref(), Some("three"));
+    }
+
+    #[test]
+    fn a_result_has_the_name_of_its_calls_tool() {
+        let mut carry = Carry::default();
+        let mut messages = Vec::new();
+        let mut sink = Sink::new(&mut carry, &mut messages, 1);
+        let one = |id: &str, tool: Option<&str>, text: &str| ToolUse {
+            id: Some(id.to_owned()),
+            tool: tool.map(str::to_owned),
+            text: text.to_owned(),
+        };
+        sink.call_tool(one("a", Some("read"), "in"));
+        sink.call_tool(one("b", Some("write"), "in"));
+        sink.tool_result(one("b", None, "out b"));
+        sink.tool_result(one("a", None, "out a"));
+        sink.tool_result(one("c", None, "out c"));
+        let tools: Vec<_> = messages[2..]
+            .iter()
+            .map(|message| message.tool.as_deref())
+            .collect();
+        assert_eq!(tools, [Some("write"), Some("read"), None]);
     }
 
     #[test]

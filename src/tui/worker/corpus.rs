@@ -11,7 +11,7 @@ use super::{search, tell_unwatched};
 use crate::core::catalog::{LogCatalog, ScopedCorpus, log_summaries, read_corpus};
 use crate::core::corpus::{BuildProgress, Progress};
 use crate::core::library::{Library, WatchDepth};
-use crate::core::log::{Agent, LogFile};
+use crate::core::log::LogFile;
 use crate::core::watch::DirectoryWatcher;
 use crate::tui::effect::LogsJob;
 use crate::tui::event::Event;
@@ -71,7 +71,7 @@ impl CorpusWorker {
             .map(|root| (root, WatchDepth::All))
             .collect();
         // Reading a database writes files beside it, which would trigger another read.
-        let files = files.iter().filter(|file| file.agent != Agent::Opencode);
+        let files = files.iter().filter(|file| !file.is_in_database());
         for file in files {
             let known = |folder: &&(PathBuf, WatchDepth)| match folder.1 {
                 WatchDepth::All => file.path.starts_with(&folder.0),

@@ -8,19 +8,18 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::super::sink::{Carry, Sink};
-use super::super::{Agent, LogFile, LogLocations, Message, TitleSource, json, location};
+use super::super::{Agent, LogFile, LogLocations, Message, TitleSource, fork, json, location};
 use crate::core::foreign::{LARGEST_LOG, open_capped};
 use crate::core::{Error, Result};
 
 /// Returns the databases in the data directories (one per release channel) and in other places.
 pub(super) fn paths(locations: &LogLocations) -> Vec<PathBuf> {
-    let in_data = locations
-        .opencode
-        .iter()
+    let forks = fork::homes_of(locations, Agent::Opencode);
+    let roots = locations.opencode.iter().chain(&forks);
+    let is_channel = |stem: &String| stem.starts_with("opencode") || stem.starts_with("kilo");
+    let in_data = roots
         .flat_map(|root| location::entries(root))
-        .filter(|path| {
-            location::stem(path, ".db").is_some_and(|stem| stem.starts_with("opencode"))
-        });
+        .filter(|path| location::stem(path, ".db").as_ref().is_some_and(is_channel));
     in_data
         .chain(locations.opencode_databases.iter().cloned())
         .filter(|path| path.is_file())
@@ -133,7 +132,7 @@ fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<u8>> {
 /// a process may be using the database, and a normal connection reads it. If not, a process
 /// crashed and left the log: a normal connection would create the index, so this one keeps it in
 /// memory, which requires that nothing is locked and nothing is written when it is closed.
-fn open(path: &Path) -> rusqlite::Result<Connection> {
+pub(in crate::core::log) fn open(path: &Path) -> rusqlite::Result<Connection> {
     let has_file = |ending: &str| {
         let mut beside = path.as_os_str().to_owned();
         beside.push(ending);
@@ -165,6 +164,7 @@ fn escape(path: &Path) -> String {
         .replace('#', "%23")
 }
 
-fn database_error(path: &Path, error: rusqlite::Error) -> Error {
+/// Returns the error that names the database.
+pub(in crate::core::log) fn database_error(path: &Path, error: rusqlite::Error) -> Error {
     Error::io(path, io::Error::other(error))
 }

@@ -1,0 +1,206 @@
+//! Antigravity, Google's editor and command line (`agy`): a transcript of steps per conversation.
+//!
+//! `~/.gemini/antigravity-cli/brain/<id>/.system_generated/logs/transcript_full.jsonl`, or
+//! `transcript.jsonl`, in which long texts are cut; the editor has `antigravity` or
+//! `antigravity-ide` in place of `antigravity-cli`. `history.jsonl` tells a conversation's
+//! directory. Known from public readers and the lines that they quote. Calls have no ids: a step of
+//! the model that is not a reply is the result of the call before it. The conversations' databases
+//! beside them are not read.
+
+use std::path::{Path, PathBuf};
+
+use super::asked::take_asked;
+use super::content;
+use super::decode::{Decode, Recognized};
+use super::json::{self, Object, Raw};
+use super::sink::{RecordStamp, Sink};
+use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Role, location, no_resume};
+
+pub(super) const FORMAT: Format = Format {
+    agent: Agent::Antigravity,
+    name: "antigravity",
+    locate,
+    decode: Decode::Described(describe, record),
+    resume: no_resume,
+};
+
+/// The directories of the command line and of the editor in Gemini's home.
+const PROGRAMS: [&str; 3] = ["antigravity-cli", "antigravity", "antigravity-ide"];
+/// The tag around what the user wrote.
+const ASKED: &[&str] = &["USER_REQUEST"];
+
+/// Returns the directories of conversations.
+pub(super) fn roots(locations: &LogLocations) -> Vec<PathBuf> {
+    let homes = locations.gemini.iter();
+    homes
+        .flat_map(|home| PROGRAMS.map(|program| home.join(program).join("brain")))
+        .collect()
+}
+
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
+    roots(locations)
+        .iter()
+        .flat_map(|root| location::entries(root))
+        .filter_map(|conversation| {
+            let id = location::name(&conversation);
+            let logs = conversation.join(".system_generated/logs");
+            let files = ["transcript_full.jsonl", "transcript.jsonl"];
+            files
+                .iter()
+                .find_map(|file| location::found(Agent::Antigravity, logs.join(file), id.clone()))
+        })
+        .collect()
+}
+
+/// Sets the directory from `history.jsonl`, which has a line for each prompt.
+fn describe(log: &LogFile, head: &mut Head) {
+    head.session = Some(log.id.clone());
+    // `<program>/brain/<id>/.system_generated/logs/<file>`
+    let Some(program) = log.path.ancestors().nth(5) else {
+        return;
+    };
+    let history = location::bytes(&program.join("history.jsonl")).unwrap_or_default();
+    let lines = history.split(|byte| *byte == b'\n');
+    head.cwd = lines
+        .filter_map(|line| json::object(line.trim_ascii()).ok())
+        .find(|(prompt, _)| prompt.is("conversationId", &log.id))
+        .and_then(|(prompt, _)| prompt.text("workspace"))
+        .filter(|workspace| Path::new(workspace).is_absolute());
+}
+
+fn record(step: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
+    sink.stamp = RecordStamp {
+        time: step.time("created_at"),
+        ..RecordStamp::default()
+    };
+    let text = || step.get("content").map_or_else(String::new, content::flat);
+    match (step.word("source"), step.word("type")) {
+        (_, Some("USER_INPUT")) => prompt(text(), sink),
+        (_, Some("PLANNER_RESPONSE")) => {
+            sink.think(step.text("thinking").unwrap_or_default());
+            sink.say(Role::Assistant, Origin::Written, text());
+            for call in step.items("tool_calls").filter_map(Raw::object) {
+                tool_call(&call, sink);
+            }
+        }
+        (_, Some("ERROR_MESSAGE")) => sink.notice(text()),
+        (Some("MODEL"), Some(kind)) => sink.result(Some(kind.to_lowercase()), text()),
+        (Some("SYSTEM"), Some(_)) => sink.say(Role::System, Origin::Injected, text()),
+        _ => return Recognized::Unknown,
+    }
+    Recognized::Known
+}
+
+fn prompt(text: String, sink: &mut Sink<'_>) {
+    // The change of a setting tells the model's name.
+    let change = text.split_once("`Model Selection` from ");
+    let model = change.and_then(|(_, change)| change.split_once(" to "));
+    if let Some((_, rest)) = model {
+        let end = rest
+            .find(". ")
+            .or_else(|| rest.find(".\n"))
+            .or_else(|| rest.find('\n'));
+        let name = rest[..end.unwrap_or(rest.len())]
+            .trim()
+            .trim_end_matches('.');
+        sink.head().model = Some(name.to_owned());
+    }
+    if !take_asked(&text, ASKED, sink) {
+        sink.prompt(text);
+    }
+}
+
+fn tool_call(call: &Object<'_>, sink: &mut Sink<'_>) {
+    let input = call.object("args").unwrap_or_default();
+    let directory = input.get("Cwd").map(plain);
+    let head = sink.head();
+    head.cwd = head
+        .cwd
+        .take()
+        .or(directory.filter(|path| Path::new(path).is_absolute()));
+    let lines: Vec<String> = input
+        .fields()
+        .map(|(name, value)| format!("{}: {}", String::from_utf8_lossy(name), plain(value)))
+        .collect();
+    sink.call(call.text("name"), lines.join("\n"));
+}
+
+/// Returns an argument as text; strings are encoded twice in most versions.
+fn plain(value: Raw<'_>) -> String {
+    let Some(text) = value.text() else {
+        return value.outline();
+    };
+    let encoded = text.starts_with('"').then(|| json::value(text.as_bytes()));
+    match encoded {
+        Some(Ok((inner, []))) => inner.text().unwrap_or(text),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, describe_messages};
+
+    const BRAIN: &str = ".gemini/antigravity-cli/brain/a1/.system_generated/logs";
+
+    #[test]
+    fn every_kind_of_step_gives_what_it_holds() {
+        let home = Home::new();
+        home.write(&format!("{BRAIN}/transcript.jsonl"), "cut");
+        home.write(
+            &format!("{BRAIN}/transcript_full.jsonl"),
+            [
+                r#"{"step_index":0,"source":"USER_EXPLICIT","type":"USER_INPUT","status":"DONE","created_at":"2026-08-01T10:00:00Z","content":"<USER_REQUEST>\nfind it\n</USER_REQUEST>\n<USER_SETTINGS_CHANGE>\nThe user changed setting `Model Selection` from None to Gemini 3.5 Flash (Medium). No need to comment.\n</USER_SETTINGS_CHANGE>"}"#,
+                r#"{"step_index":1,"source":"SYSTEM","type":"CONVERSATION_HISTORY","status":"DONE"}"#,
+                r#"{"step_index":2,"source":"SYSTEM","type":"EPHEMERAL_MESSAGE","content":"noise"}"#,
+                r#"{"step_index":3,"source":"MODEL","type":"PLANNER_RESPONSE","created_at":"2026-08-01T10:00:01Z","content":"Let me look.","thinking":"hm","tool_calls":[{"name":"run_command","args":{"CommandLine":"\"ls -l\"","Cwd":"\"/repo\"","Blocking":true}}]}"#,
+                r#"{"step_index":4,"source":"MODEL","type":"RUN_COMMAND","content":"files"}"#,
+                r#"{"step_index":5,"source":"SYSTEM","type":"ERROR_MESSAGE","content":"quota"}"#,
+                r#"{"step_index":6,"source":"USER_EXPLICIT","type":"USER_INPUT","content":"plain"}"#,
+                r#"{"step_index":7}"#,
+            ]
+            .join("\n"),
+        );
+        let transcript = home.read();
+        assert_eq!(
+            describe_messages(&transcript.messages)[..2],
+            [
+                "1 user text: find it".to_owned(),
+                "1 system text*: <USER_SETTINGS_CHANGE>\nThe user changed setting `Model Selection` from None to Gemini 3.5 Flash (Medium). No need to comment.\n</USER_SETTINGS_CHANGE>".to_owned(),
+            ]
+        );
+        assert_eq!(
+            describe_messages(&transcript.messages)[2..],
+            [
+                "3 system text*: noise",
+                "4 assistant thinking: hm",
+                "4 assistant text: Let me look.",
+                "4 assistant tool-call run_command: CommandLine: ls -l\nCwd: /repo\nBlocking: true",
+                "5 tool tool-result run_command: files",
+                "6 system notice*: quota",
+                "7 user text: plain",
+            ]
+        );
+        assert_eq!(transcript.skipped.unknown, 1);
+        let head = transcript.head;
+        assert_eq!(head.model.as_deref(), Some("Gemini 3.5 Flash (Medium)"));
+        assert_eq!(head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(head.turns, 2);
+    }
+
+    #[test]
+    fn a_conversations_directory_is_in_the_history() {
+        let home = Home::new();
+        home.write(&format!("{BRAIN}/transcript.jsonl"), "{}\n");
+        home.write(
+            ".gemini/antigravity-cli/history.jsonl",
+            [
+                r#"{"display":"x","conversationId":"b2","workspace":"/other"}"#,
+                "broken",
+                r#"{"display":"find it","conversationId":"a1","workspace":"/repo"}"#,
+            ]
+            .join("\n"),
+        );
+        assert_eq!(home.read().head.cwd.as_deref(), Some("/repo"));
+    }
+}

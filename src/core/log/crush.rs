@@ -1,0 +1,228 @@
+//! Crush: sessions in the database `crush.db` of each project's data directory.
+//!
+//! `~/.local/share/crush/projects.json` lists the projects with their data directories, which are
+//! `.crush` in the project by default. Known from the program's own source and from public readers
+//! of its database (tables `sessions` and `messages`, a message's parts as an array of JSON).
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Row;
+
+use super::content;
+use super::database::{self, text, time, value};
+use super::decode::Decode;
+use super::json::{self, Object, Raw};
+use super::sink::{RecordStamp, Sink, ToolUse};
+use super::{
+    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, location,
+};
+use crate::core::Result;
+
+pub(super) const FORMAT: Format = Format {
+    agent: Agent::Crush,
+    name: "crush",
+    locate,
+    decode: Decode::Into(read),
+    resume,
+};
+
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
+    let mut databases: Vec<PathBuf> = locations
+        .crush
+        .iter()
+        .flat_map(|root| projects(&root.join("projects.json")))
+        .collect();
+    databases.sort();
+    databases.dedup();
+    let sessions =
+        "SELECT id, parent_session_id AS parent, title, updated_at AS modified FROM sessions";
+    databases
+        .iter()
+        .flat_map(|path| database::sessions(Agent::Crush, path, sessions))
+        .collect()
+}
+
+/// Returns the databases of the listed projects.
+fn projects(list: &Path) -> Vec<PathBuf> {
+    let bytes = location::bytes(list).unwrap_or_default();
+    let Ok((list, _)) = json::object(bytes.trim_ascii()) else {
+        return Vec::new();
+    };
+    let projects = list.items("projects").filter_map(Raw::object);
+    projects
+        .filter_map(|project| {
+            let root = PathBuf::from(project.text("path").unwrap_or_default());
+            Some(root.join(project.text("data_dir")?).join("crush.db"))
+        })
+        .collect()
+}
+
+fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
+    if log.parent.is_some() {
+        return None;
+    }
+    Some(Resume {
+        program: "crush",
+        args: super::option("--session", &log.id),
+        cwd: head.cwd.as_ref().map(PathBuf::from),
+    })
+}
+
+fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
+    let path = &log.path;
+    let connection = database::connect(path)?;
+    let head = sink.head();
+    head.session = Some(log.id.clone());
+    head.cwd = project_of(path);
+    let session = "SELECT title FROM sessions WHERE id = ?1";
+    database::rows(path, &connection, session, &log.id, &mut |row| {
+        let title = text(row, "title").unwrap_or_default();
+        sink.head().set_title(TitleSource::Ai, title);
+    })?;
+    let messages = "SELECT * FROM messages WHERE session_id = ?1 ORDER BY created_at, rowid";
+    let mut ordinal = 0;
+    database::rows(path, &connection, messages, &log.id, &mut |row| {
+        ordinal += 1;
+        sink.turn_to(ordinal);
+        message(row, sink);
+    })
+}
+
+/// Returns the project with the database `<project>/.crush/crush.db`.
+fn project_of(path: &Path) -> Option<String> {
+    let data = path.parent()?;
+    if location::name(data) != ".crush" {
+        return None;
+    }
+    Some(data.parent()?.display().to_string())
+}
+
+fn message(row: &Row<'_>, sink: &mut Sink<'_>) {
+    let id = text(row, "id");
+    sink.stamp = RecordStamp {
+        time: time(row, "created_at"),
+        reply: id.clone(),
+        id,
+        ..RecordStamp::default()
+    };
+    let model = text(row, "model").filter(|model| !model.is_empty());
+    let head = sink.head();
+    head.model = model.or(head.model.take());
+    let parts = database::bytes(row, "parts").unwrap_or_default();
+    let Ok((parts, _)) = json::value(parts.trim_ascii()) else {
+        sink.carry.skipped.broken += 1;
+        return;
+    };
+    let role = match text(row, "role").as_deref() {
+        _ if value(row, "is_summary_message") == Some(true) => Role::System,
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("tool") => Role::Tool,
+        _ => Role::System,
+    };
+    for part in parts.items().filter_map(Raw::object) {
+        take_part(&part, role, sink);
+    }
+}
+
+fn take_part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
+    let data = part.object("data").unwrap_or_default();
+    let text = |key| data.text(key).unwrap_or_default();
+    match part.word("type") {
+        Some("text") => match role {
+            Role::User => sink.prompt(text("text")),
+            Role::System => sink.notice(text("text")),
+            role => sink.say(role, Origin::Written, text("text")),
+        },
+        Some("reasoning") => sink.think(text("thinking")),
+        Some("tool_call") => sink.call_tool(ToolUse::new(
+            data.text("id"),
+            data.text("name"),
+            data.get("input").map_or_else(String::new, content::outline),
+        )),
+        Some("tool_result") => sink.tool_result(ToolUse::new(
+            data.text("tool_call_id"),
+            data.text("name").filter(|name| !name.is_empty()),
+            data.get("content").map_or_else(String::new, content::flat),
+        )),
+        Some("image_url" | "binary") => sink.show(role, content::IMAGE),
+        Some("finish") => {
+            let message = text("message");
+            let details = text("details");
+            sink.notice(format!("{message}\n{details}").trim().to_owned());
+        }
+        _ => sink.carry.skipped.unknown += 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::super::fixture::{Home, describe_messages};
+    use super::super::read;
+
+    #[test]
+    fn sessions_of_every_listed_project_are_read() {
+        let home = Home::new();
+        let project = home.path().join("repo");
+        home.write("repo/.crush/crush.db", "");
+        let listed = serde_json::json!({"projects": [
+            {"path": project, "data_dir": project.join(".crush")},
+            {"path": project, "data_dir": ".crush"},
+            {"path": "/missing", "data_dir": "/missing/.crush"},
+            {"path": "/none"},
+        ]});
+        home.write(".local/share/crush/projects.json", listed.to_string());
+        let connection = Connection::open(project.join(".crush/crush.db")).expect("a database");
+        connection
+            .execute_batch(
+                r#"CREATE TABLE sessions (id TEXT PRIMARY KEY, parent_session_id TEXT, title TEXT, message_count INTEGER, updated_at INTEGER, created_at INTEGER);
+                   CREATE TABLE messages (id TEXT PRIMARY KEY, session_id TEXT, role TEXT, parts TEXT, model TEXT, created_at INTEGER, is_summary_message INTEGER);
+                   INSERT INTO sessions VALUES ('s1', NULL, 'Find it', 4, 1785578400, 1785578400), ('s2', 's1', 'below', 0, 1785578401000, 1785578401000);
+                   INSERT INTO messages VALUES
+                   ('4', 's1', 'user', '[{"type":"text","data":{"text":"so far"}}]', '', 1785578404, 1),
+                   ('1', 's1', 'user', '[{"type":"text","data":{"text":"find it"}},{"type":"binary","data":{}}]', '', 1785578401, 0),
+                   ('2', 's1', 'assistant', '[{"type":"reasoning","data":{"thinking":"hm"}},{"type":"text","data":{"text":"Let me look."}},{"type":"tool_call","data":{"id":"c1","name":"bash","input":"{\"command\":\"ls\"}","finished":true}},{"type":"finish","data":{"reason":"tool_use","time":1}}]', 'sonnet', 1785578402, 0),
+                   ('3', 's1', 'tool', '[{"type":"tool_result","data":{"tool_call_id":"c1","name":"bash","content":"files","is_error":false}},{"type":"novel"}]', '', 1785578403, 0),
+                   ('5', 's1', 'assistant', 'broken', '', 1785578405, 0);"#,
+            )
+            .expect("tables");
+        drop(connection);
+        let logs = home.locate();
+        let told: Vec<_> = logs
+            .iter()
+            .map(|log| (log.id.as_str(), log.parent.as_deref(), log.modified))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("s1", None, Some(1_785_578_400_000)),
+                ("s2", Some("s1"), Some(1_785_578_401_000)),
+            ]
+        );
+        let transcript = read(&logs[0]).expect("it can be read");
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "1 user text: find it",
+                "1 user notice: [image]",
+                "2 assistant thinking: hm",
+                "2 assistant text: Let me look.",
+                "2 assistant tool-call bash: command: ls",
+                "3 tool tool-result bash: files",
+                "4 system notice*: so far",
+            ]
+        );
+        let head = &transcript.head;
+        assert_eq!(head.cwd.as_deref(), project.to_str());
+        assert_eq!(head.title.as_deref(), Some("Find it"));
+        assert_eq!(head.model.as_deref(), Some("sonnet"));
+        assert_eq!(
+            (transcript.skipped.unknown, transcript.skipped.broken),
+            (1, 1)
+        );
+        assert!(logs[0].resume(head).is_some());
+        assert_eq!(logs[1].resume(head), None);
+    }
+}

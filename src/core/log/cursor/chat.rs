@@ -1,0 +1,368 @@
+//! Chats of Cursor's command line: `~/.cursor/chats/<hash>/<id>/store.db`.
+//!
+//! Known from public readers and their tests. The table `meta` holds a JSON object in hexadecimal
+//! digits, with the title and the id of the latest root. The table `blobs` holds messages as JSON,
+//! each under its hash, and roots as protocol buffers: field 1 is the hash of a message of the
+//! conversation, in order, field 9 the folder. A newer version has a `meta.json` beside it, with the
+//! folder and the title.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::super::json::{self, JsonItem, Object, Raw};
+use super::super::sink::{Sink, ToolUse};
+use super::super::{Agent, LogFile, Origin, Role, TitleSource, content, database, location};
+use crate::core::Result;
+
+/// The title that Cursor gives to every new chat.
+const UNNAMED: &str = "New Agent";
+/// The fields of a root that are read.
+const MESSAGE: u64 = 1;
+const FOLDER: u64 = 9;
+
+/// Returns the chats of a home of Cursor.
+pub(super) fn locate(root: &Path) -> Vec<LogFile> {
+    let folders = location::entries(&root.join("chats"));
+    let chats = folders.iter().flat_map(|folder| location::entries(folder));
+    chats
+        .filter_map(|chat| {
+            let id = location::name(&chat);
+            let mut log = location::found(Agent::Cursor, chat.join("store.db"), id)?;
+            // The last messages may be only in the write-ahead log.
+            let wal = fs::metadata(chat.join("store.db-wal")).ok();
+            log.modified = log.modified.max(wal.as_ref().and_then(location::modified));
+            log.title = beside(&log.path, "title");
+            Some(log)
+        })
+        .collect()
+}
+
+/// Returns a text of the file beside the database.
+fn beside(store: &Path, key: &str) -> Option<String> {
+    let bytes = location::bytes(&store.with_file_name("meta.json")).ok()?;
+    let (meta, _) = json::object(bytes.trim_ascii()).ok()?;
+    meta.text(key).filter(|text| !text.trim().is_empty())
+}
+
+/// Reads a chat.
+pub(super) fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
+    let path = &log.path;
+    let connection = database::connect(path)?;
+    let head = sink.head();
+    head.session = Some(log.id.clone());
+    head.cwd = beside(path, "cwd");
+    let mut root = None;
+    database::rows(
+        path,
+        &connection,
+        "SELECT value FROM meta",
+        "",
+        &mut |row| {
+            let text = database::text(row, "value").unwrap_or_default();
+            root = root.take().or_else(|| meta(&text, sink));
+        },
+    )?;
+    let root = root
+        .map(|id| blob(path, &connection, &id))
+        .transpose()?
+        .flatten();
+    let root = root.map_or_else(Root::default, |bytes| Root::parse(&bytes));
+    let head = sink.head();
+    head.cwd = head.cwd.take().or(root.folder);
+    let listed: HashSet<&String> = root.messages.iter().collect();
+    // What the root does not list was said before it, and left the conversation.
+    let mut earlier = Vec::new();
+    database::rows(
+        path,
+        &connection,
+        "SELECT id FROM blobs ORDER BY rowid",
+        "",
+        &mut |row| {
+            let id = database::text(row, "id").unwrap_or_default();
+            if !listed.contains(&id) {
+                earlier.push(id);
+            }
+        },
+    )?;
+    let mut ordinal = 0;
+    for id in earlier.iter().chain(&root.messages) {
+        let Some(bytes) = blob(path, &connection, id)? else {
+            sink.carry.skipped.broken += 1;
+            continue;
+        };
+        // Other blobs are roots and parts of them.
+        if bytes.first() != Some(&b'{') {
+            continue;
+        }
+        ordinal += 1;
+        sink.turn_to(ordinal);
+        match json::object(&bytes) {
+            Ok((message, _)) => take_message(&message, sink),
+            Err(_) => sink.carry.skipped.broken += 1,
+        }
+    }
+    Ok(())
+}
+
+/// Takes what the table `meta` tells, and returns the id of the latest root.
+fn meta(hexadecimal: &str, sink: &mut Sink<'_>) -> Option<String> {
+    let bytes = unhex(hexadecimal.trim())?;
+    let (meta, _) = json::object(bytes.trim_ascii()).ok()?;
+    let head = sink.head();
+    let name = meta.text("name").filter(|name| name != UNNAMED);
+    head.set_title(TitleSource::Ai, name.unwrap_or_default());
+    head.model = meta.text("lastUsedModel");
+    head.extend_span(meta.time("createdAt"));
+    meta.text("latestRootBlobId")
+}
+
+fn blob(path: &Path, connection: &Connection, id: &str) -> Result<Option<Vec<u8>>> {
+    let mut found = None;
+    let query = "SELECT data FROM blobs WHERE id = ?1";
+    database::rows(path, connection, query, id, &mut |row| {
+        found = database::bytes(row, "data");
+    })?;
+    Ok(found)
+}
+
+/// What a root lists.
+#[derive(Default)]
+struct Root {
+    messages: Vec<String>,
+    folder: Option<String>,
+}
+
+impl Root {
+    /// Parses a protocol buffer as far as it is one.
+    fn parse(bytes: &[u8]) -> Self {
+        let mut root = Self::default();
+        let mut rest = bytes;
+        while let Some((field, value)) = next_field(&mut rest) {
+            match (field, value) {
+                (MESSAGE, Some(hash)) if hash.len() == 32 => root.messages.push(hex(hash)),
+                (FOLDER, Some(folder)) => {
+                    let text = String::from_utf8_lossy(folder).into_owned();
+                    let path = location::path_of_uri(&text);
+                    root.folder = path.or_else(|| Path::new(&text).is_absolute().then_some(text));
+                }
+                _ => {}
+            }
+        }
+        root
+    }
+}
+
+/// Splits a field off a protocol buffer: its number, and its bytes if it has a length.
+fn next_field<'a>(rest: &mut &'a [u8]) -> Option<(u64, Option<&'a [u8]>)> {
+    let key = varint(rest)?;
+    let length = match key & 7 {
+        0 => {
+            varint(rest)?;
+            return Some((key >> 3, None));
+        }
+        1 => 8,
+        2 => usize::try_from(varint(rest)?).ok()?,
+        5 => 4,
+        _ => return None,
+    };
+    let (value, after) = rest.split_at_checked(length)?;
+    *rest = after;
+    Some((key >> 3, (key & 7 == 2).then_some(value)))
+}
+
+fn varint(rest: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (byte, after) = rest.split_first()?;
+        *rest = after;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2);
+    pairs
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect()
+}
+
+fn take_message(message: &Object<'_>, sink: &mut Sink<'_>) {
+    let Some(content) = message.get("content") else {
+        sink.carry.skipped.unknown += 1;
+        return;
+    };
+    sink.stamp.reply = message.text("id");
+    match message.word("role") {
+        Some("user") => super::take_prompt(content, sink),
+        Some("system") => sink.say(Role::System, Origin::Injected, content::flat(content)),
+        Some("assistant" | "tool") => {
+            let text = content.text().unwrap_or_default();
+            sink.say(Role::Assistant, Origin::Written, text);
+            for item in content.items().opened() {
+                match item {
+                    JsonItem::Object(part) => take_part(&part, sink),
+                    JsonItem::Other(_) => sink.carry.skipped.not_object += 1,
+                }
+            }
+        }
+        _ => sink.carry.skipped.unknown += 1,
+    }
+}
+
+fn take_part(part: &Object<'_>, sink: &mut Sink<'_>) {
+    let text = || part.text("text").unwrap_or_default();
+    let id = part.text("toolCallId");
+    let tool = part.text("toolName");
+    match part.word("type") {
+        Some("text") => sink.say(Role::Assistant, Origin::Written, text()),
+        Some("reasoning") => sink.think(text()),
+        Some("tool-call") => {
+            let input = part.get("args").or_else(|| part.get("input"));
+            sink.call_tool(ToolUse::new(
+                id,
+                tool,
+                input.map_or_else(String::new, content::outline),
+            ));
+        }
+        Some("tool-result") => {
+            let output = part.get("result").or_else(|| part.get("output"));
+            sink.tool_result(ToolUse::new(
+                id,
+                tool,
+                output.map_or_else(String::new, output_text),
+            ));
+        }
+        Some("redacted-reasoning") => {}
+        _ => sink.carry.skipped.unknown += 1,
+    }
+}
+
+/// Returns the output of a tool; a newer version has it under `value`.
+fn output_text(output: Raw<'_>) -> String {
+    let inside = output.object().and_then(|output| output.get("value"));
+    content::flat(inside.unwrap_or(output))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::fixture::{Home, describe_messages};
+    use super::*;
+
+    /// Writes a chat whose root lists the messages after the first.
+    fn write(home: &Home, messages: &[&str]) {
+        home.write(".cursor/chats/0a1b/c1/store.db", "");
+        let path = home.path().join(".cursor/chats/0a1b/c1/store.db");
+        let connection = Connection::open(path).expect("a database");
+        connection
+            .execute_batch(
+                "CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB);
+                 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT);",
+            )
+            .expect("tables");
+        let mut root = vec![0x08, 0x96, 0x01];
+        for (number, message) in (0..).zip(messages) {
+            let hash = [number; 32];
+            connection
+                .execute(
+                    "INSERT INTO blobs VALUES (?1, ?2)",
+                    (hex(&hash), message.as_bytes()),
+                )
+                .expect("a message");
+            if number > 0 {
+                root.extend([0x0a, 32]);
+                root.extend(hash);
+            }
+        }
+        // A message that is listed twice, one that is not there, and the folder.
+        root.extend([0x0a, 32].into_iter().chain([1; 32]));
+        root.extend([0x0a, 32].into_iter().chain([99; 32]));
+        root.extend([0x4a, 12].into_iter().chain(*b"file:///repo"));
+        connection
+            .execute("INSERT INTO blobs VALUES ('f00d', ?1)", [root])
+            .expect("a root");
+        let meta = r#"{"agentId":"c1","latestRootBlobId":"f00d","name":"Find it","createdAt":1785578400000,"lastUsedModel":"opus"}"#;
+        connection
+            .execute("INSERT INTO meta VALUES ('0', ?1)", [hex(meta.as_bytes())])
+            .expect("a description");
+    }
+
+    #[test]
+    fn a_chat_is_read_in_the_order_of_its_root() {
+        let home = Home::new();
+        write(
+            &home,
+            &[
+                r#"{"role":"user","content":[{"type":"text","text":"before the summary"}]}"#,
+                r#"{"role":"user","content":[{"type":"text","text":"<user_query>\nfind it\n</user_query>"}]}"#,
+                r#"{"id":"1","role":"assistant","content":[{"type":"reasoning","text":"hm"},{"type":"tool-call","toolCallId":"t1","toolName":"Shell","args":{"command":"ls"}},{"type":"novel"}]}"#,
+                r#"{"role":"tool","id":"t1","content":[{"type":"tool-result","toolName":"Shell","toolCallId":"t1","result":"files"}]}"#,
+                r#"{"role":"assistant","content":"Done."}"#,
+                r#"{"role":"system","content":"You are"}"#,
+                "{broken",
+            ],
+        );
+        let transcript = home.read();
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "1 user text: before the summary",
+                "2 user text: find it",
+                "3 assistant thinking: hm",
+                "3 assistant tool-call Shell: command: ls",
+                "4 tool tool-result Shell: files",
+                "5 assistant text: Done.",
+                "6 system text*: You are",
+                "8 user text: find it",
+            ]
+        );
+        assert_eq!(
+            (transcript.skipped.unknown, transcript.skipped.broken),
+            (1, 2)
+        );
+        let head = &transcript.head;
+        assert_eq!(
+            [&head.cwd, &head.title, &head.model].map(Option::as_deref),
+            [Some("/repo"), Some("Find it"), Some("opus")]
+        );
+        let log = &home.locate()[0];
+        let resume = log.resume(head).expect("it can be continued");
+        assert_eq!(resume.args, ["--resume", "c1"]);
+    }
+
+    #[test]
+    fn a_chat_with_a_transcript_is_found_once() {
+        let home = Home::new();
+        write(&home, &[]);
+        home.write(
+            ".cursor/chats/0a1b/c1/meta.json",
+            r#"{"title":"Beside","cwd":"/repo"}"#,
+        );
+        assert_eq!(home.locate()[0].title.as_deref(), Some("Beside"));
+        home.write(".cursor/projects/repo/agent-transcripts/c1/c1.jsonl", "");
+        let logs = home.locate();
+        assert_eq!(logs.len(), 1);
+        assert!(logs[0].path.ends_with("c1.jsonl"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_make_a_root_or_a_description_panic(
+            bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..80),
+            text in ".{0,40}",
+        ) {
+            Root::parse(&bytes);
+            unhex(&text);
+        }
+    }
+}

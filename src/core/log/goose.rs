@@ -1,0 +1,247 @@
+//! Goose: sessions in the database `sessions/sessions.db` of its data directory.
+//!
+//! Known from sessions that version 1 of the program wrote (tables `sessions` and `messages`, a
+//! message's content as an array of JSON). Sessions of the files of lines before it are imported
+//! into the database by Goose itself.
+
+use std::path::PathBuf;
+
+use rusqlite::Row;
+
+use super::content;
+use super::database::{self, text, time, value};
+use super::decode::Decode;
+use super::json::{self, Object, Raw};
+use super::sink::{RecordStamp, Sink, ToolUse};
+use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource};
+use crate::core::Result;
+
+pub(super) const FORMAT: Format = Format {
+    agent: Agent::Goose,
+    name: "goose",
+    locate,
+    decode: Decode::Into(read),
+    resume,
+};
+
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
+    let roots = locations.goose.iter();
+    let databases = roots.map(|root| root.join("sessions/sessions.db"));
+    databases
+        .flat_map(|path| {
+            // Columns differ between versions, so the title is set by those that exist.
+            let sessions = "SELECT *, strftime('%s', updated_at) + 0 AS modified FROM sessions";
+            database::sessions(Agent::Goose, &path, sessions)
+        })
+        .collect()
+}
+
+fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
+    let args = ["session", "--resume", "--session-id", &log.id];
+    Some(Resume {
+        program: "goose",
+        args: args.map(str::to_owned).to_vec(),
+        cwd: head.cwd.as_ref().map(PathBuf::from),
+    })
+}
+
+fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
+    let path = &log.path;
+    let connection = database::connect(path)?;
+    let session = "SELECT * FROM sessions WHERE id = ?1";
+    database::rows(path, &connection, session, &log.id, &mut |row| {
+        describe(row, sink.head());
+    })?;
+    let messages = "SELECT * FROM messages WHERE session_id = ?1 ORDER BY id";
+    let mut ordinal = 0;
+    database::rows(path, &connection, messages, &log.id, &mut |row| {
+        ordinal += 1;
+        sink.turn_to(ordinal);
+        message(row, sink);
+    })
+}
+
+fn describe(row: &Row<'_>, head: &mut Head) {
+    head.session = text(row, "id");
+    head.cwd = text(row, "working_dir");
+    let naming = match value(row, "user_set_name") {
+        Some(true) => TitleSource::Custom,
+        _ => TitleSource::Ai,
+    };
+    head.set_title(
+        TitleSource::Ai,
+        text(row, "description").unwrap_or_default(),
+    );
+    head.set_title(naming, text(row, "name").unwrap_or_default());
+    let model = text(row, "model_config_json").unwrap_or_default();
+    if let Ok((model, _)) = json::object(model.as_bytes()) {
+        head.model = model.text("model_name");
+    }
+}
+
+fn message(row: &Row<'_>, sink: &mut Sink<'_>) {
+    let id = text(row, "message_id");
+    sink.stamp = RecordStamp {
+        time: time(row, "created_timestamp"),
+        reply: id.clone(),
+        id,
+        ..RecordStamp::default()
+    };
+    let content = database::bytes(row, "content_json").unwrap_or_default();
+    let Ok((content, _)) = json::value(content.trim_ascii()) else {
+        sink.carry.skipped.broken += 1;
+        return;
+    };
+    let metadata = text(row, "metadata_json").unwrap_or_default();
+    let is_hidden = json::object(metadata.as_bytes()).is_ok_and(|(metadata, _)| {
+        metadata
+            .get("userVisible")
+            .is_some_and(|seen| seen.bytes() == b"false")
+    });
+    let speaker = match text(row, "role").as_deref() {
+        Some("assistant") => Role::Assistant,
+        // What the user does not see was not said by the user.
+        Some("user") if !is_hidden => Role::User,
+        _ => Role::System,
+    };
+    for part in content.items().filter_map(Raw::object) {
+        take_part(&part, speaker, sink);
+    }
+}
+
+fn take_part(part: &Object<'_>, speaker: Role, sink: &mut Sink<'_>) {
+    match part.word("type") {
+        Some("text") => {
+            let text = part.text("text").unwrap_or_default();
+            match speaker {
+                Role::User => sink.prompt(text),
+                Role::Assistant => sink.say(Role::Assistant, Origin::Written, text),
+                _ => sink.say(Role::System, Origin::Injected, text),
+            }
+        }
+        Some("thinking" | "reasoning") => {
+            let text = part.text("thinking").or_else(|| part.text("text"));
+            sink.think(text.unwrap_or_default());
+        }
+        Some("toolRequest" | "frontendToolRequest") => {
+            let call = part.object("toolCall").unwrap_or_default();
+            let call = call.object("value").unwrap_or(call);
+            let input = call.get("arguments").or_else(|| call.get("error"));
+            sink.call_tool(ToolUse::new(
+                part.text("id"),
+                call.text("name"),
+                input.map_or_else(String::new, content::outline),
+            ));
+        }
+        Some("toolResponse") => {
+            let result = part.object("toolResult").unwrap_or_default();
+            let value = result.get("value").or_else(|| result.get("error"));
+            // Older versions have the content itself as the value.
+            let inside = value.and_then(Raw::object);
+            let output = inside.and_then(|value| value.get("content")).or(value);
+            sink.tool_result(ToolUse::new(
+                part.text("id"),
+                None,
+                output.map_or_else(String::new, content::flat),
+            ));
+        }
+        Some("image") => sink.show(speaker, content::IMAGE),
+        Some("systemNotification" | "contextLengthExceeded" | "conversationCompacted") => {
+            sink.notice(part.text("msg").unwrap_or_default());
+        }
+        Some("redactedThinking" | "toolConfirmationRequest" | "actionRequired") => {}
+        _ => sink.carry.skipped.unknown += 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::super::fixture::{Home, describe_messages};
+
+    const DATABASE: &str = ".local/share/goose/sessions/sessions.db";
+
+    fn fill(home: &Home, messages: &[(&str, &str, &str)]) {
+        home.write(DATABASE, "");
+        let connection = Connection::open(home.path().join(DATABASE)).expect("a database");
+        connection
+            .execute_batch(
+                "CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, description TEXT, user_set_name BOOLEAN, working_dir TEXT, updated_at TIMESTAMP, model_config_json TEXT);
+                 CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, message_id TEXT, session_id TEXT, role TEXT, content_json TEXT, created_timestamp INTEGER, metadata_json TEXT);
+                 INSERT INTO sessions VALUES ('20260801_1', 'zebra', 'about animals', 1, '/repo', '2026-08-01 10:00:00', '{\"model_name\":\"gpt\"}');",
+            )
+            .expect("tables");
+        for (role, content, metadata) in messages {
+            connection
+                .execute(
+                    "INSERT INTO messages (message_id, session_id, role, content_json, created_timestamp, metadata_json) VALUES ('m', '20260801_1', ?1, ?2, 1785578400, ?3)",
+                    (role, content, metadata),
+                )
+                .expect("a message");
+        }
+    }
+
+    #[test]
+    fn a_session_of_the_database_is_read_and_nothing_is_put_beside_it() {
+        let home = Home::new();
+        let shown = r#"{"userVisible":true,"agentVisible":true}"#;
+        fill(
+            &home,
+            &[
+                ("user", r#"[{"type":"text","text":"find it"}]"#, shown),
+                (
+                    "assistant",
+                    r#"[{"type":"thinking","thinking":"hm","signature":""},{"type":"text","text":"Let me look."},{"type":"toolRequest","id":"c1","toolCall":{"status":"success","value":{"name":"developer__shell","arguments":{"command":"ls"}}}}]"#,
+                    shown,
+                ),
+                (
+                    "user",
+                    r#"[{"type":"toolResponse","id":"c1","toolResult":{"status":"success","value":{"content":[{"type":"text","text":"files"}],"isError":false}}}]"#,
+                    shown,
+                ),
+                (
+                    "user",
+                    r#"[{"type":"toolResponse","id":"c2","toolResult":{"status":"error","error":"no such tool"}}]"#,
+                    shown,
+                ),
+                (
+                    "user",
+                    r#"[{"type":"text","text":"a summary"}]"#,
+                    r#"{"userVisible":false}"#,
+                ),
+                ("user", r#"[{"type":"novel"}]"#, shown),
+                ("user", "[broken", shown),
+            ],
+        );
+        let log = home.locate().remove(0);
+        assert_eq!(log.modified, Some(1_785_578_400_000));
+        let transcript = home.read();
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "1 user text: find it",
+                "2 assistant thinking: hm",
+                "2 assistant text: Let me look.",
+                "2 assistant tool-call developer__shell: command: ls",
+                "3 tool tool-result developer__shell: files",
+                "4 tool tool-result: no such tool",
+                "5 system text*: a summary",
+            ]
+        );
+        assert_eq!(
+            (transcript.skipped.unknown, transcript.skipped.broken),
+            (1, 1)
+        );
+        let head = &transcript.head;
+        assert_eq!(
+            [&head.cwd, &head.title, &head.model].map(Option::as_deref),
+            [Some("/repo"), Some("zebra"), Some("gpt")]
+        );
+        assert_eq!(head.first, Some(1_785_578_400_000));
+        let resume = log.resume(head).expect("it can be continued");
+        assert_eq!(resume.args[3], "20260801_1");
+        let folder = home.path().join(".local/share/goose/sessions");
+        assert_eq!(std::fs::read_dir(folder).expect("it is there").count(), 1);
+    }
+}

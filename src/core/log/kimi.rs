@@ -1,0 +1,515 @@
+//! Kimi: a log of events per session and per subagent, by Kimi Code or by the older Kimi CLI.
+//!
+//! Kimi Code: `~/.kimi-code/sessions/<project>/<session>/agents/<agent>/wire.jsonl`, with the
+//! session's title and directory in `state.json`. Known from sessions that version 2.1 wrote. A
+//! prompt stands in `turn.prompt` and in `context.append_message`; whichever comes first is used.
+//!
+//! Kimi CLI: `~/.kimi/sessions/<hash>/<session>/wire.jsonl`, or `context.jsonl` alone in its first
+//! versions; `~/.kimi/kimi.json` lists the projects. Known from the source of version 1.52.
+
+use std::path::{Path, PathBuf};
+
+use super::content;
+use super::decode::{Decode, Recognized};
+use super::json::{self, JsonItem, Object, Raw};
+use super::sink::{RecordStamp, Sink, TextSource, ToolUse};
+use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, location};
+
+pub(super) const FORMAT: Format = Format {
+    agent: Agent::Kimi,
+    name: "kimi",
+    locate,
+    decode: Decode::Described(describe, record),
+    resume,
+};
+
+/// The agent of a session that is not a subagent.
+const MAIN: &str = "main";
+
+/// Families of records and events that hold no text, or only repeat that of others.
+const WORDLESS: &[&str] = &[
+    "agent.",
+    "approval.",
+    "background.",
+    "compaction.",
+    "config.",
+    "context.",
+    "cron.",
+    "goal.",
+    "hook.",
+    "interaction.",
+    "llm.",
+    "mcp.",
+    "notify.",
+    "permission.",
+    "plan.",
+    "plugin.",
+    "profile.",
+    "prompt.",
+    "runtime.",
+    "session.",
+    "skill.",
+    "swarm.",
+    "task.",
+    "todo.",
+    "token_counting.",
+    "tools.",
+    "turn.",
+    "usage.",
+];
+
+/// Events of Kimi CLI that hold no text of the session itself; a subagent has a log of its own.
+const WORDLESS_EVENTS: &[&str] = &[
+    "ApprovalRequest",
+    "CompactionBegin",
+    "HookRequest",
+    "HookResolved",
+    "HookTriggered",
+    "MCPLoadingBegin",
+    "MCPLoadingEnd",
+    "QuestionRequest",
+    "QuestionResponse",
+    "StatusUpdate",
+    "StepBegin",
+    "StepInterrupted",
+    "StepRetry",
+    "SubagentEvent",
+    "ToolCallPart",
+    "ToolCallRequest",
+    "TurnEnd",
+];
+
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
+    let roots = locations.kimi.iter().map(|root| root.join("sessions"));
+    roots
+        .flat_map(|root| location::entries(&root))
+        .flat_map(|project| location::entries(&project))
+        .flat_map(|session| logs_of(&session))
+        .collect()
+}
+
+/// Returns the log of the session in a directory, and those of its subagents.
+fn logs_of(session: &Path) -> Vec<LogFile> {
+    let id = location::name(session);
+    let mut logs = Vec::new();
+    let main = [
+        session.join("agents").join(MAIN).join("wire.jsonl"),
+        session.join("wire.jsonl"),
+        session.join("context.jsonl"),
+    ];
+    let main = main
+        .into_iter()
+        .find_map(|path| location::found(Agent::Kimi, path, id.clone()));
+    if let Some(mut log) = main {
+        log.title = title(session);
+        logs.push(log);
+    }
+    for folder in ["agents", "subagents"] {
+        for agent in location::entries(&session.join(folder)) {
+            let name = location::name(&agent);
+            if name == MAIN {
+                continue;
+            }
+            let found = location::found(
+                Agent::Kimi,
+                agent.join("wire.jsonl"),
+                format!("{id}.{name}"),
+            );
+            logs.extend(found.map(|log| LogFile {
+                parent: Some(id.clone()),
+                ..log
+            }));
+        }
+    }
+    logs
+}
+
+fn title(session: &Path) -> Option<String> {
+    let bytes = location::bytes(&session.join("state.json")).ok()?;
+    let (state, _) = json::object(bytes.trim_ascii()).ok()?;
+    let title = ["title", "customTitle", "custom_title"];
+    let title = title.iter().find_map(|key| state.text(key))?;
+    (!title.trim().is_empty()).then_some(title)
+}
+
+/// Sets the session's directory, from `state.json` or from the list of projects.
+fn describe(log: &LogFile, head: &mut Head) {
+    // `<session>/wire.jsonl`, or `<session>/<folder>/<agent>/wire.jsonl`.
+    let mut above = log.path.ancestors().skip(1);
+    let first = above.next();
+    let is_folder = |path: &&Path| matches!(location::name(path).as_str(), "agents" | "subagents");
+    let session = match above.next().filter(is_folder) {
+        Some(_) => above.next(),
+        None => first,
+    };
+    let Some(session) = session else { return };
+    head.session = Some(location::name(session));
+    let state = location::bytes(&session.join("state.json")).unwrap_or_default();
+    let state = json::object(state.trim_ascii()).map(|(state, _)| state.text("cwd"));
+    head.cwd = state.ok().flatten().or_else(|| listed_project(session));
+}
+
+/// Looks up the project of `<root>/sessions/<project>/<session>` in `<root>/kimi.json`: the one
+/// whose last session is in the same directory.
+fn listed_project(session: &Path) -> Option<String> {
+    let project = session.parent()?;
+    let root = project.parent()?.parent()?;
+    let list = location::bytes(&root.join("kimi.json")).ok()?;
+    let (list, _) = json::object(list.trim_ascii()).ok()?;
+    let mut projects = list.items("work_dirs").filter_map(Raw::object);
+    projects.find_map(|listed| {
+        let last = listed.text("last_session_id")?;
+        let is_plain = Path::new(&last).components().count() == 1;
+        (is_plain && project.join(last).exists()).then(|| listed.text("path"))?
+    })
+}
+
+fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
+    if log.parent.is_some() {
+        return None;
+    }
+    Some(Resume {
+        program: "kimi",
+        args: super::option("--session", &log.id),
+        cwd: head.cwd.as_ref().map(PathBuf::from),
+    })
+}
+
+fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
+    let time = record.time("time").or_else(|| record.time("timestamp"));
+    sink.stamp = RecordStamp {
+        time,
+        ..RecordStamp::default()
+    };
+    let Some(kind) = record.word("type") else {
+        return without_type(record, sink);
+    };
+    match kind {
+        "metadata" => sink.head().extend_span(record.time("created_at")),
+        "turn.prompt" | "turn.steer" => {
+            let text = parts_text(record.get("input"));
+            ask(text, TextSource::Account, record, sink);
+        }
+        "context.append_message" => {
+            let message = record.object("message").unwrap_or_default();
+            context(&message, sink);
+        }
+        "context.append_loop_event" => {
+            let event = record.object("event").unwrap_or_default();
+            return step(&event, sink);
+        }
+        "context.apply_compaction" => sink.notice(record.text("summary").unwrap_or_default()),
+        "config.update" => {
+            let head = sink.head();
+            head.cwd = record.text("cwd").or(head.cwd.take());
+            head.model = record.text("modelAlias").or(head.model.take());
+        }
+        "llm.request" => {
+            let head = sink.head();
+            head.model = record.text("model").or(head.model.take());
+        }
+        kind if WORDLESS.iter().any(|family| kind.starts_with(family)) => {}
+        _ => return Recognized::Unknown,
+    }
+    Recognized::Known
+}
+
+/// Adds a prompt by its origin, unless the other source has given it.
+fn ask(text: String, source: TextSource, holder: &Object<'_>, sink: &mut Sink<'_>) {
+    if sink.is_duplicate(source, Role::User, &text) {
+        return;
+    }
+    let origin = holder.object("origin").unwrap_or_default();
+    match origin.word("kind") {
+        None | Some("user") => sink.prompt(text),
+        Some(_) => sink.say(Role::System, Origin::Injected, text),
+    }
+}
+
+/// Adds a message of the conversation as sent to the model.
+fn context(message: &Object<'_>, sink: &mut Sink<'_>) {
+    sink.stamp.id = message.text("id");
+    match message.word("role") {
+        Some("user") => {
+            let text = parts_text(message.get("content"));
+            ask(text, TextSource::Conversation, message, sink);
+        }
+        Some("assistant") => {
+            for part in parts(message.get("content")) {
+                take_part(&part, sink);
+            }
+            let calls = message
+                .items("toolCalls")
+                .chain(message.items("tool_calls"));
+            for call in calls.filter_map(Raw::object) {
+                tool_call(&call, sink);
+            }
+        }
+        Some("tool") => {
+            let id = message
+                .text("toolCallId")
+                .or_else(|| message.text("tool_call_id"));
+            let output = message
+                .get("content")
+                .map_or_else(String::new, content::flat);
+            sink.tool_result(ToolUse::new(id, None, output));
+        }
+        _ => {
+            let text = parts_text(message.get("content"));
+            sink.say(Role::System, Origin::Injected, text);
+        }
+    }
+}
+
+fn step(event: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
+    sink.stamp.reply = event.text("stepUuid");
+    sink.stamp.id = event.text("uuid");
+    let id = event.text("toolCallId");
+    match event.word("type") {
+        Some("content.part") => take_part(&event.object("part").unwrap_or_default(), sink),
+        Some("tool.call") => {
+            let input = event.get("args").map_or_else(String::new, content::outline);
+            sink.call_tool(ToolUse::new(id, event.text("name"), input));
+        }
+        Some("tool.result") => {
+            let result = event.object("result").unwrap_or_default();
+            sink.tool_result(ToolUse::new(id, None, output(&result)));
+        }
+        Some("step.begin" | "step.end") => {}
+        _ => return Recognized::Unknown,
+    }
+    Recognized::Known
+}
+
+/// Decodes an event of Kimi CLI, or a message of its `context.jsonl`.
+fn without_type(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
+    let Some(message) = record.object("message") else {
+        return match record.word("role") {
+            // Checkpoints, usage and the system's prompt.
+            Some(role) if role.starts_with('_') => Recognized::Known,
+            Some(_) => {
+                context(record, sink);
+                Recognized::Known
+            }
+            None => Recognized::Unknown,
+        };
+    };
+    let payload = message.object("payload").unwrap_or_default();
+    let text = |key| payload.text(key).unwrap_or_default();
+    match message.word("type") {
+        Some("TurnBegin" | "SteerInput") => sink.prompt(parts_text(payload.get("user_input"))),
+        Some("ContentPart") => take_part(&payload, sink),
+        Some("ToolCall") => tool_call(&payload, sink),
+        Some("ToolResult") => {
+            let value = payload.object("return_value").unwrap_or_default();
+            let id = payload.text("tool_call_id");
+            sink.tool_result(ToolUse::new(id, None, output(&value)));
+        }
+        Some("BtwBegin") => sink.prompt(text("question")),
+        Some("BtwEnd") => {
+            let answer = payload.text("response").or_else(|| payload.text("error"));
+            sink.say(Role::Assistant, Origin::Written, answer.unwrap_or_default());
+        }
+        Some("ApprovalResponse") => sink.say(Role::User, Origin::Written, text("feedback")),
+        Some("PlanDisplay") => sink.say(Role::Assistant, Origin::Written, text("content")),
+        Some("Notification") => {
+            let told = format!("{}\n{}", text("title"), text("body"));
+            sink.say(Role::System, Origin::Injected, told.trim().to_owned());
+        }
+        Some("CompactionEnd") => sink.notice("Conversation compacted".to_owned()),
+        Some(kind) if WORDLESS_EVENTS.contains(&kind) => {}
+        _ => return Recognized::Unknown,
+    }
+    Recognized::Known
+}
+
+fn tool_call(call: &Object<'_>, sink: &mut Sink<'_>) {
+    let function = call.object("function");
+    let function = function.as_ref().unwrap_or(call);
+    let input = function
+        .get("arguments")
+        .map_or_else(String::new, content::outline);
+    sink.call_tool(ToolUse::new(call.text("id"), function.text("name"), input));
+}
+
+/// Returns what a tool gave back, or else the program's message about it.
+fn output(result: &Object<'_>) -> String {
+    let output = result.get("output").map_or_else(String::new, content::flat);
+    match output.trim().is_empty() {
+        true => result.text("message").unwrap_or_default(),
+        false => output,
+    }
+}
+
+fn take_part(part: &Object<'_>, sink: &mut Sink<'_>) {
+    match part.word("type") {
+        Some("text") => {
+            let text = part.text("text").unwrap_or_default();
+            sink.say(Role::Assistant, Origin::Written, text);
+        }
+        Some("think") => {
+            let text = part.text("think").or_else(|| part.text("text"));
+            sink.think(text.unwrap_or_default());
+        }
+        Some("image_url" | "audio_url" | "video_url") => {
+            sink.show(Role::Assistant, content::IMAGE);
+        }
+        _ => sink.carry.skipped.unknown += 1,
+    }
+}
+
+/// Returns the parts of a content; a string is a part of text.
+fn parts(content: Option<Raw<'_>>) -> Vec<Object<'_>> {
+    let items = content
+        .into_iter()
+        .flat_map(|content| content.items().opened());
+    items
+        .filter_map(|item| match item {
+            JsonItem::Object(part) => Some(part),
+            JsonItem::Other(_) => None,
+        })
+        .collect()
+}
+
+/// Returns the text of a content: a string, or the parts that are text.
+fn parts_text(content: Option<Raw<'_>>) -> String {
+    if let Some(text) = content.and_then(Raw::text) {
+        return text;
+    }
+    let texts: Vec<String> = parts(content)
+        .iter()
+        .filter_map(|part| part.text("text"))
+        .collect();
+    texts.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, describe_messages};
+    use super::super::read;
+
+    const SESSION: &str = ".kimi-code/sessions/wd_repo_0123/session_1";
+
+    #[test]
+    fn every_kind_of_record_gives_what_it_holds_and_a_prompt_once() {
+        let home = Home::new();
+        home.write(
+            &format!("{SESSION}/agents/main/wire.jsonl"),
+            [
+                r#"{"type":"metadata","protocol_version":"1.5","created_at":1785578400000}"#,
+                r#"{"type":"turn.prompt","input":[{"type":"text","text":"find it"}],"origin":{"kind":"user"},"time":1785578401000}"#,
+                r#"{"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"find it"}],"origin":{"kind":"user"}},"time":1785578401001}"#,
+                r#"{"message":{"message":{"role":"user","content":[{"type":"text","text":"find it"}]}},"type":"agent.message.appended","time":1785578401002}"#,
+                r#"{"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"Today is"}],"origin":{"kind":"injection"}},"time":1785578401003}"#,
+                r#"{"type":"llm.request","model":"k2"}"#,
+                r#"{"type":"context.append_loop_event","event":{"type":"content.part","uuid":"a","stepUuid":"s","part":{"type":"think","think":"hm"}},"time":1785578402000}"#,
+                r#"{"type":"context.append_loop_event","event":{"type":"content.part","part":{"type":"text","text":"Let me look."}}}"#,
+                r#"{"type":"context.append_loop_event","event":{"type":"tool.call","toolCallId":"c1","name":"Bash","args":{"command":"ls"}}}"#,
+                r#"{"type":"context.append_loop_event","event":{"type":"tool.result","toolCallId":"c1","result":{"output":"files\n"}}}"#,
+                r#"{"type":"context.apply_compaction","summary":"so far"}"#,
+                r#"{"type":"novel.thing"}"#,
+                r#"{"type":"context.append_loop_event","event":{"type":"novel"}}"#,
+            ]
+            .join("\n"),
+        );
+        home.write(
+            &format!("{SESSION}/state.json"),
+            r#"{"id":"session_1","cwd":"/repo","title":"Find"}"#,
+        );
+        home.write(&format!("{SESSION}/agents/agent-1/wire.jsonl"), "");
+        let logs = home.locate();
+        let told: Vec<_> = logs
+            .iter()
+            .map(|log| (log.id.as_str(), log.parent.as_deref(), log.title.as_deref()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("session_1.agent-1", Some("session_1"), None),
+                ("session_1", None, Some("Find")),
+            ]
+        );
+        let transcript = read(&logs[1]).expect("it can be read");
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "2 user text: find it",
+                "5 system text*: Today is",
+                "7 assistant thinking: hm",
+                "8 assistant text: Let me look.",
+                "9 assistant tool-call Bash: command: ls",
+                "10 tool tool-result Bash: files\n",
+                "11 system notice*: so far",
+            ]
+        );
+        assert_eq!(transcript.skipped.unknown, 2);
+        assert_eq!(transcript.head.turns, 1);
+        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(transcript.head.model.as_deref(), Some("k2"));
+        let below = read(&logs[0]).expect("it can be read").head;
+        assert_eq!(below.cwd.as_deref(), Some("/repo"));
+        assert_eq!(logs[0].resume(&below), None);
+        assert!(logs[1].resume(&transcript.head).is_some());
+    }
+
+    #[test]
+    fn sessions_of_the_older_program_are_read() {
+        let home = Home::new();
+        home.write(
+            ".kimi/sessions/0a1b/s1/wire.jsonl",
+            [
+                r#"{"type":"metadata","protocol_version":"2"}"#,
+                r#"{"timestamp":1785578400.5,"message":{"type":"TurnBegin","payload":{"user_input":"find it"}}}"#,
+                r#"{"timestamp":1785578401,"message":{"type":"ContentPart","payload":{"type":"think","think":"hm","encrypted":null}}}"#,
+                r#"{"timestamp":1785578401,"message":{"type":"ContentPart","payload":{"type":"text","text":"Let me look."}}}"#,
+                r#"{"timestamp":1785578401,"message":{"type":"ToolCall","payload":{"type":"function","id":"c1","function":{"name":"Shell","arguments":"{\"command\":\"ls\"}"}}}}"#,
+                r#"{"timestamp":1785578402,"message":{"type":"ToolResult","payload":{"tool_call_id":"c1","return_value":{"is_error":true,"output":"","message":"not found"}}}}"#,
+                r#"{"timestamp":1785578402,"message":{"type":"SubagentEvent","payload":{"event":{"type":"ContentPart","payload":{"type":"text","text":"below"}}}}}"#,
+                r#"{"timestamp":1785578402,"message":{"type":"ApprovalResponse","payload":{"request_id":"r","response":"reject","feedback":"use rg"}}}"#,
+                r#"{"timestamp":1785578403,"message":{"type":"Novel","payload":{}}}"#,
+            ]
+            .join("\n"),
+        );
+        home.write(
+            ".kimi/sessions/0a1b/s0/context.jsonl",
+            [
+                r#"{"role":"_system_prompt","content":"You are"}"#,
+                r#"{"role":"user","content":"earlier"}"#,
+                r#"{"role":"assistant","content":[{"type":"text","text":"yes"}],"tool_calls":[{"type":"function","id":"c1","function":{"name":"Shell","arguments":"{}"}}]}"#,
+                r#"{"role":"tool","content":[{"type":"text","text":"out"}],"tool_call_id":"c1"}"#,
+            ]
+            .join("\n"),
+        );
+        home.write(
+            ".kimi/kimi.json",
+            r#"{"work_dirs":[{"path":"/other","last_session_id":"s9"},{"path":"/repo","last_session_id":"s1"}]}"#,
+        );
+        let logs = home.locate();
+        let first = read(&logs[0]).expect("it can be read");
+        assert_eq!(
+            describe_messages(&first.messages),
+            [
+                "2 user text: earlier",
+                "3 assistant text: yes",
+                "3 assistant tool-call Shell: ",
+                "4 tool tool-result Shell: out",
+            ]
+        );
+        assert_eq!(first.head.cwd.as_deref(), Some("/repo"));
+        let second = read(&logs[1]).expect("it can be read");
+        assert_eq!(
+            describe_messages(&second.messages),
+            [
+                "2 user text: find it",
+                "3 assistant thinking: hm",
+                "4 assistant text: Let me look.",
+                "5 assistant tool-call Shell: command: ls",
+                "6 tool tool-result Shell: not found",
+                "8 user text: use rg",
+            ]
+        );
+        assert_eq!(second.messages[0].time, Some(1_785_578_400_000));
+        assert_eq!(second.skipped.unknown, 1);
+        assert_eq!(second.head.cwd.as_deref(), Some("/repo"));
+    }
+}

@@ -1,0 +1,311 @@
+//! Kiro: sessions of its command line, of three generations, and of its editor.
+//!
+//! - `~/.kiro/sessions/cli/<id>.jsonl`, with title and directory in `<id>.json`.
+//! - `~/.kiro/sessions/<workspace>/<id>/messages.jsonl`, with `session.json`, since 2026.
+//! - A table of conversations in `data.sqlite3` of its data directory, before both.
+//! - The editor's `kiro.kiroagent/workspace-sessions/<folder>/<id>.json`, with `sessions.json`.
+//!
+//! Known from public readers, their tests and the records that they quote.
+
+mod conversation;
+
+use std::path::{Path, PathBuf};
+
+use super::content;
+use super::database;
+use super::decode::{Decode, Recognized};
+use super::json::{self, Object, Raw};
+use super::sink::{RecordStamp, Sink, ToolUse};
+use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, location};
+
+pub(super) const FORMAT: Format = Format {
+    agent: Agent::Kiro,
+    name: "kiro",
+    locate,
+    decode: Decode::Mixed(describe, record, conversation::read),
+    resume,
+};
+
+/// The editor's directory of sessions in its global storage.
+const EDITOR: &str = "globalStorage/kiro.kiroagent/workspace-sessions";
+
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
+    let mut logs = Vec::new();
+    for root in &locations.kiro {
+        for folder in location::entries(&root.join("sessions")) {
+            for path in location::entries(&folder) {
+                if let Some(id) = location::stem(&path, ".jsonl") {
+                    logs.extend(location::found(Agent::Kiro, path, id));
+                } else {
+                    let id = location::name(&path);
+                    logs.extend(location::found(
+                        Agent::Kiro,
+                        path.join("messages.jsonl"),
+                        id,
+                    ));
+                }
+            }
+        }
+    }
+    for log in &mut logs {
+        log.title = Sidecar::of(log).title;
+    }
+    let conversations =
+        "SELECT conversation_id AS id, updated_at AS modified FROM conversations_v2";
+    for root in &locations.kiro_data {
+        let path = root.join("data.sqlite3");
+        logs.extend(database::sessions(Agent::Kiro, &path, conversations));
+    }
+    let folders = locations.editors.iter().map(|editor| editor.join(EDITOR));
+    for folder in folders.flat_map(|root| location::entries(&root)) {
+        for path in location::entries(&folder) {
+            let id = location::stem(&path, ".json").filter(|id| id != "sessions");
+            logs.extend(id.and_then(|id| location::found(Agent::Kiro, path, id)));
+        }
+    }
+    logs
+}
+
+fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
+    // The editor cannot be started with a session.
+    if log.path.extension().is_some_and(|ending| ending == "json") {
+        return None;
+    }
+    let args = ["chat", "--resume-id", &log.id];
+    Some(Resume {
+        program: "kiro-cli",
+        args: args.map(str::to_owned).to_vec(),
+        cwd: head.cwd.as_ref().map(PathBuf::from),
+    })
+}
+
+/// What the file beside a file of lines tells.
+#[derive(Default)]
+struct Sidecar {
+    title: Option<String>,
+    cwd: Option<String>,
+    model: Option<String>,
+}
+
+impl Sidecar {
+    fn of(log: &LogFile) -> Self {
+        let path = match location::name(&log.path) == "messages.jsonl" {
+            true => log.path.with_file_name("session.json"),
+            false => log.path.with_extension("json"),
+        };
+        let bytes = location::bytes(&path).unwrap_or_default();
+        let Ok((session, _)) = json::object(bytes.trim_ascii()) else {
+            return Self::default();
+        };
+        let first = |keys: &[&str]| keys.iter().find_map(|key| session.text(key));
+        let paths = session.items("workspacePaths").find_map(Raw::text);
+        Self {
+            title: first(&["title"]).filter(|title| !title.trim().is_empty()),
+            cwd: first(&["cwd", "workspacePath", "workspaceDirectory"]).or(paths),
+            model: first(&["modelId"]),
+        }
+    }
+}
+
+fn describe(log: &LogFile, head: &mut Head) {
+    let beside = Sidecar::of(log);
+    head.session = Some(log.id.clone());
+    head.cwd = beside.cwd;
+    head.model = beside.model;
+}
+
+fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
+    match (record.object("payload"), record.object("data")) {
+        (Some(payload), _) => event(record, &payload, sink),
+        (None, Some(data)) => message(record, &data, sink),
+        (None, None) => Recognized::Unknown,
+    }
+}
+
+/// Decodes an event of `messages.jsonl`.
+fn event(record: &Object<'_>, payload: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
+    sink.stamp = RecordStamp {
+        time: record.time("timestamp"),
+        id: record.text("id"),
+        ..RecordStamp::default()
+    };
+    let text = || {
+        payload
+            .get("content")
+            .map_or_else(String::new, content::flat)
+    };
+    let id = payload.text("toolCallId");
+    match payload.word("type") {
+        Some("user") => sink.prompt(text()),
+        Some("assistant") if payload.is("operationType", "Reasoning") => sink.think(text()),
+        Some("assistant") => sink.say(Role::Assistant, Origin::Written, text()),
+        Some("tool_call") => {
+            let input = payload
+                .get("args")
+                .map_or_else(String::new, content::outline);
+            sink.call_tool(ToolUse::new(id, payload.text("toolName"), input));
+        }
+        Some("tool_result") => sink.tool_result(ToolUse::new(id, None, text())),
+        Some("usage_summary") => {}
+        _ => return Recognized::Unknown,
+    }
+    Recognized::Known
+}
+
+/// Decodes a message of `<id>.jsonl`: parts of a kind with their data.
+fn message(record: &Object<'_>, data: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
+    let meta = data.object("meta").unwrap_or_default();
+    let id = data.text("message_id");
+    sink.stamp = RecordStamp {
+        time: meta.time("timestamp").or_else(|| record.time("timestamp")),
+        reply: id.clone(),
+        id,
+        ..RecordStamp::default()
+    };
+    let role = match record.word("kind") {
+        Some("Prompt") => Role::User,
+        Some("AssistantMessage") => Role::Assistant,
+        Some("ToolResults") => Role::Tool,
+        Some("Compaction") => {
+            sink.notice(data.text("summary").unwrap_or_default());
+            return Recognized::Known;
+        }
+        _ => return Recognized::Unknown,
+    };
+    for part in data.items("content").filter_map(Raw::object) {
+        take_part(&part, role, sink);
+    }
+    Recognized::Known
+}
+
+fn take_part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
+    let text = || part.text("data").unwrap_or_default();
+    let data = part.object("data").unwrap_or_default();
+    match (part.word("kind"), role) {
+        (Some("text"), Role::User) => sink.prompt(text()),
+        (Some("text"), Role::Assistant) => sink.say(role, Origin::Written, text()),
+        (Some("text"), _) => sink.result(None, text()),
+        (Some("thinking" | "reasoning"), _) => {
+            sink.think(data.text("text").unwrap_or_else(text));
+        }
+        (Some("toolUse"), _) => {
+            let input = data.get("input").map_or_else(String::new, content::outline);
+            sink.call_tool(ToolUse::new(
+                data.text("toolUseId"),
+                data.text("name"),
+                input,
+            ));
+        }
+        (Some("toolResult"), _) => {
+            let output = results(data.items("content"));
+            sink.tool_result(ToolUse::new(data.text("toolUseId"), None, output));
+        }
+        (Some("image"), _) => sink.show(role, content::IMAGE),
+        _ => sink.carry.skipped.unknown += 1,
+    }
+}
+
+/// Joins the parts of a result: `{"kind": "text", "data": …}`, or `{"Text": …}` in the database.
+fn results<'a>(parts: impl Iterator<Item = Raw<'a>>) -> String {
+    let texts: Vec<String> = parts
+        .filter_map(Raw::object)
+        .filter_map(|part| {
+            let data = ["data", "Text", "Json"]
+                .iter()
+                .find_map(|key| part.get(key))?;
+            Some(content::outline(data))
+        })
+        .collect();
+    texts.join("\n")
+}
+
+/// Returns the folder of the editor's session `<folder>/<id>.json`, from `sessions.json`.
+fn listed_folder(path: &Path, id: &str) -> Option<String> {
+    let bytes = location::bytes(&path.with_file_name("sessions.json")).ok()?;
+    let (list, _) = json::value(bytes.trim_ascii()).ok()?;
+    let mut sessions = list.items().filter_map(Raw::object);
+    let session = sessions.find(|session| session.is("sessionId", id))?;
+    session
+        .text("workspaceDirectory")
+        .or_else(|| session.text("workspacePath"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, describe_messages};
+
+    #[test]
+    fn a_file_of_messages_is_read() {
+        let home = Home::new();
+        home.write(
+            ".kiro/sessions/cli/k1.json",
+            r#"{"session_id":"k1","cwd":"/repo","title":"Find it","updated_at":"2026-08-01T10:00:00Z"}"#,
+        );
+        home.write(
+            ".kiro/sessions/cli/k1.jsonl",
+            [
+                r#"{"version":"v1","kind":"Prompt","data":{"message_id":"1","content":[{"kind":"text","data":"find it"}],"meta":{"timestamp":1785578400}}}"#,
+                r#"{"version":"v1","kind":"AssistantMessage","data":{"message_id":"2","content":[{"kind":"text","data":"Let me look."},{"kind":"toolUse","data":{"toolUseId":"c1","name":"shell","input":{"command":"ls"}}}]}}"#,
+                r#"{"version":"v1","kind":"ToolResults","data":{"message_id":"3","content":[{"kind":"toolResult","data":{"toolUseId":"c1","content":[{"kind":"text","data":"files"},{"kind":"json","data":{"exit":0}}],"status":"success"}}]}}"#,
+                r#"{"version":"v1","kind":"Novel","data":{}}"#,
+                r#"{"version":"v1"}"#,
+            ]
+            .join("\n"),
+        );
+        let transcript = home.read();
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "1 user text: find it",
+                "2 assistant text: Let me look.",
+                "2 assistant tool-call shell: command: ls",
+                "3 tool tool-result shell: files\nexit: 0",
+            ]
+        );
+        assert_eq!(transcript.skipped.unknown, 2);
+        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(transcript.head.first, Some(1_785_578_400_000));
+        let log = &home.locate()[0];
+        assert_eq!(log.title.as_deref(), Some("Find it"));
+        let resume = log.resume(&transcript.head).expect("it can be continued");
+        assert_eq!(resume.args, ["chat", "--resume-id", "k1"]);
+    }
+
+    #[test]
+    fn a_file_of_events_is_read() {
+        let home = Home::new();
+        let folder = ".kiro/sessions/0a1b/sess_1";
+        home.write(
+            &format!("{folder}/session.json"),
+            r#"{"id":"sess_1","title":"Find it","modelId":"auto","workspacePaths":["/repo"]}"#,
+        );
+        home.write(
+            &format!("{folder}/messages.jsonl"),
+            [
+                r#"{"id":"1","timestamp":"2026-08-01T10:00:00Z","payload":{"type":"user","content":"find it"}}"#,
+                r#"{"id":"2","payload":{"type":"assistant","operationType":"Reasoning","content":"hm"}}"#,
+                r#"{"id":"3","payload":{"type":"assistant","operationType":"Say","content":"Let me look."}}"#,
+                r#"{"id":"4","payload":{"type":"tool_call","toolCallId":"c1","toolName":"shell","args":{"command":"ls"}}}"#,
+                r#"{"id":"5","payload":{"type":"tool_result","toolCallId":"c1","content":"files","success":true}}"#,
+                r#"{"id":"6","payload":{"type":"usage_summary","promptTurnSummaries":[]}}"#,
+                r#"{"id":"7","payload":{"type":"novel"}}"#,
+            ]
+            .join("\n"),
+        );
+        let transcript = home.read();
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "1 user text: find it",
+                "2 assistant thinking: hm",
+                "3 assistant text: Let me look.",
+                "4 assistant tool-call shell: command: ls",
+                "5 tool tool-result shell: files",
+            ]
+        );
+        assert_eq!(transcript.skipped.unknown, 1);
+        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(transcript.head.model.as_deref(), Some("auto"));
+        assert_eq!(home.locate()[0].id, "sess_1");
+    }
+}

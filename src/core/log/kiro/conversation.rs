@@ -1,0 +1,189 @@
+//! Kiro's sessions that are one JSON object: in its database, and of its editor.
+
+use super::super::content::{self, Speaker};
+use super::super::json::{self, Object, Raw};
+use super::super::sink::{RecordStamp, Sink, ToolUse};
+use super::super::{LogFile, Origin, Role, TitleSource, database, location};
+use crate::core::Result;
+
+/// Reads a session of the database or of the editor.
+pub(super) fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
+    sink.head().session = Some(log.id.clone());
+    if log.path.extension().is_some_and(|ending| ending == "json") {
+        sink.head().cwd = super::listed_folder(&log.path, &log.id);
+        take_session(&location::bytes(&log.path)?, sink);
+        return Ok(());
+    }
+    let connection = database::connect(&log.path)?;
+    let conversation = "SELECT key, value FROM conversations_v2 WHERE conversation_id = ?1";
+    database::rows(&log.path, &connection, conversation, &log.id, &mut |row| {
+        sink.head().cwd = database::text(row, "key");
+        take_session(&database::bytes(row, "value").unwrap_or_default(), sink);
+    })
+}
+
+fn take_session(bytes: &[u8], sink: &mut Sink<'_>) {
+    let Ok((session, _)) = json::object(bytes.trim_ascii()) else {
+        sink.carry.skipped.broken += u64::from(!bytes.trim_ascii().is_empty());
+        return;
+    };
+    let model = session.object("model_info").unwrap_or_default();
+    let head = sink.head();
+    head.model = model
+        .text("model_id")
+        .or_else(|| session.text("selectedModel"));
+    let folder = session
+        .text("workspaceDirectory")
+        .or_else(|| session.text("workspacePath"));
+    head.cwd = folder.or(head.cwd.take());
+    let title = session.text("title").unwrap_or_default();
+    head.set_title(TitleSource::Ai, title);
+    for (ordinal, item) in (1..).zip(session.items("history")) {
+        sink.turn_to(ordinal);
+        match item.object() {
+            Some(entry) => take_entry(&entry, sink),
+            None => sink.carry.skipped.not_object += 1,
+        }
+    }
+}
+
+/// Adds an entry of the history: a prompt and its reply, or a message of the editor.
+fn take_entry(entry: &Object<'_>, sink: &mut Sink<'_>) {
+    if let Some(message) = entry.object("message") {
+        return take_message(entry, &message, sink);
+    }
+    if entry.get("user").is_none() && entry.get("assistant").is_none() {
+        sink.carry.skipped.unknown += 1;
+        return;
+    }
+    let request = entry.object("request_metadata").unwrap_or_default();
+    let user = entry.object("user").unwrap_or_default();
+    let started = request.time("request_start_timestamp_ms");
+    sink.stamp.time = user.time("timestamp").or(started);
+    let content = user.object("content").unwrap_or_default();
+    if let Some(prompt) = content.object("Prompt") {
+        sink.prompt(prompt.text("prompt").unwrap_or_default());
+    }
+    for key in ["ToolUseResults", "CancelledToolUses"] {
+        let given = content.object(key).unwrap_or_default();
+        for result in given.items("tool_use_results").filter_map(Raw::object) {
+            let output = super::results(result.items("content"));
+            let id = result.text("tool_use_id");
+            sink.tool_result(ToolUse::new(id, None, output));
+        }
+        sink.prompt(given.text("prompt").unwrap_or_default());
+    }
+    let ended = request.time("stream_end_timestamp_ms");
+    sink.stamp.time = ended.or(sink.stamp.time);
+    reply(&entry.object("assistant").unwrap_or_default(), sink);
+}
+
+fn reply(assistant: &Object<'_>, sink: &mut Sink<'_>) {
+    let said = assistant
+        .object("ToolUse")
+        .or_else(|| assistant.object("Response"));
+    let Some(said) = said else { return };
+    sink.stamp.reply = said.text("message_id");
+    let text = said.text("content").unwrap_or_default();
+    sink.say(Role::Assistant, Origin::Written, text);
+    for call in said.items("tool_uses").filter_map(Raw::object) {
+        let input = call.get("args").map_or_else(String::new, content::outline);
+        sink.call_tool(ToolUse::new(call.text("id"), call.text("name"), input));
+    }
+}
+
+fn take_message(entry: &Object<'_>, message: &Object<'_>, sink: &mut Sink<'_>) {
+    let id = message.text("id");
+    sink.stamp = RecordStamp {
+        time: message
+            .time("timestamp")
+            .or_else(|| entry.time("timestamp")),
+        reply: id.clone(),
+        id,
+        ..RecordStamp::default()
+    };
+    let Some(content) = message.get("content") else {
+        return;
+    };
+    match message.word("role") {
+        Some("user" | "human") => content::take(content, Speaker::Person, sink),
+        Some("assistant" | "bot") => content::take(content, Speaker::Model, sink),
+        Some("tool") => sink.result(None, content::flat(content)),
+        Some("system") => sink.say(Role::System, Origin::Injected, content::flat(content)),
+        _ => sink.carry.skipped.unknown += 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::super::super::fixture::{Home, describe_messages};
+    use super::super::super::read;
+
+    #[test]
+    fn a_conversation_of_the_database_is_read() {
+        let home = Home::new();
+        home.write(".local/share/kiro-cli/data.sqlite3", "");
+        let path = home.path().join(".local/share/kiro-cli/data.sqlite3");
+        let value = r#"{"conversation_id":"k1","model_info":{"model_id":"opus"},"history":[
+            {"user":{"timestamp":"2026-08-01T10:00:00Z","content":{"Prompt":{"prompt":"find it"}}},"assistant":{"ToolUse":{"message_id":"m1","content":"Let me look.","tool_uses":[{"id":"c1","name":"execute_bash","args":{"command":"ls"}}]}},"request_metadata":{"stream_end_timestamp_ms":1785578401000}},
+            {"user":{"content":{"ToolUseResults":{"tool_use_results":[{"tool_use_id":"c1","content":[{"Text":"files"}],"status":"Success"}]}}},"assistant":{"Response":{"message_id":"m2","content":"Done."}}},
+            {"novel":1},7]}"#;
+        let connection = Connection::open(&path).expect("a database");
+        connection
+            .execute_batch("CREATE TABLE conversations_v2 (key TEXT, conversation_id TEXT, value TEXT, created_at INTEGER, updated_at INTEGER);")
+            .expect("a table");
+        for (id, value) in [("k1", value), ("k2", "{broken")] {
+            connection
+                .execute(
+                    "INSERT INTO conversations_v2 VALUES ('/repo', ?1, ?2, 1, 1785578401000)",
+                    (id, value),
+                )
+                .expect("a conversation");
+        }
+        drop(connection);
+        let logs = home.locate();
+        assert_eq!(logs.len(), 2);
+        let transcript = read(&logs[0]).expect("it can be read");
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "1 user text: find it",
+                "1 assistant text: Let me look.",
+                "1 assistant tool-call execute_bash: command: ls",
+                "2 tool tool-result execute_bash: files",
+                "2 assistant text: Done.",
+            ]
+        );
+        assert_eq!(
+            (transcript.skipped.unknown, transcript.skipped.not_object),
+            (1, 1)
+        );
+        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(transcript.head.model.as_deref(), Some("opus"));
+        assert_eq!(read(&logs[1]).expect("it is there").skipped.broken, 1);
+    }
+
+    #[test]
+    fn a_session_of_the_editor_is_read() {
+        let home = Home::new();
+        let folder = ".config/Kiro/User/globalStorage/kiro.kiroagent/workspace-sessions/L3JlcG8_";
+        home.write(
+            &format!("{folder}/sessions.json"),
+            r#"[{"sessionId":"e1","title":"Find it","workspaceDirectory":"/repo"}]"#,
+        );
+        home.write(
+            &format!("{folder}/e1.json"),
+            r#"{"sessionId":"e1","title":"Find it","history":[{"message":{"role":"user","content":[{"type":"text","text":"find it"}],"id":"1"}},{"message":{"role":"assistant","content":"On it.","id":"2"}},{"message":{"role":"novel","content":"x"}}]}"#,
+        );
+        let transcript = home.read();
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            ["1 user text: find it", "2 assistant text: On it."]
+        );
+        assert_eq!(transcript.skipped.unknown, 1);
+        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(home.locate()[0].resume(&transcript.head), None);
+    }
+}

@@ -1,0 +1,168 @@
+//! Qwen Code: one file of lines per session, with the parts of Gemini's API in its messages.
+//!
+//! `~/.qwen/projects/<project>/chats/<session>.jsonl`, in older versions `~/.qwen/tmp/…`. Known
+//! from sessions that version 0.15 wrote, and from the program itself.
+
+use std::path::PathBuf;
+
+use super::content;
+use super::decode::{Decode, Recognized};
+use super::json::{Object, Raw};
+use super::sink::{RecordStamp, Sink, ToolUse};
+use super::{
+    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, location,
+};
+
+pub(super) const FORMAT: Format = Format {
+    agent: Agent::Qwen,
+    name: "qwen",
+    locate,
+    decode: Decode::Records(record),
+    resume,
+};
+
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
+    let homes = locations.qwen.iter();
+    let roots = homes.flat_map(|home| ["projects", "tmp"].map(|folder| home.join(folder)));
+    roots
+        .flat_map(|root| location::entries(&root))
+        .flat_map(|project| location::entries(&project.join("chats")))
+        .filter_map(|path| {
+            let id = location::stem(&path, ".jsonl")?;
+            location::found(Agent::Qwen, path, id)
+        })
+        .collect()
+}
+
+fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
+    Some(Resume {
+        program: "qwen",
+        args: super::option("--resume", &log.id),
+        cwd: head.cwd.as_ref().map(PathBuf::from),
+    })
+}
+
+fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
+    let id = record.text("uuid");
+    sink.stamp = RecordStamp {
+        time: record.time("timestamp"),
+        reply: id.clone(),
+        id,
+        ..RecordStamp::default()
+    };
+    let head = sink.head();
+    head.session = record.text("sessionId").or(head.session.take());
+    head.cwd = head.cwd.take().or_else(|| record.text("cwd"));
+    head.branch = record.text("gitBranch").or(head.branch.take());
+    head.version = record.text("version").or(head.version.take());
+    head.model = record.text("model").or(head.model.take());
+    let role = match record.word("type") {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("tool_result") => Role::Tool,
+        Some("system") => return system(record, sink),
+        _ => return Recognized::Unknown,
+    };
+    let message = record.object("message").unwrap_or_default();
+    for part in message.items("parts").filter_map(Raw::object) {
+        take_part(&part, role, sink);
+    }
+    Recognized::Known
+}
+
+fn take_part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
+    if let Some(call) = part.object("functionCall") {
+        let input = call.get("args").map_or_else(String::new, content::outline);
+        sink.call_tool(ToolUse::new(call.text("id"), call.text("name"), input));
+    } else if let Some(response) = part.object("functionResponse") {
+        let output = response.get("response");
+        sink.tool_result(ToolUse::new(
+            response.text("id"),
+            response.text("name"),
+            output.map_or_else(String::new, content::flat),
+        ));
+    } else if part.get("inlineData").is_some() {
+        sink.show(role, content::IMAGE);
+    } else {
+        let text = part.text("text").unwrap_or_default();
+        match role {
+            _ if part.is_true("thought") => sink.think(text),
+            Role::User => sink.prompt(text),
+            Role::Tool => sink.result(None, text),
+            role => sink.say(role, Origin::Written, text),
+        }
+    }
+}
+
+fn system(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
+    let payload = record.object("systemPayload").unwrap_or_default();
+    match record.word("subtype") {
+        Some("custom_title") => {
+            let naming = match payload.is("titleSource", "auto") {
+                true => TitleSource::Ai,
+                false => TitleSource::Custom,
+            };
+            let title = payload.text("customTitle").unwrap_or_default();
+            sink.head().set_title(naming, title);
+        }
+        Some("chat_compression") => sink.notice("Conversation compacted".to_owned()),
+        Some("slash_command") if payload.is("phase", "invocation") => {
+            // A command without arguments is not worth searching for.
+            let command = payload.text("rawCommand").unwrap_or_default();
+            if command.trim().contains(char::is_whitespace) {
+                sink.say(Role::User, Origin::Written, command);
+            }
+        }
+        Some("slash_command" | "at_command" | "ui_telemetry" | "attribution_snapshot")
+        | Some("rewind") => {}
+        _ => return Recognized::Unknown,
+    }
+    Recognized::Known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, describe_messages};
+
+    #[test]
+    fn every_kind_of_record_gives_what_it_holds() {
+        let home = Home::new();
+        home.write(
+            ".qwen/projects/-repo/chats/q1.jsonl",
+            [
+                r#"{"uuid":"1","parentUuid":null,"sessionId":"q1","timestamp":"2026-08-01T10:00:00Z","type":"user","cwd":"/repo","version":"0.15","gitBranch":"main","message":{"role":"user","parts":[{"text":"find it"},{"inlineData":{"mimeType":"image/png","data":"AA"}}]}}"#,
+                r#"{"uuid":"2","type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"response_text":"Let me look."}}}"#,
+                r#"{"uuid":"3","type":"assistant","model":"coder","message":{"role":"model","parts":[{"text":"hm","thought":true},{"text":"Let me look."},{"functionCall":{"id":"c1","name":"run_shell_command","args":{"command":"ls"}}}]}}"#,
+                r#"{"uuid":"4","type":"tool_result","message":{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"run_shell_command","response":{"output":"files"}}}]},"toolCallResult":{"callId":"c1","resultDisplay":"files"}}"#,
+                r#"{"uuid":"5","type":"system","subtype":"custom_title","systemPayload":{"customTitle":"Find","titleSource":"manual"}}"#,
+                r#"{"uuid":"6","type":"system","subtype":"slash_command","systemPayload":{"phase":"invocation","rawCommand":"/review the last two"}}"#,
+                r#"{"uuid":"7","type":"system","subtype":"slash_command","systemPayload":{"phase":"invocation","rawCommand":"/clear"}}"#,
+                r#"{"uuid":"8","type":"system","subtype":"chat_compression","systemPayload":{}}"#,
+                r#"{"uuid":"9","type":"system","subtype":"novel"}"#,
+            ]
+            .join("\n"),
+        );
+        let transcript = home.read();
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "1 user text: find it",
+                "1 user notice: [image]",
+                "3 assistant thinking: hm",
+                "3 assistant text: Let me look.",
+                "3 assistant tool-call run_shell_command: command: ls",
+                "4 tool tool-result run_shell_command: files",
+                "6 user text: /review the last two",
+                "8 system notice*: Conversation compacted",
+            ]
+        );
+        assert_eq!(transcript.skipped.unknown, 1);
+        let head = &transcript.head;
+        assert_eq!(
+            [&head.cwd, &head.branch, &head.model, &head.title].map(Option::as_deref),
+            [Some("/repo"), Some("main"), Some("coder"), Some("Find")]
+        );
+        let resume = home.locate()[0].resume(head).expect("it can be continued");
+        assert_eq!(resume.args, ["--resume", "q1"]);
+    }
+}

@@ -1,0 +1,174 @@
+//! Mistral's Vibe: one file of messages per session.
+//!
+//! `~/.vibe/logs/session/<session>/messages.jsonl`, with title, id and directory in `meta.json`;
+//! subagents' sessions in `agents/` below. Known from the source of version 3.0. Its messages have no
+//! times.
+
+use std::path::PathBuf;
+
+use super::content;
+use super::decode::{Decode, Recognized};
+use super::json::{self, Object, Raw};
+use super::sink::{RecordStamp, Sink, ToolUse};
+use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, location};
+
+pub(super) const FORMAT: Format = Format {
+    agent: Agent::Vibe,
+    name: "vibe",
+    locate,
+    decode: Decode::Described(describe, record),
+    resume,
+};
+
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
+    let roots = locations.vibe.iter().map(|root| root.join("logs/session"));
+    let files = roots.flat_map(|root| location::files_under(&root));
+    files
+        .filter(|path| location::name(path) == "messages.jsonl")
+        .filter_map(|path| {
+            let id = path.parent().map(location::name)?;
+            let log = location::found(Agent::Vibe, path, id)?;
+            let meta = Meta::beside(&log);
+            Some(LogFile {
+                id: meta.id.unwrap_or(log.id),
+                parent: meta.parent,
+                title: meta.title,
+                ..log
+            })
+        })
+        .collect()
+}
+
+/// What the file beside the messages tells.
+#[derive(Default)]
+struct Meta {
+    id: Option<String>,
+    parent: Option<String>,
+    title: Option<String>,
+    cwd: Option<String>,
+    branch: Option<String>,
+    times: [Option<i64>; 2],
+}
+
+impl Meta {
+    fn beside(log: &LogFile) -> Self {
+        let bytes = location::bytes(&log.path.with_file_name("meta.json")).unwrap_or_default();
+        let Ok((meta, _)) = json::object(bytes.trim_ascii()) else {
+            return Self::default();
+        };
+        let environment = meta.object("environment").unwrap_or_default();
+        Self {
+            id: meta.text("session_id"),
+            parent: meta.text("parent_session_id"),
+            title: meta.text("title").filter(|title| !title.trim().is_empty()),
+            cwd: environment.text("working_directory"),
+            branch: meta.text("git_branch"),
+            times: ["start_time", "end_time"].map(|key| meta.time(key)),
+        }
+    }
+}
+
+fn describe(log: &LogFile, head: &mut Head) {
+    let meta = Meta::beside(log);
+    head.session = Some(log.id.clone());
+    head.cwd = meta.cwd;
+    head.branch = meta.branch;
+    meta.times
+        .into_iter()
+        .for_each(|time| head.extend_span(time));
+}
+
+fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
+    if log.parent.is_some() {
+        return None;
+    }
+    Some(Resume {
+        program: "vibe",
+        args: super::option("--resume", &log.id),
+        cwd: head.cwd.as_ref().map(PathBuf::from),
+    })
+}
+
+fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
+    let id = record.text("message_id");
+    sink.stamp = RecordStamp {
+        reply: id.clone(),
+        id,
+        ..RecordStamp::default()
+    };
+    let text = record
+        .get("content")
+        .map_or_else(String::new, content::flat);
+    match record.word("role") {
+        Some("user") if record.is_true("injected") => {
+            sink.say(Role::System, Origin::Injected, text);
+        }
+        Some("user") => sink.prompt(text),
+        Some("assistant") => {
+            sink.think(record.text("reasoning_content").unwrap_or_default());
+            sink.say(Role::Assistant, Origin::Written, text);
+            for call in record.items("tool_calls").filter_map(Raw::object) {
+                let function = call.object("function").unwrap_or_default();
+                let input = function
+                    .get("arguments")
+                    .map_or_else(String::new, content::outline);
+                sink.call_tool(ToolUse::new(call.text("id"), function.text("name"), input));
+            }
+        }
+        Some("tool") => {
+            let id = record.text("tool_call_id");
+            sink.tool_result(ToolUse::new(id, record.text("name"), text));
+        }
+        Some("system") => sink.say(Role::System, Origin::Injected, text),
+        _ => return Recognized::Unknown,
+    }
+    Recognized::Known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, describe_messages};
+
+    #[test]
+    fn a_session_is_read_with_the_file_beside_it() {
+        let home = Home::new();
+        let folder = ".vibe/logs/session/session_20260801_100000_abcd1234";
+        home.write(
+            &format!("{folder}/meta.json"),
+            r#"{"session_id":"abcd1234-x","start_time":"2026-08-01T10:00:00+00:00","end_time":null,"git_branch":"main","environment":{"working_directory":"/repo"},"title":"Find it"}"#,
+        );
+        home.write(
+            &format!("{folder}/messages.jsonl"),
+            [
+                r#"{"role":"user","content":"find it","message_id":"1"}"#,
+                r#"{"role":"user","content":"a reminder","injected":true}"#,
+                r#"{"role":"assistant","content":"Let me look.","reasoning_content":"hm","tool_calls":[{"id":"c1","index":0,"function":{"name":"bash","arguments":"{\"command\":\"ls\"}"},"type":"function"}]}"#,
+                r#"{"role":"tool","content":"files","name":"bash","tool_call_id":"c1"}"#,
+                r#"{"role":"novel"}"#,
+            ]
+            .join("\n"),
+        );
+        let transcript = home.read();
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "1 user text: find it",
+                "2 system text*: a reminder",
+                "3 assistant thinking: hm",
+                "3 assistant text: Let me look.",
+                "3 assistant tool-call bash: command: ls",
+                "4 tool tool-result bash: files",
+            ]
+        );
+        assert_eq!(transcript.skipped.unknown, 1);
+        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
+        assert_eq!(transcript.head.first, Some(1_785_578_400_000));
+        let log = &home.locate()[0];
+        assert_eq!(
+            (log.id.as_str(), log.title.as_deref()),
+            ("abcd1234-x", Some("Find it"))
+        );
+        let resume = log.resume(&transcript.head).expect("it can be continued");
+        assert_eq!(resume.args, ["--resume", "abcd1234-x"]);
+    }
+}
