@@ -70,7 +70,7 @@ pub(super) fn run(args: &LogArgs, world: &World, printer: &mut Printer) -> Comma
 fn is_shown(message: &Message, args: &LogArgs) -> bool {
     args.role
         .is_none_or(|role| Role::from(role) == message.role)
-        && (args.injected || message.origin == Origin::Written)
+        && (args.injected || message.origin != Origin::Injected)
         && match message.kind {
             MessageKind::Thinking => args.thinking,
             // Without `--tools`, only the line of the call is printed.
@@ -215,9 +215,10 @@ fn fenced(text: &str) -> String {
 
 fn speaker(file: &LogFile, message: &Message) -> &'static str {
     match (message.role, message.origin) {
-        (Role::User, Origin::Written) => "you",
-        (Role::User, Origin::Injected) => "injected",
+        (_, Origin::Agent) => "agent",
+        (Role::User, _) => "you",
         (Role::Assistant, _) => file.agent.name(),
+        (Role::System, _) if message.kind == MessageKind::Text => "injected",
         (Role::System, _) => "notice",
         (Role::Tool, _) => "tool",
     }

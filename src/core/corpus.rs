@@ -368,6 +368,7 @@ mod tests {
                 title: None,
                 size: fs::metadata(&path).map_or(0, |metadata| metadata.len()),
                 modified: Some(self.now),
+                start: log::LogStart::default(),
                 path,
             }
         }

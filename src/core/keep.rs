@@ -109,7 +109,7 @@ fn described(beside: &Path) -> Option<(PathBuf, LogFile)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::log::{Agent, read};
+    use crate::core::log::{Agent, LogStart, read};
 
     fn log(path: PathBuf) -> LogFile {
         LogFile {
@@ -120,6 +120,7 @@ mod tests {
             parent: None,
             title: None,
             modified: Some(5),
+            start: LogStart::default(),
         }
     }
 

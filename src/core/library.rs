@@ -423,6 +423,7 @@ mod tests {
                 title: None,
                 size: 1,
                 modified: None,
+                start: Default::default(),
             };
             let listed = LogSummary {
                 file,

@@ -103,9 +103,9 @@ mod tests {
         assert_eq!(
             describe_messages(&transcript.messages),
             [
-                "1 user text*: <timestamp>now</timestamp>",
+                "1 system text*: <timestamp>now</timestamp>",
                 "1 user text: fix it",
-                "1 user text*: <rules>r</rules>",
+                "1 system text*: <rules>r</rules>",
                 "2 assistant text: ok",
                 "2 assistant tool-call Read: path: a",
                 "3 user text: plain",

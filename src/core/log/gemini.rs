@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::content;
 use super::decode::Decode;
 use super::json::{self, Object, Raw};
-use super::sink::{Carry, RecordStamp, Sink};
+use super::sink::{Carry, RecordStamp, Sink, ToolUse};
 use super::{
     Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, Skipped, TitleSource,
     Transcript, location,
@@ -87,13 +87,22 @@ fn whole(log: &LogFile) -> Result<Transcript> {
     } else {
         read_object(log, &mut carry)?
     };
+    let records: Vec<(u64, Object<'_>)> = session
+        .records
+        .iter()
+        .filter_map(|(line, bytes)| Some((*line, json::object(bytes).ok()?.0)))
+        .collect();
+    // A result stands with its call, and may stand again in the record that sent it to the model.
+    let calls: HashSet<String> = records
+        .iter()
+        .flat_map(|(_, record)| record.items("toolCalls").filter_map(Raw::object))
+        .filter_map(|call| call.text("id"))
+        .collect();
     let mut messages = Vec::new();
     let mut sink = Sink::new(&mut carry, &mut messages, 0);
-    for (line, bytes) in &session.records {
+    for (line, record) in &records {
         sink.turn_to(*line);
-        if let Ok((record, _)) = json::object(bytes) {
-            message(&record, &mut sink);
-        }
+        message(record, &calls, &mut sink);
     }
     Ok(carry.into_transcript(messages))
 }
@@ -227,7 +236,7 @@ fn header(record: &Object<'_>, head: &mut Head) {
     head.cwd = head.cwd.take().or(directory);
 }
 
-fn message(record: &Object<'_>, sink: &mut Sink<'_>) {
+fn message(record: &Object<'_>, calls: &HashSet<String>, sink: &mut Sink<'_>) {
     let id = record.text("id");
     sink.stamp = RecordStamp {
         time: record.time("timestamp"),
@@ -236,7 +245,7 @@ fn message(record: &Object<'_>, sink: &mut Sink<'_>) {
         ..RecordStamp::default()
     };
     match record.word("type") {
-        Some("user") => prompt(record, sink),
+        Some("user") => prompt(record, calls, sink),
         Some("gemini") => reply(record, sink),
         Some("info" | "warning" | "error") => sink.notice(text(record, "content")),
         _ => sink.carry.skipped.unknown += 1,
@@ -244,7 +253,7 @@ fn message(record: &Object<'_>, sink: &mut Sink<'_>) {
 }
 
 /// Adds the typed prompt, and what the program sent instead as injected text if it differs.
-fn prompt(record: &Object<'_>, sink: &mut Sink<'_>) {
+fn prompt(record: &Object<'_>, calls: &HashSet<String>, sink: &mut Sink<'_>) {
     let sent = text(record, "content");
     let shown = text(record, "displayContent");
     if shown.trim().is_empty() || shown == sent {
@@ -255,10 +264,17 @@ fn prompt(record: &Object<'_>, sink: &mut Sink<'_>) {
     }
     for part in record.items("content").filter_map(Raw::object) {
         if let Some(response) = part.object("functionResponse") {
-            let output = response
-                .get("response")
-                .map_or_else(String::new, content::flat);
-            sink.result(response.text("name"), output);
+            let id = response.text("id");
+            if id.as_ref().is_some_and(|id| calls.contains(id)) {
+                continue;
+            }
+            let output = response.get("response");
+            sink.tool_result(ToolUse {
+                id,
+                tool: response.text("name"),
+                text: output.map_or_else(String::new, content::flat),
+                ..ToolUse::default()
+            });
         }
     }
 }
@@ -273,10 +289,19 @@ fn reply(record: &Object<'_>, sink: &mut Sink<'_>) {
     }
     sink.say(Role::Assistant, Origin::Written, text(record, "content"));
     for call in record.items("toolCalls").filter_map(Raw::object) {
-        let tool = call.text("name");
-        let input = call.get("args").map_or_else(String::new, content::outline);
-        sink.call(tool.clone(), input);
-        sink.result(tool, output(&call));
+        let (id, tool) = (call.text("id"), call.text("name"));
+        sink.call_tool(ToolUse {
+            id: id.clone(),
+            tool: tool.clone(),
+            text: call.get("args").map_or_else(String::new, content::outline),
+            ..ToolUse::default()
+        });
+        sink.tool_result(ToolUse {
+            id,
+            tool,
+            text: output(&call),
+            subagent: call.text("agentId"),
+        });
     }
 }
 
@@ -353,8 +378,8 @@ mod tests {
                 "2 tool tool-result ls: shown",
                 "3 user text: part one\npart two",
                 "4 user text: @a.txt",
-                "4 user text*: @a.txt expanded text",
-                "5 user text*: System: Please continue.",
+                "4 system text*: @a.txt expanded text",
+                "5 system text*: System: Please continue.",
                 "6 system notice*: quota",
             ]
         );
@@ -366,6 +391,23 @@ mod tests {
         assert_eq!(transcript.skipped.unknown, 1);
         let resume = home.locate()[0].resume(&head).expect("it can be continued");
         assert_eq!(resume.args, ["--resume", "s"]);
+    }
+
+    #[test]
+    fn a_result_that_stands_with_its_call_and_as_a_message_is_read_once() {
+        let transcript = read_lines_of(&[
+            r#"{"id":"1","type":"gemini","content":"","toolCalls":[{"id":"c1","name":"ls","args":{},"result":[{"functionResponse":{"id":"c1","response":{"output":"files"}}}],"agentId":"sub"}]}"#,
+            r#"{"id":"2","type":"user","content":[{"functionResponse":{"id":"c1","name":"ls","response":{"output":"files"}}},{"functionResponse":{"id":"c2","name":"cat","response":{"output":"text"}}}]}"#,
+        ]);
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "1 assistant tool-call ls: ",
+                "1 tool tool-result ls: files",
+                "2 tool tool-result cat: text",
+            ]
+        );
+        assert_eq!(transcript.messages[1].subagent.as_deref(), Some("sub"));
     }
 
     #[test]

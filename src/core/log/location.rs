@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use super::{Agent, LogFile};
+use super::{Agent, LogFile, LogStart};
 use crate::core::trust::TrustBoundary;
 use crate::core::{Error, Result};
 
@@ -190,6 +190,7 @@ pub(super) fn found(agent: Agent, path: PathBuf, id: String) -> Option<LogFile> 
         title: None,
         size: metadata.len(),
         modified: modified(&metadata),
+        start: LogStart::default(),
     })
 }
 

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 use super::content;
 use super::decode::Decode;
-use super::json::{Object, Raw};
-use super::sink::{RecordStamp, Sink};
+use super::json::Object;
+use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, Transcript};
 use crate::core::Result;
 
@@ -104,14 +104,35 @@ fn part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
 }
 
 fn tool(part: &Object<'_>, sink: &mut Sink<'_>) {
-    let name = part.text("tool");
     let state = part.object("state").unwrap_or_default();
-    sink.call(
-        name.clone(),
-        state.get("input").map_or_else(String::new, Raw::outline),
-    );
-    let output = state.get("output").or_else(|| state.get("error"));
-    sink.result(name, output.map_or_else(String::new, content::flat));
+    let id = part.text("callID").or_else(|| part.text("id"));
+    let tool = part.text("tool").or_else(|| part.text("name"));
+    sink.call_tool(ToolUse {
+        id: id.clone(),
+        tool: tool.clone(),
+        text: state
+            .get("input")
+            .map_or_else(String::new, content::outline),
+        ..ToolUse::default()
+    });
+    if matches!(
+        state.word("status"),
+        Some("pending" | "running" | "streaming")
+    ) {
+        return;
+    }
+    let output = ["output", "content", "error"].iter().find_map(|key| {
+        state
+            .get(key)
+            .filter(|value| !value.bytes().starts_with(b"[]"))
+    });
+    let details = state.object("metadata").unwrap_or_default();
+    sink.tool_result(ToolUse {
+        id,
+        tool,
+        text: output.map_or_else(String::new, content::flat),
+        subagent: details.text("sessionId"),
+    });
 }
 
 #[cfg(test)]
@@ -156,7 +177,7 @@ mod tests {
 
     const EXPECTED: [&str; 9] = [
         "1 user text: hello",
-        "1 user text*: file content",
+        "1 system text*: file content",
         "2 system notice*: busy",
         "2 assistant thinking: hm",
         "2 assistant text: hi",

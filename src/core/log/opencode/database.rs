@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::super::sink::{Carry, Sink};
-use super::super::{Agent, LogFile, LogLocations, TitleSource, Transcript, json, location};
+use super::super::{
+    Agent, LogFile, LogLocations, LogStart, TitleSource, Transcript, json, location,
+};
 use crate::core::{Error, Result};
 
 /// Returns the databases in the data directories (one per release channel) and in other places.
@@ -39,6 +41,7 @@ pub(super) fn locate(path: &Path) -> Vec<LogFile> {
                 title: row.get(2)?,
                 size: 0,
                 modified: row.get(3)?,
+                start: LogStart::default(),
             })
         })?;
         rows.collect::<rusqlite::Result<Vec<LogFile>>>()
