@@ -7,10 +7,11 @@ use super::corpus::LogCorpus;
 use super::print::{Cell, Printer, TextStyle as Paint, format_age};
 use super::world::World;
 use super::{CommandResult, Outcome};
-use crate::core::catalog::{last_activity, log_title};
+use crate::core::catalog::{Listing, last_activity, listings, log_title, logs_not_understood};
 use crate::core::corpus::{Corpus, Log, Part};
 use crate::core::display::safe;
 use crate::core::layout::format_size;
+use crate::core::library::Unlisted;
 use crate::core::log::Role;
 
 pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> CommandResult {
@@ -21,22 +22,31 @@ pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> Comm
     } = world.corpus()?;
     let filter = world.parse_filter(&args.filter)?;
     let speaks = args.role.map(|role| logs_with_role(&corpus, role.into()));
+    let listings = listings(&corpus);
     let mut logs: Vec<(usize, Log<'_>)> = corpus
         .logs()
         .enumerate()
         .filter(|(_, log)| filter.allows(&catalog, log))
         .filter(|(number, _)| speaks.as_ref().is_none_or(|speaks| speaks[*number]))
-        .filter(|(number, _)| args.subagents || files[*number].parent.is_none())
+        .filter(|(number, _)| args.every || listings[*number].unlisted.is_none())
         .collect();
     logs.sort_by_key(|(_, log)| std::cmp::Reverse(last_activity(log)));
     logs.truncate(args.limit);
     for error in corpus.unread() {
         super::print::print_error(&format!("warning: {error}"));
     }
+    for unknown in logs_not_understood(&catalog, &corpus, &files) {
+        let path = world.short_path(&unknown.path);
+        let name = unknown.agent.name();
+        super::print::print_error(&safe(&format!(
+            "warning: {path}: this log of {name} is not understood: {}",
+            unknown.why
+        )));
+    }
     if printer.is_json() {
         let list: Vec<Value> = logs
             .iter()
-            .map(|(number, log)| as_json(log, files[*number].parent.as_deref()))
+            .map(|(number, log)| as_json(log, &listings[*number]))
             .collect();
         printer.object(json!({ "logs": list }))?;
     } else {
@@ -118,7 +128,7 @@ fn row(log: &Log<'_>, letters: usize, world: &World) -> Vec<Cell> {
     ]
 }
 
-fn as_json(log: &Log<'_>, parent: Option<&str>) -> Value {
+fn as_json(log: &Log<'_>, listing: &Listing) -> Value {
     let (head, skipped) = log.facts().unwrap_or_default();
     let time = |ms: Option<i64>| {
         let time = ms.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
@@ -130,7 +140,8 @@ fn as_json(log: &Log<'_>, parent: Option<&str>) -> Value {
         "agent": log.agent().map(|agent| agent.name()),
         "id": safe(log.id()),
         "path": safe(&log.path().to_string_lossy()),
-        "parent": parent.map(safe).or_else(|| shown(head.parent)),
+        "parent": shown(head.parent),
+        "unlisted": listing.unlisted.map(Unlisted::name),
         "fork_of": shown(head.fork_of),
         "project": log.cwd().map(safe),
         "branch": shown(head.branch),

@@ -9,6 +9,7 @@ use super::corpus::LogCorpus;
 use super::print::{Cell, Printer, TextStyle};
 use super::world::World;
 use super::{CommandResult, Outcome};
+use crate::core::catalog::listings;
 use crate::core::corpus::{Corpus, Part};
 
 /// The counts of one agent in one project.
@@ -24,10 +25,9 @@ struct Count {
 
 pub(super) fn run(args: &StatsArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let LogCorpus {
-        catalog,
-        files,
-        corpus,
+        catalog, corpus, ..
     } = world.corpus()?;
+    let listings = listings(&corpus);
     let filter = world.parse_filter(&args.filter)?;
     let messages = messages(&corpus);
     let mut counts: BTreeMap<(&str, String), Count> = BTreeMap::new();
@@ -40,8 +40,7 @@ pub(super) fn run(args: &StatsArgs, world: &World, printer: &mut Printer) -> Com
         let count = counts
             .entry((agent, project.unwrap_or_default()))
             .or_default();
-        // A subagent's log is part of the session that started it.
-        count.sessions += u64::from(files[number].parent.is_none());
+        count.sessions += u64::from(listings[number].unlisted.is_none());
         count.messages += messages[number];
         count.turns += log.turns();
         count.bytes += log.stamp().0;

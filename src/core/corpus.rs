@@ -40,11 +40,13 @@ mod state;
 mod view;
 mod worker;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use crate::core::log::LogFile;
+use crate::core::log::{HashedProjects, LogFile};
 use crate::core::{Error, Result};
 
 pub use block::{LONGEST, key};
@@ -123,6 +125,8 @@ pub struct Corpus {
     is_damaged: AtomicBool,
     unread: Vec<Error>,
     unkept: Option<Error>,
+    /// The working directories of all logs, for logs that have only the hash of theirs.
+    projects: OnceLock<HashedProjects>,
 }
 
 impl Part {
@@ -177,6 +181,7 @@ impl Corpus {
             is_damaged: AtomicBool::new(false),
             unread: Vec::new(),
             unkept: None,
+            projects: OnceLock::new(),
         }
     }
 
@@ -275,6 +280,17 @@ impl Corpus {
     /// Whether damage was found; the next refresh then reads all logs again.
     pub fn is_damaged(&self) -> bool {
         self.is_damaged.load(Ordering::Relaxed)
+    }
+
+    /// Returns the working directories of all logs, visible or not.
+    fn projects(&self) -> &HashedProjects {
+        self.projects.get_or_init(|| {
+            let rows = self.manifest.logs.iter();
+            let cwds: BTreeSet<&str> = rows
+                .filter_map(|row| std::str::from_utf8(self.manifest.string(row.cwd)).ok())
+                .collect();
+            HashedProjects::new(cwds)
+        })
     }
 
     fn content(&self, part: Part, number: usize) -> Option<BlockContent<'_>> {

@@ -27,11 +27,13 @@ mod location;
 mod opencode;
 pub mod origin;
 mod pi;
+mod probe;
 mod session;
 mod sink;
 pub mod turn;
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +43,7 @@ use crate::core::hidden::is_hidden;
 pub use clean::clean;
 pub use decode::{Decoder, read};
 pub use location::LogLocations;
+pub use probe::{NotUnderstood, not_understood};
 pub use sink::Carry;
 
 use decode::Decode;
@@ -453,6 +456,31 @@ pub fn locate(locations: &LogLocations) -> Vec<LogFile> {
             found
         })
         .collect()
+}
+
+/// The projects whose logs do not name them, by the hash of a path that such a log has instead.
+#[derive(Debug, Clone, Default)]
+pub struct HashedProjects(HashMap<String, String>);
+
+impl HashedProjects {
+    /// Returns these directories by their hashes.
+    pub fn new<'a>(directories: impl IntoIterator<Item = &'a str>) -> Self {
+        let hashed = directories.into_iter();
+        Self(
+            hashed
+                .map(|path| (gemini::hash_of(path), path.to_owned()))
+                .collect(),
+        )
+    }
+
+    /// Returns the project of the log in this file, if it has the hash of one of them.
+    pub fn project(&self, agent: Agent, path: &Path) -> Option<&str> {
+        let hash = match agent {
+            Agent::Gemini => gemini::project_hash(path)?,
+            _ => return None,
+        };
+        self.0.get(&hash).map(String::as_str)
+    }
 }
 
 /// The `resume` of agents without a resume command.

@@ -540,6 +540,11 @@ mod tests {
         assert_eq!(of(&transcript.messages[2]), ["Task", "t2", "agent-a1"]);
         assert_eq!(of(&transcript.messages[3]), ["Bash", "t1", ""]);
         assert_eq!(transcript.messages[3].text, "");
+        let early = read_claude(&[
+            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"files"}]}}"#,
+            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}"#,
+        ]);
+        assert_eq!(of(&early.messages[0]), ["Bash", "t1", ""]);
     }
 
     #[test]

@@ -242,10 +242,7 @@ fn say(source: TextSource, role: Role, text: String, sink: &mut Sink<'_>) {
     if text.trim().is_empty() || sink.is_duplicate(source, role, &text) {
         return;
     }
-    // A subagent is prompted by the agent that started it.
-    let is_task = sink.carry.head.parent.is_some() && !sink.carry.is_copying;
     match role {
-        Role::User if is_task => sink.prompt_by(Speaker::Agent, text),
         Role::User => sink.prompt(text),
         _ => sink.say(role, Origin::Written, text),
     }

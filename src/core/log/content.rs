@@ -56,7 +56,8 @@ fn take_block(block: &Object<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
 
 fn say(text: String, speaker: Speaker, sink: &mut Sink<'_>) {
     match speaker {
-        Speaker::Person | Speaker::Agent => sink.prompt_by(speaker, text),
+        Speaker::Person => sink.prompt(text),
+        Speaker::Agent => sink.prompt_by(speaker, text),
         Speaker::Program | Speaker::Model => sink.add(speaker, text),
     }
 }
@@ -94,7 +95,7 @@ fn part(object: &Object<'_>) -> Option<String> {
     ) {
         return Some(IMAGE.to_owned());
     }
-    ["text", "content", "output", "tool_name"]
+    ["text", "content", "output", "message", "tool_name"]
         .iter()
         .find_map(|key| object.text(key))
 }

@@ -75,7 +75,7 @@ fn ask(text: &str, written: String, sink: &mut Sink<'_>) {
     let before = text.split_once(&open).map_or("", |(before, _)| before);
     let after = text.rsplit_once(&close).map_or("", |(_, after)| after);
     sink.say(Role::User, Origin::Injected, before.trim().to_owned());
-    sink.say(Role::User, Origin::Written, written);
+    sink.prompt(written);
     sink.say(Role::User, Origin::Injected, after.trim().to_owned());
 }
 

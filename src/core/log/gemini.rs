@@ -7,6 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest as _, Sha256};
+
 use super::content;
 use super::decode::Decode;
 use super::json::{self, Object, Raw};
@@ -133,10 +135,29 @@ fn listed_project(path: &Path) -> Option<String> {
     let list = location::bytes(&home.join("projects.json")).ok()?;
     let list: serde_json::Value = serde_json::from_slice(&list).ok()?;
     let projects = list.get("projects")?.as_object()?;
+    let is_hash = project_hash(path).is_some();
     let found = projects
         .iter()
-        .find(|(_, known)| known.as_str() == Some(&slug));
+        .find(|(path, known)| known.as_str() == Some(&slug) || is_hash && hash_of(path) == slug);
     found.map(|(path, _)| path.clone())
+}
+
+/// Returns the name of the directory of a log's project, if it is the hash of the project's path,
+/// as older versions named it.
+pub(super) fn project_hash(path: &Path) -> Option<String> {
+    let directories: Vec<&Path> = path.ancestors().collect();
+    let chats = directories
+        .iter()
+        .position(|directory| location::name(directory) == "chats")?;
+    let name = location::name(directories.get(chats + 1)?);
+    let is_hash = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash.then_some(name)
+}
+
+/// Returns the hash that names the directory of a project.
+pub(super) fn hash_of(project: &str) -> String {
+    let digest = Sha256::digest(project.as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn read_object(log: &LogFile, carry: &mut Carry) -> Result<GeminiSession> {
@@ -391,6 +412,25 @@ mod tests {
         assert_eq!(transcript.skipped.unknown, 1);
         let resume = home.locate()[0].resume(&head).expect("it can be continued");
         assert_eq!(resume.args, ["--resume", "s"]);
+    }
+
+    #[test]
+    fn a_project_is_known_by_the_hash_of_its_path() {
+        let home = Home::new();
+        let hash = hash_of("/repo");
+        assert_eq!(
+            hash,
+            "816fc349d3faebf805d1bed70fce7e14754cad5251c77dda31c414ee961a0bdd"
+        );
+        let list = r#"{"projects":{"/other":"else","/repo":"repo"}}"#;
+        home.write(".gemini/projects.json", list);
+        home.write(
+            &format!(".gemini/tmp/{hash}/chats/session-a.jsonl"),
+            r#"{"id":"1","type":"user","content":"hello"}"#,
+        );
+        let log = &home.locate()[0];
+        assert_eq!(project_hash(&log.path), Some(hash));
+        assert_eq!(home.read().head.cwd.as_deref(), Some("/repo"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The directories of logs, and functions to list and open the files in them.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -39,6 +39,8 @@ pub struct LogLocations {
     /// Projects that Aider may have been used in: the working directory and the folders above it,
     /// the project's root last.
     pub projects: Vec<PathBuf>,
+    /// Directories below which chats of Aider are looked for.
+    pub aider: Vec<PathBuf>,
     /// Directories that a link to a log in a project or a store may point into.
     pub trusted: Vec<PathBuf>,
 }
@@ -133,6 +135,22 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
         return Ok(Box::new(BufReader::with_capacity(BUFFER, plain)));
     }
     Ok(Box::new(BufReader::with_capacity(BUFFER, file)))
+}
+
+/// Opens a log that is not compressed for reading from an offset in bytes.
+pub(super) fn open_at(path: &Path, offset: u64) -> Result<Box<dyn BufRead>> {
+    if offset == 0 {
+        return open(path);
+    }
+    let file = File::open(path).and_then(|mut file| {
+        file.seek(SeekFrom::Start(offset))?;
+        Ok(file)
+    });
+    match file {
+        Ok(file) => Ok(Box::new(BufReader::with_capacity(BUFFER, file))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(missing(path)),
+        Err(error) => Err(Error::io(path, error)),
+    }
 }
 
 /// Buffer size in bytes; large enough for most records.

@@ -1,6 +1,6 @@
 //! Collects the messages of a log, with the state that is carried from line to line.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -106,12 +106,32 @@ impl Carry {
     }
 
     /// Returns the transcript with these messages.
-    pub(super) fn into_transcript(self, messages: Vec<Message>) -> Transcript {
+    pub(super) fn into_transcript(self, mut messages: Vec<Message>) -> Transcript {
+        name_early_results(&mut messages);
         Transcript {
             head: self.head,
             messages,
             skipped: self.skipped,
         }
+    }
+}
+
+/// Sets the tool of results that stand before their call, as Claude Code writes some.
+fn name_early_results(messages: &mut [Message]) {
+    let is_nameless = |message: &Message| {
+        message.kind == MessageKind::ToolResult && message.tool.is_none() && message.call.is_some()
+    };
+    if !messages.iter().any(is_nameless) {
+        return;
+    }
+    let calls = messages.iter();
+    let calls: HashMap<String, String> = calls
+        .filter(|message| message.kind == MessageKind::ToolCall)
+        .filter_map(|message| message.call.clone().zip(message.tool.clone()))
+        .collect();
+    for result in messages.iter_mut().filter(|message| is_nameless(message)) {
+        let call = result.call.as_ref();
+        result.tool = call.and_then(|call| calls.get(call).cloned());
     }
 }
 
@@ -139,7 +159,14 @@ impl<'a> Sink<'a> {
 
     /// Adds text in the user's role, split into what the user and others said.
     pub(super) fn prompt(&mut self, text: String) {
-        self.prompt_by(Speaker::Person, text);
+        // A subagent is prompted by the agent that started it.
+        let is_task = self.carry.head.parent.is_some() && !self.carry.is_copying;
+        let sender = if is_task {
+            Speaker::Agent
+        } else {
+            Speaker::Person
+        };
+        self.prompt_by(sender, text);
     }
 
     /// Like [`Sink::prompt`], but what a user would have said is of `sender`.

@@ -17,6 +17,8 @@ use nucleo::{Config, Matcher, Utf32Str};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::blocks::OpenBlocks;
+use super::copies::collapse;
+use super::exact::copy_key;
 use super::{Hit, HitSource, Sources, allowed_logs, allows_memory, on_all_cores, snippet};
 use crate::core::corpus::{Corpus, CorpusMessage, Part};
 use crate::core::query::{Atom, Case, MatchMode, Polarity, Query, SearchArea};
@@ -79,6 +81,8 @@ pub struct Match {
     pub score: u32,
     /// The position of the line.
     pub spot: MatchSpot,
+    /// The number of copies of the line in other logs, for which this match stands too.
+    pub copies: usize,
 }
 
 /// The position of a matching line.
@@ -201,7 +205,9 @@ pub fn hit(sources: Sources<'_>, query: &Query, found: &Match) -> Option<Hit> {
         MatchSpot::Message { .. } => {
             let message = message(&OpenBlocks::new(sources.corpus), found.spot)?;
             let log = sources.corpus?.log(message.log)?;
-            Some(sources.message(log, &message, text))
+            let mut hit = sources.message(log, &message, text);
+            hit.copies = found.copies;
+            Some(hit)
         }
     }
 }
@@ -460,7 +466,11 @@ impl<'a> Search<'a> {
                     let one = pattern.score(Utf32Str::new(text, &mut chars), &mut matcher);
                     score += u32::from(one.unwrap_or(1));
                 }
-                Some(Match { score, spot: *spot })
+                Some(Match {
+                    score,
+                    spot: *spot,
+                    copies: 0,
+                })
             });
             scored.collect::<Vec<Match>>()
         });
@@ -469,6 +479,15 @@ impl<'a> Search<'a> {
         // Compared with lines that have the whole words, scattered letters are noise.
         let best = matches.first().map_or(0, |found| found.score);
         matches.retain(|found| found.score * 2 >= best);
+        // Lines of one message are not copies of each other, so the place in it is compared, too.
+        let pages = OpenBlocks::new(self.sources.corpus);
+        let key = |found: &Match| match found.spot {
+            MatchSpot::Message { offset, .. } => {
+                Some((copy_key(&message(&pages, found.spot)?)?, offset))
+            }
+            _ => None,
+        };
+        let mut matches = collapse(matches, key, |found| &mut found.copies);
         matches.truncate(self.request.limit);
         self.found.matches = matches;
     }

@@ -1,5 +1,12 @@
-//! OpenCode's database.
+//! OpenCode's database, in its two generations of tables.
+//!
+//! Versions 1.2 to 1.x have `session`, `message` and `part`. Versions 2.x have `session_v2` and
+//! `session_message` in the same file, and leave the old tables as they were at the upgrade: a
+//! session that was continued has its first messages there. The new tables are known from the
+//! schema in OpenCode's source (`packages/schema/src/session-message.ts`) and from public reports
+//! on databases of 2.0.3 to 2.0.12; they were tried on databases made by tests only.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,6 +17,7 @@ use super::super::sink::{Carry, Sink};
 use super::super::{
     Agent, LogFile, LogLocations, LogStart, TitleSource, Transcript, json, location,
 };
+use super::generation2;
 use crate::core::{Error, Result};
 
 /// Returns the databases in the data directories (one per release channel) and in other places.
@@ -27,26 +35,94 @@ pub(super) fn paths(locations: &LogLocations) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the sessions in a database; empty if it cannot be read.
+/// Returns the sessions in a database, those of the newer tables last; empty if it cannot be read.
 pub(super) fn locate(path: &Path) -> Vec<LogFile> {
     let sessions = |connection: Connection| {
-        let mut query = connection
-            .prepare("SELECT id, parent_id, title, time_updated FROM session ORDER BY id")?;
-        let rows = query.query_map([], |row| {
-            Ok(LogFile {
-                agent: Agent::Opencode,
-                path: path.to_owned(),
-                id: row.get(0)?,
-                parent: row.get(1)?,
-                title: row.get(2)?,
-                size: 0,
-                modified: row.get(3)?,
-                start: LogStart::default(),
-            })
-        })?;
-        rows.collect::<rusqlite::Result<Vec<LogFile>>>()
+        let mut sessions = Vec::new();
+        for table in TABLES.iter().filter(|table| table.is_in(&connection)) {
+            let mut query = connection.prepare(&format!(
+                "SELECT id, parent_id, title, time_updated FROM {} ORDER BY id",
+                table.sessions
+            ))?;
+            let rows = query.query_map([], |row| {
+                Ok(LogFile {
+                    agent: Agent::Opencode,
+                    path: path.to_owned(),
+                    id: row.get(0)?,
+                    parent: row.get(1)?,
+                    title: row.get(2)?,
+                    size: 0,
+                    modified: row.get(3)?,
+                    start: LogStart::default(),
+                })
+            })?;
+            for row in rows {
+                sessions.push(row?);
+            }
+        }
+        Ok(sessions)
     };
     open(path).and_then(sessions).unwrap_or_default()
+}
+
+/// Returns why the sessions of a database cannot be listed; `None` if they can.
+pub(super) fn problem(path: &Path) -> Option<String> {
+    let tables = |connection: Connection| {
+        let mut query = connection
+            .prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")?;
+        let names = query.query_map([], |row| row.get::<_, String>(0))?;
+        names.collect::<rusqlite::Result<Vec<String>>>()
+    };
+    let names = match open(path).and_then(tables) {
+        Ok(names) => names,
+        Err(error) => return Some(format!("it cannot be read as a database: {error}")),
+    };
+    let has = |name: &str| names.iter().any(|known| known == name);
+    let is_known = |table: &Table| has(table.sessions) && has(table.messages);
+    // A database that was just made has no tables.
+    if names.is_empty() || TABLES.iter().any(is_known) {
+        return None;
+    }
+    let theirs = names
+        .iter()
+        .filter(|name| name.contains("session") || name.contains("message"));
+    let theirs: Vec<&str> = theirs.map(String::as_str).collect();
+    Some(match theirs.as_slice() {
+        [] => "it has no tables of sessions".to_owned(),
+        theirs => format!(
+            "its tables are of an unknown version: {}",
+            theirs.join(", ")
+        ),
+    })
+}
+
+/// The tables of one generation.
+struct Table {
+    sessions: &'static str,
+    messages: &'static str,
+}
+
+const FIRST: Table = Table {
+    sessions: "session",
+    messages: "message",
+};
+
+const SECOND: Table = Table {
+    sessions: "session_v2",
+    messages: "session_message",
+};
+
+const TABLES: [Table; 2] = [FIRST, SECOND];
+
+impl Table {
+    fn is_in(&self, connection: &Connection) -> bool {
+        let count = connection.query_row(
+            "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN (?1, ?2)",
+            [self.sessions, self.messages],
+            |row| row.get::<_, i64>(0),
+        );
+        count.is_ok_and(|count| count == 2)
+    }
 }
 
 /// Reads a session and all its messages.
@@ -54,38 +130,69 @@ pub(super) fn read(log: &LogFile) -> Result<Transcript> {
     if !log.path.is_file() {
         return Err(Error::not_found(log.path.display().to_string()));
     }
+    let to_error = |error| database_error(&log.path, error);
+    let connection = open(&log.path).map_err(to_error)?;
+    let [is_first, is_second] = TABLES.map(|table| table.is_in(&connection));
     let mut carry = Carry::new(log);
     let mut messages = Vec::new();
-    let connection = open(&log.path).map_err(|error| database_error(&log.path, error))?;
-    head(&connection, &mut carry).map_err(|error| database_error(&log.path, error))?;
-    let to_error = |error| database_error(&log.path, error);
-    let mut parts = connection
-        .prepare("SELECT data FROM part WHERE message_id = ?1 ORDER BY id")
-        .map_err(to_error)?;
-    let rows = rows(&connection, &log.id).map_err(to_error)?;
-    for (ordinal, (id, info)) in (1..).zip(rows) {
-        let mut sink = Sink::new(&mut carry, &mut messages, ordinal);
-        let Ok((info, _)) = json::object(info.trim_ascii()) else {
-            sink.carry.skipped.broken += 1;
-            continue;
-        };
-        let role = super::message(id.clone(), &info, &mut sink);
-        let data = parts
-            .query_map([id], |row| bytes(row, 0))
+    if is_first {
+        head(&connection, &FIRST, "NULL", &mut carry).map_err(to_error)?;
+    }
+    let second = match is_second {
+        true => {
+            head(&connection, &SECOND, "fork_session_id", &mut carry).map_err(to_error)?;
+            generation2::rows(&connection, &log.id).map_err(to_error)?
+        }
+        false => Vec::new(),
+    };
+    let mut ordinal = 0;
+    if is_first || !is_second {
+        // What was copied to the new tables is read there.
+        let copied: HashSet<&str> = second.iter().map(|row| row.id.as_str()).collect();
+        let rows = rows(&connection, &log.id).map_err(to_error)?;
+        let mut parts = connection
+            .prepare("SELECT data FROM part WHERE message_id = ?1 ORDER BY id")
             .map_err(to_error)?;
-        for part in data.flatten() {
-            match json::object(part.trim_ascii()) {
-                Ok((part, _)) => super::part(&part, role, &mut sink),
-                Err(_) => sink.carry.skipped.broken += 1,
+        for (id, info) in rows
+            .into_iter()
+            .filter(|(id, _)| !copied.contains(id.as_str()))
+        {
+            ordinal += 1;
+            let mut sink = Sink::new(&mut carry, &mut messages, ordinal);
+            let Ok((info, _)) = json::object(info.trim_ascii()) else {
+                sink.carry.skipped.broken += 1;
+                continue;
+            };
+            let role = super::message(id.clone(), &info, &mut sink);
+            let data = parts
+                .query_map([id], |row| bytes(row, 0))
+                .map_err(to_error)?;
+            for part in data.flatten() {
+                match json::object(part.trim_ascii()) {
+                    Ok((part, _)) => super::part(&part, role, &mut sink),
+                    Err(_) => sink.carry.skipped.broken += 1,
+                }
             }
         }
+    }
+    for row in &second {
+        ordinal += 1;
+        generation2::message(row, &mut Sink::new(&mut carry, &mut messages, ordinal));
     }
     Ok(carry.into_transcript(messages))
 }
 
-fn head(connection: &Connection, carry: &mut Carry) -> rusqlite::Result<()> {
-    let mut query = connection
-        .prepare("SELECT directory, title, version, parent_id FROM session WHERE id = ?1")?;
+/// Reads the metadata of a session; `origin` is the column of the session that it is a copy of.
+fn head(
+    connection: &Connection,
+    table: &Table,
+    origin: &str,
+    carry: &mut Carry,
+) -> rusqlite::Result<()> {
+    let mut query = connection.prepare(&format!(
+        "SELECT directory, title, version, parent_id, {origin} FROM {} WHERE id = ?1",
+        table.sessions
+    ))?;
     let mut rows = query.query([&carry.id])?;
     let Some(row) = rows.next()? else {
         return Ok(());
@@ -99,6 +206,7 @@ fn head(connection: &Connection, carry: &mut Carry) -> rusqlite::Result<()> {
     );
     head.version = row.get(2)?;
     head.parent = row.get(3)?;
+    head.fork_of = row.get(4)?;
     Ok(())
 }
 
@@ -111,7 +219,7 @@ fn rows(connection: &Connection, session: &str) -> rusqlite::Result<Vec<(String,
 }
 
 /// Returns the bytes of a text or blob column.
-fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<u8>> {
+pub(super) fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<u8>> {
     let value = row.get_ref(column)?;
     Ok(value.as_bytes_or_null()?.unwrap_or_default().to_vec())
 }
