@@ -9,6 +9,7 @@
 //! the last one matched.
 
 mod matcher;
+mod spot;
 
 use std::cmp::Reverse;
 
@@ -17,13 +18,13 @@ use nucleo::{Config, Matcher, Utf32Str};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::blocks::OpenBlocks;
-use super::copies::collapse;
-use super::exact::copy_key;
-use super::{Hit, HitSource, Sources, allowed_logs, allows_memory, on_all_cores, snippet};
+use super::{Hit, Sources, allowed_logs, allows_memory, on_all_cores, snippet};
 use crate::core::corpus::{Corpus, CorpusMessage, Part};
 use crate::core::query::{Atom, Case, MatchMode, Polarity, Query, SearchArea};
 
 use matcher::LineMatcher;
+
+pub use spot::{Match, MatchSpot};
 
 /// The query and options of a search.
 #[derive(Debug, Clone, Copy)]
@@ -72,37 +73,6 @@ pub struct Matches {
     messages: Option<Vec<(Part, u32, u32)>>,
     /// The parts that were searched; tool text only if the words gave no match.
     parts: Vec<Part>,
-}
-
-/// A line that matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Match {
-    /// The score, in nucleo's scale.
-    pub score: u32,
-    /// The position of the line.
-    pub spot: MatchSpot,
-    /// The number of copies of the line in other logs, for which this match stands too.
-    pub copies: usize,
-}
-
-/// The position of a matching line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MatchSpot {
-    /// The title of the memory with this index.
-    Title(usize),
-    /// The index of the memory, and the line from 1.
-    Line(usize, usize),
-    /// A line of a message.
-    Message {
-        /// Words or tool text.
-        part: Part,
-        /// The block's number.
-        block: u32,
-        /// The message's number in the block.
-        number: u32,
-        /// The byte offset of the line in the message's text.
-        offset: u32,
-    },
 }
 
 /// The quick score and position of a line that may be among the best.
@@ -475,19 +445,11 @@ impl<'a> Search<'a> {
             scored.collect::<Vec<Match>>()
         });
         let mut matches: Vec<Match> = ranked.into_iter().flatten().collect();
-        matches.sort_by_key(|found| (Reverse(found.score), source(found.spot), found.spot));
+        matches.sort_by_key(|found| (Reverse(found.score), found.spot.source(), found.spot));
         // Compared with lines that have the whole words, scattered letters are noise.
         let best = matches.first().map_or(0, |found| found.score);
         matches.retain(|found| found.score * 2 >= best);
-        // Lines of one message are not copies of each other, so the place in it is compared, too.
-        let pages = OpenBlocks::new(self.sources.corpus);
-        let key = |found: &Match| match found.spot {
-            MatchSpot::Message { offset, .. } => {
-                Some((copy_key(&message(&pages, found.spot)?)?, offset))
-            }
-            _ => None,
-        };
-        let mut matches = collapse(matches, key, |found| &mut found.copies);
+        let mut matches = spot::collapse_copies(self.sources, matches);
         matches.truncate(self.request.limit);
         self.found.matches = matches;
     }
@@ -499,13 +461,6 @@ impl<'a> Search<'a> {
         }
         self.found.parts = self.parts;
         self.found
-    }
-}
-
-fn source(spot: MatchSpot) -> HitSource {
-    match spot {
-        MatchSpot::Title(_) | MatchSpot::Line(..) => HitSource::Detail,
-        MatchSpot::Message { .. } => HitSource::Messages,
     }
 }
 
