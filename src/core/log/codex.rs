@@ -344,7 +344,7 @@ mod tests {
                 "3 assistant thinking: thinking",
                 "4 assistant tool-call shell: command:\n  - ls\n  - -l",
                 "5 tool tool-result shell: a\nb",
-                "6 tool tool-result: parts",
+                "6 tool tool-result shell: parts",
                 "7 assistant tool-call apply_patch: *** Begin Patch",
                 "8 assistant tool-call web_search: type: search\nquery: rust",
                 "9 system notice*: the story so far",
