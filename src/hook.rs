@@ -22,6 +22,7 @@ use crate::core::layout::Layout;
 use crate::core::layout::coder::GUIDES;
 use crate::core::layout::events::{self, CapturedEvent, Identity};
 use crate::core::log::Agent;
+use crate::core::log::origin::{PLAN_REMINDER, WORK_REMINDER};
 use crate::core::secret::mask;
 use crate::core::store::Store;
 use crate::core::{Error, Result, private};
@@ -193,7 +194,7 @@ fn truncate_context(text: &str) -> String {
 
 fn recall_pointer(lessons: &Path) -> String {
     format!(
-        "This plan has more than five steps. {}\n\nWith recalled memory, please replan if needed",
+        "{PLAN_REMINDER}{}\n\nWith recalled memory, please replan if needed",
         pointer(lessons, 0, "recalled")
     )
 }
@@ -217,7 +218,7 @@ fn describe_work(touched: &SessionWork) -> String {
         (files, 0) => format!("; files changed: {}", files.join(", ")),
         (files, more) => format!("; files changed: {} and {more} more", files.join(", ")),
     };
-    format!("This session did real work: {tools}{files}. ")
+    format!("{WORK_REMINDER}{tools}{files}. ")
 }
 
 /// Points to the guide, or contains it if the store has none yet.

@@ -53,6 +53,9 @@ impl World {
         let with_logs = stores
             .iter()
             .filter(|store| matches!(store.layout(), Layout::Session | Layout::Events));
+        if !is_named && self.scope() == DiscoveryScope::Everything {
+            locations.aider = vec![self.environment.home.clone()];
+        }
         locations.stores = with_logs
             .map(|store| store.root().path().to_owned())
             .collect();

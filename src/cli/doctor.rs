@@ -20,7 +20,7 @@ use crate::core::discover::{Discovered, DiscoveryScope, discover};
 use crate::core::foreign::{LARGEST_SETTINGS, open_regular, read_text};
 use crate::core::history::{Health, Unfinished};
 use crate::core::layout::Layout;
-use crate::core::log::{Agent, LogFile, LogLocations};
+use crate::core::log::{Agent, LogFile, LogLocations, not_understood};
 use crate::core::private::open_below;
 use crate::core::store::Store;
 use crate::core::unsaved::UnsavedStore;
@@ -294,6 +294,12 @@ impl Report {
                 let place = world.short_path(&log.path);
                 self.trouble(place, &e.to_string(), "check its owner and mode");
             }
+        }
+        for unknown in not_understood(&catalog.locations, &logs) {
+            let place = world.short_path(&unknown.path);
+            let name = unknown.agent.name();
+            let what = format!("this log of {name} is not understood: {}", unknown.why);
+            self.trouble(place, &what, "a newer tome may read it");
         }
         for agent in Agent::all() {
             let own: Vec<&LogFile> = logs.iter().filter(|log| log.agent == agent).collect();

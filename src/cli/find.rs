@@ -52,7 +52,10 @@ pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> Comm
 fn row(hit: &Hit) -> Vec<Cell> {
     vec![
         Cell::new(TextStyle::Strong, hit.citation.to_string()),
-        Cell::plain(&hit.text),
+        Cell::plain(match hit.copies {
+            0 => hit.text.clone(),
+            copies => format!("{} (and {copies} copies)", hit.text),
+        }),
     ]
 }
 

@@ -1,5 +1,7 @@
 //! `tome log`: one conversation, as text, Markdown or JSON.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
 use super::args::LogArgs;
@@ -7,6 +9,8 @@ use super::print::{Printer, TextStyle as Paint};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
+use crate::core::corpus::LONGEST;
+use crate::core::display::format_size;
 use crate::core::log::{
     Head, LogFile, Message, MessageKind, Origin, Role, Transcript, clean, read,
 };
@@ -43,7 +47,10 @@ pub(super) fn run(args: &LogArgs, world: &World, printer: &mut Printer) -> Comma
         .iter()
         .filter(|message| is_shown(message, args))
         .collect();
-    let formatter = MessageFormatter { args };
+    let formatter = MessageFormatter {
+        args,
+        subagents: subagents(&transcript),
+    };
     if printer.is_json() {
         let messages: Vec<Value> = shown
             .iter()
@@ -73,7 +80,7 @@ pub(super) fn run(args: &LogArgs, world: &World, printer: &mut Printer) -> Comma
 fn is_shown(message: &Message, args: &LogArgs) -> bool {
     args.role
         .is_none_or(|role| Role::from(role) == message.role)
-        && (args.injected || message.origin == Origin::Written)
+        && (args.injected || message.origin != Origin::Injected)
         && match message.kind {
             MessageKind::Thinking => args.thinking,
             // Without `--tools`, only the line of the call is printed.
@@ -85,6 +92,16 @@ fn is_shown(message: &Message, args: &LogArgs) -> bool {
 /// Formats messages as the arguments request.
 struct MessageFormatter<'a> {
     args: &'a LogArgs,
+    /// The logs of subagents, by the ids of the calls that started them.
+    subagents: HashMap<&'a str, &'a str>,
+}
+
+/// Returns the logs of the subagents of a conversation, by the ids of the calls.
+fn subagents(transcript: &Transcript) -> HashMap<&str, &str> {
+    let results = transcript.messages.iter();
+    results
+        .filter_map(|message| message.call.as_deref().zip(message.subagent.as_deref()))
+        .collect()
 }
 
 impl MessageFormatter<'_> {
@@ -127,6 +144,14 @@ impl MessageFormatter<'_> {
         }
     }
 
+    /// Returns the id of the log of the subagent that the message's call started.
+    fn subagent(&self, message: &Message) -> Option<String> {
+        let call = message.call.as_deref();
+        let known = call.and_then(|call| self.subagents.get(call).copied());
+        let subagent = known.or(message.subagent.as_deref())?;
+        Some(one_line(&self.safe(subagent)))
+    }
+
     /// Formats a tool call on one line.
     fn call(&self, message: &Message) -> String {
         const LONGEST: usize = 100;
@@ -135,8 +160,29 @@ impl MessageFormatter<'_> {
         if short.len() < text.len() {
             short.push('…');
         }
+        format!("{} {short}", self.title(message))
+    }
+
+    /// Formats the tool of a call or a result, and the log of the subagent that it started.
+    fn title(&self, message: &Message) -> String {
+        let mark = match message.kind {
+            MessageKind::ToolResult => '◂',
+            _ => '▸',
+        };
         let tool = self.tool(message);
-        format!("▸ {} {short}", tool.as_deref().unwrap_or("tool"))
+        let tool = tool.as_deref().unwrap_or("tool");
+        match self.subagent(message) {
+            Some(log) => format!("{mark} {tool} (log {log})"),
+            None => format!("{mark} {tool}"),
+        }
+    }
+
+    /// Returns the line that says how much of a long message is searched, if not all of it is.
+    fn search_limit(message: &Message) -> Option<String> {
+        (message.text.len() > LONGEST).then(|| {
+            let searched = format_size(LONGEST as u64);
+            format!("(only the first {searched} of this message can be searched)")
+        })
     }
 
     fn is_one_line(&self, message: &Message) -> bool {
@@ -149,9 +195,12 @@ impl MessageFormatter<'_> {
             "role": message.role,
             "kind": message.kind,
             "origin": message.origin,
-            "time": message.time.and_then(stamp),
+            "time": message.time.and_then(exact_time),
             "text": self.text(message),
+            "searchable_bytes": message.text.len().min(LONGEST),
             "tool": self.tool(message),
+            "call": message.call.as_deref().map(|call| self.safe(call)),
+            "subagent": self.subagent(message),
             "id": message.id,
         })
     }
@@ -177,7 +226,14 @@ impl MessageFormatter<'_> {
                 let line = printer.paint(Paint::Quiet, &format!("  {}", self.call(message)));
                 printer.styled_line(&line)?;
             } else {
+                if is_tool(message) {
+                    let line = printer.paint(Paint::Quiet, &self.title(message));
+                    printer.styled_line(&line)?;
+                }
                 printer.line(self.text(message).trim_end())?;
+            }
+            if let Some(limit) = Self::search_limit(message) {
+                printer.styled_line(&printer.paint(Paint::Quiet, &limit))?;
             }
             before = Some(message);
         }
@@ -199,10 +255,16 @@ impl MessageFormatter<'_> {
                 _ if self.is_one_line(message) => {
                     format!("\n`{}`\n", self.call(message).replace('`', "'"))
                 }
-                MessageKind::ToolCall | MessageKind::ToolResult => format!("\n{}\n", fenced(&text)),
+                MessageKind::ToolCall | MessageKind::ToolResult => {
+                    let title = self.title(message).replace('`', "'");
+                    format!("\n`{title}`\n\n{}\n", fenced(&text))
+                }
                 MessageKind::Thinking => format!("\n> {}\n", text.trim_end().replace('\n', "\n> ")),
                 MessageKind::Text | MessageKind::Notice => format!("\n{}\n", text.trim_end()),
             });
+            if let Some(limit) = Self::search_limit(message) {
+                out.push_str(&format!("\n{limit}\n"));
+            }
             before = Some(message);
         }
         out
@@ -216,14 +278,28 @@ fn fenced(text: &str) -> String {
     format!("{fence}\n{}\n{fence}", text.trim_end())
 }
 
+fn is_tool(message: &Message) -> bool {
+    matches!(
+        message.kind,
+        MessageKind::ToolCall | MessageKind::ToolResult
+    )
+}
+
 fn speaker(file: &LogFile, message: &Message) -> &'static str {
     match (message.role, message.origin) {
-        (Role::User, Origin::Written) => "you",
-        (Role::User, Origin::Injected) => "injected",
+        (_, Origin::Agent) => "agent",
+        (Role::User, _) => "you",
         (Role::Assistant, _) => file.agent.name(),
+        (Role::System, _) if message.kind == MessageKind::Text => "injected",
         (Role::System, _) => "notice",
         (Role::Tool, _) => "tool",
     }
+}
+
+/// Formats a time as RFC 3339, with its fraction of a second and its zone.
+fn exact_time(ms: i64) -> Option<String> {
+    let time = jiff::Timestamp::from_millisecond(ms).ok()?;
+    Some(time.to_string())
 }
 
 fn stamp(ms: i64) -> Option<String> {

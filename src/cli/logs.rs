@@ -7,10 +7,11 @@ use super::corpus::{LogCorpus, ParsedLogFilter};
 use super::print::{Cell, Printer, TextStyle as Paint, format_age};
 use super::world::World;
 use super::{CommandResult, Outcome};
-use crate::core::catalog::{last_activity, log_title};
+use crate::core::catalog::{Listing, last_activity, listings, log_title, logs_not_understood};
 use crate::core::corpus::{Corpus, Log, Part};
 use crate::core::display::safe;
 use crate::core::layout::format_size;
+use crate::core::library::Unlisted;
 use crate::core::log::Role;
 
 pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> CommandResult {
@@ -18,12 +19,12 @@ pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> Comm
     let is_json = printer.is_json();
     let listing = world.read_corpus(|logs| listing(logs, (args, &filter), is_json, world))?;
     let is_empty = match &listing {
-        Listing::Json(logs) => logs.is_empty(),
-        Listing::Table(rows) => rows.is_empty(),
+        LogRows::Json(logs) => logs.is_empty(),
+        LogRows::Table(rows) => rows.is_empty(),
     };
     match listing {
-        Listing::Json(logs) => printer.object(json!({ "logs": logs }))?,
-        Listing::Table(rows) => printer.table(&rows)?,
+        LogRows::Json(logs) => printer.object(json!({ "logs": logs }))?,
+        LogRows::Table(rows) => printer.table(&rows)?,
     }
     Ok(match is_empty {
         true => Outcome::Nothing,
@@ -32,7 +33,7 @@ pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> Comm
 }
 
 /// The listed logs, formatted.
-enum Listing {
+enum LogRows {
     Json(Vec<Value>),
     Table(Vec<Vec<Cell>>),
 }
@@ -47,27 +48,36 @@ fn listing(
     (args, filter): (&LogsArgs, &ParsedLogFilter<'_>),
     is_json: bool,
     world: &World,
-) -> Listing {
+) -> LogRows {
     let speaks = args.role.map(|role| logs_with_role(corpus, role.into()));
+    let listings = listings(corpus);
     let mut logs: Vec<(usize, Log<'_>)> = corpus
         .logs()
         .enumerate()
         .filter(|(_, log)| filter.allows(catalog, log))
         .filter(|(number, _)| speaks.as_ref().is_none_or(|speaks| speaks[*number]))
-        .filter(|(number, _)| args.subagents || files[*number].parent.is_none())
+        .filter(|(number, _)| args.every || listings[*number].unlisted.is_none())
         .collect();
     logs.sort_by_key(|(_, log)| std::cmp::Reverse(last_activity(log)));
     logs.truncate(args.limit);
+    for unknown in logs_not_understood(catalog, corpus, files) {
+        let path = world.short_path(&unknown.path);
+        let name = unknown.agent.name();
+        super::print::print_error(&safe(&format!(
+            "warning: {path}: this log of {name} is not understood: {}",
+            unknown.why
+        )));
+    }
     if is_json {
         let list = logs
             .iter()
-            .map(|(number, log)| as_json(log, files[*number].parent.as_deref()));
-        return Listing::Json(list.collect());
+            .map(|(number, log)| as_json(log, &listings[*number]));
+        return LogRows::Json(list.collect());
     }
     let ids: Vec<&str> = logs.iter().map(|(_, log)| log.id()).collect();
     let letters = short_id_length(&ids);
     let rows = logs.iter().map(|(_, log)| row(log, letters, world));
-    Listing::Table(rows.collect())
+    LogRows::Table(rows.collect())
 }
 
 /// Returns for each log whether it has a message of this role.
@@ -133,7 +143,7 @@ fn row(log: &Log<'_>, letters: usize, world: &World) -> Vec<Cell> {
     ]
 }
 
-fn as_json(log: &Log<'_>, parent: Option<&str>) -> Value {
+fn as_json(log: &Log<'_>, listing: &Listing) -> Value {
     let (head, skipped) = log.facts().unwrap_or_default();
     let time = |ms: Option<i64>| {
         let time = ms.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
@@ -145,7 +155,8 @@ fn as_json(log: &Log<'_>, parent: Option<&str>) -> Value {
         "agent": log.agent().map(|agent| agent.name()),
         "id": safe(log.id()),
         "path": safe(&log.path().to_string_lossy()),
-        "parent": parent.map(safe).or_else(|| shown(head.parent)),
+        "parent": shown(head.parent),
+        "unlisted": listing.unlisted.map(Unlisted::name),
         "fork_of": shown(head.fork_of),
         "project": log.cwd().map(safe),
         "branch": shown(head.branch),

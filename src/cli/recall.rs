@@ -76,6 +76,7 @@ pub(super) fn as_json(hit: &Hit) -> Value {
         ("agent", hit.agent.map(|agent| json!(agent.name()))),
         ("session", hit.session.clone().map(Value::from)),
         ("timestamp", time.map(|time| Value::from(time.to_string()))),
+        ("copies", (hit.copies > 0).then(|| hit.copies.into())),
     ];
     for (key, given) in optional {
         if let Some(given) = given {

@@ -9,6 +9,7 @@ use super::corpus::{LogCorpus, ParsedLogFilter};
 use super::print::{Cell, Printer, TextStyle};
 use super::world::World;
 use super::{CommandResult, Outcome};
+use crate::core::catalog::listings;
 use crate::core::corpus::{Corpus, Part};
 
 /// The counts of one agent in one project.
@@ -44,14 +45,13 @@ pub(super) fn run(args: &StatsArgs, world: &World, printer: &mut Printer) -> Com
 /// Counts over the logs that the filter allows, per agent and project.
 fn counts(
     LogCorpus {
-        catalog,
-        files,
-        corpus,
+        catalog, corpus, ..
     }: &LogCorpus<'_>,
     filter: &ParsedLogFilter<'_>,
     world: &World,
 ) -> BTreeMap<(&'static str, String), Count> {
     let messages = messages(corpus);
+    let listings = listings(corpus);
     let mut counts: BTreeMap<(&str, String), Count> = BTreeMap::new();
     for (number, log) in corpus.logs().enumerate() {
         if !filter.allows(catalog, &log) {
@@ -62,8 +62,7 @@ fn counts(
         let count = counts
             .entry((agent, project.unwrap_or_default()))
             .or_default();
-        // A subagent's log is part of the session that started it.
-        count.sessions += u64::from(files[number].parent.is_none());
+        count.sessions += u64::from(listings[number].unlisted.is_none());
         count.messages += messages[number];
         count.turns += log.turns();
         count.bytes += log.stamp().0;

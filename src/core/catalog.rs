@@ -1,17 +1,24 @@
 //! Which logs are in scope (all, or the current project's), and the corpus over them. The
 //! search over them is [`crate::core::search`], which depends on this module.
 
+mod listing;
+
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::Result;
 use super::citation::{Citation, CitedPart};
-use super::corpus::{BuildOptions, Corpus, Log, Progress, WhenBusy};
+use super::corpus::{BuildOptions, Corpus, Log, Part, Progress, WhenBusy};
 use super::discover::session_slug;
 use super::display::safe_line;
 use super::keep::kept;
 use super::library::LogSummary;
-use super::log::{Agent, LogFile, LogLocations, Message, locate, read};
+use super::log::{
+    Agent, HashedProjects, LogFile, LogLocations, Message, NotUnderstood, locate, not_understood,
+    read,
+};
+
+pub use listing::{Listing, listings};
 
 /// The locations of logs, and which of them are in scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +68,17 @@ impl LogCatalog {
 
     /// Returns whether a log is in scope.
     pub fn contains(&self, log: &Log<'_>) -> bool {
-        self.is_in_scope(log.cwd(), &log.path())
+        let path = log.path();
+        let hashed = || {
+            let folders = self.locations.projects.iter();
+            let folders: Vec<_> = folders.map(|folder| folder.to_string_lossy()).collect();
+            let known = HashedProjects::new(folders.iter().map(AsRef::as_ref));
+            known.project(log.agent()?, &path).map(str::to_owned)
+        };
+        match log.cwd() {
+            Some(cwd) => self.is_in_scope(Some(cwd), &path),
+            None => self.is_in_scope(hashed().as_deref(), &path),
+        }
     }
 
     fn is_in_scope(&self, cwd: Option<&str>, path: &Path) -> bool {
@@ -194,6 +211,26 @@ pub fn log_title(log: &Log<'_>) -> String {
     safe_line(&title.unwrap_or_default())
 }
 
+/// Returns the logs that are not understood: those of the corpus that have bytes and no text, and
+/// databases that cannot be read.
+pub fn logs_not_understood(
+    catalog: &LogCatalog,
+    corpus: &Corpus,
+    files: &[LogFile],
+) -> Vec<NotUnderstood> {
+    let silent: HashSet<(PathBuf, &str)> = corpus
+        .logs()
+        .filter(|log| Part::ALL.iter().all(|part| log.text_bytes(*part) == 0))
+        .map(|log| (log.path(), log.id()))
+        .collect();
+    let is_silent = |file: &&LogFile| silent.contains(&(file.path.clone(), file.id.as_str()));
+    let silent_files = files
+        .iter()
+        .filter(|_| !silent.is_empty())
+        .filter(is_silent);
+    not_understood(&catalog.locations, silent_files)
+}
+
 /// Returns the logs of a corpus for a list, each with its project.
 pub fn log_summaries(corpus: &Corpus, files: &[LogFile]) -> Vec<(String, LogSummary)> {
     let by_place: HashMap<(&Path, &str), &LogFile> = files
@@ -202,11 +239,14 @@ pub fn log_summaries(corpus: &Corpus, files: &[LogFile]) -> Vec<(String, LogSumm
         .collect();
     corpus
         .logs()
-        .filter_map(|log| {
+        .zip(listings(corpus))
+        .filter_map(|(log, listing)| {
             let path = log.path();
             let file = *by_place.get(&(path.as_path(), log.id()))?;
             let listed = LogSummary {
                 file: file.clone(),
+                below: listing.below,
+                unlisted: listing.unlisted,
                 title: match log_title(&log) {
                     title if title.is_empty() => log.id().to_owned(),
                     title => title,

@@ -41,11 +41,13 @@ mod state;
 mod view;
 mod worker;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use crate::core::log::LogFile;
+use crate::core::log::{HashedProjects, LogFile};
 use crate::core::{Error, Result};
 
 pub use block::{LONGEST, key};
@@ -125,6 +127,8 @@ pub struct Corpus {
     unread: Vec<Error>,
     notes: Vec<String>,
     unkept: Option<Error>,
+    /// The working directories of all logs, for logs that have only the hash of theirs.
+    projects: OnceLock<HashedProjects>,
 }
 
 impl Part {
@@ -180,6 +184,7 @@ impl Corpus {
             unread: Vec::new(),
             notes: Vec::new(),
             unkept: None,
+            projects: OnceLock::new(),
         }
     }
 
@@ -290,6 +295,17 @@ impl Corpus {
         self.is_damaged.load(Ordering::Relaxed)
     }
 
+    /// Returns the working directories of all logs, visible or not.
+    fn projects(&self) -> &HashedProjects {
+        self.projects.get_or_init(|| {
+            let rows = self.manifest.logs.iter();
+            let cwds: BTreeSet<&str> = rows
+                .filter_map(|row| std::str::from_utf8(self.manifest.string(row.cwd)).ok())
+                .collect();
+            HashedProjects::new(cwds)
+        })
+    }
+
     fn content(&self, part: Part, number: usize) -> Option<BlockContent<'_>> {
         self.block(part, number)?.read()
     }
@@ -382,6 +398,7 @@ mod tests {
                 title: None,
                 size: fs::metadata(&path).map_or(0, |metadata| metadata.len()),
                 modified: Some(self.now),
+                start: log::LogStart::default(),
                 path,
             }
         }

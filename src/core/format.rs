@@ -26,6 +26,9 @@ pub fn format_hits(query: &str, hits: &[Hit]) -> String {
             hit.text,
             hit.citation
         ));
+        if hit.copies > 0 {
+            out.push_str(&format!("\n    Copies: {} in other sessions", hit.copies));
+        }
     }
     out
 }
@@ -84,6 +87,7 @@ mod tests {
             session: None,
             time: None,
             log: None,
+            copies: 0,
         }
     }
 

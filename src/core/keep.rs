@@ -108,7 +108,7 @@ fn described(beside: &Path) -> Option<(PathBuf, LogFile)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::log::{Agent, read};
+    use crate::core::log::{Agent, LogStart, read};
 
     fn log(path: PathBuf) -> LogFile {
         LogFile {
@@ -119,6 +119,7 @@ mod tests {
             parent: None,
             title: None,
             modified: Some(5),
+            start: LogStart::default(),
         }
     }
 

@@ -115,11 +115,47 @@ pub struct LogSummary {
     pub cwd: Option<String>,
     /// The session's id in its records.
     pub session: Option<String>,
-    /// The index in the group of the log that started this one as a subagent.
+    /// The index in the group of the log that this one belongs to: that of the session that
+    /// started it as a subagent, or the newest copy of the session.
     pub parent: Option<usize>,
+    /// The id of that log, whether it is in the group or not.
+    pub below: Option<String>,
+    /// Why it is not listed as a session; `None` if it is.
+    pub unlisted: Option<Unlisted>,
+}
+
+/// Why a log is not listed as a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unlisted {
+    /// Another agent started it.
+    Subagent,
+    /// Nobody says anything in it.
+    Empty,
+    /// There is a newer copy of the session, as made by a fork or by resuming it.
+    Copy,
+}
+
+impl Unlisted {
+    /// Returns the name used in output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Subagent => "subagent",
+            Self::Empty => "empty",
+            Self::Copy => "copy",
+        }
+    }
 }
 
 impl LogSummary {
+    /// Whether it has a row: as a session, or below the log that it belongs to.
+    pub fn has_row(&self) -> bool {
+        match self.unlisted {
+            None => true,
+            Some(Unlisted::Empty) => false,
+            Some(_) => self.parent.is_some(),
+        }
+    }
+
     /// Returns the agent's command that resumes the session, if it has one.
     pub fn resume(&self) -> Option<Resume> {
         self.file.resume(&Head {
@@ -239,10 +275,10 @@ impl Library {
             .sum()
     }
 
-    /// Returns the number of conversations, without those of subagents.
+    /// Returns the number of sessions that are listed.
     pub fn sessions(&self) -> usize {
         let logs = self.logs.iter().flat_map(|log_group| &log_group.logs);
-        logs.filter(|log| log.parent.is_none()).count()
+        logs.filter(|log| log.unlisted.is_none()).count()
     }
 
     /// Returns the directories to watch, and how deep.
@@ -276,7 +312,7 @@ fn order_by_parent(mut logs: Vec<LogSummary>) -> Vec<LogSummary> {
     let mut started: HashMap<String, Vec<LogSummary>> = HashMap::new();
     let mut heads = Vec::new();
     for log in logs {
-        match log.file.parent.clone().filter(|id| ids.contains(id)) {
+        match log.below.clone().filter(|id| ids.contains(id)) {
             Some(parent) if parent != log.file.id => started.entry(parent).or_default().push(log),
             _ => heads.push(log),
         }
@@ -419,10 +455,11 @@ mod tests {
                 agent: Agent::ClaudeCode,
                 path: PathBuf::from(id),
                 id: id.to_owned(),
-                parent: parent.map(str::to_owned),
+                parent: None,
                 title: None,
                 size: 1,
                 modified: None,
+                start: Default::default(),
             };
             let listed = LogSummary {
                 file,
@@ -432,6 +469,8 @@ mod tests {
                 cwd: None,
                 session: None,
                 parent: None,
+                below: parent.map(str::to_owned),
+                unlisted: None,
             };
             ("/shop".to_owned(), listed)
         };

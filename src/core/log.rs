@@ -39,6 +39,7 @@ mod openclaw;
 mod opencode;
 pub mod origin;
 mod pi;
+mod probe;
 mod qwen;
 mod session;
 mod sink;
@@ -47,7 +48,8 @@ pub mod touch;
 pub mod turn;
 mod vibe;
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +60,7 @@ use crate::core::hidden::is_hidden;
 pub use clean::clean;
 pub use decode::{Decoder, read, read_each};
 pub use location::LogLocations;
+pub use probe::{NotUnderstood, not_understood};
 pub use sink::Carry;
 
 use decode::Decode;
@@ -116,9 +119,9 @@ pub enum Agent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The user, or the agent's program on the user's behalf.
+    /// The user. Text that only stands in the user's place is its real sender's.
     User,
-    /// The model.
+    /// The model; with [`Origin::Agent`], another agent.
     Assistant,
     /// The agent's program.
     System,
@@ -142,12 +145,14 @@ pub enum MessageKind {
     Notice,
 }
 
-/// Whether a message was written by its sender or injected by the agent's program.
+/// How a message came into the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// Written by the sender that the role names.
     Written,
+    /// Written by another agent for this one: a subagent's task, a message between agents.
+    Agent,
     /// Injected by the agent's program: reminders, instructions, hook output.
     Injected,
 }
@@ -175,6 +180,10 @@ pub struct Message {
     pub tool: Option<String>,
     /// The session it belongs to, if the log holds several.
     pub session: Option<String>,
+    /// The id that a tool call and its result share.
+    pub call: Option<String>,
+    /// On a call's result: the id of the log of the subagent that the call started.
+    pub subagent: Option<String>,
 }
 
 /// Where a title comes from, in ascending order of priority.
@@ -217,12 +226,15 @@ pub struct Head {
     pub first: Option<i64>,
     /// The latest time of any message.
     pub last: Option<i64>,
-    /// The beginning of the first prompt that the user wrote.
+    /// The beginning of the first prompt: the user's, or in a subagent's log its task.
     pub first_prompt: Option<String>,
     /// The beginning of the last prompt that the user wrote.
     pub last_prompt: Option<String>,
     /// The number of prompts that the user wrote.
     pub turns: u64,
+    /// The number of texts and tool calls by the model.
+    #[serde(default)]
+    pub replies: u64,
 }
 
 /// The numbers of lines and records that gave no message, by reason.
@@ -268,6 +280,18 @@ pub struct LogFile {
     pub size: u64,
     /// The modification time, in milliseconds since 1970 UTC.
     pub modified: Option<i64>,
+    /// Where it begins in its file; not at 0 only in a file of several sessions.
+    #[serde(default)]
+    pub start: LogStart,
+}
+
+/// Where a session begins in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LogStart {
+    /// The number of bytes before it.
+    pub bytes: u64,
+    /// The number of lines before it.
+    pub lines: u64,
 }
 
 /// The largest number of messages in a [`Transcript`].
@@ -493,10 +517,15 @@ impl Skipped {
 impl Head {
     /// Sets the title unless it is blank or the current one has a higher priority.
     pub fn set_title(&mut self, naming: TitleSource, title: String) {
-        if naming >= self.naming && !title.trim().is_empty() {
+        if naming >= self.naming && !is_placeholder(&title) {
             self.naming = naming;
             self.title = Some(title);
         }
+    }
+
+    /// Whether neither the user nor the model has said anything.
+    pub fn is_empty(&self) -> bool {
+        self.turns == 0 && self.replies == 0
     }
 
     /// Extends the time span of the log to include `time`.
@@ -505,6 +534,21 @@ impl Head {
         self.first = Some(self.first.map_or(time, |first| first.min(time)));
         self.last = Some(self.last.map_or(time, |last| last.max(time)));
     }
+}
+
+/// Whether a title is blank, or the one that an agent gives to every new session.
+pub fn is_placeholder(title: &str) -> bool {
+    let title = title.trim().to_lowercase();
+    // OpenCode adds the time to its own.
+    let is_dated = |name: &str| {
+        let after = title.strip_prefix(name);
+        after.is_some_and(|after| after.is_empty() || after.starts_with(" - 20"))
+    };
+    title.is_empty()
+        || title == "untitled"
+        || ["new session", "child session"]
+            .iter()
+            .any(|name| is_dated(name))
 }
 
 /// Returns every log in `locations`, agent by agent, each agent's sorted by path.
@@ -520,6 +564,31 @@ pub fn locate(locations: &LogLocations) -> Vec<LogFile> {
             found
         })
         .collect()
+}
+
+/// The projects whose logs do not name them, by the hash of a path that such a log has instead.
+#[derive(Debug, Clone, Default)]
+pub struct HashedProjects(HashMap<String, String>);
+
+impl HashedProjects {
+    /// Returns these directories by their hashes.
+    pub fn new<'a>(directories: impl IntoIterator<Item = &'a str>) -> Self {
+        let hashed = directories.into_iter();
+        Self(
+            hashed
+                .map(|path| (gemini::hash_of(path), path.to_owned()))
+                .collect(),
+        )
+    }
+
+    /// Returns the project of the log in this file, if it has the hash of one of them.
+    pub fn project(&self, agent: Agent, path: &Path) -> Option<&str> {
+        let hash = match agent {
+            Agent::Gemini => gemini::project_hash(path)?,
+            _ => return None,
+        };
+        self.0.get(&hash).map(String::as_str)
+    }
 }
 
 /// The `resume` of agents without a resume command.
@@ -582,6 +651,9 @@ mod tests {
         head.set_title(TitleSource::Custom, "given".to_owned());
         head.set_title(TitleSource::Custom, "given again".to_owned());
         head.set_title(TitleSource::Custom, " ".to_owned());
+        for untold in ["New Session", "New session - 2026-08-01T10:00:00.000Z"] {
+            head.set_title(TitleSource::Custom, untold.to_owned());
+        }
         assert_eq!(head.title.as_deref(), Some("given again"));
     }
 

@@ -5,6 +5,7 @@
 //! searched in the [`Corpus`], which keeps itself up to date. There is no other index.
 
 mod blocks;
+mod copies;
 mod current;
 mod exact;
 #[cfg(test)]
@@ -76,6 +77,8 @@ pub struct Hit {
     pub time: Option<i64>,
     /// The log's file, and the session's id in it.
     pub log: Option<(PathBuf, String)>,
+    /// The number of copies of the message in other logs, for which this hit stands too.
+    pub copies: usize,
 }
 
 impl HitSource {
@@ -119,6 +122,7 @@ impl Sources<'_> {
             session: None,
             time: (memory_text.memory.modified > 0).then_some(memory_text.memory.modified),
             log: None,
+            copies: 0,
         }
     }
 
@@ -183,6 +187,7 @@ impl Sources<'_> {
             session: Some(log.id().to_owned()),
             time: Some(last_activity(&log)).filter(|time| *time > 0),
             log: Some((file, log.id().to_owned())),
+            copies: 0,
         }
     }
 }

@@ -21,6 +21,7 @@ mod properties;
 mod recall;
 mod rules;
 mod sandbox;
+mod sessions;
 mod setup;
 mod support;
 mod tui;

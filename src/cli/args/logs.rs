@@ -26,9 +26,9 @@ pub struct LogsArgs {
     /// Only logs with messages of this role: user, assistant, system or tool
     #[arg(long, value_name = "ROLE")]
     pub role: Option<RoleArg>,
-    /// List subagents' conversations too
-    #[arg(long)]
-    pub subagents: bool,
+    /// List subagents' conversations, older copies of forked or resumed sessions and empty logs too
+    #[arg(long, visible_alias = "subagents")]
+    pub every: bool,
     /// Show at most this many
     #[arg(long, default_value_t = 50, value_name = "N")]
     pub limit: usize,

@@ -326,7 +326,7 @@ const KINDS: [MessageKind; 5] = [
     MessageKind::ToolResult,
     MessageKind::Notice,
 ];
-const ORIGINS: [Origin; 2] = [Origin::Written, Origin::Injected];
+const ORIGINS: [Origin; 3] = [Origin::Written, Origin::Injected, Origin::Agent];
 /// The bit that marks a question.
 const QUESTION: u16 = 12;
 
@@ -377,6 +377,8 @@ mod tests {
             reply: None,
             tool: Some("Bash".to_owned()),
             session: None,
+            call: None,
+            subagent: None,
         };
         let mut builder = BlockBuilder::new(Part::Tools);
         builder.push(7, &CorpusMessage::of(&message));

@@ -16,7 +16,7 @@ use crate::core::log::Agent;
 use crate::core::{Error, Result, private};
 
 /// Incremented when the stored format or the decoding of logs changes.
-const VERSION: u64 = 3;
+const VERSION: u64 = 4;
 const MAGIC: &[u8; 8] = b"tomecat\0";
 const NAME: &str = "catalogue";
 /// The sizes of a log's and of a block's row, in bytes.

@@ -115,9 +115,12 @@ impl<'a> Log<'a> {
         self.text(self.row.id).unwrap_or_default()
     }
 
-    /// Returns the working directory.
+    /// Returns the working directory; if the log has only its hash, that of another log with it.
     pub fn cwd(&self) -> Option<&'a str> {
-        self.text(self.row.cwd)
+        self.text(self.row.cwd).or_else(|| match self.agent()? {
+            agent @ Agent::Gemini => self.corpus.projects().project(agent, &self.path()),
+            _ => None,
+        })
     }
 
     /// Returns the title: the log's own, or that of an index beside it.
@@ -414,6 +417,18 @@ impl<'a> BlockContent<'a> {
 }
 
 impl CorpusMessage<'_> {
+    /// Returns a hash that copies of the message in other logs share: of the record's id, or of
+    /// role and text if the record has none. A short text without an id may be said again and has
+    /// no identity.
+    pub fn identity(&self) -> Option<u64> {
+        const SHORT: usize = 24;
+        let text = || {
+            let role = checksum(&[self.role as u8]);
+            (self.text.len() >= SHORT).then(|| checksum(self.text.as_bytes()) ^ role)
+        };
+        self.id.or_else(text)
+    }
+
     /// Whether the text was cut to [`LONGEST`](super::LONGEST) bytes.
     pub fn is_cut(&self) -> bool {
         self.length > self.text.len() as u64

@@ -279,7 +279,10 @@ impl<'a> BuildWorker<'a> {
             listed,
             row,
             cwd: head.cwd,
-            title: head.title.or_else(|| log.title.clone()),
+            title: head.title.or_else(|| {
+                let title = log.title.clone();
+                title.filter(|title| !log::is_placeholder(title))
+            }),
         })
     }
 }

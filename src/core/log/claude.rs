@@ -10,8 +10,8 @@ use super::decode::{Decode, Recognized};
 use super::json::{Object, Raw};
 use super::sink::{RecordStamp, Sink, TextSource};
 use super::{
-    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, fork, location,
-    option,
+    Agent, Format, Head, LogFile, LogLocations, Message, MessageKind, Origin, Resume, Role,
+    TitleSource, fork, location, option, origin,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -42,6 +42,9 @@ const WORDLESS: &[&str] = &[
     "result",
     "started",
 ];
+
+/// Tools whose results have an account that is read, see [`take_details`].
+const DETAILED: &[&str] = &["Agent", "AskUserQuestion", "Task"];
 
 /// The maximum number of queued prompts, and of summaries, that are carried.
 const KEPT: usize = 64;
@@ -121,19 +124,60 @@ fn user(record: &Object<'_>, sink: &mut Sink<'_>) {
         sink.notice(content::flat(content));
         return;
     }
-    let speaker = if is_injected(record) {
-        Speaker::Program
-    } else {
-        Speaker::Person
-    };
-    content::take(content, speaker, sink);
+    let before = sink.count();
+    content::take(content, speaker(record), sink);
+    take_details(record, before, sink);
 }
 
-/// Whether the record's fields mark it as not typed by the user.
+/// Returns who the record's fields say that it is of.
+fn speaker(record: &Object<'_>) -> Speaker {
+    if is_injected(record) {
+        Speaker::Program
+    } else if record.text("planContent").is_some() {
+        Speaker::Model
+    } else if record.is_true("isSidechain") {
+        // A subagent is prompted by the agent that started it.
+        Speaker::Agent
+    } else {
+        Speaker::Person
+    }
+}
+
+/// Adds to the messages of a record what only the program's own account of a result holds: the
+/// log of a subagent, and what the user typed in answer to questions. Names a session that begins
+/// with a plan after it.
+fn take_details(record: &Object<'_>, before: usize, sink: &mut Sink<'_>) {
+    let added = sink.added_after(before);
+    let plan = added
+        .iter()
+        .find(|message| message.role == Role::Assistant && message.origin == Origin::Written);
+    let title = plan.and_then(|plan| {
+        let mut lines = plan.text.lines();
+        lines.find_map(|line| line.strip_prefix("# ").map(str::to_owned))
+    });
+    let is_detailed = |message: &Message| {
+        let tool = message.tool.as_deref();
+        message.kind == MessageKind::ToolResult && tool.is_some_and(|tool| DETAILED.contains(&tool))
+    };
+    let mut answers = Vec::new();
+    if let Some(result) = added.iter_mut().find(|message| is_detailed(message))
+        && let Some(account) = record.object("toolUseResult")
+    {
+        let agent = account.text("agentId");
+        result.subagent = agent.map(|agent| format!("agent-{agent}"));
+        answers = origin::typed_answers(&account);
+    }
+    for answer in answers {
+        sink.say(Role::User, Origin::Written, answer);
+    }
+    if let Some(title) = title {
+        entitle(TitleSource::Summary, Some(title), sink);
+    }
+}
+
+/// Whether the record's fields mark it as put in by the program.
 fn is_injected(record: &Object<'_>) -> bool {
     record.is_true("isMeta")
-        // A subagent is prompted by the agent that started it.
-        || record.is_true("isSidechain")
         // The body of a skill that a tool call loaded.
         || record.get("sourceToolUseID").is_some()
         || record.is("promptSource", "system")
@@ -241,9 +285,9 @@ fn queue(record: &Object<'_>, sink: &mut Sink<'_>) {
             }
             sink.carry.queue.push_back(text);
         }
-        Some("dequeue") => drop(sink.carry.queue.pop_front()),
+        Some("dequeue") => drop(leave_queue(record, sink)),
         Some("remove") => {
-            let text = sink.carry.queue.pop_front().unwrap_or_default();
+            let text = leave_queue(record, sink);
             if !text.is_empty() && !sink.is_duplicate(TextSource::Account, Role::User, &text) {
                 sink.prompt(text);
             }
@@ -253,13 +297,27 @@ fn queue(record: &Object<'_>, sink: &mut Sink<'_>) {
     }
 }
 
-/// Sets a summary as title if it is of this session: old files begin with those of others.
+/// Takes a prompt from the queue: the one that the record names, or else the first.
+fn leave_queue(record: &Object<'_>, sink: &mut Sink<'_>) -> String {
+    let queue = &mut sink.carry.queue;
+    match record.text("content") {
+        Some(text) => {
+            if let Some(at) = queue.iter().position(|queued| *queued == text) {
+                queue.remove(at);
+            }
+            text
+        }
+        None => queue.pop_front().unwrap_or_default(),
+    }
+}
+
+/// Sets a summary as title if it is of this session: a file may hold those of others, too.
 fn summary(record: &Object<'_>, sink: &mut Sink<'_>) {
     let Some(text) = record.text("summary") else {
         return;
     };
     match record.text("leafUuid") {
-        Some(leaf) if sink.carry.head.session.is_none() => {
+        Some(leaf) if !sink.is_recent(&leaf) => {
             sink.carry.summaries.truncate(KEPT - 1);
             sink.carry.summaries.push((leaf, text));
         }
@@ -278,6 +336,9 @@ fn envelope(record: &Object<'_>, sink: &mut Sink<'_>) {
         id: record.text("uuid"),
         ..RecordStamp::default()
     };
+    if let Some(id) = sink.stamp.id.clone() {
+        sink.remember(&id);
+    }
     let carry = &mut *sink.carry;
     if !carry.summaries.is_empty()
         && let Some((_, text)) = carry
@@ -359,7 +420,7 @@ mod tests {
                 "2 assistant thinking: hm",
                 "3 assistant text: on it",
                 "4 assistant tool-call Bash: command: ls \"a\"",
-                "5 tool tool-result: one\n[image]\ntwo",
+                "5 tool tool-result Bash: one\n[image]\ntwo",
                 "6 system notice*: API Error",
                 "7 system notice*: Conversation compacted",
                 "8 system notice*: This session is being continued",
@@ -413,13 +474,13 @@ mod tests {
         assert_eq!(
             describe_messages(&transcript.messages),
             [
-                "1 user text*: meta",
-                "2 user text*: skill",
-                "3 user text*: done",
+                "1 system text*: meta",
+                "2 system text*: skill",
+                "3 system text*: done",
                 "4 user text: mine",
-                "5 user text*: task",
-                "6 user text*: <local-command-stdout>out</local-command-stdout>",
-                "7 user text*: <system-reminder>r</system-reminder>",
+                "5 assistant text^: task",
+                "6 system text*: <local-command-stdout>out</local-command-stdout>",
+                "7 system text*: <system-reminder>r</system-reminder>",
                 "7 user text: and mine",
                 "8 user text: /go far",
                 "9 system text*: from a\nhook",
@@ -427,6 +488,64 @@ mod tests {
             ]
         );
         assert_eq!(transcript.head.turns, 3);
+    }
+
+    #[test]
+    fn an_accepted_plan_is_the_models_and_names_the_session() {
+        let transcript = read_claude(&[
+            r##"{"type":"user","planContent":"# Parser","message":{"content":"Implement the following plan:\n\n# Parser\n\nSplit it."}}"##,
+            r##"{"type":"user","planContent":"# Other","message":{"content":"Do this:\n\n# Other"}}"##,
+        ]);
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "1 assistant text: Implement the following plan:\n\n# Parser\n\nSplit it.",
+                "2 assistant text: Do this:\n\n# Other",
+            ]
+        );
+        assert_eq!(transcript.head.turns, 0);
+        assert!(!transcript.head.is_empty());
+        assert_eq!(transcript.head.title.as_deref(), Some("Other"));
+    }
+
+    #[test]
+    fn what_a_user_says_inside_of_tool_results_is_the_users() {
+        let transcript = read_claude(&[
+            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Edit","input":{}},{"type":"tool_use","id":"t2","name":"AskUserQuestion","input":{}}]}}"#,
+            r#"{"type":"user","toolUseResult":"Error","message":{"content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nnot that file"}]}}"#,
+            r#"{"type":"user","toolUseResult":{"questions":[{"question":"Which?","options":[{"label":"A"}]}],"answers":{"Which?":"neither"}},"message":{"content":[{"type":"tool_result","tool_use_id":"t2","content":"User has answered your questions"}]}}"#,
+        ]);
+        assert_eq!(
+            describe_messages(&transcript.messages)[2..],
+            [
+                "2 tool tool-result Edit: The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:",
+                "2 user text: not that file",
+                "3 tool tool-result AskUserQuestion: User has answered your questions",
+                "3 user text: neither",
+            ]
+        );
+        assert_eq!(transcript.head.turns, 2);
+    }
+
+    #[test]
+    fn a_result_knows_its_call_and_an_empty_one_stays() {
+        let transcript = read_claude(&[
+            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}},{"type":"tool_use","id":"t2","name":"Task","input":{}}]}}"#,
+            r#"{"type":"user","toolUseResult":{"agentId":"a1","status":"completed"},"message":{"content":[{"type":"tool_result","tool_use_id":"t2","content":"done"}]}}"#,
+            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":""}]}}"#,
+        ]);
+        let of = |message: &Message| {
+            let text = |text: &Option<String>| text.clone().unwrap_or_default();
+            [&message.tool, &message.call, &message.subagent].map(text)
+        };
+        assert_eq!(of(&transcript.messages[2]), ["Task", "t2", "agent-a1"]);
+        assert_eq!(of(&transcript.messages[3]), ["Bash", "t1", ""]);
+        assert_eq!(transcript.messages[3].text, "");
+        let early = read_claude(&[
+            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"files"}]}}"#,
+            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}"#,
+        ]);
+        assert_eq!(of(&early.messages[0]), ["Bash", "t1", ""]);
     }
 
     #[test]
@@ -444,6 +563,10 @@ mod tests {
             r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":"done","commandMode":"task-notification"}}"#,
             r#"{"type":"queue-operation","operation":"enqueue","content":"taken back"}"#,
             r#"{"type":"queue-operation","operation":"popAll"}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","content":"first in"}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","content":"first out"}"#,
+            r#"{"type":"queue-operation","operation":"remove","content":"first out"}"#,
+            r#"{"type":"queue-operation","operation":"remove"}"#,
         ]);
         assert_eq!(
             describe_messages(&transcript.messages),
@@ -452,7 +575,9 @@ mod tests {
                 "5 user text: comes nowhere else",
                 "7 user text: comes as attachment",
                 "9 user text: only attached",
-                "10 user text*: done",
+                "10 system text*: done",
+                "15 user text: first out",
+                "16 user text: first in",
             ]
         );
     }
@@ -527,7 +652,8 @@ mod tests {
             Some("of this one")
         );
         assert_eq!(title(&[foreign, user]), None);
-        assert_eq!(title(&[user, foreign]).as_deref(), Some("of another"));
+        assert_eq!(title(&[user, foreign]), None);
+        assert_eq!(title(&[user, summary]).as_deref(), Some("of this one"));
         assert_eq!(
             title(&[given, user, made, summary]).as_deref(),
             Some("given")

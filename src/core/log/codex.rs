@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use super::content;
+use super::content::{self, Speaker};
 use super::decode::{Decode, Recognized};
 use super::json::{self, Object, Raw};
-use super::sink::{RecordStamp, Sink, TextSource};
+use super::sink::{RecordStamp, Sink, TextSource, ToolUse};
 use super::{
     Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, fork, location,
 };
@@ -29,6 +29,10 @@ const WORDLESS: &[&str] = &[
     "security_risk_score",
     "world_state",
 ];
+
+/// How the result of the call that started a subagent begins in the subagent's own log, where it
+/// ends the copy of the parent's conversation.
+const SPAWNED: &str = "You are the newly spawned agent.";
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let mut logs = Vec::new();
@@ -132,6 +136,8 @@ fn bare(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
 fn meta(payload: &Object<'_>, sink: &mut Sink<'_>) {
     let head = sink.head();
     if head.session.is_some() {
+        // A subagent may begin with a copy of the conversation of its parent.
+        sink.carry.is_copying = head.parent.is_some() && payload.text("id") == head.parent;
         return;
     }
     head.session = payload.text("id");
@@ -140,8 +146,17 @@ fn meta(payload: &Object<'_>, sink: &mut Sink<'_>) {
     head.branch = payload.object("git").and_then(|git| git.text("branch"));
     head.fork_of = payload.text("forked_from_id");
     let spawned = || {
-        let spawn = payload.object("source")?.object("subagent")?;
-        spawn.object("thread_spawn")?.text("parent_thread_id")
+        let source = payload.object("source")?;
+        source.get("subagent")?;
+        let spawn = source.object("subagent").unwrap_or_default();
+        let spawn = spawn.object("thread_spawn").unwrap_or_default();
+        let parent = spawn.text("parent_thread_id");
+        // A reviewer does not say for whom.
+        Some(
+            parent
+                .or_else(|| payload.text("forked_from_id"))
+                .unwrap_or_default(),
+        )
     };
     head.parent = payload.text("parent_thread_id").or_else(spawned);
 }
@@ -160,9 +175,10 @@ fn item(item: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     };
     match item.word("type") {
         Some("message") => message(item, sink),
+        // Sent by another agent; what this one says is a message.
         Some("agent_message") => {
             let text = item.get("content").map_or_else(String::new, content::flat);
-            sink.say(Role::Assistant, Origin::Written, text);
+            sink.add(Speaker::Agent, text);
         }
         Some("reasoning") => {
             for part in item.items("summary").chain(item.items("content")) {
@@ -173,15 +189,34 @@ fn item(item: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         Some(kind @ ("function_call" | "custom_tool_call" | "tool_search_call")) => {
             let input = item.get("arguments").or_else(|| item.get("input"));
             let tool = item.text("name").unwrap_or_else(|| kind.to_owned());
-            sink.call(Some(tool), input.map_or_else(String::new, content::outline));
+            sink.call_tool(ToolUse {
+                id: item.text("call_id"),
+                tool: Some(tool),
+                text: input.map_or_else(String::new, content::outline),
+                ..ToolUse::default()
+            });
         }
         Some(kind @ ("local_shell_call" | "web_search_call" | "image_generation_call")) => {
-            let action = item.get("action").map_or_else(String::new, Raw::outline);
-            sink.call(Some(kind.trim_end_matches("_call").to_owned()), action);
+            sink.call_tool(ToolUse {
+                id: item.text("call_id"),
+                tool: Some(kind.trim_end_matches("_call").to_owned()),
+                text: item.get("action").map_or_else(String::new, Raw::outline),
+                ..ToolUse::default()
+            });
         }
         Some("function_call_output" | "custom_tool_call_output" | "tool_search_output") => {
-            let output = item.get("output").map_or_else(String::new, content::flat);
-            sink.result(None, unpack(output));
+            let tools = || item.get("tools").map(Raw::outline);
+            let output = item.get("output").map(content::flat).or_else(tools);
+            let output = unpack(output.unwrap_or_default());
+            if output.starts_with(SPAWNED) {
+                sink.carry.is_copying = false;
+            }
+            sink.tool_result(ToolUse {
+                id: item.text("call_id"),
+                subagent: spawned(&output),
+                text: output,
+                ..ToolUse::default()
+            });
         }
         Some("compaction" | "context_compaction" | "compaction_summary" | "ghost_snapshot") => {}
         _ => return Recognized::Unknown,
@@ -260,6 +295,15 @@ fn completed(item: &Object<'_>, sink: &mut Sink<'_>) {
     }
 }
 
+/// Returns the id of the agent that a call has started, from its output.
+fn spawned(output: &str) -> Option<String> {
+    if !output.starts_with("{\"agent_id\"") {
+        return None;
+    }
+    let (output, _) = json::object(output.as_bytes()).ok()?;
+    output.text("agent_id")
+}
+
 /// Returns a tool's output without the JSON that older versions wrapped it in.
 fn unpack(output: String) -> String {
     if output.starts_with("{\"output\"")
@@ -304,8 +348,8 @@ mod tests {
             [
                 "3 assistant thinking: thinking",
                 "4 assistant tool-call shell: command:\n  - ls\n  - -l",
-                "5 tool tool-result: a\nb",
-                "6 tool tool-result: parts",
+                "5 tool tool-result shell: a\nb",
+                "6 tool tool-result shell: parts",
                 "7 assistant tool-call apply_patch: *** Begin Patch",
                 "8 assistant tool-call web_search: type: search\nquery: rust",
                 "9 system notice*: the story so far",
@@ -376,8 +420,8 @@ mod tests {
             describe_messages(&transcript.messages),
             [
                 "1 system text*: permissions",
-                "2 user text*: # AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>",
-                "2 user text*: <environment_context>\n</environment_context>",
+                "2 system text*: # AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>",
+                "2 system text*: <environment_context>\n</environment_context>",
                 "2 user text: and a question",
             ]
         );
@@ -385,6 +429,53 @@ mod tests {
             transcript.head.first_prompt.as_deref(),
             Some("and a question")
         );
+    }
+
+    #[test]
+    fn a_subagents_prompts_are_its_parents_and_a_copy_of_the_parents_is_no_turn() {
+        let user = |text: &str| {
+            format!(
+                r#"{{"type":"response_item","payload":{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{text}"}}]}}}}"#
+            )
+        };
+        let head = r#"{"type":"session_meta","payload":{"id":"s","source":{"subagent":{"thread_spawn":{"parent_thread_id":"p"}}}}}"#;
+        let transcript = read_codex(&[
+            head,
+            &user("look around"),
+            r#"{"type":"response_item","payload":{"type":"agent_message","author":"/root","content":[{"type":"input_text","text":"and report"}]}}"#,
+        ]);
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "2 assistant text^: look around",
+                "3 assistant text^: and report"
+            ]
+        );
+        assert_eq!(transcript.head.turns, 0);
+        assert_eq!(transcript.head.first_prompt.as_deref(), Some("look around"));
+        let copied = [
+            head,
+            r#"{"type":"session_meta","payload":{"id":"p"}}"#,
+            &user("by the person"),
+            r#"{"type":"response_item","payload":{"type":"function_call","name":"spawn_agent","arguments":"{}","call_id":"c0"}}"#,
+            r#"{"type":"response_item","payload":{"type":"function_call_output","call_id":"c0","output":"{\"agent_id\":\"other\"}"}}"#,
+            r#"{"type":"response_item","payload":{"type":"function_call_output","call_id":"c1","output":"You are the newly spawned agent. The prior conversation"}}"#,
+            &user("by the parent"),
+        ];
+        let transcript = read_codex(&copied);
+        assert_eq!(
+            describe_messages(&transcript.messages)[0],
+            "3 user text: by the person"
+        );
+        assert_eq!(transcript.messages[2].subagent.as_deref(), Some("other"));
+        assert_eq!(
+            describe_messages(&transcript.messages)[4],
+            "7 assistant text^: by the parent"
+        );
+        assert_eq!(transcript.head.turns, 0);
+        let reviewer =
+            r#"{"type":"session_meta","payload":{"id":"r","source":{"subagent":"review"}}}"#;
+        assert!(read_codex(&[reviewer]).head.parent.is_some());
     }
 
     #[test]

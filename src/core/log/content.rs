@@ -1,19 +1,9 @@
 //! The content of a message as most agents write it: a string, or an array of blocks.
 
+use super::Role;
 use super::json::{self, JsonItem, Object, Raw};
-use super::sink::Sink;
-use super::{Origin, Role};
-
-/// The speaker of a message in the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Speaker {
-    /// The user; injected text is recognized by how it begins.
-    Person,
-    /// The agent's program, on the user's behalf.
-    Program,
-    /// The model.
-    Model,
-}
+pub(super) use super::origin::Speaker;
+use super::sink::{Sink, ToolUse};
 
 /// Adds the text, reasoning, tool calls and results in `content` to the sink.
 pub(super) fn take(content: Raw<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
@@ -34,11 +24,21 @@ fn take_block(block: &Object<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
     match block.word("type") {
         Some("tool_use" | "toolCall" | "server_tool_use" | "mcp_tool_use") => {
             let input = block.get("input").or_else(|| block.get("arguments"));
-            sink.call(block.text("name"), input.map_or_else(String::new, outline));
+            sink.call_tool(ToolUse {
+                id: block.text("id"),
+                tool: block.text("name"),
+                text: input.map_or_else(String::new, outline),
+                ..ToolUse::default()
+            });
         }
         Some("tool_result" | "toolResult") => {
-            let output = block.get("content").map_or_else(String::new, flat);
-            sink.result(block.text("name"), output);
+            let id = block.text("tool_use_id");
+            sink.tool_result(ToolUse {
+                id: id.or_else(|| block.text("toolCallId")),
+                tool: block.text("name"),
+                text: block.get("content").map_or_else(String::new, flat),
+                ..ToolUse::default()
+            });
         }
         Some("thinking" | "reasoning") => {
             let text = block.text("thinking").or_else(|| block.text("text"));
@@ -48,7 +48,7 @@ fn take_block(block: &Object<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
         Some(kind @ ("image" | "document")) => match speaker {
             Speaker::Person => sink.show(Role::User, &format!("[{kind}]")),
             Speaker::Model => sink.show(Role::Assistant, &format!("[{kind}]")),
-            Speaker::Program => {}
+            Speaker::Program | Speaker::Agent => {}
         },
         _ => say(block.text("text").unwrap_or_default(), speaker, sink),
     }
@@ -57,8 +57,8 @@ fn take_block(block: &Object<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
 fn say(text: String, speaker: Speaker, sink: &mut Sink<'_>) {
     match speaker {
         Speaker::Person => sink.prompt(text),
-        Speaker::Program => sink.say(Role::User, Origin::Injected, text),
-        Speaker::Model => sink.say(Role::Assistant, Origin::Written, text),
+        Speaker::Agent => sink.prompt_by(speaker, text),
+        Speaker::Program | Speaker::Model => sink.add(speaker, text),
     }
 }
 
@@ -95,9 +95,16 @@ fn part(object: &Object<'_>) -> Option<String> {
     ) {
         return Some(IMAGE.to_owned());
     }
-    ["text", "content", "output", "result", "tool_name"]
-        .iter()
-        .find_map(|key| object.text(key))
+    [
+        "text",
+        "content",
+        "output",
+        "result",
+        "message",
+        "tool_name",
+    ]
+    .iter()
+    .find_map(|key| object.text(key))
 }
 
 /// Formats a tool's input as lines; a string that contains a JSON object is parsed.

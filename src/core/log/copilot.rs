@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::content;
 use super::decode::{Decode, Recognized};
 use super::json::{Object, Raw};
-use super::sink::{RecordStamp, Sink};
+use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{
     Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, location, option,
 };
@@ -113,7 +113,12 @@ fn reply(data: &Object<'_>, sink: &mut Sink<'_>) {
         let input = request
             .get("arguments")
             .map_or_else(String::new, content::outline);
-        sink.call(request.text("name"), input);
+        sink.call_tool(ToolUse {
+            id: request.text("toolCallId"),
+            tool: request.text("name"),
+            text: input,
+            ..ToolUse::default()
+        });
     }
 }
 
@@ -123,7 +128,12 @@ fn result(data: &Object<'_>, sink: &mut Sink<'_>) {
         let message = output.object().and_then(|output| output.text("message"));
         message.unwrap_or_else(|| content::flat(output))
     });
-    sink.result(data.text("toolName"), text);
+    sink.tool_result(ToolUse {
+        id: data.text("toolCallId"),
+        tool: data.text("toolName"),
+        text,
+        ..ToolUse::default()
+    });
 }
 
 #[cfg(test)]
@@ -166,7 +176,7 @@ mod tests {
                 "5 assistant tool-call bash: command: ls",
                 "7 tool tool-result: out",
                 "8 tool tool-result: denied",
-                "9 user text*: <system_notification>done",
+                "9 system text*: <system_notification>done",
                 "11 system notice*: Aborted: user",
             ]
         );

@@ -5,15 +5,13 @@ use std::path::Path;
 use rusqlite::types::{FromSql, ValueRef};
 use rusqlite::{Connection, Row};
 
-use super::opencode::database::{database_error, open};
-use super::{Agent, LogFile};
-use crate::core::{Error, Result};
+use super::opencode::database::{check, database_error, open};
+use super::{Agent, LogFile, LogStart};
+use crate::core::Result;
 
 /// Opens a database.
 pub(super) fn connect(path: &Path) -> Result<Connection> {
-    if !path.is_file() {
-        return Err(Error::not_found(path.display().to_string()));
-    }
+    check(path)?;
     open(path).map_err(|error| database_error(path, error))
 }
 
@@ -56,6 +54,7 @@ pub(super) fn sessions(agent: Agent, path: &Path, query: &str) -> Vec<LogFile> {
                 title: title.filter(|title| !title.trim().is_empty()),
                 size: 0,
                 modified: time(row, "modified"),
+                start: LogStart::default(),
             });
         })
     });

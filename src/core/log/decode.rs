@@ -8,7 +8,7 @@ use std::path::Path;
 use memchr::memmem;
 
 use super::json::{self, Object};
-use super::sink::{Carry, Sink};
+use super::sink::{Carry, Sink, name_early_results};
 use super::{
     Agent, Head, LogFile, MOST_MESSAGES, Message, ReadWhole, Skipped, Transcript, location,
 };
@@ -211,6 +211,7 @@ pub fn read(log: &LogFile) -> Result<Transcript> {
         }
     })?;
     skipped.left_out += left_out;
+    name_early_results(&mut messages);
     Ok(Transcript {
         head,
         messages,

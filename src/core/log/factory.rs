@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(
             describe_messages(&transcript.messages),
             [
-                "2 user text*: <system-reminder>r</system-reminder>",
+                "2 system text*: <system-reminder>r</system-reminder>",
                 "2 user text: hello",
                 "3 assistant thinking: hm",
                 "3 assistant tool-call LS: path: .",
@@ -107,6 +107,11 @@ mod tests {
         assert_eq!(transcript.head.title.as_deref(), Some("Fix it"));
         assert_eq!(transcript.head.turns, 1);
         assert_eq!(transcript.skipped.unknown, 1);
+        home.write(
+            ".factory/sessions/-repo/f1.jsonl",
+            r#"{"type":"session_start","id":"f1","title":"first words","sessionTitle":"New Session"}"#,
+        );
+        assert_eq!(home.read().head.title.as_deref(), Some("first words"));
         let resume = home.locate()[0]
             .resume(&transcript.head)
             .expect("it can be continued");

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::{Agent, LogFile, LogLocations, Message, Transcript, locate, read};
+use super::{Agent, LogFile, LogLocations, LogStart, Message, Transcript, locate, read};
 
 /// A home directory that is deleted when the test ends.
 pub(super) struct Home(TempDir);
@@ -57,10 +57,11 @@ pub(super) fn log(agent: Agent, path: &Path) -> LogFile {
         title: None,
         size: 0,
         modified: None,
+        start: LogStart::default(),
     }
 }
 
-/// Returns a string per message: line, role, kind, `*` if injected, tool, text.
+/// Returns a string per message: line, role, kind, `*` if injected and `^` if of another agent, tool, text.
 pub(super) fn describe_messages(messages: &[Message]) -> Vec<String> {
     let word = |value: serde_json::Result<String>| value.expect("plain words").replace('"', "");
     messages
@@ -70,6 +71,7 @@ pub(super) fn describe_messages(messages: &[Message]) -> Vec<String> {
             let kind = word(serde_json::to_string(&message.kind));
             let mark = match message.origin {
                 super::Origin::Written => "",
+                super::Origin::Agent => "^",
                 super::Origin::Injected => "*",
             };
             let tool = message.tool.as_deref().map(|tool| format!(" {tool}"));

@@ -6,10 +6,12 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest as _, Sha256};
+
 use super::content;
 use super::decode::Decode;
 use super::json::{self, Object, Raw};
-use super::sink::{Carry, RecordStamp, Sink};
+use super::sink::{Carry, RecordStamp, Sink, ToolUse};
 use super::{
     Agent, Format, Head, LogFile, LogLocations, Message, Origin, Resume, Role, Skipped,
     TitleSource, location, option,
@@ -92,13 +94,22 @@ fn whole(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
         read_object(log, &mut carry)?
     };
     carry.skipped.left_out += session.left_out;
+    let records: Vec<(u64, Object<'_>)> = session
+        .records
+        .iter()
+        .filter_map(|(line, bytes)| Some((*line, json::object(bytes).ok()?.0)))
+        .collect();
+    // A result stands with its call, and may stand again in the record that sent it to the model.
+    let calls: HashSet<String> = records
+        .iter()
+        .flat_map(|(_, record)| record.items("toolCalls").filter_map(Raw::object))
+        .filter_map(|call| call.text("id"))
+        .collect();
     let mut messages = Vec::new();
     let mut sink = Sink::new(&mut carry, &mut messages, 0);
-    for (line, bytes) in &session.records {
+    for (line, record) in &records {
         sink.turn_to(*line);
-        if let Ok((record, _)) = json::object(bytes) {
-            message(&record, &mut sink);
-        }
+        message(record, &calls, &mut sink);
         sink.drain(take);
     }
     Ok(carry)
@@ -130,10 +141,29 @@ fn listed_project(path: &Path) -> Option<String> {
     let list = location::bytes(&home.join("projects.json")).ok()?;
     let list: serde_json::Value = serde_json::from_slice(&list).ok()?;
     let projects = list.get("projects")?.as_object()?;
+    let is_hash = project_hash(path).is_some();
     let found = projects
         .iter()
-        .find(|(_, known)| known.as_str() == Some(&slug));
+        .find(|(path, known)| known.as_str() == Some(&slug) || is_hash && hash_of(path) == slug);
     found.map(|(path, _)| path.clone())
+}
+
+/// Returns the name of the directory of a log's project, if it is the hash of the project's path,
+/// as older versions named it.
+pub(super) fn project_hash(path: &Path) -> Option<String> {
+    let directories: Vec<&Path> = path.ancestors().collect();
+    let chats = directories
+        .iter()
+        .position(|directory| location::name(directory) == "chats")?;
+    let name = location::name(directories.get(chats + 1)?);
+    let is_hash = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash.then_some(name)
+}
+
+/// Returns the hash that names the directory of a project.
+pub(super) fn hash_of(project: &str) -> String {
+    let digest = Sha256::digest(project.as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn read_object(log: &LogFile, carry: &mut Carry) -> Result<GeminiSession> {
@@ -244,7 +274,7 @@ fn header(record: &Object<'_>, head: &mut Head) {
     head.cwd = head.cwd.take().or(directory);
 }
 
-fn message(record: &Object<'_>, sink: &mut Sink<'_>) {
+fn message(record: &Object<'_>, calls: &HashSet<String>, sink: &mut Sink<'_>) {
     let id = record.text("id");
     sink.stamp = RecordStamp {
         time: record.time("timestamp"),
@@ -253,7 +283,7 @@ fn message(record: &Object<'_>, sink: &mut Sink<'_>) {
         ..RecordStamp::default()
     };
     match record.word("type") {
-        Some("user") => prompt(record, sink),
+        Some("user") => prompt(record, calls, sink),
         Some("gemini") => reply(record, sink),
         Some("info" | "warning" | "error") => sink.notice(text(record, "content")),
         _ => sink.carry.skipped.unknown += 1,
@@ -261,7 +291,7 @@ fn message(record: &Object<'_>, sink: &mut Sink<'_>) {
 }
 
 /// Adds the typed prompt, and what the program sent instead as injected text if it differs.
-fn prompt(record: &Object<'_>, sink: &mut Sink<'_>) {
+fn prompt(record: &Object<'_>, calls: &HashSet<String>, sink: &mut Sink<'_>) {
     let sent = text(record, "content");
     let shown = text(record, "displayContent");
     if shown.trim().is_empty() || shown == sent {
@@ -272,10 +302,17 @@ fn prompt(record: &Object<'_>, sink: &mut Sink<'_>) {
     }
     for part in record.items("content").filter_map(Raw::object) {
         if let Some(response) = part.object("functionResponse") {
-            let output = response
-                .get("response")
-                .map_or_else(String::new, content::flat);
-            sink.result(response.text("name"), output);
+            let id = response.text("id");
+            if id.as_ref().is_some_and(|id| calls.contains(id)) {
+                continue;
+            }
+            let output = response.get("response");
+            sink.tool_result(ToolUse {
+                id,
+                tool: response.text("name"),
+                text: output.map_or_else(String::new, content::flat),
+                ..ToolUse::default()
+            });
         }
     }
 }
@@ -290,10 +327,19 @@ fn reply(record: &Object<'_>, sink: &mut Sink<'_>) {
     }
     sink.say(Role::Assistant, Origin::Written, text(record, "content"));
     for call in record.items("toolCalls").filter_map(Raw::object) {
-        let tool = call.text("name");
-        let input = call.get("args").map_or_else(String::new, content::outline);
-        sink.call(tool.clone(), input);
-        sink.result(tool, output(&call));
+        let (id, tool) = (call.text("id"), call.text("name"));
+        sink.call_tool(ToolUse {
+            id: id.clone(),
+            tool: tool.clone(),
+            text: call.get("args").map_or_else(String::new, content::outline),
+            ..ToolUse::default()
+        });
+        sink.tool_result(ToolUse {
+            id,
+            tool,
+            text: output(&call),
+            subagent: call.text("agentId"),
+        });
     }
 }
 
@@ -370,8 +416,8 @@ mod tests {
                 "2 tool tool-result ls: shown",
                 "3 user text: part one\npart two",
                 "4 user text: @a.txt",
-                "4 user text*: @a.txt expanded text",
-                "5 user text*: System: Please continue.",
+                "4 system text*: @a.txt expanded text",
+                "5 system text*: System: Please continue.",
                 "6 system notice*: quota",
             ]
         );
@@ -383,6 +429,42 @@ mod tests {
         assert_eq!(transcript.skipped.unknown, 1);
         let resume = home.locate()[0].resume(&head).expect("it can be continued");
         assert_eq!(resume.args, ["--resume", "s"]);
+    }
+
+    #[test]
+    fn a_project_is_known_by_the_hash_of_its_path() {
+        let home = Home::new();
+        let hash = hash_of("/repo");
+        assert_eq!(
+            hash,
+            "816fc349d3faebf805d1bed70fce7e14754cad5251c77dda31c414ee961a0bdd"
+        );
+        let list = r#"{"projects":{"/other":"else","/repo":"repo"}}"#;
+        home.write(".gemini/projects.json", list);
+        home.write(
+            &format!(".gemini/tmp/{hash}/chats/session-a.jsonl"),
+            r#"{"id":"1","type":"user","content":"hello"}"#,
+        );
+        let log = &home.locate()[0];
+        assert_eq!(project_hash(&log.path), Some(hash));
+        assert_eq!(home.read().head.cwd.as_deref(), Some("/repo"));
+    }
+
+    #[test]
+    fn a_result_that_stands_with_its_call_and_as_a_message_is_read_once() {
+        let transcript = read_lines_of(&[
+            r#"{"id":"1","type":"gemini","content":"","toolCalls":[{"id":"c1","name":"ls","args":{},"result":[{"functionResponse":{"id":"c1","response":{"output":"files"}}}],"agentId":"sub"}]}"#,
+            r#"{"id":"2","type":"user","content":[{"functionResponse":{"id":"c1","name":"ls","response":{"output":"files"}}},{"functionResponse":{"id":"c2","name":"cat","response":{"output":"text"}}}]}"#,
+        ]);
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "1 assistant tool-call ls: ",
+                "1 tool tool-result ls: files",
+                "2 tool tool-result cat: text",
+            ]
+        );
+        assert_eq!(transcript.messages[1].subagent.as_deref(), Some("sub"));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The directories of logs, and functions to list and open the files in them.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{BufRead, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use super::{Agent, LogFile, antigravity, fork};
+use super::{Agent, LogFile, LogStart, antigravity, fork};
 use crate::core::foreign::{LARGEST_LOG, LARGEST_WHOLE, open_capped, read_capped};
 use crate::core::trust::TrustBoundary;
 use crate::core::{Error, Result};
@@ -64,6 +64,8 @@ pub struct LogLocations {
     /// Projects that Aider may have been used in: the working directory and the folders above it,
     /// the project's root last.
     pub projects: Vec<PathBuf>,
+    /// Directories below which chats of Aider are looked for.
+    pub aider: Vec<PathBuf>,
     /// Directories that a link to a log in a project or a store may point into.
     pub trusted: Vec<PathBuf>,
 }
@@ -215,6 +217,20 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::with_capacity(BUFFER, file)))
 }
 
+/// Opens a log that is not compressed for reading from an offset in bytes.
+pub(super) fn open_at(path: &Path, offset: u64) -> Result<Box<dyn BufRead>> {
+    if offset == 0 {
+        return open(path);
+    }
+    let mut file = open_capped(path, LARGEST_LOG).map_err(|error| match error {
+        Error::NotFound { .. } => missing(path),
+        error => error,
+    })?;
+    let sought = file.seek(SeekFrom::Start(offset));
+    sought.map_err(|error| Error::io(path, error))?;
+    Ok(Box::new(BufReader::with_capacity(BUFFER, file)))
+}
+
 /// Buffer size in bytes; large enough for most records.
 const BUFFER: usize = 128 * 1024;
 
@@ -267,6 +283,7 @@ pub(super) fn found(agent: Agent, path: PathBuf, id: String) -> Option<LogFile> 
         title: None,
         size: metadata.len(),
         modified: modified(&metadata),
+        start: LogStart::default(),
     })
 }
 

@@ -1,9 +1,10 @@
-//! OpenCode: a tree of JSON files, and since version 1.2 a database.
+//! OpenCode: a tree of JSON files, and since version 1.2 a database, with other tables since 2.0.
 //!
 //! A session is not a file of lines, so it is read whole. The database is opened read-only,
 //! in such a way that no file is created beside it.
 
 pub(super) mod database;
+mod generation2;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -11,8 +12,8 @@ use std::path::PathBuf;
 
 use super::content;
 use super::decode::Decode;
-use super::json::{Object, Raw};
-use super::sink::{Carry, RecordStamp, Sink};
+use super::json::Object;
+use super::sink::{Carry, RecordStamp, Sink, ToolUse};
 use super::{
     Agent, Format, Head, LogFile, LogLocations, Message, Origin, Resume, Role, fork, option,
 };
@@ -41,6 +42,17 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
         }
     }
     sessions.into_values().collect()
+}
+
+/// Returns the databases whose sessions cannot be listed, each with the reason.
+pub(super) fn unreadable(locations: &LogLocations) -> Vec<(PathBuf, String)> {
+    let paths = database::paths(locations).into_iter();
+    paths
+        .filter_map(|path| {
+            let problem = database::problem(&path)?;
+            Some((path, problem))
+        })
+        .collect()
 }
 
 fn whole(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
@@ -107,14 +119,35 @@ fn part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
 }
 
 fn tool(part: &Object<'_>, sink: &mut Sink<'_>) {
-    let name = part.text("tool");
     let state = part.object("state").unwrap_or_default();
-    sink.call(
-        name.clone(),
-        state.get("input").map_or_else(String::new, Raw::outline),
-    );
-    let output = state.get("output").or_else(|| state.get("error"));
-    sink.result(name, output.map_or_else(String::new, content::flat));
+    let id = part.text("callID").or_else(|| part.text("id"));
+    let tool = part.text("tool").or_else(|| part.text("name"));
+    sink.call_tool(ToolUse {
+        id: id.clone(),
+        tool: tool.clone(),
+        text: state
+            .get("input")
+            .map_or_else(String::new, content::outline),
+        ..ToolUse::default()
+    });
+    if matches!(
+        state.word("status"),
+        Some("pending" | "running" | "streaming")
+    ) {
+        return;
+    }
+    let output = ["output", "content", "error"].iter().find_map(|key| {
+        state
+            .get(key)
+            .filter(|value| !value.bytes().starts_with(b"[]"))
+    });
+    let details = state.object("metadata").unwrap_or_default();
+    sink.tool_result(ToolUse {
+        id,
+        tool,
+        text: output.map_or_else(String::new, content::flat),
+        subagent: details.text("sessionId"),
+    });
 }
 
 #[cfg(test)]
@@ -157,9 +190,15 @@ mod tests {
         ),
     ];
 
-    const EXPECTED: [&str; 9] = [
-        "1 user text: hello",
-        "1 user text*: file content",
+    /// The messages; `who` says the first, the user or the agent that started the session.
+    fn expected(who: &str) -> Vec<String> {
+        let first = format!("1 {who}: hello");
+        let rest = EXPECTED.iter().map(ToString::to_string);
+        std::iter::once(first).chain(rest).collect()
+    }
+
+    const EXPECTED: [&str; 8] = [
+        "1 system text*: file content",
         "2 system notice*: busy",
         "2 assistant thinking: hm",
         "2 assistant text: hi",
@@ -232,7 +271,8 @@ mod tests {
         let home = Home::new();
         write_tree(&home, "ses_1");
         let transcript = home.read();
-        assert_eq!(describe_messages(&transcript.messages), EXPECTED);
+        let started = expected("assistant text^");
+        assert_eq!(describe_messages(&transcript.messages), started);
         assert_eq!(
             (transcript.skipped.unknown, transcript.skipped.broken),
             (1, 1)
@@ -258,7 +298,10 @@ mod tests {
         drop(connection);
         let before = names(&home);
         let transcript = home.read();
-        assert_eq!(describe_messages(&transcript.messages), EXPECTED);
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            expected("user text")
+        );
         assert_eq!(
             (transcript.skipped.unknown, transcript.skipped.broken),
             (1, 1)
@@ -285,7 +328,10 @@ mod tests {
             .expect("it can have a write-ahead log");
         write_database(&connection, "ses_1");
         // The agent still has it open, so the messages are only in the write-ahead log.
-        assert_eq!(describe_messages(&home.read().messages), EXPECTED);
+        assert_eq!(
+            describe_messages(&home.read().messages),
+            expected("user text")
+        );
         drop(connection);
     }
 
@@ -350,6 +396,109 @@ mod tests {
         assert_eq!(titles, ["in the database"]);
     }
 
+    /// Makes the tables of 2.x, with a session and its messages.
+    fn write_second(connection: &Connection, session: &str, messages: &[(&str, &str, &str)]) {
+        connection
+            .execute_batch(
+                "CREATE TABLE session_v2 (id TEXT, parent_id TEXT, fork_session_id TEXT, directory TEXT, title TEXT, version TEXT, time_updated INTEGER);
+                 CREATE TABLE session_message (id TEXT, session_id TEXT, type TEXT, seq INTEGER, time_created INTEGER, data TEXT);",
+            )
+            .expect("tables can be made");
+        connection
+            .execute(
+                "INSERT INTO session_v2 VALUES (?1, NULL, 'ses_0', '/repo', 'in the new tables', '2.0.12', 9)",
+                [session],
+            )
+            .expect("a session can be added");
+        for (seq, (id, kind, data)) in (1_i64..).zip(messages) {
+            connection
+                .execute(
+                    "INSERT INTO session_message VALUES (?1, ?2, ?3, ?4, 1785578400000, ?5)",
+                    (id, session, kind, seq, data),
+                )
+                .expect("a message can be added");
+        }
+    }
+
+    #[test]
+    fn the_tables_of_version_2_are_read_and_come_before_the_old_ones() {
+        let home = Home::new();
+        home.write(&format!("{DATA}/.keep"), "");
+        let path = home.path().join(DATA).join("opencode.db");
+        let connection = Connection::open(&path).expect("a database");
+        write_database(&connection, "ses_1");
+        let messages = [
+            (
+                "msg_2",
+                "user",
+                r#"{"text":"copied","time":{"created":1785578402000}}"#,
+            ),
+            ("msg_3", "user", r#"{"text":"go on","files":[]}"#),
+            (
+                "msg_4",
+                "assistant",
+                r#"{"model":{"id":"opus","providerID":"a"},"content":[{"type":"reasoning","text":"hm"},{"type":"text","text":"sure"},{"type":"tool","id":"c1","name":"bash","state":{"status":"completed","input":{"command":"ls"},"content":[{"type":"text","text":"files"}]}},{"type":"tool","id":"c2","name":"task","state":{"status":"error","input":{},"error":{"message":"denied"},"metadata":{"sessionId":"ses_2"}}},{"type":"tool","id":"c3","name":"read","state":{"status":"streaming","input":"{\"pa"}}]}"#,
+            ),
+            (
+                "msg_5",
+                "shell",
+                r#"{"command":"make","output":{"output":"built"}}"#,
+            ),
+            ("msg_6", "synthetic", r#"{"text":"put in"}"#),
+            ("msg_7", "compaction", r#"{"summary":"so far"}"#),
+            ("msg_8", "idle", "{}"),
+            ("msg_9", "novel", "{}"),
+        ];
+        write_second(&connection, "ses_1", &messages);
+        drop(connection);
+        let transcript = home.read();
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "1 user text: hello",
+                "1 system text*: file content",
+                "2 user text: copied",
+                "3 user text: go on",
+                "4 assistant thinking: hm",
+                "4 assistant text: sure",
+                "4 assistant tool-call bash: command: ls",
+                "4 tool tool-result bash: files",
+                "4 assistant tool-call task: ",
+                "4 tool tool-result task: denied",
+                "4 assistant tool-call read: {\"pa",
+                "5 user text: ! make",
+                "5 tool tool-result shell: built",
+                "6 system text*: put in",
+                "7 system notice*: so far",
+            ]
+        );
+        assert_eq!(transcript.skipped.unknown, 1);
+        assert_eq!(transcript.messages[9].subagent.as_deref(), Some("ses_2"));
+        assert_eq!(transcript.head.fork_of.as_deref(), Some("ses_0"));
+        assert_eq!(transcript.head.version.as_deref(), Some("2.0.12"));
+        let log = &home.locate()[0];
+        assert_eq!(log.title.as_deref(), Some("in the new tables"));
+        assert_eq!(unreadable(&LogLocations::of_home(home.path())), []);
+    }
+
+    #[test]
+    fn a_database_of_unknown_tables_is_told_with_their_names() {
+        let home = Home::new();
+        home.write(&format!("{DATA}/.keep"), "");
+        let path = home.path().join(DATA).join("opencode.db");
+        let connection = Connection::open(&path).expect("a database");
+        connection
+            .execute_batch("CREATE TABLE session_v3 (id TEXT); CREATE TABLE account (id TEXT);")
+            .expect("tables can be made");
+        drop(connection);
+        assert_eq!(home.locate(), []);
+        let why = "its tables are of an unknown version: session_v3".to_owned();
+        assert_eq!(
+            unreadable(&LogLocations::of_home(home.path())),
+            [(path, why)]
+        );
+    }
+
     #[test]
     fn a_file_that_is_no_database_holds_no_sessions_and_reading_it_names_it() {
         let home = Home::new();
@@ -358,6 +507,8 @@ mod tests {
             "not a database at all, but long enough",
         );
         assert_eq!(home.locate(), []);
+        let told = unreadable(&LogLocations::of_home(home.path()));
+        assert!(told[0].1.contains("cannot be read"), "{told:?}");
         let path = home.path().join(DATA).join("opencode.db");
         let log = super::super::fixture::log(Agent::Opencode, &path);
         let error = read(&log).expect_err("it cannot be read");

@@ -5,7 +5,7 @@
 use super::content::{self, Speaker};
 use super::decode::{Decode, Recognized};
 use super::json::Object;
-use super::sink::{RecordStamp, Sink};
+use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{Agent, Format, LogFile, LogLocations, Origin, Role, TitleSource, location, no_resume};
 
 pub(super) const FORMAT: Format = Format {
@@ -104,14 +104,18 @@ fn message(body: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
             }
         }
         Some("toolResult" | "tool") => {
-            let tool = body.text("toolName").or_else(|| body.text("name"));
-            sink.result(tool, text());
+            let id = body.text("toolCallId");
+            sink.tool_result(ToolUse {
+                id: id.or_else(|| body.text("tool_call_id")),
+                tool: body.text("toolName").or_else(|| body.text("name")),
+                text: text(),
+                ..ToolUse::default()
+            });
         }
         Some("bashExecution") => {
-            sink.call(
-                Some("bash".to_owned()),
-                body.text("command").unwrap_or_default(),
-            );
+            // The user typed it, as Claude Code's `<bash-input>`.
+            let command = body.text("command").unwrap_or_default();
+            sink.say(Role::User, Origin::Written, format!("! {command}"));
             sink.result(
                 Some("bash".to_owned()),
                 body.text("output").unwrap_or_default(),
@@ -164,11 +168,11 @@ mod tests {
                 "3 assistant text: ok",
                 "3 assistant tool-call read: path: a",
                 "4 tool tool-result read: out",
-                "5 assistant tool-call bash: ls",
+                "5 user text: ! ls",
                 "5 tool tool-result bash: files",
                 "6 system notice*: so far",
                 "7 system notice*: the other way",
-                "8 user text*: from an extension",
+                "8 system text*: from an extension",
             ]
         );
         assert_eq!(transcript.messages[6].time, Some(1_785_578_400_000));
@@ -177,7 +181,7 @@ mod tests {
         assert_eq!(head.cwd.as_deref(), Some("/repo"));
         assert_eq!(head.title.as_deref(), Some("named"));
         assert_eq!(head.model.as_deref(), Some("sonnet"));
-        assert_eq!(head.turns, 1);
+        assert_eq!(head.turns, 2);
         assert_eq!(
             (transcript.skipped.unknown, transcript.skipped.partial),
             (1, 1)

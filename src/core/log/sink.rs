@@ -1,10 +1,11 @@
 //! Collects the messages of a log, with the state that is carried from line to line.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Head, LogFile, Message, MessageKind, Origin, Role, Skipped, origin};
+use super::origin::{self, Speaker};
+use super::{Head, LogFile, Message, MessageKind, Origin, Role, Skipped};
 
 /// The state of a decoder after the lines so far; enough to continue from there.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -19,8 +20,13 @@ pub struct Carry {
     pub(super) queue: VecDeque<String>,
     /// Summaries that may be of this log, each after the id of the last record that it covers.
     pub(super) summaries: Vec<(String, String)>,
+    /// Whether the records are copies of another session's, which this one continues.
+    #[serde(default)]
+    pub(super) is_copying: bool,
     doubles: Duplicates,
     recent: VecDeque<u64>,
+    #[serde(default)]
+    ids: VecDeque<u64>,
     /// Calls without a result so far: the hash of the id, and the tool.
     #[serde(default)]
     calls: VecDeque<(u64, String)>,
@@ -70,6 +76,8 @@ pub(super) struct ToolUse {
     pub(super) tool: Option<String>,
     /// The input or the output.
     pub(super) text: String,
+    /// The id of the log of the subagent that the call started; of a result only.
+    pub(super) subagent: Option<String>,
 }
 
 /// The number of characters of a prompt that [`Head`] keeps.
@@ -78,6 +86,8 @@ const PROMPT: usize = 300;
 const WAITING: usize = 64;
 /// The number of ids that are kept to recognize repeated records.
 const RECENT: usize = 512;
+/// The number of ids that are kept to recognize what refers to the end of a conversation.
+const IDS: usize = 32;
 /// The number of calls that are kept until their results come.
 const CALLS: usize = 128;
 
@@ -94,6 +104,25 @@ impl Carry {
             head,
             ..Self::default()
         }
+    }
+}
+
+/// Sets the tool of results that stand before their call, as Claude Code writes some.
+pub(super) fn name_early_results(messages: &mut [Message]) {
+    let is_nameless = |message: &Message| {
+        message.kind == MessageKind::ToolResult && message.tool.is_none() && message.call.is_some()
+    };
+    if !messages.iter().any(is_nameless) {
+        return;
+    }
+    let calls = messages.iter();
+    let calls: HashMap<String, String> = calls
+        .filter(|message| message.kind == MessageKind::ToolCall)
+        .filter_map(|message| message.call.clone().zip(message.tool.clone()))
+        .collect();
+    for result in messages.iter_mut().filter(|message| is_nameless(message)) {
+        let call = result.call.as_ref();
+        result.tool = call.and_then(|call| calls.get(call).cloned());
     }
 }
 
@@ -124,20 +153,34 @@ impl<'a> Sink<'a> {
         &mut self.carry.head
     }
 
-    /// Adds text in the user's role, split into its injected and its written part.
+    /// Adds text in the user's role, split into what the user and others said.
     pub(super) fn prompt(&mut self, text: String) {
-        if let Some(command) = origin::command(&text) {
-            self.say(Role::User, Origin::Written, command);
-            return;
+        // A subagent is prompted by the agent that started it.
+        let is_task = self.carry.head.parent.is_some() && !self.carry.is_copying;
+        let sender = if is_task {
+            Speaker::Agent
+        } else {
+            Speaker::Person
+        };
+        self.prompt_by(sender, text);
+    }
+
+    /// Like [`Sink::prompt`], but what a user would have said is of `sender`.
+    pub(super) fn prompt_by(&mut self, sender: Speaker, text: String) {
+        for (speaker, said) in origin::parts(&text) {
+            let is_senders = speaker == Speaker::Person;
+            self.add(if is_senders { sender } else { speaker }, said);
         }
-        let (injected, written) = origin::split(&text);
-        if injected.is_empty() {
-            self.say(Role::User, Origin::Written, text);
-            return;
+    }
+
+    /// Adds text by whoever said it; the user's is not split further.
+    pub(super) fn add(&mut self, speaker: Speaker, text: String) {
+        match speaker {
+            Speaker::Person => self.say(Role::User, Origin::Written, text),
+            Speaker::Model => self.say(Role::Assistant, Origin::Written, text),
+            Speaker::Agent => self.say(Role::Assistant, Origin::Agent, text),
+            Speaker::Program => self.say(Role::System, Origin::Injected, text),
         }
-        let written = written.to_owned();
-        self.say(Role::User, Origin::Injected, injected.to_owned());
-        self.say(Role::User, Origin::Written, written);
     }
 
     /// Adds text, unless it is blank.
@@ -145,8 +188,16 @@ impl<'a> Sink<'a> {
         if text.trim().is_empty() {
             return;
         }
-        if (role, origin) == (Role::User, Origin::Written) {
-            self.count_turn(&text);
+        // Only what the user wrote has the user's role.
+        let role = match (role, origin) {
+            (Role::User, Origin::Injected) => Role::System,
+            (Role::User, Origin::Agent) => Role::Assistant,
+            _ => role,
+        };
+        match (role, origin) {
+            (Role::User, _) => self.count_turn(&text),
+            (_, Origin::Agent) => self.note_task(&text),
+            _ => {}
         }
         self.push(role, MessageKind::Text, text).origin = origin;
     }
@@ -158,34 +209,46 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Adds a tool call.
+    /// Adds a tool call without an id.
     pub(super) fn call(&mut self, tool: Option<String>, input: String) {
-        if tool.is_some() || !input.trim().is_empty() {
-            self.push(Role::Assistant, MessageKind::ToolCall, input)
-                .tool = tool;
-        }
+        self.call_tool(ToolUse {
+            tool,
+            text: input,
+            ..ToolUse::default()
+        });
     }
 
-    /// Adds the output of a tool, unless it is blank.
-    pub(super) fn result(&mut self, tool: Option<String>, output: String) {
-        if !output.trim().is_empty() {
-            self.push(Role::Tool, MessageKind::ToolResult, output).tool = tool;
-        }
-    }
-
-    /// Adds a tool call with its id.
+    /// Adds a tool call.
     pub(super) fn call_tool(&mut self, call: ToolUse) {
+        if call.tool.is_none() && call.text.trim().is_empty() {
+            return;
+        }
         if let Some((id, tool)) = call.id.as_deref().zip(call.tool.clone()) {
             if self.carry.calls.len() == CALLS {
                 self.carry.calls.pop_front();
             }
             self.carry.calls.push_back((key(0, id), tool));
         }
-        self.call(call.tool, call.text);
+        let message = self.push(Role::Assistant, MessageKind::ToolCall, call.text);
+        message.tool = call.tool;
+        message.call = call.id;
     }
 
-    /// Adds the result of the tool call with this id, unless it is blank.
+    /// Adds the output of a tool without the id of its call, unless it is blank.
+    pub(super) fn result(&mut self, tool: Option<String>, output: String) {
+        self.tool_result(ToolUse {
+            tool,
+            text: output,
+            ..ToolUse::default()
+        });
+    }
+
+    /// Adds the result of a tool call, and what the user said in it. A blank one says that the
+    /// call has ended, if its call is known.
     pub(super) fn tool_result(&mut self, mut result: ToolUse) {
+        if result.id.is_none() && result.text.trim().is_empty() {
+            return;
+        }
         if let Some(id) = &result.id {
             let id = key(0, id);
             let calls = &mut self.carry.calls;
@@ -194,7 +257,24 @@ impl<'a> Sink<'a> {
                 result.tool = result.tool.or(tool);
             }
         }
-        self.result(result.tool, result.text);
+        let refusal = origin::refusal(&result.text);
+        let split = refusal.map(|(words, reason)| (words.to_owned(), reason.to_owned()));
+        let (text, reason) = split.unwrap_or((result.text, String::new()));
+        let message = self.push(Role::Tool, MessageKind::ToolResult, text);
+        message.tool = result.tool;
+        message.call = result.id;
+        message.subagent = result.subagent;
+        self.say(Role::User, Origin::Written, reason);
+    }
+
+    /// Returns the messages that were added after the first `count`.
+    pub(super) fn added_after(&mut self, count: usize) -> &mut [Message] {
+        self.out.get_mut(count..).unwrap_or_default()
+    }
+
+    /// Returns the number of messages so far.
+    pub(super) fn count(&self) -> usize {
+        self.out.len()
     }
 
     /// Adds a note of the agent's program, unless it is blank.
@@ -215,6 +295,19 @@ impl<'a> Sink<'a> {
         self.carry.doubles.is_duplicate(key, source)
     }
 
+    /// Whether one of the last few records had this id.
+    pub(super) fn is_recent(&self, id: &str) -> bool {
+        self.carry.ids.contains(&key(0, id))
+    }
+
+    /// Remembers the id of a record for [`Sink::is_recent`].
+    pub(super) fn remember(&mut self, id: &str) {
+        if self.carry.ids.len() == IDS {
+            self.carry.ids.pop_front();
+        }
+        self.carry.ids.push_back(key(0, id));
+    }
+
     /// Whether one of the recent records had this id; remembers it if not.
     pub(super) fn is_repeated(&mut self, id: &str) -> bool {
         let key = key(0, id);
@@ -231,7 +324,11 @@ impl<'a> Sink<'a> {
 
     fn push(&mut self, role: Role, kind: MessageKind, text: String) -> &mut Message {
         let stamp = self.stamp.clone();
-        self.carry.head.extend_span(stamp.time);
+        let head = &mut self.carry.head;
+        head.extend_span(stamp.time);
+        if role == Role::Assistant && matches!(kind, MessageKind::Text | MessageKind::ToolCall) {
+            head.replies += 1;
+        }
         self.out.push(Message {
             line: self.line,
             role,
@@ -243,14 +340,20 @@ impl<'a> Sink<'a> {
             reply: stamp.reply,
             tool: None,
             session: stamp.session,
+            call: None,
+            subagent: None,
         });
         let last = self.out.len() - 1;
         &mut self.out[last]
     }
 
-    /// Counts a record's written text as one turn, however many blocks it has.
+    /// Counts a record's written text as one turn, however many blocks it has. A copy of what was
+    /// said in another session is no turn of this one.
     fn count_turn(&mut self, text: &str) {
-        let prompt: String = text.trim().chars().take(PROMPT).collect();
+        if self.carry.is_copying {
+            return;
+        }
+        let prompt = beginning(text);
         let head = &mut self.carry.head;
         if head.first_prompt.is_none() {
             head.first_prompt = Some(prompt.clone());
@@ -261,6 +364,19 @@ impl<'a> Sink<'a> {
             head.turns += 1;
         }
     }
+
+    /// Keeps a subagent's task as its first prompt.
+    fn note_task(&mut self, text: &str) {
+        let head = &mut self.carry.head;
+        if head.parent.is_some() && head.first_prompt.is_none() {
+            head.first_prompt = Some(beginning(text));
+        }
+    }
+}
+
+/// Returns as much of a prompt as [`Head`] keeps.
+fn beginning(prompt: &str) -> String {
+    prompt.trim().chars().take(PROMPT).collect()
 }
 
 impl Duplicates {
@@ -366,6 +482,7 @@ mod tests {
             id: Some(id.to_owned()),
             tool: tool.map(str::to_owned),
             text: text.to_owned(),
+            ..ToolUse::default()
         };
         sink.call_tool(one("a", Some("read"), "in"));
         sink.call_tool(one("b", Some("write"), "in"));

@@ -5,6 +5,11 @@ use super::sink::ToolUse;
 impl ToolUse {
     /// Returns a call of `tool` with its input, or a result with the output.
     pub(super) fn new(id: Option<String>, tool: Option<String>, text: String) -> Self {
-        Self { id, tool, text }
+        Self {
+            id,
+            tool,
+            text,
+            ..Self::default()
+        }
     }
 }

@@ -24,12 +24,12 @@ pub(super) struct ExactMatch {
     pub(super) is_whole: bool,
 }
 
-/// The key that copies of a message in several logs share: id, kind and length.
+/// The key that copies of a message in several logs share: identity, kind and length.
 pub(super) type CopyKey = (u64, MessageKind, usize);
 
-/// Returns the key that copies of the message share; `None` without an id.
+/// Returns the key that copies of the message share; `None` if it has no identity.
 pub(super) fn copy_key(message: &CorpusMessage<'_>) -> Option<CopyKey> {
-    Some((message.id?, message.kind, message.text.len()))
+    Some((message.identity()?, message.kind, message.text.len()))
 }
 
 /// The predicate that selects the messages to search.

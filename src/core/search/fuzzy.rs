@@ -9,6 +9,7 @@
 //! the last one matched.
 
 mod matcher;
+mod spot;
 
 use std::cmp::Reverse;
 
@@ -17,11 +18,13 @@ use nucleo::{Config, Matcher, Utf32Str};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::blocks::OpenBlocks;
-use super::{Hit, HitSource, Sources, allowed_logs, allows_memory, on_all_cores, snippet};
+use super::{Hit, Sources, allowed_logs, allows_memory, on_all_cores, snippet};
 use crate::core::corpus::{Corpus, CorpusMessage, Part};
 use crate::core::query::{Atom, Case, MatchMode, Polarity, Query, SearchArea};
 
 use matcher::LineMatcher;
+
+pub use spot::{Match, MatchSpot};
 
 /// The query and options of a search.
 #[derive(Debug, Clone, Copy)]
@@ -70,35 +73,6 @@ pub struct Matches {
     messages: Option<Vec<(Part, u32, u32)>>,
     /// The parts that were searched; tool text only if the words gave no match.
     parts: Vec<Part>,
-}
-
-/// A line that matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Match {
-    /// The score, in nucleo's scale.
-    pub score: u32,
-    /// The position of the line.
-    pub spot: MatchSpot,
-}
-
-/// The position of a matching line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MatchSpot {
-    /// The title of the memory with this index.
-    Title(usize),
-    /// The index of the memory, and the line from 1.
-    Line(usize, usize),
-    /// A line of a message.
-    Message {
-        /// Words or tool text.
-        part: Part,
-        /// The block's number.
-        block: u32,
-        /// The message's number in the block.
-        number: u32,
-        /// The byte offset of the line in the message's text.
-        offset: u32,
-    },
 }
 
 /// The quick score and position of a line that may be among the best.
@@ -201,7 +175,9 @@ pub fn hit(sources: Sources<'_>, query: &Query, found: &Match) -> Option<Hit> {
         MatchSpot::Message { .. } => {
             let message = message(&OpenBlocks::new(sources.corpus), found.spot)?;
             let log = sources.corpus?.log(message.log)?;
-            Some(sources.message(log, &message, text))
+            let mut hit = sources.message(log, &message, text);
+            hit.copies = found.copies;
+            Some(hit)
         }
     }
 }
@@ -460,15 +436,20 @@ impl<'a> Search<'a> {
                     let one = pattern.score(Utf32Str::new(text, &mut chars), &mut matcher);
                     score += u32::from(one.unwrap_or(1));
                 }
-                Some(Match { score, spot: *spot })
+                Some(Match {
+                    score,
+                    spot: *spot,
+                    copies: 0,
+                })
             });
             scored.collect::<Vec<Match>>()
         });
         let mut matches: Vec<Match> = ranked.into_iter().flatten().collect();
-        matches.sort_by_key(|found| (Reverse(found.score), source(found.spot), found.spot));
+        matches.sort_by_key(|found| (Reverse(found.score), found.spot.source(), found.spot));
         // Compared with lines that have the whole words, scattered letters are noise.
         let best = matches.first().map_or(0, |found| found.score);
         matches.retain(|found| found.score * 2 >= best);
+        let mut matches = spot::collapse_copies(self.sources, matches);
         matches.truncate(self.request.limit);
         self.found.matches = matches;
     }
@@ -480,13 +461,6 @@ impl<'a> Search<'a> {
         }
         self.found.parts = self.parts;
         self.found
-    }
-}
-
-fn source(spot: MatchSpot) -> HitSource {
-    match spot {
-        MatchSpot::Title(_) | MatchSpot::Line(..) => HitSource::Detail,
-        MatchSpot::Message { .. } => HitSource::Messages,
     }
 }
 

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use regex::bytes::Regex;
 
+use super::copies::collapse;
 use super::exact::{self, CopyKey, ExactMatch};
 use super::needle::{Haystack, Needles, literal};
 use super::ranked::{Holder, Occurrences, Ranked};
@@ -96,6 +97,8 @@ struct HitCandidate {
     at: MessagePosition,
     line: u64,
     copy: Option<CopyKey>,
+    /// The number of copies that it stands for.
+    copies: usize,
     /// The byte offset of the match, if it is known already.
     offset: Option<usize>,
 }
@@ -269,6 +272,7 @@ impl<'a> Search<'a> {
                 at: ranked.at,
                 line: ranked.at.1 as u64,
                 copy: None,
+                copies: 0,
                 offset: None,
             }));
         }
@@ -351,11 +355,12 @@ impl<'a> Search<'a> {
             )
         });
         let mut seen = HashSet::new();
-        let mut copies = HashSet::new();
-        candidates.retain(|candidate| {
-            let is_new = candidate.copy.is_none_or(|copy| copies.insert(copy));
-            is_new && seen.insert((key(candidate.holder), candidate.line))
-        });
+        candidates.retain(|candidate| seen.insert((key(candidate.holder), candidate.line)));
+        let candidates = collapse(
+            candidates,
+            |candidate| candidate.copy,
+            |candidate| &mut candidate.copies,
+        );
         RecallResult {
             total: candidates.len(),
             hits: self
@@ -424,7 +429,9 @@ impl<'a> Search<'a> {
             Holder::Log(log, part) => {
                 let message = self.message(part, candidate.at)?;
                 let log = self.sources.corpus?.log(log)?;
-                Some(self.sources.message(log, &message, text))
+                let mut hit = self.sources.message(log, &message, text);
+                hit.copies = candidate.copies;
+                Some(hit)
             }
         }
     }
@@ -442,6 +449,7 @@ fn candidate_of(exact_match: ExactMatch, holder: Holder) -> HitCandidate {
         at: exact_match.at,
         line: exact_match.line,
         copy: exact_match.copy,
+        copies: 0,
         offset: Some(exact_match.offset),
     }
 }

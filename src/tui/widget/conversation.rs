@@ -344,6 +344,7 @@ impl Conversation {
             Speaker::Person => ("you", Role::You),
             Speaker::Agent => (self.info.agent.short_name(), Role::Agent),
             Speaker::Program => ("program", Role::Muted),
+            Speaker::OtherAgent => ("agent", Role::Agent),
         }
     }
 }

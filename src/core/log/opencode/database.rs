@@ -1,5 +1,12 @@
-//! OpenCode's database.
+//! OpenCode's database, in its two generations of tables.
+//!
+//! Versions 1.2 to 1.x have `session`, `message` and `part`. Versions 2.x have `session_v2` and
+//! `session_message` in the same file, and leave the old tables as they were at the upgrade: a
+//! session that was continued has its first messages there. The new tables are known from the
+//! schema in OpenCode's source (`packages/schema/src/session-message.ts`) and from public reports
+//! on databases of 2.0.3 to 2.0.12; they were tried on databases made by tests only.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +15,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::super::sink::{Carry, Sink};
-use super::super::{Agent, LogFile, LogLocations, Message, TitleSource, fork, json, location};
+use super::super::{
+    Agent, LogFile, LogLocations, LogStart, Message, TitleSource, fork, json, location,
+};
+use super::generation2;
 use crate::core::foreign::{LARGEST_LOG, open_capped};
 use crate::core::{Error, Result};
 
@@ -26,30 +36,99 @@ pub(super) fn paths(locations: &LogLocations) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the sessions in a database; empty if it cannot be read. One that is too large is returned
-/// as a log itself, so that whoever reads the logs is told.
+/// Returns the sessions in a database, those of the newer tables last; empty if it cannot be read.
+/// One that is too large is returned as a log itself, so that whoever reads the logs is told.
 pub(super) fn locate(path: &Path) -> Vec<LogFile> {
     if check(path).is_err() {
         let found = location::found(Agent::Opencode, path.to_owned(), location::name(path));
         return found.into_iter().collect();
     }
     let sessions = |connection: Connection| {
-        let mut query = connection
-            .prepare("SELECT id, parent_id, title, time_updated FROM session ORDER BY id")?;
-        let rows = query.query_map([], |row| {
-            Ok(LogFile {
-                agent: Agent::Opencode,
-                path: path.to_owned(),
-                id: row.get(0)?,
-                parent: row.get(1)?,
-                title: row.get(2)?,
-                size: 0,
-                modified: row.get(3)?,
-            })
-        })?;
-        rows.collect::<rusqlite::Result<Vec<LogFile>>>()
+        let mut sessions = Vec::new();
+        for table in TABLES.iter().filter(|table| table.is_in(&connection)) {
+            let mut query = connection.prepare(&format!(
+                "SELECT id, parent_id, title, time_updated FROM {} ORDER BY id",
+                table.sessions
+            ))?;
+            let rows = query.query_map([], |row| {
+                Ok(LogFile {
+                    agent: Agent::Opencode,
+                    path: path.to_owned(),
+                    id: row.get(0)?,
+                    parent: row.get(1)?,
+                    title: row.get(2)?,
+                    size: 0,
+                    modified: row.get(3)?,
+                    start: LogStart::default(),
+                })
+            })?;
+            for row in rows {
+                sessions.push(row?);
+            }
+        }
+        Ok(sessions)
     };
     open(path).and_then(sessions).unwrap_or_default()
+}
+
+/// Returns why the sessions of a database cannot be listed; `None` if they can.
+pub(super) fn problem(path: &Path) -> Option<String> {
+    let tables = |connection: Connection| {
+        let mut query = connection
+            .prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")?;
+        let names = query.query_map([], |row| row.get::<_, String>(0))?;
+        names.collect::<rusqlite::Result<Vec<String>>>()
+    };
+    let names = match open(path).and_then(tables) {
+        Ok(names) => names,
+        Err(error) => return Some(format!("it cannot be read as a database: {error}")),
+    };
+    let has = |name: &str| names.iter().any(|known| known == name);
+    let is_known = |table: &Table| has(table.sessions) && has(table.messages);
+    // A database that was just made has no tables.
+    if names.is_empty() || TABLES.iter().any(is_known) {
+        return None;
+    }
+    let theirs = names
+        .iter()
+        .filter(|name| name.contains("session") || name.contains("message"));
+    let theirs: Vec<&str> = theirs.map(String::as_str).collect();
+    Some(match theirs.as_slice() {
+        [] => "it has no tables of sessions".to_owned(),
+        theirs => format!(
+            "its tables are of an unknown version: {}",
+            theirs.join(", ")
+        ),
+    })
+}
+
+/// The tables of one generation.
+struct Table {
+    sessions: &'static str,
+    messages: &'static str,
+}
+
+const FIRST: Table = Table {
+    sessions: "session",
+    messages: "message",
+};
+
+const SECOND: Table = Table {
+    sessions: "session_v2",
+    messages: "session_message",
+};
+
+const TABLES: [Table; 2] = [FIRST, SECOND];
+
+impl Table {
+    fn is_in(&self, connection: &Connection) -> bool {
+        let count = connection.query_row(
+            "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN (?1, ?2)",
+            [self.sessions, self.messages],
+            |row| row.get::<_, i64>(0),
+        );
+        count.is_ok_and(|count| count == 2)
+    }
 }
 
 /// Reads a session and all its messages.
@@ -67,42 +146,74 @@ fn read_messages(
     carry: &mut Carry,
     take: &mut dyn FnMut(Message),
 ) -> rusqlite::Result<()> {
-    head(connection, carry)?;
-    let mut records = connection
-        .prepare("SELECT id, data FROM message WHERE session_id = ?1 ORDER BY time_created, id")?;
-    let mut parts =
-        connection.prepare("SELECT data FROM part WHERE message_id = ?1 ORDER BY id")?;
-    let mut messages = Vec::new();
     let session = carry.id.clone();
-    let rows = records.query_map([session], |row| Ok((row.get(0)?, bytes(row, 1)?)))?;
-    for (ordinal, row) in (1..).zip(rows) {
-        let (id, info): (String, Vec<u8>) = row?;
-        let mut sink = Sink::new(carry, &mut messages, ordinal);
-        let Ok((info, _)) = json::object(info.trim_ascii()) else {
-            sink.carry.skipped.broken += 1;
-            continue;
-        };
-        let role = super::message(id.clone(), &info, &mut sink);
-        let data = parts.query_map([id], |row| bytes(row, 0))?;
-        for part in data.flatten() {
-            match json::object(part.trim_ascii()) {
-                Ok((part, _)) => super::part(&part, role, &mut sink),
-                Err(_) => sink.carry.skipped.broken += 1,
+    let [is_first, is_second] = TABLES.map(|table| table.is_in(connection));
+    if is_first {
+        head(connection, &FIRST, "NULL", carry)?;
+    }
+    let mut second = Vec::new();
+    if is_second {
+        head(connection, &SECOND, "fork_session_id", carry)?;
+        second = generation2::rows(connection, &session)?;
+    }
+    let mut messages = Vec::new();
+    let mut ordinal = 0;
+    if is_first || !is_second {
+        // What was copied to the new tables is read there.
+        let copied: HashSet<&str> = second.iter().map(|row| row.id.as_str()).collect();
+        let mut records = connection.prepare(
+            "SELECT id, data FROM message WHERE session_id = ?1 ORDER BY time_created, id",
+        )?;
+        let mut parts =
+            connection.prepare("SELECT data FROM part WHERE message_id = ?1 ORDER BY id")?;
+        let rows = records.query_map([&session], |row| Ok((row.get(0)?, bytes(row, 1)?)))?;
+        for row in rows {
+            let (id, info): (String, Vec<u8>) = row?;
+            if copied.contains(id.as_str()) {
+                continue;
             }
+            ordinal += 1;
+            let mut sink = Sink::new(carry, &mut messages, ordinal);
+            let Ok((info, _)) = json::object(info.trim_ascii()) else {
+                sink.carry.skipped.broken += 1;
+                continue;
+            };
+            let role = super::message(id.clone(), &info, &mut sink);
+            let data = parts.query_map([id], |row| bytes(row, 0))?;
+            for part in data.flatten() {
+                match json::object(part.trim_ascii()) {
+                    Ok((part, _)) => super::part(&part, role, &mut sink),
+                    Err(_) => sink.carry.skipped.broken += 1,
+                }
+            }
+            sink.drain(take);
         }
+    }
+    for row in &second {
+        ordinal += 1;
+        let mut sink = Sink::new(carry, &mut messages, ordinal);
+        generation2::message(row, &mut sink);
         sink.drain(take);
     }
     Ok(())
 }
 
 /// Returns an error unless the database is a regular file that is not too large.
-fn check(path: &Path) -> Result<()> {
+pub(in crate::core::log) fn check(path: &Path) -> Result<()> {
     open_capped(path, LARGEST_LOG).map(drop)
 }
 
-fn head(connection: &Connection, carry: &mut Carry) -> rusqlite::Result<()> {
-    let mut query = connection
-        .prepare("SELECT directory, title, version, parent_id FROM session WHERE id = ?1")?;
+/// Reads the metadata of a session; `origin` is the column of the session that it is a copy of.
+fn head(
+    connection: &Connection,
+    table: &Table,
+    origin: &str,
+    carry: &mut Carry,
+) -> rusqlite::Result<()> {
+    let mut query = connection.prepare(&format!(
+        "SELECT directory, title, version, parent_id, {origin} FROM {} WHERE id = ?1",
+        table.sessions
+    ))?;
     let mut rows = query.query([&carry.id])?;
     let Some(row) = rows.next()? else {
         return Ok(());
@@ -116,11 +227,12 @@ fn head(connection: &Connection, carry: &mut Carry) -> rusqlite::Result<()> {
     );
     head.version = row.get(2)?;
     head.parent = row.get(3)?;
+    head.fork_of = row.get(4)?;
     Ok(())
 }
 
 /// Returns the bytes of a text or blob column.
-fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<u8>> {
+pub(super) fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<u8>> {
     let value = row.get_ref(column)?;
     Ok(value.as_bytes_or_null()?.unwrap_or_default().to_vec())
 }

@@ -21,6 +21,8 @@ fn message(line: u64, role: Who, kind: MessageKind, text: &str) -> Message {
         reply: None,
         tool: (role == Who::Tool || kind == MessageKind::ToolCall).then(|| "Bash".to_owned()),
         session: None,
+        call: None,
+        subagent: None,
     }
 }
 

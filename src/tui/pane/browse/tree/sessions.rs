@@ -10,6 +10,7 @@ impl TreeBuilder<'_> {
             let logs = &self.library.logs[at].logs;
             let words = &self.options.filter;
             (0..logs.len())
+                .filter(|log| logs[*log].has_row())
                 .filter(|log| words.iter().all(|word| contains(&logs[*log].title, word)))
                 .collect()
         };
@@ -17,8 +18,15 @@ impl TreeBuilder<'_> {
             .map(|at| (at, shown(at)))
             .filter(|(_, logs)| !logs.is_empty())
             .collect();
+        // Only sessions are counted, not what hangs below them.
+        let listed = |at: usize, logs: &[usize]| -> usize {
+            let all = &self.library.logs[at].logs;
+            logs.iter()
+                .filter(|log| all[**log].unlisted.is_none())
+                .count()
+        };
         let count = |log_groups: &[(usize, Vec<usize>)]| -> usize {
-            log_groups.iter().map(|(_, logs)| logs.len()).sum()
+            log_groups.iter().map(|(at, logs)| listed(*at, logs)).sum()
         };
         if log_groups.is_empty() {
             return;
@@ -45,7 +53,7 @@ impl TreeBuilder<'_> {
                     continue;
                 }
                 let row = self.push(Node::LogGroup(*at), 2);
-                if self.foldable(row, logs.len(), Fold::Closed) {
+                if self.foldable(row, listed(*at, logs), Fold::Closed) {
                     self.logs(*at, logs, 3);
                 }
             }

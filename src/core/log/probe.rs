@@ -1,0 +1,126 @@
+//! Finds logs and databases that are there and not understood, so that they can be reported.
+//!
+//! A record of an unknown type is normal: agents add types all the time. A log is not understood if
+//! it has records and none of the first ones gives a message, or if it cannot be read.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+
+use super::decode::Decoder;
+use super::{Agent, LogFile, LogLocations, Skipped, location, opencode, read};
+use crate::core::Result;
+use crate::core::foreign::{LONGEST_RECORD, Line, next_line};
+
+/// A log or a database that is there and not understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotUnderstood {
+    /// The agent that wrote it.
+    pub agent: Agent,
+    /// The file.
+    pub path: PathBuf,
+    /// Why it is not understood.
+    pub why: String,
+}
+
+/// The number of bytes that are read at most until a log is understood.
+const PROBED: u64 = 1 << 20;
+
+/// Returns those of the logs, and of the databases in these locations, that are not understood.
+pub fn not_understood<'a>(
+    locations: &LogLocations,
+    logs: impl IntoIterator<Item = &'a LogFile>,
+) -> Vec<NotUnderstood> {
+    let probed = logs.into_iter().filter_map(|log| {
+        Some(NotUnderstood {
+            agent: log.agent,
+            path: log.path.clone(),
+            why: probe(log)?,
+        })
+    });
+    let databases = opencode::unreadable(locations).into_iter();
+    let databases = databases.map(|(path, why)| NotUnderstood {
+        agent: Agent::Opencode,
+        path,
+        why,
+    });
+    probed.chain(databases).collect()
+}
+
+/// Returns why a log is not understood; `None` if it is, or if it is empty.
+fn probe(log: &LogFile) -> Option<String> {
+    let found = match log.agent.format().decode.is_by_records(&log.path) {
+        true => first_records(log),
+        false => read(log).map(|whole| (!whole.messages.is_empty(), whole.skipped)),
+    };
+    match found {
+        Ok((true, _)) => None,
+        Ok((false, skipped)) => why(&skipped),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// Reads records until one gives a message; returns whether one did, and what was skipped.
+fn first_records(log: &LogFile) -> Result<(bool, Skipped)> {
+    let mut reader = location::open(&log.path)?.take(PROBED);
+    let mut decoder = Decoder::new(log);
+    let mut messages = Vec::new();
+    let mut line = Vec::new();
+    for number in 1.. {
+        match next_line(&mut reader, &mut line, LONGEST_RECORD) {
+            Ok(Line::Whole) if line.ends_with(b"\n") => decoder.line(number, &line, &mut messages),
+            Ok(Line::Whole) => decoder.tail(number, &line, &mut messages),
+            Ok(Line::TooLong) => decoder.skip_too_long(),
+            // What cannot be read to the end is reported where all of it is read.
+            Ok(Line::None) | Err(_) => break,
+        }
+        if !messages.is_empty() {
+            break;
+        }
+    }
+    Ok((!messages.is_empty(), decoder.carry().skipped))
+}
+
+fn why(skipped: &Skipped) -> Option<String> {
+    let unknown = skipped.unknown + skipped.not_object;
+    match (unknown, skipped.broken) {
+        (0, 0) => None,
+        (0, _) => Some("its records are broken, or it has another format".to_owned()),
+        _ => Some(
+            "its records are of no kind that is known: it may be of a newer version".to_owned(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Home;
+    use super::*;
+
+    #[test]
+    fn a_log_without_a_known_record_is_told_and_one_with_a_message_is_not() {
+        let home = Home::new();
+        let project = ".claude/projects/-repo";
+        let novel = r#"{"kind":"novel"}"#;
+        let user = r#"{"type":"user","message":{"content":"a"}}"#;
+        home.write(
+            &format!("{project}/later.jsonl"),
+            format!("{novel}\n{novel}\n"),
+        );
+        home.write(
+            &format!("{project}/mixed.jsonl"),
+            format!("{novel}\n{user}\n"),
+        );
+        home.write(&format!("{project}/broken.jsonl"), "{\"type\":\nnot json\n");
+        home.write(&format!("{project}/titled.jsonl"), "{\"type\":\"mode\"}\n");
+        home.write(&format!("{project}/empty.jsonl"), "");
+        home.write(".gemini/tmp/repo/chats/session-a.json", "[]");
+        let found = not_understood(&LogLocations::of_home(home.path()), &home.locate());
+        let mut names: Vec<_> = found
+            .iter()
+            .map(|found| location::name(&found.path))
+            .collect();
+        names.sort();
+        assert_eq!(names, ["broken.jsonl", "later.jsonl", "session-a.json"]);
+        assert!(found.iter().all(|found| !found.why.is_empty()));
+    }
+}
