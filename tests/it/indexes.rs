@@ -1138,7 +1138,7 @@ fn one_file_of_a_change_is_restored_by_its_reference_or_its_path() {
     let none = restore(
         &history,
         &record,
-        Some("detail/c.md"),
+        Some("detail/c.md".into()),
         &change_context().moment,
     );
     assert!(none.is_err());

@@ -5,6 +5,7 @@ mod keys;
 mod looks;
 mod place;
 mod pruning;
+mod reading;
 mod unsaved;
 mod workers;
 
@@ -312,7 +313,7 @@ fn delete_is_planned_shown_and_then_made() {
         })]
     );
     ui.planned(&effects);
-    assert_eq!(ui.place(), KeyContext::Review);
+    assert_eq!(ui.place(), KeyContext::Deleting);
     let text = ui.text();
     assert!(
         text.contains("delete 2 memories")

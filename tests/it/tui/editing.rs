@@ -125,10 +125,10 @@ fn a_session_goes_on_in_its_agent_on_the_same_terminal() {
     tty.send("\r");
     tty.see("claude has ended");
     tty.see("keep a grace window");
+    tty.press(ESCAPE, "find ❯");
     tty.send(ESCAPE);
-    tty.send(ESCAPE);
-    tty.gone("log   ");
-    tty.send("\u{3}");
+    tty.gone("find ❯");
+    tty.send("q");
     assert!(tty.end().0.success());
 }
 

@@ -20,8 +20,8 @@ use crate::tui::worker::search::{Job, SearchWorker};
 use crate::tui::worker::thread::Worker as _;
 
 /// An app with logs, whose searches and transcripts are performed at once.
-struct TestUi {
-    ui: TestApp,
+pub(super) struct TestUi {
+    pub(super) ui: TestApp,
     search_worker: SearchWorker,
     newest: Arc<AtomicU64>,
     received: Receiver<Event>,
@@ -37,7 +37,7 @@ const SAID: &str = concat!(
 );
 
 impl TestUi {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::sized(100, 28, Background::Dark)
     }
 
@@ -84,12 +84,12 @@ impl TestUi {
         }
     }
 
-    fn tell(&mut self, event: Event) -> Vec<Effect> {
+    pub(super) fn tell(&mut self, event: Event) -> Vec<Effect> {
         let effects = self.ui.tell(event);
         self.perform(effects)
     }
 
-    fn press(&mut self, keys: &str) -> Vec<Effect> {
+    pub(super) fn press(&mut self, keys: &str) -> Vec<Effect> {
         let mut left = Vec::new();
         for key in crate::tui::keys::keys(keys) {
             left.extend(self.tell(Event::Input(vec![Input::Key(key)])));
@@ -120,7 +120,7 @@ impl TestUi {
         left
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         self.ui.text()
     }
 
@@ -197,7 +197,7 @@ fn a_message_is_found_and_its_log_opens_there() {
             "claude-code:s1#L1".to_owned()
         ))]
     );
-    let effects = ui.press("o");
+    let effects = ui.press("O");
     assert_eq!(
         effects,
         [Effect::Terminal(TerminalJob::Copy(
@@ -364,61 +364,6 @@ fn the_preview_of_find_is_scrolled_without_leaving_the_list() {
             args: vec!["--resume".to_owned(), "s1".to_owned()],
             cwd: Some("/shop".into()),
         }))]
-    );
-}
-
-#[test]
-fn words_are_found_in_a_log_at_every_letter_with_their_number() {
-    let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("people<space>out<cr>");
-    let here = |ui: &TestUi| ui.ui.row("▌");
-    ui.press("/");
-    ui.press("tab");
-    assert!(ui.text().contains("find ❯ tab  1/2"), "{}", ui.text());
-    assert!(here(&ui).contains("Each tab presents"), "{}", ui.text());
-    ui.press("s");
-    assert!(ui.text().contains("find ❯ tabs  1/1"), "{}", ui.text());
-    assert!(ui.text().contains("two_tabs FAILED"), "{}", ui.text());
-    ui.press("x");
-    assert!(ui.text().contains("0/0"), "{}", ui.text());
-    assert!(here(&ui).contains("people out"), "back where it began");
-    ui.press("<bs> <bs> <cr>");
-    assert!(ui.text().contains("1/2 found"), "{}", ui.text());
-    ui.press("n");
-    assert!(ui.text().contains("2/2 found"), "{}", ui.text());
-    ui.press("/");
-    ui.press("tabs<esc>");
-    assert!(!ui.text().contains("found"), "{}", ui.text());
-}
-
-#[test]
-fn a_session_is_resumed_and_its_command_copied() {
-    let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("people<space>out<cr>");
-    let effects = ui.press("o");
-    assert!(
-        matches!(effects.as_slice(), [Effect::Terminal(TerminalJob::Resume(resume))] if resume.program == "claude"),
-        "{effects:?}"
-    );
-    let line = "cd /shop && claude --resume s1".to_owned();
-    assert_eq!(
-        ui.press("O"),
-        [Effect::Terminal(TerminalJob::Copy(line.clone()))]
-    );
-    ui.tell(Event::Copied {
-        text: line,
-        by: "wl-copy".to_owned(),
-    });
-    let row = ui.ui.row("Copied cd /shop && claude --resume s1");
-    assert!(row.contains("· wl-copy"), "{row}");
-    let effects = ui.tell(Event::NotCopied("x".to_owned()));
-    assert_eq!(
-        effects,
-        [Effect::Terminal(TerminalJob::CopyByTerminal(
-            "x".to_owned()
-        ))]
     );
 }
 

@@ -53,6 +53,7 @@ impl Conversation {
             && !self.is_open(item)
         {
             self.toggled.insert(item.message());
+            self.laid.remove(&self.selected);
         }
         // The first third of the screen shows the context before the match.
         self.top = (self.selected, 0);
