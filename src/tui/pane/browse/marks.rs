@@ -1,5 +1,6 @@
 //! Marks: single memories, ranges, whole sections, and the inverse.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
@@ -14,22 +15,26 @@ use crate::tui::widget::list::Move;
 
 impl BrowsePane {
     /// The marked memories, those of an open range included.
-    pub(super) fn marked(&self) -> BTreeSet<Key> {
+    pub(super) fn marked(&self) -> Cow<'_, BTreeSet<Key>> {
+        let Some(rows) = self.range_rows() else {
+            return Cow::Borrowed(&self.marks);
+        };
+        let rows = self.tree.rows[rows].iter();
         let mut marked = self.marks.clone();
-        if let Some(rows) = self.range_rows() {
-            let rows = self.tree.rows[rows].iter();
-            marked.extend(rows.filter_map(|row| self.memory_key(row)));
-        }
-        marked
+        marked.extend(rows.filter_map(|row| self.memory_key(row)));
+        Cow::Owned(marked)
     }
 
     /// The marked memories, or else the one under the cursor.
     pub(super) fn chosen(&self) -> Vec<(StoreId, String)> {
-        let marked = self.marked().into_iter().filter_map(|key| match key {
-            Key::Memory(store, path) => Some((store, path)),
-            _ => None,
-        });
-        let marked: Vec<(StoreId, String)> = marked.collect();
+        let marked = self.marked();
+        let marked: Vec<(StoreId, String)> = marked
+            .iter()
+            .filter_map(|key| match key {
+                Key::Memory(store, path) => Some((store.clone(), path.clone())),
+                _ => None,
+            })
+            .collect();
         match marked.is_empty() {
             true => self.selected_memory().into_iter().collect(),
             false => marked,
@@ -98,7 +103,9 @@ impl BrowsePane {
     }
 
     fn end_range(&mut self) -> Vec<Step> {
-        self.marks = self.marked();
+        if let Cow::Owned(marked) = self.marked() {
+            self.marks = marked;
+        }
         self.range = None;
         Vec::new()
     }
