@@ -203,12 +203,14 @@ impl BrowsePane {
             Action::FoldAll => self.fold_all(Fold::Closed, cx),
             Action::UnfoldAll => self.fold_all(Fold::Open, cx),
             Action::Filter => {
+                self.end_range();
                 self.typing = true;
                 self.filter = Some(Input::default());
                 self.options.filter.clear();
                 self.reshape(cx)
             }
             Action::Sort => {
+                self.end_range();
                 self.options.sort = self.options.sort.next();
                 let mut steps = self.reshape(cx);
                 let message = format!("Sorted by {}", self.options.sort.name());
@@ -216,6 +218,8 @@ impl BrowsePane {
                 steps
             }
             Action::OneList => {
+                // A range is one of rows that stand together.
+                self.end_range();
                 self.options.order = Order::next(self.options.order);
                 let mut steps = self.reshape(cx);
                 steps.push(Step::Toast(Toast::done(match self.options.order {

@@ -264,3 +264,19 @@ fn one_pane_gets_the_whole_screen_and_gives_it_back() {
     ui.press("H +");
     assert!(ui.text().contains("what it did") && !ui.text().contains("╭ history"));
 }
+
+#[test]
+fn a_link_to_a_file_of_another_store_is_followed() {
+    let mut ui = TestApp::new();
+    let path = ui.home.path().join("claude/auth.md");
+    let text = std::fs::read_to_string(&path).expect("text");
+    let text = text.replace("release.md", "../facts/facts/user.md");
+    std::fs::write(&path, text).expect("writes");
+    ui.press(AUTH);
+    ui.press("<tab> ] <cr>");
+    let row = ui.row("▌");
+    assert!(
+        row.contains("User") && !row.contains("Preferences"),
+        "{row}"
+    );
+}

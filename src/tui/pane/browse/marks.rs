@@ -102,7 +102,8 @@ impl BrowsePane {
         self.moved(to, cx)
     }
 
-    fn end_range(&mut self) -> Vec<Step> {
+    /// Ends the open range, if there is one; its memories stay marked.
+    pub(super) fn end_range(&mut self) -> Vec<Step> {
         if let Cow::Owned(marked) = self.marked() {
             self.marks = marked;
         }
