@@ -63,7 +63,7 @@ pub(crate) fn dialog_with(
         true => Some(named.1.to_owned()),
         false => row.hint.clone(),
     };
-    let keys = hints_of(cx.keymap, cx.theme, (context, &hint), cx.areas.whole.width);
+    let keys = hints_of(cx.keymap, cx.theme, context, &hint, cx.areas.whole.width);
     framed(cx, title, keys)
 }
 
@@ -147,14 +147,15 @@ pub(crate) fn hints(
     context: KeyContext,
     width: u16,
 ) -> Line<'static> {
-    hints_of(keymap, theme, (context, &|row| row.hint.clone()), width)
+    hints_of(keymap, theme, context, &|row| row.hint.clone(), width)
 }
 
 /// Returns the keys with the words that `hint` gives them.
 fn hints_of(
     keymap: &Keymap,
     theme: &Theme,
-    (context, hint): (KeyContext, &dyn Fn(&Binding) -> Option<String>),
+    context: KeyContext,
+    hint: &dyn Fn(&Binding) -> Option<String>,
     width: u16,
 ) -> Line<'static> {
     const LAST: usize = 2;

@@ -148,6 +148,8 @@ impl EditorPane {
         };
         steps.extend(match outcome {
             EditorOutcome::None | EditorOutcome::Unused | EditorOutcome::Changed => Vec::new(),
+            // What vi deletes goes to its register alone: copying runs a program for each.
+            EditorOutcome::Cut(_) if self.widget.mode_name().is_some() => Vec::new(),
             EditorOutcome::Copied(text) | EditorOutcome::Cut(text) => {
                 vec![Step::Effect(Effect::Terminal(TerminalJob::Copy(text)))]
             }

@@ -58,3 +58,17 @@ fn a_session_is_resumed_and_its_command_copied() {
         ))]
     );
 }
+
+#[test]
+fn the_text_that_was_found_gets_the_whole_screen() {
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("people<space>out");
+    let both = ui.text();
+    ui.press("<a-z>");
+    let text = ui.text();
+    assert!(text.contains("Each tab presents"), "{text}");
+    assert!(!text.contains('◇'), "no list: {text}");
+    ui.press("<a-z>");
+    assert_eq!(ui.text(), both);
+}

@@ -101,8 +101,11 @@ pub(super) struct Buffer {
     revision: u64,
     /// The rows of long lines by line and width, since the last edit: wrapping takes a pass over
     /// the line, and every key needs the rows several times.
-    wrapped: RefCell<HashMap<(usize, usize), Arc<[Row]>>>,
+    wrapped: RefCell<WrappedLines>,
 }
+
+/// The rows of lines, by the line and the width.
+type WrappedLines = HashMap<(usize, usize), Arc<[Row]>>;
 
 /// Lines longer than this many bytes are wrapped once for all uses until the next edit.
 const LONG: usize = 1_000;
