@@ -260,6 +260,10 @@ impl App {
                 for input in inputs {
                     self.input(input, &mut effects);
                 }
+                for at in (0..self.panes.len()).rev() {
+                    let steps = self.with_pane(at, |pane, cx| pane.settle(cx));
+                    self.take(steps.unwrap_or_default(), at, &mut effects);
+                }
             }
             Event::ToastExpired => self.toast = None,
             Event::Stopped => effects.push(Effect::Terminal(TerminalJob::Suspend)),

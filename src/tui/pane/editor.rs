@@ -75,10 +75,14 @@ impl EditorPane {
     /// Opens a text that was left unsaved, with its undo steps if they are known.
     pub(crate) fn reopen(left: LeftText, line: usize, cx: &PaneContext<'_>) -> Self {
         let state = left.state.filter(|state| state.text() == left.text.text);
-        match state {
-            Some(state) => Self::of(left.text, Some(state), cx),
-            None => Self::open(left.text, line, cx),
+        if state.is_none() {
+            return Self::open(left.text, line, cx);
         }
+        let mut editor = Self::of(left.text, state, cx);
+        if line > 0 {
+            editor.widget.go_to(At::new(line, 0));
+        }
+        editor
     }
 
     fn of(text: Unsaved, state: Option<EditorState>, cx: &PaneContext<'_>) -> Self {
@@ -139,13 +143,21 @@ impl EditorPane {
         }))]
     }
 
-    /// Handles what the widget did. Whether the text changed is asked of the text itself, since
+    /// Keeps the text if it has changed since it was looked at. The text itself is asked, since
     /// every kind of edit counts: typed, pasted, replaced, repeated, undone.
-    fn after(&mut self, outcome: EditorOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
-        let mut steps = match self.widget.revision() == self.revision {
+    fn keep_changes(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        match self.widget.revision() == self.revision {
             true => Vec::new(),
             false => self.keep(cx),
-        };
+        }
+    }
+
+    /// Handles what the widget did. Mere edits are looked at once for all keys that arrived.
+    fn after(&mut self, outcome: EditorOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
+        if matches!(outcome, EditorOutcome::None | EditorOutcome::Changed) {
+            return Vec::new();
+        }
+        let mut steps = self.keep_changes(cx);
         steps.extend(match outcome {
             EditorOutcome::None | EditorOutcome::Unused | EditorOutcome::Changed => Vec::new(),
             // What vi deletes goes to its register alone: copying runs a program for each.
@@ -289,7 +301,15 @@ impl Pane for EditorPane {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        Handled::Used(match action {
+        let is_own = matches!(
+            action,
+            Action::Save | Action::EditOutside | Action::Discard | Action::Back
+        );
+        if !is_own {
+            return Handled::Unused;
+        }
+        let mut steps = self.keep_changes(cx);
+        steps.extend(match action {
             Action::Save => self.save(cx),
             Action::EditOutside => vec![Step::Effect(Effect::Terminal(TerminalJob::EditOutside(
                 self.to_unsaved(cx.now),
@@ -298,15 +318,21 @@ impl Pane for EditorPane {
             // The widget decides what Escape leaves: a prompt, a selection, a mode, or the editor.
             Action::Back => {
                 let escape = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);
-                return Handled::Used(self.key(escape, cx));
+                self.key(escape, cx)
             }
-            _ => return Handled::Unused,
-        })
+            _ => Vec::new(),
+        });
+        Handled::Used(steps)
     }
 
     fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let outcome = self.widget.key(key, time(cx));
+        let outcome = self.widget.press(key, time(cx));
         self.after(outcome, cx)
+    }
+
+    fn settle(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.widget.settle();
+        self.keep_changes(cx)
     }
 
     fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {

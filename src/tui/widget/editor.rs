@@ -295,16 +295,26 @@ impl Editor {
 
     /// Handles a key; `time` never decreases.
     pub fn key(&mut self, key: KeyEvent, time: Duration) -> EditorOutcome {
+        let outcome = self.press(key, time);
+        self.settle();
+        outcome
+    }
+
+    /// Handles a key of several that arrived at once; [`Editor::settle`] follows the last.
+    pub fn press(&mut self, key: KeyEvent, time: Duration) -> EditorOutcome {
         self.time = time;
-        let outcome = if self.prompt.is_some() {
+        if self.prompt.is_some() {
             self.prompt_key(key)
         } else if self.vi.is_some() {
             self.vi_key(key)
         } else {
             self.plain_key(key)
-        };
+        }
+    }
+
+    /// Scrolls to the cursor and highlights what is on the screen.
+    pub fn settle(&mut self) {
         self.sync_screen();
-        outcome
     }
 
     /// Inserts text that the terminal pasted.

@@ -1,9 +1,11 @@
 //! Edited texts: kept while typing, saved, left for later.
 
+use ratatui::crossterm::event::Event as Input;
+
 use super::{AUTH, TestApp, moment};
 use crate::core::change::{Author, commit};
 use crate::core::history::History;
-use crate::tui::effect::{Effect, TerminalJob, UnsavedJob, WriteJob};
+use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, UnsavedJob, WriteJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 
@@ -158,4 +160,29 @@ fn what_an_editor_wrote_before_it_failed_is_kept() {
         matches!(effects.as_slice(), [Effect::Terminal(TerminalJob::EditOutside(text))] if text.text == written),
         "{effects:?}"
     );
+}
+
+#[test]
+fn keys_that_arrive_at_once_are_kept_once_and_saved() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press("e");
+    let typed = crate::tui::keys::keys("abc");
+    let inputs = |keys: Vec<_>| Event::Input(keys.into_iter().map(Input::Key).collect());
+    let effects = ui.tell(inputs(typed.clone()));
+    assert!(
+        matches!(effects.as_slice(), [Effect::Unsaved(UnsavedJob::Keep(text))] if text.text.contains("abc## Decision")),
+        "{effects:?}"
+    );
+    let saved = [typed, crate::tui::keys::keys("<c-s>")].concat();
+    let effects = ui.tell(inputs(saved));
+    let [
+        Effect::Unsaved(UnsavedJob::Keep(kept)),
+        Effect::Library(LibraryJob::Plan { request, .. }),
+    ] = effects.as_slice()
+    else {
+        panic!("{effects:?}");
+    };
+    assert!(kept.text.contains("abcabc## Decision"), "{}", kept.text);
+    assert!(matches!(&**request, Request::Save(text) if text == kept));
 }
