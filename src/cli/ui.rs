@@ -16,7 +16,7 @@ use crate::core::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::layout::Layout;
 use crate::core::sandbox::Root;
 use crate::tui::theme::{Background, ColorDepth, Terminal, Theme, ThemeFile};
-use crate::tui::{self, Exit, NamedStore, Pick, Setup, StoreSource};
+use crate::tui::{self, ClipboardCommand, Exit, NamedStore, Pick, Setup, StoreSource};
 
 /// Opens the terminal UI, at `path` if given.
 pub(super) fn run(path: Option<&Path>, world: &World) -> CommandResult {
@@ -74,6 +74,9 @@ pub(super) fn open(
             let set = env::var(name).ok();
             set.filter(|command| !command.trim().is_empty())
         }),
+        clipboard: clipboard_commands(|name| {
+            env::var_os(name).is_some_and(|value| !value.is_empty())
+        }),
         title,
         searched_places: searched_places(&world.environment, &world.settings, &world.locations),
         warnings,
@@ -83,6 +86,26 @@ pub(super) fn open(
         tui::Failure::Terminal(error) => error.into(),
         unwritten @ tui::Failure::Unwritten(_) => Failure::Usage(unwritten.to_string()),
     })
+}
+
+/// Returns the programs that may reach a clipboard here, given which variables are set.
+fn clipboard_commands(is_set: impl Fn(&str) -> bool) -> Vec<ClipboardCommand> {
+    let mut commands: Vec<&[&str]> = Vec::new();
+    if is_set("WAYLAND_DISPLAY") {
+        commands.push(&["wl-copy"]);
+    }
+    if is_set("DISPLAY") {
+        commands.push(&["xclip", "-selection", "clipboard"]);
+        commands.push(&["xsel", "--clipboard", "--input"]);
+    }
+    if cfg!(target_os = "macos") {
+        commands.push(&["pbcopy"]);
+    }
+    if is_set("TMUX") {
+        commands.push(&["tmux", "load-buffer", "-w", "-"]);
+    }
+    let words = |words: &&[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    commands.iter().map(words).collect()
 }
 
 /// Returns the current time.

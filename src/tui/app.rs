@@ -20,7 +20,7 @@ use super::action::Action;
 use super::effect::{Effect, LibraryJob, LogsJob, TerminalJob, UnsavedJob};
 use super::event::{Changes, Event};
 use super::highlight::Syntaxes;
-use super::keymap::Keymap;
+use super::keymap::{KeyContext, Keymap};
 use super::layout::{Areas, Arrangement, Divider, Focus, Visibility};
 use super::overlay::palette::Palette;
 use super::overlay::reader::TextDialog;
@@ -48,6 +48,8 @@ pub(crate) struct App {
     panes: Vec<Box<dyn Pane>>,
     areas: Areas,
     wanted: Arrangement,
+    /// The part of the screen that has all of it; `None` if it is divided.
+    zoom: Option<Focus>,
     user: UserContext,
     /// The logs, which are loaded and updated independently of the stores.
     logs: Arc<Vec<LogGroup>>,
@@ -98,6 +100,7 @@ impl App {
             panes: vec![Box::new(BrowsePane::new())],
             areas: Areas::default(),
             wanted: START,
+            zoom: None,
             user,
             logs: Arc::default(),
             reading: None,
@@ -165,18 +168,46 @@ impl App {
     /// Sets the size of the screen.
     pub(crate) fn resize(&mut self, size: Size) {
         let whole = Rect::new(0, 0, size.width, size.height);
-        self.areas = Areas::of(whole, self.wanted);
+        self.divide(whole);
+    }
+
+    fn divide(&mut self, whole: Rect) {
+        let areas = Areas::of(whole, self.wanted);
+        self.areas = match self.zoom {
+            Some(part) => areas.zoomed(part),
+            None => areas,
+        };
         self.for_each_pane(|pane, cx| pane.resize(cx));
     }
 
     /// Divides the screen again if a pane requests another arrangement.
     fn arrange(&mut self) {
         let wanted = self.panes.iter().rev().find_map(|pane| pane.arrangement());
-        if let Some(wanted) = wanted.filter(|wanted| *wanted != self.wanted) {
-            self.wanted = wanted;
-            self.areas = Areas::of(self.areas.whole, wanted);
-            self.for_each_pane(|pane, cx| pane.resize(cx));
+        let wanted = wanted.unwrap_or(self.wanted);
+        let zoom = self.zoom.map(|_| self.zoomed_part(wanted));
+        if wanted != self.wanted || zoom != self.zoom {
+            (self.wanted, self.zoom) = (wanted, zoom);
+            self.divide(self.areas.whole);
         }
+    }
+
+    /// The part that gets the whole screen: the one that has the keys, and in Find the text that
+    /// was found.
+    fn zoomed_part(&self, wanted: Arrangement) -> Focus {
+        let pane = self.panes.iter().rev().find(|pane| pane.is_fullscreen());
+        match pane.map(|pane| pane.key_context()) {
+            Some(KeyContext::Find) => Focus::Preview,
+            _ => wanted.focus,
+        }
+    }
+
+    /// Gives one pane the whole screen, or divides it again.
+    fn toggle_zoom(&mut self) {
+        self.zoom = match self.zoom {
+            Some(_) => None,
+            None => Some(self.zoomed_part(self.wanted)),
+        };
+        self.divide(self.areas.whole);
     }
 
     /// Calls `act` with each pane and the context.
@@ -229,10 +260,17 @@ impl App {
                 for input in inputs {
                     self.input(input, &mut effects);
                 }
+                for at in (0..self.panes.len()).rev() {
+                    let steps = self.with_pane(at, |pane, cx| pane.settle(cx));
+                    self.take(steps.unwrap_or_default(), at, &mut effects);
+                }
             }
             Event::ToastExpired => self.toast = None,
             Event::Stopped => effects.push(Effect::Terminal(TerminalJob::Suspend)),
             Event::Resumed => {}
+            Event::NotCopied(text) => {
+                effects.push(Effect::Terminal(TerminalJob::CopyByTerminal(text)));
+            }
             Event::Terminated => effects.push(Effect::Terminal(TerminalJob::Leave(Exit::Done))),
             Event::Changed(Changes::At(paths)) => {
                 effects.push(Effect::Library(LibraryJob::Refresh(paths)));
@@ -349,6 +387,7 @@ impl App {
             Action::Palette => self
                 .panes
                 .push(Box::new(Palette::new(&self.keymap, context))),
+            Action::Zoom => self.toggle_zoom(),
             Action::Suspend => effects.push(Effect::Terminal(TerminalJob::Suspend)),
             Action::Demo if self.library.stores.is_empty() && self.logs.is_empty() => {
                 effects.push(Effect::Terminal(TerminalJob::Leave(Exit::Demo)));

@@ -7,8 +7,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Padding};
 use unicode_width::UnicodeWidthChar as _;
 
+use super::action::Action;
 use super::cells::{self, escape_line};
-use super::keymap::{KeyContext, Keymap};
+use super::keymap::{Binding, KeyContext, Keymap};
 use super::pane::PaneContext;
 use super::theme::{Role, Theme};
 
@@ -47,8 +48,27 @@ fn readable(style: Style) -> Style {
 
 /// Returns the border of a dialog, with the title at the top and the keys at the bottom.
 pub(crate) fn dialog(cx: &PaneContext<'_>, title: &str, context: KeyContext) -> Block<'static> {
+    let keys = hints(cx.keymap, cx.theme, context, cx.areas.whole.width);
+    framed(cx, title, keys)
+}
+
+/// Returns the border of a dialog in which an action has a name of its own.
+pub(crate) fn dialog_with(
+    cx: &PaneContext<'_>,
+    title: &str,
+    context: KeyContext,
+    named: (Action, &str),
+) -> Block<'static> {
+    let hint = |row: &Binding| match row.run == named.0 {
+        true => Some(named.1.to_owned()),
+        false => row.hint.clone(),
+    };
+    let keys = hints_of(cx.keymap, cx.theme, context, &hint, cx.areas.whole.width);
+    framed(cx, title, keys)
+}
+
+fn framed(cx: &PaneContext<'_>, title: &str, mut keys: Line<'static>) -> Block<'static> {
     let theme = cx.theme;
-    let mut keys = hints(cx.keymap, theme, context, cx.areas.whole.width);
     keys.spans.insert(0, Span::raw(" "));
     for span in &mut keys.spans {
         span.style = readable(span.style);
@@ -127,11 +147,22 @@ pub(crate) fn hints(
     context: KeyContext,
     width: u16,
 ) -> Line<'static> {
+    hints_of(keymap, theme, context, &|row| row.hint.clone(), width)
+}
+
+/// Returns the keys with the words that `hint` gives them.
+fn hints_of(
+    keymap: &Keymap,
+    theme: &Theme,
+    context: KeyContext,
+    hint: &dyn Fn(&Binding) -> Option<String>,
+    width: u16,
+) -> Line<'static> {
     const LAST: usize = 2;
     let rows = keymap.rows(context);
     let mut hints: Vec<(String, String)> = rows
         .iter()
-        .filter_map(|row| Some((row.on.first()?.to_string(), row.hint.clone()?)))
+        .filter_map(|row| Some((row.on.first()?.to_string(), hint(row)?)))
         .collect();
     let wide = |(key, hint): &(String, String)| cells::width(key) + cells::width(hint) + 4;
     while hints.len() > LAST && hints.iter().map(wide).sum::<usize>() > usize::from(width) + 3 {

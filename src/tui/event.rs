@@ -9,6 +9,7 @@ use super::action::Action;
 use super::effect::{Request, Target};
 use super::pane::browse::tree::Key;
 use super::panics::PanicReport;
+use super::widget::editor::EditorState;
 use super::worker::search::FindResults;
 use crate::core::Error;
 use crate::core::change::{Change, Edit};
@@ -91,12 +92,25 @@ pub(crate) enum Event {
     /// A text was edited in `$EDITOR`.
     EditedOutside {
         subject: Unsaved,
-        result: Result<String, String>,
+        /// What the editor left in the file; `None` if it did not run.
+        written: Option<String>,
+        /// Why the editor failed, if it did.
+        trouble: Option<String>,
+    },
+    /// A text was copied to the clipboard through a program or the terminal.
+    Copied { text: String, by: String },
+    /// No program could copy a text.
+    NotCopied(String),
+    /// The agent that went on with a session has ended.
+    ResumeEnded {
+        program: String,
+        /// Why it failed, if it did.
+        trouble: Option<String>,
     },
     /// The user resolved a conflict between two versions of a text.
     Resolved(Unsaved),
     /// The editor was closed with an unsaved text.
-    EditorLeft(Unsaved),
+    EditorLeft(LeftText),
     /// A request to show an entry in the tree, from this line of its file on, and then to run an
     /// action on it if it exists.
     Reveal {
@@ -120,6 +134,14 @@ pub(crate) enum Event {
     Resumed,
     /// The process is to end.
     Terminated,
+}
+
+/// An unsaved text whose editor was closed.
+#[derive(Debug, Clone)]
+pub(crate) struct LeftText {
+    pub(crate) text: Unsaved,
+    /// Its undo steps and its cursor; `None` if it comes from another process.
+    pub(crate) state: Option<EditorState>,
 }
 
 /// Which paths changed.

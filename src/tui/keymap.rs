@@ -34,6 +34,8 @@ pub(crate) enum KeyContext {
     Log,
     History,
     Review,
+    Deleting,
+    Moving,
     Merge,
     Prompt,
     List,
@@ -46,6 +48,7 @@ impl KeyContext {
     fn outer(self) -> Option<Self> {
         match self {
             Self::Tree | Self::Preview => Some(Self::Browse),
+            Self::Moving => Some(Self::Review),
             _ => None,
         }
     }
@@ -60,6 +63,8 @@ impl KeyContext {
             Self::Log => "log",
             Self::History => "history",
             Self::Review => "planned change",
+            Self::Deleting => "planned deletion",
+            Self::Moving => "planned move",
             Self::Merge => "merge",
             Self::Prompt => "prompt",
             Self::List => "list",

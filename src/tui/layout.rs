@@ -65,6 +65,8 @@ pub(crate) struct Areas {
     pub(crate) preview: Rect,
     /// The status line at the bottom.
     pub(crate) status: Rect,
+    /// Whether one pane has the whole screen.
+    pub(crate) is_zoomed: bool,
 }
 
 impl Areas {
@@ -84,6 +86,21 @@ impl Areas {
             tree,
             preview,
             status,
+            is_zoomed: false,
+        }
+    }
+
+    /// Returns the areas with one of the two parts on the whole screen.
+    pub(crate) fn zoomed(self, part: Focus) -> Self {
+        let (tree, preview) = match part {
+            Focus::Tree => (self.body, Rect::default()),
+            Focus::Preview => (Rect::default(), self.body),
+        };
+        Self {
+            tree,
+            preview,
+            is_zoomed: true,
+            ..self
         }
     }
 

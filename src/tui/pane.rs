@@ -125,6 +125,11 @@ pub(crate) trait Pane: std::fmt::Debug {
         Vec::new()
     }
 
+    /// Catches up after keys that arrived at once: does what need not be done for each of them.
+    fn settle(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
+        Vec::new()
+    }
+
     /// Handles an event.
     fn on_event(&mut self, _event: &Event, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()

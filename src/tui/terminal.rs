@@ -29,6 +29,7 @@ use signal_hook::iterator::Signals;
 use super::app::App;
 use super::event::Event;
 use super::theme::Background;
+use crate::core::log::Resume;
 
 /// The terminal in raw mode on the alternate screen; dropping it restores the terminal.
 pub(crate) struct Screen {
@@ -153,7 +154,8 @@ pub(crate) fn stop() -> io::Result<()> {
     signal_hook::low_level::emulate_default_handler(SIGTSTP)
 }
 
-/// Copies a text to the clipboard through the terminal (OSC 52).
+/// Copies a text to the clipboard through the terminal (OSC 52). Whether the terminal does it is
+/// not known.
 pub(crate) fn copy(text: &str) -> io::Result<()> {
     let mut out = device()?;
     write!(out, "\u{1b}]52;c;{}\u{7}", BASE64_STANDARD.encode(text))?;
@@ -168,6 +170,25 @@ pub(crate) fn edit(command: &str, file: &Path) -> io::Result<ExitStatus> {
         .arg("sh")
         .arg(file)
         .status()
+}
+
+/// Runs an agent that goes on with a session, in its directory; returns why it failed, if it did.
+pub(crate) fn resume(resume: &Resume) -> Option<String> {
+    let program = resume.program;
+    if let Some(cwd) = resume.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
+        let cwd = cwd.display();
+        return Some(format!("its directory is not there any more: {cwd}"));
+    }
+    let mut command = Command::new(program);
+    command.args(&resume.args);
+    if let Some(cwd) = &resume.cwd {
+        command.current_dir(cwd);
+    }
+    match command.status() {
+        Ok(status) if status.success() => None,
+        Ok(status) => Some(format!("{program}: {status}")),
+        Err(error) => Some(format!("{program}: {error}; is it installed?")),
+    }
 }
 
 /// How long to wait for the terminal to report its background.

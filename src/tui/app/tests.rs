@@ -3,6 +3,9 @@
 mod finding;
 mod keys;
 mod looks;
+mod place;
+mod pruning;
+mod reading;
 mod unsaved;
 mod workers;
 
@@ -310,7 +313,7 @@ fn delete_is_planned_shown_and_then_made() {
         })]
     );
     ui.planned(&effects);
-    assert_eq!(ui.place(), KeyContext::Review);
+    assert_eq!(ui.place(), KeyContext::Deleting);
     let text = ui.text();
     assert!(
         text.contains("delete 2 memories")
@@ -321,7 +324,10 @@ fn delete_is_planned_shown_and_then_made() {
     assert_eq!(ui.press("<esc>"), []);
     let effects = ui.press("d");
     ui.planned(&effects);
-    let effects = ui.press("<cr>");
+    assert_eq!(ui.press("<cr>"), [], "Enter unfolds, as in the tree");
+    assert!(ui.text().contains("Tag, build, publish."), "{}", ui.text());
+    assert!(ui.row("y delete 2 memories").contains("Enter unfold"));
+    let effects = ui.press("y");
     assert!(
         matches!(effects.as_slice(), [Effect::Write(WriteJob::Commit { request: made, .. })] if **made == request)
     );
@@ -358,7 +364,7 @@ fn rename_new_move_and_duplicate_ask_first() {
     ui.press("<esc>");
     let effects = ui.press("D<cr>");
     assert!(
-        matches!(effects.as_slice(), [Effect::Library(LibraryJob::Plan { request, .. })] if matches!(&**request, Request::Save(text) if text.path == "auth-2.md" && text.base.is_none()))
+        matches!(effects.as_slice(), [Effect::Library(LibraryJob::Plan { request, .. })] if matches!(&**request, Request::Save(text) if text.path == "auth_refactor_2.md" && text.base.is_none() && text.text.contains("name: Auth Refactor 2\n")))
     );
     ui.press("<esc>");
     let effects = ui.press("M<cr>");
@@ -370,6 +376,7 @@ fn rename_new_move_and_duplicate_ask_first() {
         store: ui.id("claude"),
         kind: "project".to_owned(),
         name: "Tokens".to_owned(),
+        about: String::new(),
     };
     assert_eq!(effects, [Effect::Library(LibraryJob::Compose(new))]);
 }

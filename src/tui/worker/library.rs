@@ -105,7 +105,7 @@ impl LibraryWorker {
             } => {
                 let planner = self.planner();
                 let result = planner.plan(&request);
-                let notes = planner.notes(&request);
+                let notes = planner.notes(&request, result.as_ref().ok());
                 self.send(Event::Planned {
                     generation,
                     request,

@@ -7,7 +7,7 @@ use super::{ENTER, ESCAPE, SAVE, Tty, files, shop};
 use crate::support::Home;
 
 /// A conversation in the project, as Claude Code logs it.
-fn talk(home: &Home) -> std::path::PathBuf {
+pub(super) fn talk(home: &Home) -> std::path::PathBuf {
     let project = home.project();
     let project = project.canonicalize().expect("it is there");
     let cwd = project.display().to_string();

@@ -11,7 +11,7 @@ use ratatui::crossterm::event::Event as Input;
 use super::{TestApp, moment};
 use crate::core::catalog::{LogCatalog, LogScope, log_summaries};
 use crate::core::library::Library;
-use crate::core::log::{LogLocations, read};
+use crate::core::log::{LogLocations, Resume, read};
 use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, TranscriptJob, UnsavedJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
@@ -20,8 +20,8 @@ use crate::tui::worker::search::{Job, SearchWorker};
 use crate::tui::worker::thread::Worker as _;
 
 /// An app with logs, whose searches and transcripts are performed at once.
-struct TestUi {
-    ui: TestApp,
+pub(super) struct TestUi {
+    pub(super) ui: TestApp,
     search_worker: SearchWorker,
     newest: Arc<AtomicU64>,
     received: Receiver<Event>,
@@ -37,7 +37,7 @@ const SAID: &str = concat!(
 );
 
 impl TestUi {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::sized(100, 28, Background::Dark)
     }
 
@@ -84,12 +84,12 @@ impl TestUi {
         }
     }
 
-    fn tell(&mut self, event: Event) -> Vec<Effect> {
+    pub(super) fn tell(&mut self, event: Event) -> Vec<Effect> {
         let effects = self.ui.tell(event);
         self.perform(effects)
     }
 
-    fn press(&mut self, keys: &str) -> Vec<Effect> {
+    pub(super) fn press(&mut self, keys: &str) -> Vec<Effect> {
         let mut left = Vec::new();
         for key in crate::tui::keys::keys(keys) {
             left.extend(self.tell(Event::Input(vec![Input::Key(key)])));
@@ -120,7 +120,7 @@ impl TestUi {
         left
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         self.ui.text()
     }
 
@@ -197,7 +197,7 @@ fn a_message_is_found_and_its_log_opens_there() {
             "claude-code:s1#L1".to_owned()
         ))]
     );
-    let effects = ui.press("o");
+    let effects = ui.press("O");
     assert_eq!(
         effects,
         [Effect::Terminal(TerminalJob::Copy(
@@ -359,9 +359,11 @@ fn the_preview_of_find_is_scrolled_without_leaving_the_list() {
     ui.press("<c-u>people<space>out");
     assert_eq!(
         ui.press("<c-o>"),
-        [Effect::Terminal(TerminalJob::Copy(
-            "cd /shop && claude --resume s1".to_owned()
-        ))]
+        [Effect::Terminal(TerminalJob::Resume(Resume {
+            program: "claude",
+            args: vec!["--resume".to_owned(), "s1".to_owned()],
+            cwd: Some("/shop".into()),
+        }))]
     );
 }
 

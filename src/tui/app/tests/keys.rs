@@ -105,7 +105,13 @@ fn a_change_of_the_history_is_taken_back_or_brought_back() {
     );
     for (pressed, expected) in [
         ("u", Request::Undo("A".to_owned())),
-        ("R", Request::Restore("A".to_owned())),
+        (
+            "R",
+            Request::Restore {
+                id: "A".to_owned(),
+                only: None,
+            },
+        ),
     ] {
         let effects = ui.press(pressed);
         assert!(

@@ -16,15 +16,15 @@ impl BrowsePane {
 
     /// Folds or unfolds every row.
     pub(super) fn fold_all(&mut self, to: Fold, cx: &PaneContext<'_>) -> Vec<Step> {
+        let mut tree = self.tree.clone();
         // Unfolding reveals rows that may be folded themselves.
         for _ in 0..4 {
-            let keys: Vec<Key> = self
-                .tree
+            let keys: Vec<Key> = tree
                 .rows
                 .iter()
                 .filter(|row| row.fold.is_some_and(|fold| fold != to))
                 .filter(|row| to == Fold::Closed || !matches!(row.node, Node::LogGroup(_)))
-                .map(|row| self.tree.key(&self.library, row))
+                .map(|row| tree.key(&self.library, row))
                 .collect();
             if keys.is_empty() {
                 break;
@@ -35,7 +35,7 @@ impl BrowsePane {
             if to == Fold::Closed {
                 break;
             }
-            self.tree = Tree::of(&self.library, &self.options);
+            tree = Tree::of(&self.library, &self.options);
         }
         self.reshape(cx)
     }

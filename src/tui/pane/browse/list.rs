@@ -5,7 +5,7 @@ use std::path::Path;
 use ratatui::text::{Line, Span};
 
 use super::BrowsePane;
-use super::tree::{Fold, Key, Node, TreeRow};
+use super::tree::{Fold, Key, Node, Order, Sort, TreeRow};
 use crate::core::display::{format_age, format_size};
 use crate::core::layout::Layout;
 use crate::core::library::{Budget, Library, StoreSnapshot};
@@ -34,17 +34,16 @@ impl BrowsePane {
     pub(super) fn line(
         &self,
         row: &TreeRow,
-        cursor: RowCursor,
+        (cursor, is_marked): (RowCursor, bool),
         cx: &PaneContext<'_>,
         width: usize,
     ) -> Line<'static> {
         let theme = cx.theme;
-        let key = self.tree.key(&self.library, row);
         let bar = match cursor {
             RowCursor::Here => Span::styled("▌", theme.style(Role::Accent)),
             RowCursor::Elsewhere => Span::raw(" "),
         };
-        let mark = if self.marks.contains(&key) {
+        let mark = if is_marked {
             Span::styled("✓", theme.style(Role::Accent))
         } else {
             Span::raw(" ")
@@ -136,13 +135,21 @@ impl BrowsePane {
             let place = short_path(snapshot.store.root().path());
             label.push(Span::styled(format!("  {place}"), theme.style(Role::Muted)));
         }
+        if self.options.order.is_some() {
+            let name = escape_line(snapshot.store.name());
+            label.push(Span::styled(format!("  {name}"), theme.style(Role::Muted)));
+        }
         let mut right = Vec::new();
         if memory.problem.is_some() {
             right.push(Span::styled("! ", theme.style(Role::Warn)));
         }
-        let detail = match self.options.sort {
-            super::tree::Sort::Size => format_size(memory.size),
-            _ => format_age(memory.modified, cx.now),
+        let is_by_size = match self.options.order {
+            Some(order) => order == Order::Largest,
+            None => self.options.sort == Sort::Size,
+        };
+        let detail = match is_by_size {
+            true => format_size(memory.size),
+            false => format_age(memory.modified, cx.now),
         };
         right.push(Span::styled(detail, theme.style(Role::Muted)));
         RowEnds { label, right }

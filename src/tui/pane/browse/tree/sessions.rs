@@ -3,15 +3,25 @@
 use std::collections::HashMap;
 
 use super::{Fold, Node, TreeBuilder, contains};
+use crate::core::library::{LogGroup, LogSummary};
 
 impl TreeBuilder<'_> {
     pub(super) fn sessions(&mut self) {
         let shown = |at: usize| -> Vec<usize> {
-            let logs = &self.library.logs[at].logs;
+            let LogGroup {
+                agent,
+                project,
+                logs,
+            } = &self.library.logs[at];
+            let has = |log: &LogSummary, word: &String| {
+                [agent.name(), project, &log.title]
+                    .iter()
+                    .any(|text| contains(text, word))
+            };
             let words = &self.options.filter;
             (0..logs.len())
                 .filter(|log| logs[*log].has_row())
-                .filter(|log| words.iter().all(|word| contains(&logs[*log].title, word)))
+                .filter(|log| words.iter().all(|word| has(&logs[*log], word)))
                 .collect()
         };
         let log_groups: Vec<(usize, Vec<usize>)> = (0..self.library.logs.len())
