@@ -11,7 +11,7 @@ use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::query::{Query, QueryError};
 use crate::core::search::Hit;
-use crate::core::search::fuzzy::{FindRequest, find, hit};
+use crate::core::search::fuzzy::{FindRequest, SearchCache, find};
 
 pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let text = args.query.join(" ");
@@ -26,11 +26,9 @@ pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> Comm
     // Logs can match even when there is no store.
     let stores = world.stores_or(|_| {})?;
     let (total, hits) = world.search(&stores, IncludeLogs::Yes, |sources| {
-        let found = find(sources, request, None, &());
-        let hits = found
-            .matches
-            .iter()
-            .filter_map(|found| hit(sources, &query, found));
+        let found = find(sources, request, &mut SearchCache::default(), &());
+        let matches = found.matches.iter();
+        let hits = matches.filter_map(|one| found.hit(sources, one));
         (found.total, hits.collect::<Vec<Hit>>())
     })?;
     if hits.is_empty() && stores.is_empty() {

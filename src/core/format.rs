@@ -84,6 +84,7 @@ mod tests {
             session: None,
             time: None,
             log: None,
+            project: None,
         }
     }
 

@@ -76,6 +76,8 @@ pub struct Hit {
     pub time: Option<i64>,
     /// The log's file, and the session's id in it.
     pub log: Option<(PathBuf, String)>,
+    /// The working directory of the session.
+    pub project: Option<String>,
 }
 
 impl HitSource {
@@ -119,6 +121,7 @@ impl Sources<'_> {
             session: None,
             time: (memory_text.memory.modified > 0).then_some(memory_text.memory.modified),
             log: None,
+            project: None,
         }
     }
 
@@ -183,6 +186,7 @@ impl Sources<'_> {
             session: Some(log.id().to_owned()),
             time: Some(last_activity(&log)).filter(|time| *time > 0),
             log: Some((file, log.id().to_owned())),
+            project: log.cwd().map(str::to_owned),
         }
     }
 }

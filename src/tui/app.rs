@@ -46,6 +46,10 @@ pub(crate) struct App {
     /// The panes, bottom first; the last one gets the keys. Dialogs are panes that do not fill
     /// the screen.
     panes: Vec<Box<dyn Pane>>,
+    /// A pane that was set aside, to be shown again.
+    parked: Option<Box<dyn Pane>>,
+    /// The queries of this run, oldest first.
+    queries: Vec<String>,
     areas: Areas,
     wanted: Arrangement,
     user: UserContext,
@@ -96,6 +100,8 @@ impl App {
             syntaxes: Syntaxes::load(),
             library: Arc::default(),
             panes: vec![Box::new(BrowsePane::new())],
+            parked: None,
+            queries: Vec::new(),
             areas: Areas::default(),
             wanted: START,
             user,
@@ -210,6 +216,7 @@ impl App {
             keymap: &self.keymap,
             syntaxes: &self.syntaxes,
             user: &self.user,
+            queries: &self.queries,
             reading: self.reading,
             is_top: true,
             now: self.now,
@@ -359,6 +366,27 @@ impl App {
         }
     }
 
+    /// Shows the pane again that was set aside. What it missed meanwhile is asked for again.
+    fn unpark(&mut self, effects: &mut Vec<Effect>) {
+        let Some(mut pane) = self.parked.take() else {
+            return;
+        };
+        pane.resize(&self.pane_context());
+        self.panes.push(pane);
+        let top = self.top();
+        let missed = Event::SearchSourcesChanged;
+        let steps = self.with_pane(top, |pane, cx| pane.on_event(&missed, cx));
+        self.take(steps.unwrap_or_default(), top, effects);
+    }
+
+    /// Remembers a query once, as the newest.
+    fn remember_query(&mut self, query: String) {
+        self.queries.retain(|known| *known != query);
+        if !query.is_empty() {
+            self.queries.push(query);
+        }
+    }
+
     /// Carries out the steps of the pane at `at`.
     fn take(&mut self, steps: Vec<Step>, at: usize, effects: &mut Vec<Effect>) {
         for step in steps {
@@ -375,6 +403,11 @@ impl App {
                     pane.resize(&self.pane_context());
                     self.panes.push(pane);
                 }
+                Step::Park if at > 0 && at < self.panes.len() => {
+                    self.parked = Some(self.panes.remove(at));
+                }
+                Step::Park => {}
+                Step::Return => self.unpark(effects),
                 // The bottom pane cannot be closed.
                 Step::Close if at > 0 && at < self.panes.len() => drop(self.panes.remove(at)),
                 Step::Close => {}

@@ -49,6 +49,10 @@ impl App {
                 .into_iter()
                 .map(|text| Step::Push(Box::new(RecoverDialog::new(text))))
                 .collect(),
+            Event::Queried(query) => {
+                self.remember_query(query);
+                Vec::new()
+            }
             Event::Failed(message) => vec![Step::Toast(Toast::trouble(message))],
             // The same problems are reported once, however often the library is read.
             Event::Indexed(library) if library.problems != self.problems => {

@@ -31,6 +31,7 @@ use crate::tui::effect::{Requester, Target};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
+use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{Cursor, Move};
 pub(crate) use actions::editable_text;
@@ -62,6 +63,8 @@ pub(crate) struct BrowsePane {
     trail: Vec<Key>,
     /// The line to scroll to in the next text.
     line: Option<usize>,
+    /// Whether the finder opened what the preview shows, so that leaving it goes back there.
+    is_found: bool,
     /// Whether the library has been read.
     loaded: bool,
     /// The directories searched for stores and logs.
@@ -87,6 +90,7 @@ impl BrowsePane {
             unsaved_texts: Vec::new(),
             trail: Vec::new(),
             line: None,
+            is_found: false,
             loaded: false,
             searched_places: Vec::new(),
         }
@@ -180,6 +184,8 @@ impl BrowsePane {
         if self.cursor.selected == before {
             return Vec::new();
         }
+        self.is_found = false;
+        self.preview.mark(MarkedWords::default());
         self.update_preview(cx)
     }
 
@@ -287,6 +293,9 @@ impl BrowsePane {
     fn back(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         if self.focus == Focus::Preview {
             self.focus = Focus::Tree;
+            if std::mem::take(&mut self.is_found) {
+                return vec![Step::Return];
+            }
         } else if self.filter.is_some() {
             return self.type_filter(InputOutcome::Cancelled, cx);
         } else if !self.marks.is_empty() {
@@ -373,6 +382,28 @@ impl Pane for BrowsePane {
                     self.line = None;
                     return vec![Step::Toast(Toast::trouble("That is not there any more"))];
                 };
+                if let Some(action) = then {
+                    steps.extend(self.act_on_selection(*action, cx).unwrap_or_default());
+                }
+                steps
+            }
+            Event::OpenFound {
+                key,
+                line,
+                words,
+                then,
+            } => {
+                self.line = *line;
+                self.preview.mark(words.clone());
+                let Some(mut steps) = self.go(key, cx) else {
+                    self.line = None;
+                    return vec![
+                        Step::Return,
+                        Step::Toast(Toast::trouble("That is not there any more")),
+                    ];
+                };
+                self.focus = Focus::Preview;
+                self.is_found = true;
                 if let Some(action) = then {
                     steps.extend(self.act_on_selection(*action, cx).unwrap_or_default());
                 }

@@ -6,6 +6,7 @@
 mod block;
 mod fields;
 mod flow;
+mod plain;
 mod table;
 
 use std::ops::Range;
@@ -15,6 +16,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 pub use fields::{HeaderDetail, fields};
+pub use plain::plain_line;
 
 use self::flow::{Piece, wrap};
 use self::table::Table;
