@@ -91,6 +91,17 @@ pub enum Closeness {
     Letters,
 }
 
+impl Closeness {
+    /// Returns the name used in output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Words => "words",
+            Self::Slips => "slips",
+            Self::Letters => "letters",
+        }
+    }
+}
+
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Matches {
@@ -337,8 +348,8 @@ mod tests {
             [
                 "detail/note.md#L1 Tokio runtime",
                 "detail/note.md#L1 # Tokio runtime",
-                "messages.jsonl#L1 the tokio runtime is here",
                 "messages.jsonl#L3 Tokio RT",
+                "messages.jsonl#L1 the tokio runtime is here",
             ]
         );
         assert_eq!(
@@ -349,6 +360,48 @@ mod tests {
             texts(&house(), &["runtime in:memories ^use"]),
             ["detail/note.md#L3 use one runtime"]
         );
+    }
+
+    #[test]
+    fn words_come_before_slips_and_letters_only_without_either() {
+        let home = TestHome::new(
+            &[("a.md", "# Verify load-bearing claims\n\nthe changelog of a release\n")],
+            &[conversation(&[
+                "chat; hard alternating novel glow",
+                "vague exact rows if you look at obvious deeds",
+                "the release of the changelog",
+            ])],
+        );
+        let kinds = |text: &str| -> Vec<Closeness> {
+            let found = search(&home, text);
+            found.matches.iter().map(|one| one.closeness).collect()
+        };
+        for slip in ["chnagelog", "chnagelog relase", "verfy laod bearing clams", "changlog"] {
+            assert!(
+                kinds(slip).iter().all(|kind| *kind == Closeness::Slips),
+                "{slip}: {:?}",
+                kinds(slip)
+            );
+            assert!(!kinds(slip).is_empty(), "{slip}");
+        }
+        assert_eq!(kinds("changelog"), [Closeness::Words; 2]);
+        let letters = kinds("chnglg");
+        assert!(letters.len() > 1 && letters.iter().all(|kind| *kind == Closeness::Letters));
+        assert_eq!(kinds("\"chnagelog\""), [], "a quotation stands as it is");
+    }
+
+    #[test]
+    fn words_on_different_lines_of_one_text_are_found_behind_those_on_one() {
+        let home = TestHome::new(
+            &[("a.md", "# Auth\n\nUse JWT.\n"), ("b.md", "# Other\n\nauth by jwt\n")],
+            &[],
+        );
+        assert_eq!(
+            texts(&home, &["auth jwt"]),
+            ["detail/b.md#L3 auth by jwt", "detail/a.md#L1 # Auth"]
+        );
+        assert_eq!(texts(&home, &["\"auth use\""]), [""; 0]);
+        assert_eq!(texts(&home, &["auth !jwt ^#"]), ["detail/a.md#L1 # Auth"]);
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl TestApp {
                 Effect::Library(LibraryJob::Read {
                     generation, target, ..
                 }) => {
-                    let result = Ok(self.read(&target));
+                    let result = self.read(&target);
                     left.extend(self.tell(Event::Read {
                         generation,
                         target,
@@ -83,7 +83,7 @@ impl TestApp {
                     }));
                 }
                 Effect::Library(LibraryJob::Fetch(target)) => {
-                    let result = Ok(self.read(&target));
+                    let result = self.read(&target);
                     left.extend(self.tell(Event::Fetched { target, result }));
                 }
                 other => left.push(other),
@@ -92,11 +92,11 @@ impl TestApp {
         left
     }
 
-    fn read(&self, target: &Target) -> Document {
-        match target {
+    fn read(&self, target: &Target) -> crate::core::Result<Document> {
+        Ok(match target {
             Target::File { store, path } => {
                 let snapshot = self.library.store_by_id(store).expect("a store");
-                snapshot.store.read(path).expect("reads")
+                snapshot.store.read(path)?
             }
             Target::Context { store } => {
                 let store = &self.library.store_by_id(store).expect("a store").store;
@@ -107,7 +107,7 @@ impl TestApp {
                     bytes: text.into_bytes(),
                 }
             }
-        }
+        })
     }
 
     fn press(&mut self, text: &str) -> Vec<Effect> {

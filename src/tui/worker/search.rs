@@ -225,7 +225,8 @@ struct ResultReporter<'a> {
 
 impl ResultReporter<'_> {
     /// Returns the row of a hit that no text of the query matches.
-    fn plain_row(&self, hit: Hit) -> HitRow {
+    fn plain_row(&self, mut hit: Hit) -> HitRow {
+        hit.title = plain_line(&hit.title);
         // The store names in the hits are those of the searched library.
         let store = match hit.source {
             HitSource::Detail => self.library.store(&hit.store),

@@ -39,7 +39,7 @@ fn a_memory_found_by_its_letters_is_edited_and_nothing_else_changes() {
     let tty = Tty::open(&home, &[]);
     tty.see("4 memories");
     tty.press("/", "find ❯");
-    tty.see("latest first");
+    tty.see("newest first");
     tty.send("tkns lve");
     tty.see("1 found");
     tty.see("Tokens live for 15 minutes.");
@@ -168,7 +168,7 @@ fn what_is_picked_is_printed_and_the_terminal_is_only_drawn_on() {
 fn nothing_picked_prints_nothing() {
     let home = shop();
     let tty = pick(&home, "");
-    tty.see("latest first");
+    tty.see("newest first");
     tty.send(ESCAPE);
     let (status, _) = tty.end();
     assert_eq!(status.exit_code(), 1);

@@ -23,10 +23,12 @@ pub struct Term {
 impl Term {
     /// Returns the term that accepts an atom as it is typed.
     pub(super) fn as_typed(atom: &Atom) -> Self {
+        // A phrase may be wrapped, but does not go on in another paragraph.
+        const BLANK: &str = r"(?:[ \t]*\r?\n[ \t]*|[ \t]+)";
         let words: Vec<String> = atom.text.split_whitespace().map(regex::escape).collect();
         let text = match words.is_empty() {
             true => regex::escape(&atom.text),
-            false => words.join(r"\s+"),
+            false => words.join(BLANK),
         };
         let pattern = match atom.form {
             MatchMode::Fuzzy | MatchMode::Exact => text,

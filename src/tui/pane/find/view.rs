@@ -215,7 +215,7 @@ impl FindPane {
             ends.push(Span::styled(format!("×{} ", row.copies + 1), muted));
         }
         if !is_other {
-            let most = (width / 2).saturating_sub(14).max(6);
+            let most = (width / 2).saturating_sub(5).max(6);
             ends.push(Span::styled(cells::cut(&owner(row), most), muted));
         }
         let old = hit
