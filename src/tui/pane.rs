@@ -159,6 +159,11 @@ pub(crate) trait Pane: std::fmt::Debug {
         Vec::new()
     }
 
+    /// Whether an action can be run now, so that its key is offered.
+    fn offers(&self, _action: Action) -> bool {
+        true
+    }
+
     /// Whether it hides everything below it.
     fn is_fullscreen(&self) -> bool {
         false

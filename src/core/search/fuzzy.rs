@@ -248,19 +248,29 @@ impl Matches {
             .collect()
     }
 
+    /// Returns the byte offset of the first match in a line: of its longest term.
+    fn offset(&self, closeness: Closeness, line: &str) -> usize {
+        if closeness == Closeness::Letters {
+            let shown = snippet::begin(line, SHOWN);
+            let first = self.indices(closeness, shown).first().copied();
+            let mut graphemes = shown.grapheme_indices(true);
+            return graphemes
+                .nth(first.unwrap_or(0) as usize)
+                .map_or(0, |(at, _)| at);
+        }
+        let longest = self.terms(closeness).iter().max_by_key(|term| term.len());
+        let found = longest.and_then(|term| Some(term.regex()?.find(line)?.start()));
+        found.unwrap_or(0)
+    }
+
     /// Returns the hit for a match, with the text around it.
     pub fn hit(&self, sources: Sources<'_>, found: &Match) -> Option<Hit> {
         let whole = line(sources, found.spot)?;
-        let shown = snippet::begin(whole, SHOWN);
         // The text begins at the start of the line, unless the match is further behind.
-        let at = match shown.len() > snippet::LONGEST {
-            true => self.indices(found.closeness, shown).first().copied(),
-            false => None,
+        let at = match whole.len() > snippet::LONGEST {
+            true => self.offset(found.closeness, whole),
+            false => 0,
         };
-        let at = shown
-            .grapheme_indices(true)
-            .nth(at.unwrap_or(0) as usize)
-            .map_or(0, |(at, _)| at);
         let text = (snippet::around(whole, at), found.score as f32);
         match found.spot {
             MatchSpot::Title(memory_text) => {
@@ -388,6 +398,14 @@ mod tests {
         let letters = kinds("chnglg");
         assert!(letters.len() > 1 && letters.iter().all(|kind| *kind == Closeness::Letters));
         assert_eq!(kinds("\"chnagelog\""), [], "a quotation stands as it is");
+    }
+
+    #[test]
+    fn the_excerpt_of_a_long_line_has_the_match() {
+        let line = format!("{} the needle is here {}", "straw ".repeat(900), "hay ".repeat(99));
+        let home = TestHome::new(&[("a.md", "x")], &[vec![line]]);
+        let found = texts(&home, &["\"needle is\""]);
+        assert!(found[0].contains("the needle is here"), "{found:?}");
     }
 
     #[test]

@@ -57,6 +57,7 @@ impl TestApp {
                 title: "shop".to_owned(),
                 zone: TimeZone::UTC,
                 editor_keys: EditorKeys::Readline,
+                scope: Some(crate::core::discover::DiscoveryScope::Project),
             },
         );
         app.resize(Size::new(width, height));
@@ -281,7 +282,7 @@ fn every_action_gives_its_effect() {
         ("<c-r>", vec![again(UndoDirection::Redo)]),
         ("y", vec![Effect::Terminal(TerminalJob::Copy(citation))]),
         ("H", vec![Effect::Library(LibraryJob::Records)]),
-        ("<c-l>", vec![Effect::Library(LibraryJob::Load)]),
+        ("<f5>", vec![Effect::Library(LibraryJob::Load)]),
         ("<c-z>", vec![Effect::Terminal(TerminalJob::Suspend)]),
         ("q", vec![Effect::Terminal(TerminalJob::Leave(Exit::Done))]),
         (

@@ -441,6 +441,10 @@ impl Pane for BrowsePane {
         })
     }
 
+    fn offers(&self, action: Action) -> bool {
+        self.can_run(action)
+    }
+
     fn is_fullscreen(&self) -> bool {
         true
     }

@@ -461,6 +461,16 @@ impl Pane for FindPane {
         })
     }
 
+    fn offers(&self, action: Action) -> bool {
+        let row = self.row();
+        match action {
+            Action::Open | Action::Mark | Action::Copy => row.is_some(),
+            Action::Edit => self.picks.is_none() && row.is_some_and(|row| row.store.is_some()),
+            Action::Resume => row.is_some_and(|row| row.hit.log.is_some()),
+            _ => true,
+        }
+    }
+
     fn is_fullscreen(&self) -> bool {
         true
     }

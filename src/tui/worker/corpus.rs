@@ -99,6 +99,10 @@ impl Worker for CorpusWorker {
         }
         match job {
             LogsJob::Discover(stores) => self.catalog.locations.stores = stores,
+            LogsJob::Scope(scope) => {
+                self.catalog.scope = scope;
+                return;
+            }
             LogsJob::Refresh => {}
         }
         self.refresh();
@@ -107,7 +111,8 @@ impl Worker for CorpusWorker {
     fn supersedes(newer: &LogsJob, older: &LogsJob) -> bool {
         matches!(
             (newer, older),
-            (LogsJob::Discover(_), _) | (LogsJob::Refresh, LogsJob::Refresh)
+            (LogsJob::Discover(_), LogsJob::Discover(_) | LogsJob::Refresh)
+                | (LogsJob::Refresh, LogsJob::Refresh)
         )
     }
 }

@@ -63,6 +63,11 @@ impl Term {
         }
     }
 
+    /// Returns the length of the text of the query.
+    pub(super) fn len(&self) -> usize {
+        self.typed.len()
+    }
+
     /// Returns the regular expression of the accepted texts; `None` if it would be too large.
     pub fn regex(&self) -> Option<regex::Regex> {
         regex::RegexBuilder::new(&self.pattern)

@@ -145,10 +145,16 @@ impl Tree {
             options,
             tree: Self::default(),
         };
-        for (at, snapshot) in library.stores.iter().enumerate() {
-            if snapshot.store.layout() != Layout::Instructions {
-                building.store(at, snapshot);
-            }
+        let mut stores: Vec<(usize, &StoreSnapshot)> = library
+            .stores
+            .iter()
+            .enumerate()
+            .map(|(at, snapshot)| (at, &**snapshot))
+            .filter(|(_, snapshot)| snapshot.store.layout() != Layout::Instructions)
+            .collect();
+        stores.sort_by_key(|(_, snapshot)| snapshot.rank());
+        for (at, snapshot) in stores {
+            building.store(at, snapshot);
         }
         building.instructions();
         building.sessions();
@@ -238,10 +244,11 @@ impl TreeBuilder<'_> {
         fold == Fold::Open
     }
 
-    fn shows(&self, memory: &Memory, entries: &[&str]) -> bool {
+    fn shows(&self, store: &str, memory: &Memory, entries: &[&str]) -> bool {
         let has_word = |word: &String| {
             let has = |text: &str| contains(text, word);
-            has(&memory.title)
+            has(store)
+                || has(&memory.title)
                 || has(&memory.path)
                 || has(&memory.summary)
                 || memory.category.as_deref().is_some_and(has)
@@ -260,7 +267,7 @@ impl TreeBuilder<'_> {
                     return true;
                 }
                 let titles: Vec<&str> = memory.entries.iter().map(|e| e.title.as_str()).collect();
-                self.shows(memory, &titles)
+                self.shows(snapshot.store.name(), memory, &titles)
             })
             .collect();
         match self.options.sort {

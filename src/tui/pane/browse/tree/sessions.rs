@@ -7,18 +7,29 @@ use super::{Fold, Node, TreeBuilder, contains};
 impl TreeBuilder<'_> {
     pub(super) fn sessions(&mut self) {
         let shown = |at: usize| -> Vec<usize> {
-            let logs = &self.library.logs[at].logs;
+            let group = &self.library.logs[at];
+            let has_word = |log: usize, word: &String| {
+                contains(&group.logs[log].title, word)
+                    || contains(group.agent.name(), word)
+                    || contains(&group.project, word)
+            };
             let words = &self.options.filter;
-            (0..logs.len())
-                .filter(|log| words.iter().all(|word| contains(&logs[*log].title, word)))
+            (0..group.logs.len())
+                .filter(|log| words.iter().all(|word| has_word(*log, word)))
                 .collect()
         };
         let log_groups: Vec<(usize, Vec<usize>)> = (0..self.library.logs.len())
             .map(|at| (at, shown(at)))
             .filter(|(_, logs)| !logs.is_empty())
             .collect();
+        // As in the title line, subagents are no sessions of their own.
+        let own = |(at, logs): &(usize, Vec<usize>)| -> usize {
+            let all = &self.library.logs[*at].logs;
+            let is_own = |log: &&usize| all[**log].parent.is_none_or(|of| !logs.contains(&of));
+            logs.iter().filter(is_own).count()
+        };
         let count = |log_groups: &[(usize, Vec<usize>)]| -> usize {
-            log_groups.iter().map(|(_, logs)| logs.len()).sum()
+            log_groups.iter().map(own).sum()
         };
         if log_groups.is_empty() {
             return;
@@ -38,14 +49,15 @@ impl TreeBuilder<'_> {
             if !self.foldable(row, count(same), Fold::Closed) {
                 continue;
             }
-            for (at, logs) in same {
+            for group in same {
+                let (at, logs) = group;
                 // A single project gets no row.
                 if same.len() == 1 {
                     self.logs(*at, logs, 2);
                     continue;
                 }
                 let row = self.push(Node::LogGroup(*at), 2);
-                if self.foldable(row, logs.len(), Fold::Closed) {
+                if self.foldable(row, own(group), Fold::Closed) {
                     self.logs(*at, logs, 3);
                 }
             }
