@@ -471,7 +471,14 @@ mod tests {
 
     #[test]
     fn sizes_have_one_decimal_from_a_kilobyte_on() {
-        for (bytes, text) in [(0, "0B"), (1023, "1023B"), (1024, "1.0KB"), (1229, "1.2KB"), (72_000_000, "68.7MB"), (1 << 30, "1.0GB")] {
+        for (bytes, text) in [
+            (0, "0B"),
+            (1023, "1023B"),
+            (1024, "1.0KB"),
+            (1229, "1.2KB"),
+            (72_000_000, "68.7MB"),
+            (1 << 30, "1.0GB"),
+        ] {
             assert_eq!(format_size(bytes), text);
         }
     }

@@ -90,7 +90,11 @@ pub(crate) fn short_path(path: &Path) -> String {
         .map(|part| part.as_os_str().to_string_lossy().into_owned())
         .collect();
     let from = parts.len().saturating_sub(2);
-    let root = if from == 0 && path.has_root() { "/" } else { "" };
+    let root = if from == 0 && path.has_root() {
+        "/"
+    } else {
+        ""
+    };
     format!("{root}{}", parts[from..].join("/"))
 }
 

@@ -473,7 +473,8 @@ mod tests {
     #[test]
     fn a_rebound_key_keeps_its_words() {
         let mut keymap = Keymap::new();
-        let text = "tree = [{ on = \"X\", run = \"edit\" }]\nbrowse = [{ on = \"e\", run = \"none\" }]\n";
+        let text =
+            "tree = [{ on = \"X\", run = \"edit\" }]\nbrowse = [{ on = \"e\", run = \"none\" }]\n";
         assert_eq!(keymap.read("mine.toml", text), []);
         let rows = keymap.rows(KeyContext::Tree);
         let row = rows.iter().find(|row| row.run == Action::Edit);

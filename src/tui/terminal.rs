@@ -196,7 +196,8 @@ pub fn background() -> (Option<Background>, Vec<u8>) {
 
 /// Returns the bytes that are not part of a terminal's replies.
 fn typed(answer: &[u8]) -> Vec<u8> {
-    let replies = regex::bytes::Regex::new(r"(?-u)\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[\?[0-9;]*c");
+    let replies =
+        regex::bytes::Regex::new(r"(?-u)\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[\?[0-9;]*c");
     match replies {
         Ok(replies) => replies.replace_all(answer, &b""[..]).into_owned(),
         Err(_) => Vec::new(),

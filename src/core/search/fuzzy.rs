@@ -375,7 +375,10 @@ mod tests {
     #[test]
     fn words_come_before_slips_and_letters_only_without_either() {
         let home = TestHome::new(
-            &[("a.md", "# Verify load-bearing claims\n\nthe changelog of a release\n")],
+            &[(
+                "a.md",
+                "# Verify load-bearing claims\n\nthe changelog of a release\n",
+            )],
             &[conversation(&[
                 "chat; hard alternating novel glow",
                 "vague exact rows if you look at obvious deeds",
@@ -386,7 +389,12 @@ mod tests {
             let found = search(&home, text);
             found.matches.iter().map(|one| one.closeness).collect()
         };
-        for slip in ["chnagelog", "chnagelog relase", "verfy laod bearing clams", "changlog"] {
+        for slip in [
+            "chnagelog",
+            "chnagelog relase",
+            "verfy laod bearing clams",
+            "changlog",
+        ] {
             assert!(
                 kinds(slip).iter().all(|kind| *kind == Closeness::Slips),
                 "{slip}: {:?}",
@@ -402,7 +410,11 @@ mod tests {
 
     #[test]
     fn the_excerpt_of_a_long_line_has_the_match() {
-        let line = format!("{} the needle is here {}", "straw ".repeat(900), "hay ".repeat(99));
+        let line = format!(
+            "{} the needle is here {}",
+            "straw ".repeat(900),
+            "hay ".repeat(99)
+        );
         let home = TestHome::new(&[("a.md", "x")], &[vec![line]]);
         let found = texts(&home, &["\"needle is\""]);
         assert!(found[0].contains("the needle is here"), "{found:?}");
@@ -411,7 +423,10 @@ mod tests {
     #[test]
     fn words_on_different_lines_of_one_text_are_found_behind_those_on_one() {
         let home = TestHome::new(
-            &[("a.md", "# Auth\n\nUse JWT.\n"), ("b.md", "# Other\n\nauth by jwt\n")],
+            &[
+                ("a.md", "# Auth\n\nUse JWT.\n"),
+                ("b.md", "# Other\n\nauth by jwt\n"),
+            ],
             &[],
         );
         assert_eq!(

@@ -1,6 +1,7 @@
 //! Tests of the app: keys in, effects and drawn screens out.
 
 mod finding;
+mod found;
 mod keys;
 mod looks;
 mod unsaved;

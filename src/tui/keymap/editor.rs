@@ -48,7 +48,10 @@ const PLAIN: &[KeyGroup] = &[
             ("Ctrl-X", "cut"),
             ("Ctrl-V Ctrl-Y", "paste"),
             ("Ctrl-W Alt-D", "delete the word before, behind"),
-            ("Ctrl-U Ctrl-K", "delete to the start, to the end of the line"),
+            (
+                "Ctrl-U Ctrl-K",
+                "delete to the start, to the end of the line",
+            ),
             ("Tab Shift-Tab", "indent, or less; selected lines too"),
         ],
     ),
@@ -72,8 +75,14 @@ const VI: &[KeyGroup] = &[
         "editor, vi · change",
         &[
             ("i a I A o O", "insert"),
-            ("d c y > <", "delete, change, yank, indent: with a movement or an object"),
-            ("iw a\" i( ip", "text objects: inside or around a word, quotes, brackets, a paragraph"),
+            (
+                "d c y > <",
+                "delete, change, yank, indent: with a movement or an object",
+            ),
+            (
+                "iw a\" i( ip",
+                "text objects: inside or around a word, quotes, brackets, a paragraph",
+            ),
             ("dd cc yy D C Y S", "lines"),
             ("x X s r ~ J", "letters and lines"),
             ("p P", "put"),

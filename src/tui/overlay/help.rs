@@ -27,6 +27,16 @@ const PLACES: [KeyContext; 6] = [
     KeyContext::History,
 ];
 
+/// The order of the groups of a place; movements, which most people know, come late.
+const ORDER: [&str; 6] = [
+    "find and open",
+    "change",
+    "mark and copy",
+    "show",
+    "move",
+    "program",
+];
+
 /// The keys, group by group.
 #[derive(Debug)]
 pub(crate) struct HelpDialog {
@@ -93,18 +103,12 @@ impl HelpDialog {
         centred(whole, 96, whole.height.saturating_sub(2))
     }
 
-    fn key_width(&self) -> usize {
-        const MOST: usize = 30;
-        let rows = self.groups.iter().flat_map(|group| &group.rows);
-        let widths = rows.map(|row| cells::width(&row.keys));
-        widths.max().unwrap_or(0).min(MOST)
-    }
-
     /// The lines of the groups, or of those rows that have the words of the search.
-    fn lines(&self, theme: &Theme) -> Vec<Line<'static>> {
+    fn lines(&self, theme: &Theme, width: usize) -> Vec<Line<'static>> {
+        const LEAST: usize = 12;
+        const GAP: usize = 3;
         let text = self.search.as_ref().map_or("", Input::text).to_lowercase();
         let words: Vec<&str> = text.split_whitespace().collect();
-        let column = self.key_width();
         let mut lines = Vec::new();
         for group in &self.groups {
             let has = |row: &&HelpRow| {
@@ -123,24 +127,32 @@ impl HelpDialog {
                 group.title.clone(),
                 theme.style(Role::HeadingMinor),
             ));
+            let widths = group.rows.iter().map(|row| cells::width(&row.keys));
+            let column = widths.max().unwrap_or(0).max(LEAST);
+            let room = width.saturating_sub(column + GAP);
             for row in rows {
-                let gap = column.saturating_sub(cells::width(&row.keys)) + 3;
+                let gap = column.saturating_sub(cells::width(&row.keys)) + GAP;
                 lines.push(Line::from(vec![
                     Span::styled(row.keys.clone(), theme.style(Role::KeyHint)),
                     Span::raw(" ".repeat(gap)),
-                    Span::raw(row.desc.clone()),
+                    Span::raw(cells::cut(&row.desc, room)),
                 ]));
             }
         }
         if lines.is_empty() {
-            lines.push(Line::styled("No key has these words", theme.style(Role::Muted)));
+            lines.push(Line::styled(
+                "No key has these words",
+                theme.style(Role::Muted),
+            ));
         }
         lines
     }
 
     fn scroll_by(&mut self, rows: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let height = usize::from(Self::area(cx).height.saturating_sub(2));
-        let most = self.lines(cx.theme).len().saturating_sub(height);
+        let area = Self::area(cx);
+        let height = usize::from(area.height.saturating_sub(2));
+        let width = usize::from(area.width.saturating_sub(4));
+        let most = self.lines(cx.theme, width).len().saturating_sub(height);
         self.scroll = self.scroll.saturating_add_signed(rows).min(most);
         Vec::new()
     }
@@ -160,7 +172,7 @@ impl HelpDialog {
     }
 }
 
-/// Returns the rows of a place by the kind of their actions, in the order of the keymap.
+/// Returns the rows of a place by the kind of their actions.
 fn groups_of(keymap: &Keymap, context: KeyContext) -> Vec<HelpGroup> {
     let mut groups: Vec<HelpGroup> = Vec::new();
     for row in keymap.rows(context) {
@@ -182,6 +194,11 @@ fn groups_of(keymap: &Keymap, context: KeyContext) -> Vec<HelpGroup> {
             also: row.run.also(),
         });
     }
+    let rank = |group: &HelpGroup| {
+        let mut order = ORDER.iter();
+        order.position(|kind| group.title.ends_with(kind))
+    };
+    groups.sort_by_key(rank);
     groups
 }
 
@@ -248,7 +265,7 @@ impl Pane for HelpDialog {
         let area = Self::area(cx);
         let mut block = dialog(cx, &self.title, self.key_context());
         let inner = block.inner(area);
-        let lines = self.lines(theme);
+        let lines = self.lines(theme, usize::from(inner.width));
         if let Some(search) = &self.search {
             let (typed, _) = search.line(theme, inner.width / 2);
             let mut title = vec![Span::styled(" search ❯ ", theme.style(Role::Accent))];
@@ -275,7 +292,7 @@ mod tests {
     use super::*;
 
     fn text(help: &HelpDialog) -> String {
-        let lines = help.lines(&Theme::default());
+        let lines = help.lines(&Theme::default(), 90);
         let lines: Vec<String> = lines.iter().map(Line::to_string).collect();
         lines.join("\n")
     }

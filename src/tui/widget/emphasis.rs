@@ -123,11 +123,17 @@ impl JoinedLines {
             parts: Vec::new(),
         };
         for line in lines {
-            let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
+            let text: String = line
+                .spans
+                .iter()
+                .map(|span| span.content.as_ref())
+                .collect();
             let trimmed = text.trim_start_matches([' ', '│']);
             let start = text.len() - trimmed.len();
             let trimmed = trimmed.trim_end();
-            joined.parts.push((joined.text.len(), start..start + trimmed.len()));
+            joined
+                .parts
+                .push((joined.text.len(), start..start + trimmed.len()));
             joined.text.push_str(trimmed);
             joined.text.push(' ');
         }
@@ -227,7 +233,10 @@ mod tests {
     #[test]
     fn the_best_line_has_the_texts_close_together() {
         let lines = |texts: &[&str]| -> Vec<Line<'static>> {
-            texts.iter().map(|text| Line::from((*text).to_owned())).collect()
+            texts
+                .iter()
+                .map(|text| Line::from((*text).to_owned()))
+                .collect()
         };
         let words = MarkedWords::new(["is", "token"]);
         let text = lines(&["This", "more", "here is a token", "token"]);

@@ -111,8 +111,10 @@ impl Worker for CorpusWorker {
     fn supersedes(newer: &LogsJob, older: &LogsJob) -> bool {
         matches!(
             (newer, older),
-            (LogsJob::Discover(_), LogsJob::Discover(_) | LogsJob::Refresh)
-                | (LogsJob::Refresh, LogsJob::Refresh)
+            (
+                LogsJob::Discover(_),
+                LogsJob::Discover(_) | LogsJob::Refresh
+            ) | (LogsJob::Refresh, LogsJob::Refresh)
         )
     }
 }

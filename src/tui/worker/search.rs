@@ -15,8 +15,8 @@ use crate::core::library::Library;
 use crate::core::log::Role;
 use crate::core::query::{Query, QueryError};
 use crate::core::search::fuzzy::{
-    self, Closeness, FindRequest, Match, MatchGroup, MatchSpot, Matches, SearchCache,
-    SearchState, SearchWatcher, Term,
+    self, Closeness, FindRequest, Match, MatchGroup, MatchSpot, Matches, SearchCache, SearchState,
+    SearchWatcher, Term,
 };
 use crate::core::search::{Hit, HitSource, MemoryTexts, Sources, recent};
 use crate::core::store::StoreId;
@@ -157,7 +157,10 @@ impl SearchWorker {
         };
         if query.atoms.is_empty() {
             let hits = recent(sources, &query.filters, MOST);
-            let rows: Vec<HitRow> = hits.into_iter().map(|hit| reporter.plain_row(hit)).collect();
+            let rows: Vec<HitRow> = hits
+                .into_iter()
+                .map(|hit| reporter.plain_row(hit))
+                .collect();
             let found = FindResults {
                 total: rows.len(),
                 rows,
@@ -286,7 +289,9 @@ impl ResultReporter<'_> {
         let rows = groups.iter().take(MOST);
         let kinds = [Closeness::Words, Closeness::Slips, Closeness::Letters];
         let found = FindResults {
-            rows: rows.filter_map(|group| self.group_row(found, group)).collect(),
+            rows: rows
+                .filter_map(|group| self.group_row(found, group))
+                .collect(),
             total: found.total,
             progress: found.progress,
             wrong: None,

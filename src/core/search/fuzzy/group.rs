@@ -41,7 +41,9 @@ impl Matches {
                     let Some(message) = message(&pages, found.spot) else {
                         continue;
                     };
-                    let line = line_on(&pages, sources, found.spot).unwrap_or_default().trim();
+                    let line = line_on(&pages, sources, found.spot)
+                        .unwrap_or_default()
+                        .trim();
                     let next = places.get(&Place::Log(message.log));
                     let next = next.copied().unwrap_or(groups.len());
                     let known = *lines.entry((message.role, line)).or_insert(next);

@@ -38,7 +38,9 @@ impl Search<'_> {
                 let text = snippet::begin(text, SHOWN);
                 let score = match matcher {
                     // A match behind the ranked part of the line counts for little.
-                    TextMatcher::Terms(terms) => terms.score(text).max(quick / 10) + bonus(*spot, text),
+                    TextMatcher::Terms(terms) => {
+                        terms.score(text).max(quick / 10) + bonus(*spot, text)
+                    }
                     TextMatcher::Lines(_) => {
                         let text = Utf32Str::new(text, &mut chars);
                         let scores = patterns.iter().map(|pattern| {
@@ -60,7 +62,12 @@ impl Search<'_> {
         let mut matches: Vec<(Match, Option<i64>)> = scored.into_iter().flatten().collect();
         // Of equal ones memories first, then what was said last.
         matches.sort_by_key(|(found, time)| {
-            (Reverse(found.score), source(found.spot), Reverse(*time), found.spot)
+            (
+                Reverse(found.score),
+                source(found.spot),
+                Reverse(*time),
+                found.spot,
+            )
         });
         if self.closeness == Closeness::Letters {
             // Compared with lines that have the letters together, scattered ones are noise.

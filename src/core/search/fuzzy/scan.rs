@@ -161,7 +161,9 @@ impl<'a> Search<'a> {
             }
             let matcher = TermMatcher::new(query, &terms).filter(|_| is_corrected);
             let Some(matcher) = &matcher else { continue };
-            self.found.terms.retain(|(kind, _)| *kind != Closeness::Slips);
+            self.found
+                .terms
+                .retain(|(kind, _)| *kind != Closeness::Slips);
             self.found.terms.push((Closeness::Slips, terms));
             self.search_all(&TextMatcher::Terms(matcher));
         }

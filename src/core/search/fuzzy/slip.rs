@@ -106,7 +106,8 @@ impl Vocabulary {
     /// Returns how often words occur that contain this folded text.
     pub(super) fn count(&self, text: &str) -> u32 {
         let letters = letters_of(text);
-        let has = |word: &&VocabularyWord| letters & !word.letters == 0 && word.plain().contains(text);
+        let has =
+            |word: &&VocabularyWord| letters & !word.letters == 0 && word.plain().contains(text);
         self.words
             .iter()
             .filter(has)
@@ -256,7 +257,8 @@ fn count_words(text: &str, counts: &mut HashMap<Box<str>, u32>) {
 
 /// Returns the set of the letters of a word, as bits; letters beyond ASCII share them.
 fn letters_of(word: &str) -> u32 {
-    word.chars().fold(0, |set, c| set | 1 << (u32::from(c) % 32))
+    word.chars()
+        .fold(0, |set, c| set | 1 << (u32::from(c) % 32))
 }
 
 /// Returns how many letters differ: wrong, missing, one too many, or two swapped; `None` if
@@ -363,7 +365,10 @@ mod tests {
         assert_eq!(first("laod"), some("load", 1));
         assert_eq!(first("chnagel"), some("changelog", 1), "typed half-way");
         assert_eq!(first("teh"), None, "too short to tell");
-        assert_eq!(first("release").map(|one| one.0), Some("released".to_owned()));
+        assert_eq!(
+            first("release").map(|one| one.0),
+            Some("released".to_owned())
+        );
         assert_eq!(known.count("leas"), 2);
     }
 }

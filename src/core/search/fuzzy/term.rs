@@ -205,7 +205,10 @@ impl TermMatcher {
             }
         }
         let length = u32::try_from(line.len()).unwrap_or(u32::MAX).max(1);
-        (score / letters + SHORT.min(SHORT * letters / length), is_whole)
+        (
+            score / letters + SHORT.min(SHORT * letters / length),
+            is_whole,
+        )
     }
 
     /// Returns the score of a line, with the best occurrence of each term.
@@ -219,7 +222,10 @@ impl TermMatcher {
                 let text = line.get(place.clone()).unwrap_or_default();
                 let slips = slip::distance(&fold(text), &term.typed, 2);
                 let slips = slips.map_or(2, |slips| slips as u32);
-                (worth(line, place.clone()).saturating_sub(SLIP * slips), place)
+                (
+                    worth(line, place.clone()).saturating_sub(SLIP * slips),
+                    place,
+                )
             };
             let found = term.regex.find_iter(bytes).take(TRIES);
             // Of equal ones the first.
@@ -237,7 +243,11 @@ impl TermMatcher {
         score /= letters.max(1);
         if places.len() > 1 {
             places.sort_by_key(|(order, _)| *order);
-            let start = places.iter().map(|(_, place)| place.start).min().unwrap_or(0);
+            let start = places
+                .iter()
+                .map(|(_, place)| place.start)
+                .min()
+                .unwrap_or(0);
             let end = places.iter().map(|(_, place)| place.end).max().unwrap_or(0);
             let covered: usize = places.iter().map(|(_, place)| place.len()).sum();
             let span = (end - start).max(1);
@@ -259,7 +269,9 @@ impl TermMatcher {
 /// Returns the worth of an occurrence by what is around it.
 fn worth(line: &str, place: Range<usize>) -> u32 {
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let before = line.get(..place.start).and_then(|text| text.chars().next_back());
+    let before = line
+        .get(..place.start)
+        .and_then(|text| text.chars().next_back());
     let after = line.get(place.end..).and_then(|text| text.chars().next());
     match (is_word(before), is_word(after)) {
         (false, false) => WHOLE,

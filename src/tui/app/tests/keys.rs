@@ -113,7 +113,10 @@ fn the_filter_takes_the_name_of_a_store_and_of_an_agent() {
     let mut ui = TestApp::new();
     ui.press("f claude");
     let text = ui.text();
-    assert!(text.contains("Auth Refactor") && text.contains("User Preferences"), "{text}");
+    assert!(
+        text.contains("Auth Refactor") && text.contains("User Preferences"),
+        "{text}"
+    );
     assert!(!text.contains("Episodes 2026-02"), "{text}");
 }
 
@@ -148,7 +151,10 @@ fn every_problem_of_the_settings_can_be_read() {
     let warnings: Vec<Warning> = (1..=6).map(warning).collect();
     ui.app.warn(&warnings);
     let text = ui.text();
-    assert!(text.contains("keymap.toml:1") && text.contains("keymap.toml:6"), "{text}");
+    assert!(
+        text.contains("keymap.toml:1") && text.contains("keymap.toml:6"),
+        "{text}"
+    );
 }
 
 #[test]

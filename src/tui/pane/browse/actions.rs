@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::BrowsePane;
 use super::tree::{Key, Node};
-use crate::core::citation::{Citation, CitedPart};
 use crate::core::change::ChangeRequest;
+use crate::core::citation::{Citation, CitedPart};
 use crate::core::layout::{IndexUpdate, Layout, index};
 use crate::core::library::{Library, LogSummary, StoreSnapshot};
 use crate::core::store::{Document, StoreId};
@@ -311,7 +311,9 @@ impl BrowsePane {
             Action::Delete => !self.marks.is_empty() || self.selected_memory().is_some(),
             Action::Rename | Action::Duplicate => self.selected_memory().is_some(),
             Action::Resume => self.selected_log().is_some(),
-            Action::ListInIndex => self.selected_store().is_some_and(|s| !s.unlisted.is_empty()),
+            Action::ListInIndex => self
+                .selected_store()
+                .is_some_and(|s| !s.unlisted.is_empty()),
             Action::Open | Action::NextLink if self.focus == Focus::Preview => {
                 self.selected_log().is_some() || self.preview.page.links() > 0
             }

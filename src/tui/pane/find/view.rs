@@ -321,7 +321,11 @@ fn owner(row: &HitRow) -> String {
     let Some(agent) = hit.agent else {
         return escape_line(&hit.store);
     };
-    let project = hit.project.as_deref().map(Path::new).and_then(Path::file_name);
+    let project = hit
+        .project
+        .as_deref()
+        .map(Path::new)
+        .and_then(Path::file_name);
     match project {
         Some(project) => format!(
             "{} · {}",

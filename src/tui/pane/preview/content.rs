@@ -77,7 +77,10 @@ pub(super) fn file_content(
             if snapshot.is_some_and(|snapshot| snapshot.unlisted.contains(path)) {
                 let key = cx.keymap.key(KeyContext::Tree, Action::ListInIndex);
                 let lists = key.map_or_else(String::new, |key| format!("; {key} lists it"));
-                let problem = format!("{} does not list it: agents do not see it{lists}", index::INDEX);
+                let problem = format!(
+                    "{} does not list it: agents do not see it{lists}",
+                    index::INDEX
+                );
                 content.problem.get_or_insert(problem);
             }
             if let CitedPart::Entry(slug) = &wanted.part {

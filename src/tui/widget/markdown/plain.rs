@@ -30,7 +30,10 @@ mod tests {
             ("## Decision", "Decision"),
             ("- **Token**: `15` minutes", "Token: 15 minutes"),
             ("see [the plan](plan.md) now", "see the plan now"),
-            ("fn a_refund_never_exceeds<T>()", "fn a_refund_never_exceeds<T>()"),
+            (
+                "fn a_refund_never_exceeds<T>()",
+                "fn a_refund_never_exceeds<T>()",
+            ),
             ("---", "---"),
             ("", ""),
             ("数据库 is *up*", "数据库 is up"),

@@ -28,9 +28,8 @@ impl TreeBuilder<'_> {
             let is_own = |log: &&usize| all[**log].parent.is_none_or(|of| !logs.contains(&of));
             logs.iter().filter(is_own).count()
         };
-        let count = |log_groups: &[(usize, Vec<usize>)]| -> usize {
-            log_groups.iter().map(own).sum()
-        };
+        let count =
+            |log_groups: &[(usize, Vec<usize>)]| -> usize { log_groups.iter().map(own).sum() };
         if log_groups.is_empty() {
             return;
         }
