@@ -9,6 +9,7 @@ mod fold;
 mod follow;
 mod list;
 mod mouse;
+mod offer;
 pub(crate) mod tree;
 mod view;
 

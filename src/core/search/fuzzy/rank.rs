@@ -19,6 +19,8 @@ pub(super) const MOST_RANKED: usize = 2000;
 /// What the title of a memory and a heading are worth more than another line.
 const TITLE: u32 = 30;
 const HEADING: u32 = 10;
+/// What a line of a memory is worth more than the same in a log.
+const CURATED: u32 = 5;
 
 impl Search<'_> {
     /// Scores the most promising lines, and puts them behind those of the kinds before.
@@ -82,9 +84,10 @@ impl Search<'_> {
 
 fn bonus(spot: MatchSpot, text: &str) -> u32 {
     match spot {
-        MatchSpot::Title(_) => TITLE,
-        MatchSpot::Line(..) if text.starts_with('#') => HEADING,
-        _ => 0,
+        MatchSpot::Title(_) => TITLE + CURATED,
+        MatchSpot::Line(..) if text.starts_with('#') => HEADING + CURATED,
+        MatchSpot::Line(..) => CURATED,
+        MatchSpot::Message { .. } => 0,
     }
 }
 

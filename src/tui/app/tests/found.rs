@@ -120,6 +120,35 @@ fn the_lines_of_a_session_are_one_row_and_copies_are_counted() {
 }
 
 #[test]
+fn everything_unfolds_the_folders_of_projects_too() {
+    let mut ui = TestUi::sized(100, 60, Background::Dark);
+    write_log(&mut ui, "s5", &[("user", "where is the till?")]);
+    assert!(!ui.text().contains("where is the till?"));
+    ui.press("z");
+    let text = ui.text();
+    assert!(text.contains("where is the till?"), "{text}");
+    assert!(
+        text.contains("work/till") && text.contains("/shop"),
+        "{text}"
+    );
+    assert!(!text.contains("//shop"), "{text}");
+}
+
+#[test]
+fn subagents_are_counted_nowhere() {
+    let mut ui = TestUi::new();
+    let folder = ui.ui.home.path().join("agent/projects/-shop/s1/subagents");
+    fs::create_dir_all(&folder).expect("folders");
+    let said = r#"{"type":"user","isSidechain":true,"agentId":"a1","uuid":"x","timestamp":"2026-01-02T03:04:05Z","cwd":"/shop","sessionId":"s1","message":{"role":"user","content":"look for tabs"}}"#;
+    fs::write(folder.join("agent-a1.jsonl"), format!("{said}\n")).expect("a log");
+    ui.look();
+    assert!(ui.text().contains("· 1 session"), "{}", ui.text());
+    ui.press("G");
+    let row = ui.ui.row("▌");
+    assert!(row.contains("sessions") && row.contains(" 1 "), "{row}");
+}
+
+#[test]
 fn queries_are_remembered() {
     let mut ui = TestUi::new();
     ui.press("/");

@@ -5,9 +5,8 @@ use std::path::Path;
 
 use super::BrowsePane;
 use super::tree::{Key, Node};
-use crate::core::change::ChangeRequest;
 use crate::core::citation::{Citation, CitedPart};
-use crate::core::layout::{IndexUpdate, Layout, index};
+use crate::core::layout::{Layout, index};
 use crate::core::library::{Library, LogSummary, StoreSnapshot};
 use crate::core::store::{Document, StoreId};
 use crate::core::unsaved::Unsaved;
@@ -112,14 +111,14 @@ impl BrowsePane {
     }
 
     /// The store and memory under the cursor.
-    fn selected_memory(&self) -> Option<(StoreId, String)> {
+    pub(super) fn selected_memory(&self) -> Option<(StoreId, String)> {
         match self.selected()? {
             Key::Memory(store, path) | Key::Entry(store, path, _) => Some((store, path)),
             _ => None,
         }
     }
 
-    fn selected_store(&self) -> Option<&StoreSnapshot> {
+    pub(super) fn selected_store(&self) -> Option<&StoreSnapshot> {
         let id = match self.selected()? {
             Key::Store(store)
             | Key::Group(store, _)
@@ -284,41 +283,6 @@ impl BrowsePane {
         }
         let request = Request::Delete(wanted.into_iter().collect());
         vec![Step::Plan(Box::new(request))]
-    }
-
-    /// Adds the memories to the store's index that it does not name.
-    fn list_in_index(&self) -> Vec<Step> {
-        let Some(snapshot) = self.selected_store() else {
-            return vec![Step::Toast(Toast::done("Go to a store, or into one"))];
-        };
-        if snapshot.unlisted.is_empty() {
-            return vec![Step::Toast(Toast::done("Its index leaves nothing out"))];
-        }
-        vec![Step::Plan(Box::new(Request::Change {
-            store: snapshot.store.id().clone(),
-            change_request: ChangeRequest::Index(IndexUpdate::Repair),
-        }))]
-    }
-
-    /// Whether an action can be run on the row under the cursor.
-    pub(super) fn can_run(&self, action: Action) -> bool {
-        match action {
-            Action::Edit => match self.selected() {
-                Some(Key::Memory(..) | Key::Entry(..)) => true,
-                Some(Key::Store(_)) => self.selected_store().is_some_and(|s| s.index.is_some()),
-                _ => false,
-            },
-            Action::Delete => !self.marks.is_empty() || self.selected_memory().is_some(),
-            Action::Rename | Action::Duplicate => self.selected_memory().is_some(),
-            Action::Resume => self.selected_log().is_some(),
-            Action::ListInIndex => self
-                .selected_store()
-                .is_some_and(|s| !s.unlisted.is_empty()),
-            Action::Open | Action::NextLink if self.focus == Focus::Preview => {
-                self.selected_log().is_some() || self.preview.page.links() > 0
-            }
-            _ => true,
-        }
     }
 
     fn agent(&mut self) -> Vec<Step> {
