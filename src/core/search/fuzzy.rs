@@ -16,7 +16,7 @@ mod scan;
 mod slip;
 mod term;
 
-use std::collections::HashSet;
+use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
@@ -231,28 +231,24 @@ impl Matches {
         found.map_or(&[], |(_, terms)| terms)
     }
 
-    /// Returns the indices of the graphemes of a line that match, for highlighting.
-    pub fn indices(&self, closeness: Closeness, line: &str) -> Vec<u32> {
-        let line = snippet::begin(line, SHOWN);
-        if closeness == Closeness::Letters {
-            return letter_indices(&self.query, line);
+    /// Returns what finds the matching characters of lines of this closeness.
+    pub fn marker(&self, closeness: Closeness) -> Marker<'_> {
+        Marker {
+            query: &self.query,
+            closeness,
+            terms: self
+                .terms(closeness)
+                .iter()
+                .filter_map(Term::regex)
+                .collect(),
         }
-        let mut bytes = HashSet::new();
-        for term in self.terms(closeness).iter().filter_map(Term::regex) {
-            bytes.extend(term.find_iter(line).flat_map(|found| found.range()));
-        }
-        let graphemes = line.grapheme_indices(true).enumerate();
-        graphemes
-            .filter(|(_, (at, _))| bytes.contains(at))
-            .map(|(number, _)| number as u32)
-            .collect()
     }
 
     /// Returns the byte offset of the first match in a line: of its longest term.
     fn offset(&self, closeness: Closeness, line: &str) -> usize {
         if closeness == Closeness::Letters {
             let shown = snippet::begin(line, SHOWN);
-            let first = self.indices(closeness, shown).first().copied();
+            let first = letter_indices(&self.query, shown).first().copied();
             let mut graphemes = shown.grapheme_indices(true);
             return graphemes
                 .nth(first.unwrap_or(0) as usize)
@@ -285,6 +281,34 @@ impl Matches {
                 Some(sources.message(log, &message, text))
             }
         }
+    }
+}
+
+/// Finds the matching characters of lines, for highlighting.
+#[derive(Debug)]
+pub struct Marker<'a> {
+    query: &'a Query,
+    closeness: Closeness,
+    terms: Vec<regex::Regex>,
+}
+
+impl Marker<'_> {
+    /// Returns the indices of the graphemes of a line that match.
+    pub fn indices(&self, line: &str) -> Vec<u32> {
+        let line = snippet::begin(line, SHOWN);
+        if self.closeness == Closeness::Letters {
+            return letter_indices(self.query, line);
+        }
+        let found = self.terms.iter().flat_map(|term| term.find_iter(line));
+        let places: Vec<Range<usize>> = found.map(|found| found.range()).collect();
+        if places.is_empty() {
+            return Vec::new();
+        }
+        let graphemes = line.grapheme_indices(true).enumerate();
+        graphemes
+            .filter(|(_, (at, _))| places.iter().any(|place| place.contains(at)))
+            .map(|(number, _)| number as u32)
+            .collect()
     }
 }
 
@@ -477,7 +501,7 @@ mod tests {
         let indices = |text: &str| {
             let found = search(&house(), text);
             let kind = found.matches[0].closeness;
-            (kind, found.indices(kind, "the tokio"))
+            (kind, found.marker(kind).indices("the tokio"))
         };
         assert_eq!(indices("tki"), (Closeness::Letters, vec![4, 6, 7]));
         assert_eq!(indices("\"ok\" !zz"), (Closeness::Words, vec![5, 6]));

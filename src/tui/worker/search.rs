@@ -15,8 +15,8 @@ use crate::core::library::Library;
 use crate::core::log::Role;
 use crate::core::query::{Query, QueryError};
 use crate::core::search::fuzzy::{
-    self, Closeness, FindRequest, Match, MatchGroup, MatchSpot, Matches, SearchCache, SearchState,
-    SearchWatcher, Term,
+    self, Closeness, FindRequest, Marker, Match, MatchGroup, MatchSpot, Matches, SearchCache,
+    SearchState, SearchWatcher, Term,
 };
 use crate::core::search::{Hit, HitSource, MemoryTexts, Sources, recent};
 use crate::core::store::StoreId;
@@ -27,7 +27,9 @@ use crate::tui::widget::markdown::plain_line;
 
 /// The maximum number of rows in a result, and of further lines of one row.
 pub(crate) const MOST: usize = 300;
-const MOST_OTHERS: usize = 50;
+const MOST_OTHERS: usize = 20;
+/// The maximum number of further lines of all rows together.
+const MOST_OTHERS_IN_ALL: usize = 600;
 /// The maximum number of lines that are grouped into rows.
 const MOST_LINES: usize = 2000;
 
@@ -226,6 +228,9 @@ struct ResultReporter<'a> {
     events: &'a Sender<Event>,
 }
 
+/// The matches, and the markers of each closeness in the order of their declaration.
+type MarkedMatches<'a> = (&'a Matches, &'a [Marker<'a>; 3]);
+
 impl ResultReporter<'_> {
     /// Returns the row of a hit that no text of the query matches.
     fn plain_row(&self, mut hit: Hit) -> HitRow {
@@ -252,7 +257,7 @@ impl ResultReporter<'_> {
         }
     }
 
-    fn row(&self, found: &Matches, one: &Match) -> Option<HitRow> {
+    fn row(&self, (found, markers): MarkedMatches<'_>, one: &Match) -> Option<HitRow> {
         let mut hit = found.hit(self.sources, one)?;
         if let MatchSpot::Title(at) = one.spot {
             // The title is always displayed, so the row shows the summary below it.
@@ -260,24 +265,31 @@ impl ResultReporter<'_> {
                 .clone_from(&self.sources.memories.texts[at].memory.summary);
         }
         let row = self.plain_row(hit);
+        let marker = &markers[one.closeness as usize];
         Some(HitRow {
             closeness: one.closeness,
-            letters: found.indices(one.closeness, &row.text),
-            title_letters: found.indices(one.closeness, &row.hit.title),
+            letters: marker.indices(&row.text),
+            title_letters: marker.indices(&row.hit.title),
             ..row
         })
     }
 
-    fn group_row(&self, found: &Matches, group: &MatchGroup) -> Option<HitRow> {
+    /// Returns the row of a group, with at most `room` of its other lines.
+    fn group_row(
+        &self,
+        matches: MarkedMatches<'_>,
+        group: &MatchGroup,
+        room: usize,
+    ) -> Option<HitRow> {
         let mut others: Vec<&Match> = group.others.iter().collect();
         if let MatchSpot::Title(_) = group.best.spot {
             // The line that repeats the title says nothing more.
             others.retain(|one| !matches!(one.spot, MatchSpot::Line(_, 1)));
         }
-        let row = self.row(found, &group.best)?;
-        let shown = others.iter().take(MOST_OTHERS);
+        let row = self.row(matches, &group.best)?;
+        let shown = others.iter().take(MOST_OTHERS.min(room));
         Some(HitRow {
-            others: shown.filter_map(|one| self.row(found, one)).collect(),
+            others: shown.filter_map(|one| self.row(matches, one)).collect(),
             more: others.len(),
             copies: group.copies,
             ..row
@@ -286,12 +298,17 @@ impl ResultReporter<'_> {
 
     fn send(&self, found: &Matches) {
         let groups = found.groups(self.sources);
-        let rows = groups.iter().take(MOST);
         let kinds = [Closeness::Words, Closeness::Slips, Closeness::Letters];
+        let markers = kinds.map(|kind| found.marker(kind));
+        let mut rows = Vec::new();
+        let mut room = MOST_OTHERS_IN_ALL;
+        for group in groups.iter().take(MOST) {
+            let row = self.group_row((found, &markers), group, room);
+            room -= row.as_ref().map_or(0, |row| row.others.len());
+            rows.extend(row);
+        }
         let found = FindResults {
-            rows: rows
-                .filter_map(|group| self.group_row(found, group))
-                .collect(),
+            rows,
             total: found.total,
             progress: found.progress,
             wrong: None,

@@ -146,6 +146,12 @@ fn subagents_are_counted_nowhere() {
     ui.press("G");
     let row = ui.ui.row("▌");
     assert!(row.contains("sessions") && row.contains(" 1 "), "{row}");
+    ui.press("z G");
+    assert!(
+        ui.text().contains("look for tabs"),
+        "it is listed: {}",
+        ui.text()
+    );
 }
 
 #[test]

@@ -206,8 +206,9 @@ impl FindPane {
         let mut ends = vec![Span::raw(" ")];
         if row.more > 0 {
             let fold = match self.unfolded.contains(&Self::place_of(row)) {
-                true => '▾',
-                false => '▸',
+                _ if row.others.is_empty() => "",
+                true => "▾",
+                false => "▸",
             };
             ends.push(Span::styled(format!("{fold}+{} ", row.more), muted));
         }
