@@ -82,6 +82,8 @@ pub struct Setup {
     pub title: String,
     /// The directories that are searched for stores and logs.
     pub searched_places: Vec<SearchedPlace>,
+    /// What was typed while the terminal was asked what it can do.
+    pub typed: Vec<u8>,
     /// Problems in the settings and the theme.
     pub warnings: Vec<Warning>,
     /// Whether to panic after the first frame, so that tests can check the terminal afterwards.

@@ -125,7 +125,7 @@ pub enum Verb {
     Stats(StatsArgs),
     /// Search memories and logs for a question or some words, the best hits first
     Recall(RecallArgs),
-    /// Find memories and messages with the query syntax of the UI: fuzzy, "exact", 'word, !not, filters
+    /// Find memories and messages with the query syntax of the UI: words, "exact", 'word, !not, filters
     Find(FindArgs),
     /// Pick a hit in the full-screen finder and print it: for $(tome pick) in a shell
     Pick(PickArgs),

@@ -111,7 +111,7 @@ impl Report {
         let on_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
         let mut report = Self {
             known: match on_terminal {
-                true => terminal(&world.settings),
+                true => terminal(&world.settings).0,
                 false => Terminal::default(),
             },
             folders: Vec::new(),

@@ -39,7 +39,7 @@ pub(super) fn open(
     world: &World,
 ) -> Result<Exit, Failure> {
     let (source, title) = source(path, world)?;
-    let terminal = terminal(&world.settings);
+    let (terminal, typed) = terminal(&world.settings);
     let theme_path = world.config_dir.join("theme.toml");
     let theme_text = read(&theme_path)?;
     let file = theme_text.as_deref().map(|text| ThemeFile {
@@ -79,6 +79,7 @@ pub(super) fn open(
         }),
         title,
         searched_places: searched_places(&world.environment, &world.settings, &world.locations),
+        typed,
         warnings,
         panics: cfg!(debug_assertions) && env::var_os(super::world::PANIC).is_some(),
     });
@@ -187,7 +188,8 @@ fn name(path: &Path) -> String {
 }
 
 /// Determines colour depth and background of the terminal, from variables and its own reply.
-pub(super) fn terminal(settings: &Settings) -> Terminal {
+/// Returns what was typed meanwhile, too.
+pub(super) fn terminal(settings: &Settings) -> (Terminal, Vec<u8>) {
     let says = |name: &str| env::var(name).unwrap_or_default();
     let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let depth = match settings.color {
@@ -197,10 +199,12 @@ pub(super) fn terminal(settings: &Settings) -> Terminal {
         _ if matches!(says("COLORTERM").as_str(), "truecolor" | "24bit") => ColorDepth::True,
         _ => ColorDepth::Ansi,
     };
-    let background = from_colorfgbg(&says("COLORFGBG"))
-        .or_else(tui::background)
-        .unwrap_or_default();
-    Terminal { background, depth }
+    let (background, typed) = match from_colorfgbg(&says("COLORFGBG")) {
+        Some(background) => (Some(background), Vec::new()),
+        None => tui::background(),
+    };
+    let background = background.unwrap_or_default();
+    (Terminal { background, depth }, typed)
 }
 
 /// Parses `COLORFGBG`: `15;0` is white on black.

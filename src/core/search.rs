@@ -79,6 +79,8 @@ pub struct Hit {
     pub log: Option<(PathBuf, String)>,
     /// The number of copies of the message in other logs, for which this hit stands too.
     pub copies: usize,
+    /// The working directory of the session.
+    pub project: Option<String>,
 }
 
 impl HitSource {
@@ -123,6 +125,7 @@ impl Sources<'_> {
             time: (memory_text.memory.modified > 0).then_some(memory_text.memory.modified),
             log: None,
             copies: 0,
+            project: None,
         }
     }
 
@@ -188,6 +191,7 @@ impl Sources<'_> {
             time: Some(last_activity(&log)).filter(|time| *time > 0),
             log: Some((file, log.id().to_owned())),
             copies: 0,
+            project: log.cwd().map(str::to_owned),
         }
     }
 }

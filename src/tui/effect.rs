@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 
 use super::Exit;
+use crate::core::catalog::LogScope;
 use crate::core::change::{BrokenLinks, Change, ChangeRequest};
+use crate::core::discover::DiscoveryScope;
 use crate::core::log::{LogFile, Resume};
 use crate::core::store::StoreId;
 use crate::core::unsaved::Unsaved;
@@ -33,6 +35,8 @@ pub(crate) enum Effect {
 pub(crate) enum LibraryJob {
     /// Find the stores and read them all.
     Load,
+    /// Find the stores and logs of another scope.
+    Scope(DiscoveryScope),
     /// Read the changed paths again.
     Refresh(Vec<PathBuf>),
     /// Read a text for a preview; a newer request of the same requester supersedes it.
@@ -90,6 +94,8 @@ pub(crate) enum UnsavedJob {
 pub(crate) enum LogsJob {
     /// Look for logs, including those in these stores.
     Discover(Vec<PathBuf>),
+    /// The scope of the logs that are looked for next.
+    Scope(LogScope),
     /// Refresh the corpus: logs changed, or the cache was damaged.
     Refresh,
 }
@@ -115,6 +121,8 @@ pub(crate) enum TerminalJob {
     Copy(String),
     /// Copy a text through the terminal: no program can.
     CopyByTerminal(String),
+    /// Draw the whole screen again.
+    Repaint,
     /// Open a text in `$EDITOR`.
     EditOutside(Unsaved),
     /// Run the agent that goes on with a session.

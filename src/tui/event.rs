@@ -10,6 +10,7 @@ use super::effect::{Request, Target};
 use super::pane::browse::tree::Key;
 use super::panics::PanicReport;
 use super::widget::editor::EditorState;
+use super::widget::emphasis::MarkedWords;
 use super::worker::search::FindResults;
 use crate::core::Error;
 use crate::core::change::{Change, Edit};
@@ -118,6 +119,17 @@ pub(crate) enum Event {
         line: Option<usize>,
         then: Option<Action>,
     },
+    /// A request to read a memory that the finder found, from this line of its file on, and then
+    /// to run an action on it if it exists. Leaving it comes back to the finder.
+    OpenFound {
+        key: Key,
+        line: Option<usize>,
+        /// What was found, to be marked.
+        words: MarkedWords,
+        then: Option<Action>,
+    },
+    /// A query was used, and is remembered.
+    Queried(String),
     /// Memories were marked in another pane.
     Marked(Vec<Key>),
     /// Unsaved texts that a crashed process left.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use ratatui::crossterm::event::Event as Input;
+
 use super::app::{App, UserContext};
 use super::effect::{Effect, LibraryJob, TerminalJob};
 use super::event::Event;
@@ -12,7 +14,7 @@ use super::keymap::Keymap;
 use super::reader::InputReader;
 use super::terminal::{self, Screen};
 use super::worker::{WorkerContext, Workers};
-use super::{ClipboardCommand, Clock, Exit, Failure, Setup, clipboard, panics};
+use super::{ClipboardCommand, Clock, Exit, Failure, Setup, StoreSource, clipboard, panics};
 use crate::core::fault::FaultLog;
 use crate::core::unsaved::EditorCopy;
 
@@ -27,6 +29,10 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
     if let Some((path, text)) = &setup.keymap {
         warnings.extend(keymap.read(&path.display().to_string(), text));
     }
+    let scope = match &setup.source {
+        StoreSource::Discover { scope, .. } => Some(*scope),
+        StoreSource::Named(_) => None,
+    };
     let outside = WorkerContext {
         source: setup.source,
         catalog: setup.catalog,
@@ -46,6 +52,7 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
         title: setup.title,
         zone: setup.zone,
         editor_keys: setup.editor_keys,
+        scope,
     };
     let mut running = Loop {
         app: App::new(setup.theme, keymap, given),
@@ -65,7 +72,7 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
         running.app.start_pick(pick);
     }
     running.app.warn(&warnings);
-    let ended = running.run(&inbox);
+    let ended = running.run(&inbox, terminal::typed_keys(&setup.typed));
     // Restore the terminal before the last texts are kept, so that the user does not wait.
     drop(running.screen);
     let is_written = running.workers.finish();
@@ -103,12 +110,16 @@ struct Loop {
 
 impl Loop {
     /// Runs until the user leaves.
-    fn run(&mut self, inbox: &Receiver<Event>) -> io::Result<Exit> {
+    fn run(&mut self, inbox: &Receiver<Event>, typed: Vec<Input>) -> io::Result<Exit> {
         self.app.update(Event::Woke(self.now()));
         self.app.resize(self.screen.size()?);
         self.screen.draw(&self.app)?;
         assert!(!self.panics, "a panic was asked for");
         self.workers.read(LibraryJob::Load);
+        if let Some(left) = self.take(Event::Input(typed))? {
+            return Ok(left);
+        }
+        self.screen.draw(&self.app)?;
         loop {
             self.reader.allow_read();
             let Some(first) = self.next(inbox) else {
@@ -191,6 +202,7 @@ impl Loop {
                 let program = resume.program.to_owned();
                 return self.take(Event::ResumeEnded { program, trouble });
             }
+            TerminalJob::Repaint => self.screen.repaint()?,
             TerminalJob::Suspend => {
                 self.screen.leave()?;
                 terminal::stop()?;

@@ -479,9 +479,9 @@ fn every_size_and_a_resize_while_typing() {
     for wide in [(80, 24), (200, 60), (60, 16)] {
         let tty = Tty::sized(&home, &[], wide, &[]);
         tty.see("4 memories");
-        tty.press("?", "keys · tree");
+        tty.press("?", "help · tree");
         tty.send(ESCAPE);
-        tty.gone("keys · tree");
+        tty.gone("help · tree");
         tty.send("q");
         assert!(tty.end().0.success());
     }

@@ -1,7 +1,7 @@
 //! The app's own handling of events: plans, commits, edited texts, conflicts.
 
 use super::App;
-use crate::core::change::Change;
+use crate::core::change::{Change, ChangeRequest};
 use crate::core::diff::merge;
 use crate::core::display::format_size;
 use crate::core::error::Conflict;
@@ -60,6 +60,10 @@ impl App {
                 Some(trouble) => Toast::trouble(trouble),
                 None => Toast::done(format!("{program} has ended")),
             })],
+            Event::Queried(query) => {
+                self.remember_query(query);
+                Vec::new()
+            }
             Event::Failed(message) => vec![Step::Toast(Toast::trouble(message))],
             // The same problems are reported once, however often the library is read.
             Event::Indexed(library) if library.problems != self.problems => {
@@ -78,6 +82,11 @@ impl App {
         notes: Vec<String>,
     ) -> Vec<Step> {
         match result {
+            Ok(change) if change.is_empty() && is_index_update(&request) => {
+                vec![Step::Toast(Toast::trouble(
+                    "The index has no list: write a first line such as - [name](file.md) into it",
+                ))]
+            }
             Ok(change) if change.is_empty() => {
                 vec![Step::Toast(Toast::done("Nothing would be different"))]
             }
@@ -255,6 +264,13 @@ fn on_conflict(text: Unsaved, conflict: Conflict) -> Vec<Step> {
         }
         None => vec![Step::Push(Box::new(MergeDialog::new(text, their_text)))],
     }
+}
+
+fn is_index_update(request: &Request) -> bool {
+    let Request::Change { change_request, .. } = request else {
+        return false;
+    };
+    matches!(change_request, ChangeRequest::Index(_))
 }
 
 fn error_toast(error: &Error) -> Step {

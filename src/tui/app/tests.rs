@@ -1,6 +1,7 @@
 //! Tests of the app: keys in, effects and drawn screens out.
 
 mod finding;
+mod found;
 mod keys;
 mod looks;
 mod place;
@@ -60,6 +61,7 @@ impl TestApp {
                 title: "shop".to_owned(),
                 zone: TimeZone::UTC,
                 editor_keys: EditorKeys::Readline,
+                scope: Some(crate::core::discover::DiscoveryScope::Project),
             },
         );
         app.resize(Size::new(width, height));
@@ -78,7 +80,7 @@ impl TestApp {
                 Effect::Library(LibraryJob::Read {
                     generation, target, ..
                 }) => {
-                    let result = Ok(self.read(&target));
+                    let result = self.read(&target);
                     left.extend(self.tell(Event::Read {
                         generation,
                         target,
@@ -86,7 +88,7 @@ impl TestApp {
                     }));
                 }
                 Effect::Library(LibraryJob::Fetch(target)) => {
-                    let result = Ok(self.read(&target));
+                    let result = self.read(&target);
                     left.extend(self.tell(Event::Fetched { target, result }));
                 }
                 other => left.push(other),
@@ -95,11 +97,11 @@ impl TestApp {
         left
     }
 
-    fn read(&self, target: &Target) -> Document {
-        match target {
+    fn read(&self, target: &Target) -> crate::core::Result<Document> {
+        Ok(match target {
             Target::File { store, path } => {
                 let snapshot = self.library.store_by_id(store).expect("a store");
-                snapshot.store.read(path).expect("reads")
+                snapshot.store.read(path)?
             }
             Target::Context { store } => {
                 let store = &self.library.store_by_id(store).expect("a store").store;
@@ -110,7 +112,7 @@ impl TestApp {
                     bytes: text.into_bytes(),
                 }
             }
-        }
+        })
     }
 
     fn press(&mut self, text: &str) -> Vec<Effect> {
@@ -284,7 +286,7 @@ fn every_action_gives_its_effect() {
         ("<c-r>", vec![again(UndoDirection::Redo)]),
         ("y", vec![Effect::Terminal(TerminalJob::Copy(citation))]),
         ("H", vec![Effect::Library(LibraryJob::Records)]),
-        ("<c-l>", vec![Effect::Library(LibraryJob::Load)]),
+        ("<f5>", vec![Effect::Library(LibraryJob::Load)]),
         ("<c-z>", vec![Effect::Terminal(TerminalJob::Suspend)]),
         ("q", vec![Effect::Terminal(TerminalJob::Leave(Exit::Done))]),
         (

@@ -10,6 +10,7 @@ mod follow;
 mod list;
 mod marks;
 mod mouse;
+mod offer;
 mod place;
 pub(crate) mod tree;
 mod view;
@@ -33,6 +34,7 @@ use crate::tui::effect::{Requester, Target};
 use crate::tui::event::{Event, LeftText};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
+use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{Cursor, Move};
 pub(crate) use actions::editable_text;
@@ -66,6 +68,8 @@ pub(crate) struct BrowsePane {
     trail: Vec<Key>,
     /// The line to scroll to in the next text.
     line: Option<usize>,
+    /// Whether the finder opened what the preview shows, so that leaving it goes back there.
+    is_found: bool,
     /// Whether the library has been read.
     loaded: bool,
     /// The directories searched for stores and logs.
@@ -92,6 +96,7 @@ impl BrowsePane {
             unsaved_texts: Vec::new(),
             trail: Vec::new(),
             line: None,
+            is_found: false,
             loaded: false,
             searched_places: Vec::new(),
         }
@@ -155,6 +160,8 @@ impl BrowsePane {
         if self.cursor.selected == before {
             return Vec::new();
         }
+        self.is_found = false;
+        self.preview.mark(MarkedWords::default());
         self.update_preview(cx)
     }
 
@@ -263,6 +270,9 @@ impl BrowsePane {
     fn back(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         if self.focus == Focus::Preview {
             self.focus = Focus::Tree;
+            if std::mem::take(&mut self.is_found) {
+                return vec![Step::Return];
+            }
         } else if self.range.is_some() {
             self.range = None;
         } else if self.filter.is_some() {
@@ -371,6 +381,28 @@ impl Pane for BrowsePane {
                 }
                 steps
             }
+            Event::OpenFound {
+                key,
+                line,
+                words,
+                then,
+            } => {
+                self.line = *line;
+                self.preview.mark(words.clone());
+                let Some(mut steps) = self.go(key, cx) else {
+                    self.line = None;
+                    return vec![
+                        Step::Return,
+                        Step::Toast(Toast::trouble("That is not there any more")),
+                    ];
+                };
+                self.focus = Focus::Preview;
+                self.is_found = true;
+                if let Some(action) = then {
+                    steps.extend(self.act_on_selection(*action, cx).unwrap_or_default());
+                }
+                steps
+            }
             Event::Marked(keys) => {
                 self.marks.extend(keys.iter().cloned());
                 Vec::new()
@@ -402,6 +434,10 @@ impl Pane for BrowsePane {
             focus: self.focus,
             divider: self.divider,
         })
+    }
+
+    fn offers(&self, action: Action) -> bool {
+        self.can_run(action)
     }
 
     fn is_fullscreen(&self) -> bool {

@@ -313,7 +313,7 @@ impl Preview {
         self.lay_out(cx);
         if let Some(line) = line {
             let height = usize::from(cx.areas.preview_text().height);
-            let at = self.page.line_of(line - first);
+            let at = self.page.match_line_of(line - first, &self.words);
             // Do not scroll if the line is visible from the start.
             if at + 2 >= height {
                 self.scroll_to(at.saturating_sub(height / 3), height);

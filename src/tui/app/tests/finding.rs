@@ -41,7 +41,7 @@ impl TestUi {
         Self::sized(100, 28, Background::Dark)
     }
 
-    fn sized(width: u16, height: u16, background: Background) -> Self {
+    pub(super) fn sized(width: u16, height: u16, background: Background) -> Self {
         let ui = TestApp::sized(width, height, background);
         let projects = ui.home.path().join("agent/projects/-shop");
         fs::create_dir_all(&projects).expect("folders");
@@ -63,7 +63,7 @@ impl TestUi {
     }
 
     /// Reads the logs, as the corpus worker does.
-    fn look(&mut self) {
+    pub(super) fn look(&mut self) {
         let catalog = LogCatalog {
             locations: LogLocations {
                 claude: vec![self.ui.home.path().join("agent")],
@@ -137,10 +137,12 @@ fn an_empty_query_shows_what_is_new() {
     assert_eq!(ui.ui.place(), KeyContext::Find);
     let text = ui.text();
     assert!(
-        text.contains("Auth Refactor") && text.contains("session ") && text.contains("claude-code"),
+        text.contains("Auth Refactor")
+            && text.contains("session ")
+            && text.contains("claude · shop"),
         "{text}"
     );
-    assert!(text.contains("latest first"), "{text}");
+    assert!(text.contains("newest first"), "{text}");
     ui.press("<esc>");
     assert_eq!(ui.ui.place(), KeyContext::Tree);
 }
@@ -157,10 +159,11 @@ fn a_memory_is_found_by_letters_opened_and_edited_at_the_match() {
         "{text}"
     );
     ui.press("<cr>");
-    assert_eq!(ui.ui.place(), KeyContext::Tree);
+    assert_eq!(ui.ui.place(), KeyContext::Preview);
     assert!(ui.ui.row("▌").contains("Auth Refactor"));
-    ui.press("/");
-    ui.press("jwt<space>refsh");
+    ui.press("<esc>");
+    assert_eq!(ui.ui.place(), KeyContext::Find, "the list is still there");
+    assert!(ui.text().contains("❯ jwt refsh"), "{}", ui.text());
     assert_eq!(ui.press("<c-e>"), []);
     assert_eq!(ui.ui.place(), KeyContext::Editor);
     let kept = ui.press("X");
@@ -216,7 +219,7 @@ fn tool_text_is_found_when_words_give_nothing() {
     ui.press("/");
     ui.press("\"two_tabs");
     ui.press("\"");
-    assert!(ui.text().contains("tool · why does"), "{}", ui.text());
+    assert!(ui.text().contains("tool · why doe"), "{}", ui.text());
 }
 
 #[test]
@@ -413,7 +416,7 @@ fn enter_waits_for_the_answer_to_what_was_typed() {
     let effects = ui.ui.press("publish<cr>");
     assert_eq!(ui.ui.place(), KeyContext::Find, "the old rows are not it");
     ui.perform(effects);
-    assert_eq!(ui.ui.place(), KeyContext::Tree);
+    assert_eq!(ui.ui.place(), KeyContext::Preview);
     assert!(ui.ui.row("▌").contains("Release Process"));
 }
 
@@ -444,7 +447,7 @@ fn what_is_gone_is_not_edited_and_nothing_else_is_in_its_place() {
     let library = Arc::new(ui.ui.library.refresh(&[gone]));
     ui.tell(Event::Indexed(library));
     assert_eq!(ui.press("<c-e>"), []);
-    assert_eq!(ui.ui.place(), KeyContext::Tree, "no editor");
+    assert_eq!(ui.ui.place(), KeyContext::Find, "no editor");
     assert!(ui.text().contains("not there any more"), "{}", ui.text());
 }
 

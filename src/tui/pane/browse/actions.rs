@@ -91,6 +91,7 @@ impl BrowsePane {
                 };
                 Vec::new()
             }
+            Action::ListInIndex => self.list_in_index(),
             Action::Reload => vec![
                 Step::Effect(Effect::Library(LibraryJob::Load)),
                 Step::Toast(Toast::done("Looking for stores again…")),

@@ -179,10 +179,16 @@ impl Tree {
             building.one_list(order);
             return building.tree;
         }
-        for (at, snapshot) in library.stores.iter().enumerate() {
-            if snapshot.store.layout() != Layout::Instructions {
-                building.store(at, snapshot);
-            }
+        let mut stores: Vec<(usize, &StoreSnapshot)> = library
+            .stores
+            .iter()
+            .enumerate()
+            .map(|(at, snapshot)| (at, &**snapshot))
+            .filter(|(_, snapshot)| snapshot.store.layout() != Layout::Instructions)
+            .collect();
+        stores.sort_by_key(|(_, snapshot)| snapshot.rank());
+        for (at, snapshot) in stores {
+            building.store(at, snapshot);
         }
         building.instructions();
         building.sessions();

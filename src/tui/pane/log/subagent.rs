@@ -69,7 +69,7 @@ fn words(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::log::{Agent, LogFile};
+    use crate::core::log::{Agent, LogFile, LogStart};
 
     fn log(id: &str, title: &str) -> LogSummary {
         LogSummary {
@@ -81,6 +81,7 @@ mod tests {
                 title: None,
                 size: 0,
                 modified: None,
+                start: LogStart::default(),
             },
             title: title.to_owned(),
             time: 0,
@@ -88,6 +89,8 @@ mod tests {
             cwd: None,
             session: None,
             parent: Some(0),
+            below: None,
+            unlisted: None,
         }
     }
 

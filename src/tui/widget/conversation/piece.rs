@@ -83,6 +83,7 @@ impl Conversation {
             ]));
         }
         let body_lines = self.body(piece.item, piece.speaker, body);
+        let body_lines = self.words.mark(body_lines, theme.style(Role::MatchLine));
         for (number, line) in body_lines.into_iter().enumerate() {
             let mut spans = if number == 0 && piece.starts && wide {
                 vec![
@@ -93,7 +94,6 @@ impl Conversation {
             } else {
                 vec![Span::raw(" ".repeat(gutter))]
             };
-            let line = self.words.mark(line, theme.style(Role::MatchLine));
             let style = line.style;
             spans.extend(line.spans.into_iter().map(|span| {
                 let over = style.patch(span.style);

@@ -58,16 +58,18 @@ impl Conversation {
         // The first third of the screen shows the context before the match.
         self.top = (self.selected, 0);
         self.lay_out(viewport);
-        let word = self.first_word(viewport);
-        self.top = (self.selected, word);
+        let line = self.match_line(viewport);
+        let selected = self.selected;
+        self.top = (selected, line);
         self.scroll(-((viewport.height / 3) as isize), viewport);
+        self.selected = selected;
     }
 
-    /// Returns the first line of the selected piece that has one of the words.
-    fn first_word(&mut self, viewport: Viewport<'_>) -> usize {
+    /// Returns the line of the selected piece with the match.
+    fn match_line(&mut self, viewport: Viewport<'_>) -> usize {
         self.height(self.selected, viewport);
         let laid = self.laid.get(&self.selected);
-        laid.and_then(|laid| laid.lines.iter().position(|line| self.words.any_in(line)))
+        laid.and_then(|laid| self.words.best_line(&laid.lines))
             .unwrap_or(0)
     }
 }
