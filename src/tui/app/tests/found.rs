@@ -148,7 +148,7 @@ fn subagents_are_counted_nowhere() {
     assert!(row.contains("sessions") && row.contains(" 1 "), "{row}");
     ui.press("z G");
     assert!(
-        ui.text().contains("agent-a1"),
+        ui.ui.row("▌").contains("look for tabs"),
         "it is listed: {}",
         ui.text()
     );

@@ -125,7 +125,7 @@ fn all_marked_memories_move_and_their_links_follow_or_stay() {
     );
     // The same name in two stores is told apart.
     assert!(
-        text.contains("a.md  one/x") && text.contains("a.md  two/y"),
+        text.contains("a.md  /one/x") && text.contains("a.md  /two/y"),
         "{text}"
     );
     assert_eq!(requested(&ui.press("l")), stays);
