@@ -141,7 +141,7 @@ fn as_json(log: &Log<'_>, parent: Option<&str>) -> Value {
         "turns": log.turns(),
         "size": log.stamp().0,
         "words": log.text_bytes(Part::Words),
-        "tools": log.text_bytes(Part::Tools),
+        "tools": log.text_bytes(Part::Calls) + log.text_bytes(Part::Results),
         "first": time(span.map(|span| span.0)),
         "last": time(span.map(|span| span.1)),
         "skipped": skipped,

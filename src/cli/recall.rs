@@ -35,6 +35,7 @@ pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> Co
             ScopeName::Messages => Scope::Messages,
         },
         limit: args.limit as usize,
+        without: None,
     };
     let logs = match request.scope {
         Scope::Detail => IncludeLogs::No,

@@ -46,7 +46,7 @@ pub(super) fn run(args: &StatsArgs, world: &World, printer: &mut Printer) -> Com
         count.turns += log.turns();
         count.bytes += log.stamp().0;
         count.words += log.text_bytes(Part::Words);
-        count.tools += log.text_bytes(Part::Tools);
+        count.tools += log.text_bytes(Part::Calls) + log.text_bytes(Part::Results);
     }
     if printer.is_json() {
         let list: Vec<Value> = counts

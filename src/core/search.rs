@@ -12,6 +12,7 @@ mod fixture;
 pub mod fuzzy;
 pub mod lesson;
 mod needle;
+mod proximity;
 mod ranked;
 pub mod recall;
 mod recent;
@@ -293,10 +294,10 @@ fn over_blocks<S, T: Send>(
     work: impl Fn(&mut S, &Block<'_>, &mut Vec<T>) + Sync,
 ) -> Vec<T> {
     // Few blocks for each thread, but enough that releasing memory is not most of the work:
-    // of words all blocks are touched, of tool text mostly only the filters.
+    // of words all blocks are touched, of results mostly only the filters.
     let together = match part {
-        Part::Words => 8,
-        Part::Tools => 32,
+        Part::Words | Part::Calls => 8,
+        Part::Results => 32,
     };
     let count = corpus.blocks(part).len();
     let found = with_on_all_cores(count.div_ceil(together), make, |own, at| {

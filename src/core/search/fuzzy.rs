@@ -132,12 +132,12 @@ pub fn find(
             search.search_logs(Part::Words, watch);
         }
         if filters.wants(SearchArea::Tools) {
-            search.search_logs(Part::Tools, watch);
+            search.search_tools(watch);
         }
     }
     let is_last_hope = filters.areas.is_empty() && search.found.total == 0;
-    if is_last_hope && !search.parts.contains(&Part::Tools) {
-        search.search_logs(Part::Tools, watch);
+    if is_last_hope && !search.parts.contains(&Part::Results) {
+        search.search_tools(watch);
     }
     search.finish()
 }
@@ -297,6 +297,13 @@ impl<'a> Search<'a> {
             for (line, span) in memory_text.lines() {
                 take(&memory_text.text[span], MatchSpot::Line(number, line));
             }
+        }
+    }
+
+    /// Searches the calls and the results of tools.
+    fn search_tools(&mut self, watch: &dyn SearchWatcher) {
+        for part in [Part::Calls, Part::Results] {
+            self.search_logs(part, watch);
         }
     }
 

@@ -1,8 +1,11 @@
-//! Recall: the lines of memories and the messages that match a question, best first.
+//! Recall: the memories and messages that match a question, best first.
 //!
-//! A query of one word, or of one phrase in quotation marks, returns exactly the lines that
-//! contain it, ignoring case. Any other query is ranked, see `score`. Curated memories go
-//! before messages of equal score, and both are represented.
+//! A query of one word, or of one phrase in quotation marks, returns exactly the memories and
+//! messages that contain it, ignoring case. Any other query is ranked, see `score`: the best
+//! texts are read, and those go first in which the words are near each other and in order. A
+//! memory gives one hit, at its best line. Curated memories go before messages of equal score,
+//! and the first two hits are of both sources if both have any. The order does not depend on
+//! the limit, so that a longer list begins with a shorter one.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -10,14 +13,29 @@ use std::collections::{HashMap, HashSet};
 use regex::bytes::Regex;
 
 use super::exact::{self, CopyKey, ExactMatch};
-use super::needle::{Haystack, Needles, literal};
-use super::ranked::{Holder, Occurrences, Ranked};
-use super::walker::MessagePosition;
+use super::needle::{Haystack, NeedleMatch, Needles, literal};
+use super::proximity::proximity;
+use super::ranked::{Holder, Occurrences, Ranked, Ranking};
+use super::score::{Rarity, session_scores, worth};
+use super::walker::{MessagePosition, message_worth};
 use super::{Hit, HitSource, Sources, allowed_logs, allows_memory, snippet};
 use crate::core::corpus::{Corpus, CorpusMessage, Part};
 use crate::core::log::Role;
 use crate::core::query::{Filters, MatchMode, Query, SearchArea};
 use crate::core::text::Stems;
+
+/// The number of hits if none is requested.
+pub const DEFAULT_LIMIT: usize = 5;
+
+/// How many of the best texts of each source are read and ranked by the nearness of their
+/// words.
+const POOL: usize = 300;
+/// How many sessions have their best messages among these, at least.
+const POOL_SESSIONS: usize = 50;
+/// With fewer hits than this, the results of tools are searched too.
+const FEW: usize = 5;
+/// The weight of the nearness of words.
+const PROXIMITY: f32 = 0.4;
 
 /// Which sources are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,17 +56,30 @@ pub struct RecallRequest<'a> {
     pub query: &'a Query,
     /// Which sources are searched.
     pub scope: Scope,
-    /// The maximum number of hits.
+    /// The maximum number of hits; 0 is [`DEFAULT_LIMIT`].
     pub limit: usize,
+    /// The id of a session that is left out: the running one, which an agent knows.
+    pub without: Option<&'a str>,
 }
 
 /// The hits of a recall.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RecallResult {
-    /// How many lines and messages match.
+    /// How many memories and messages match.
     pub total: usize,
     /// The best hits.
     pub hits: Vec<Hit>,
+}
+
+/// A session that matches a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionHit {
+    /// The log's index in [`Corpus::logs`].
+    pub log: usize,
+    /// The relevance; comparable within one result only.
+    pub score: f32,
+    /// The message that matches best.
+    pub best: Hit,
 }
 
 /// Runs a query.
@@ -58,6 +89,16 @@ pub fn recall(sources: Sources<'_>, request: RecallRequest<'_>) -> RecallResult 
         Some(text) => search.exact(&text),
         None => search.ranked(),
     }
+}
+
+/// Returns the sessions that match a query, best first: a session is ranked by its best
+/// messages together. The scope of the request does not matter.
+pub fn sessions(sources: Sources<'_>, request: RecallRequest<'_>) -> Vec<SessionHit> {
+    let request = RecallRequest {
+        scope: Scope::Messages,
+        ..request
+    };
+    Search::new(sources, request).sessions()
 }
 
 /// Returns the word or phrase of a query that consists of one.
@@ -79,6 +120,7 @@ fn single_term(query: &Query) -> Option<String> {
 struct Search<'a> {
     sources: Sources<'a>,
     request: RecallRequest<'a>,
+    limit: usize,
     filters: &'a Filters,
     /// The indices of the memory texts that the filters admit.
     texts: Vec<usize>,
@@ -89,6 +131,9 @@ struct Search<'a> {
 /// A hit whose text has not been cut out yet.
 #[derive(Debug, Clone, Copy)]
 struct HitCandidate {
+    /// Whether it is among the texts that were ranked by the nearness of their words.
+    is_in_pool: bool,
+    /// Whether it contains the whole query as a phrase.
     tier: bool,
     score: f32,
     source: HitSource,
@@ -100,6 +145,15 @@ struct HitCandidate {
     offset: Option<usize>,
 }
 
+/// The candidates of a ranked query.
+struct Candidates {
+    needles: Needles,
+    phrase: Option<Regex>,
+    all: Vec<HitCandidate>,
+    /// How many texts contain a word of the query, if not all of them are candidates.
+    more: Option<usize>,
+}
+
 impl<'a> Search<'a> {
     fn new(sources: Sources<'a>, request: RecallRequest<'a>) -> Self {
         let filters = &request.query.filters;
@@ -109,12 +163,22 @@ impl<'a> Search<'a> {
                 && !memory_text.is_in_context()
                 && allows_memory(filters, memory_text)
         });
+        let mut logs = allowed_logs(filters, sources);
+        if let Some((corpus, without)) = sources.corpus.zip(request.without) {
+            for (allowed, log) in logs.iter_mut().zip(corpus.logs()) {
+                *allowed &= log.id() != without;
+            }
+        }
         Self {
             sources,
             request,
+            limit: match request.limit {
+                0 => DEFAULT_LIMIT,
+                limit => limit,
+            },
             filters,
             texts: texts.map(|(number, _)| number).collect(),
-            logs: allowed_logs(filters, sources),
+            logs,
         }
     }
 
@@ -126,18 +190,20 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the parts of the logs to search; those in the second list only if the first
-    /// ones did not give enough hits.
-    fn parts(&self) -> (Vec<Part>, Vec<Part>) {
+    /// ones gave few hits.
+    fn parts(&self) -> (&'static [Part], &'static [Part]) {
         let filters = self.filters;
         match (
             filters.wants(SearchArea::Logs),
             filters.wants(SearchArea::Tools),
         ) {
-            (true, true) => (Part::ALL.to_vec(), Vec::new()),
-            (true, false) if filters.areas.is_empty() => (vec![Part::Words], vec![Part::Tools]),
-            (true, false) => (vec![Part::Words], Vec::new()),
-            (false, true) => (vec![Part::Tools], Vec::new()),
-            (false, false) => (Vec::new(), Vec::new()),
+            (true, true) => (&Part::ALL, &[]),
+            (true, false) if filters.areas.is_empty() => {
+                (&[Part::Words, Part::Calls], &[Part::Results])
+            }
+            (true, false) => (&[Part::Words], &[]),
+            (false, true) => (&[Part::Calls, Part::Results], &[]),
+            (false, false) => (&[], &[]),
         }
     }
 
@@ -153,20 +219,18 @@ impl<'a> Search<'a> {
         if let Some(corpus) = self.corpus() {
             let (first, then) = self.parts();
             let look = |part: Part| {
-                let allows = |message: &CorpusMessage<'_>| {
-                    self.allows(message.log, (message.role, message.time))
-                };
+                let allows = |message: &CorpusMessage<'_>| self.allows_message(message);
                 let exact_match = exact::in_logs(corpus, &literal, (part, &allows)).into_iter();
                 exact_match.map(move |exact_match| {
                     candidate_of(exact_match, Holder::Log(exact_match.holder, part))
                 })
             };
             for part in first {
-                candidates.extend(look(part));
+                candidates.extend(look(*part));
             }
-            for part in then {
-                if candidates.len() < self.request.limit {
-                    candidates.extend(look(part));
+            if candidates.len() < FEW {
+                for part in then {
+                    candidates.extend(look(*part));
                 }
             }
         }
@@ -179,50 +243,113 @@ impl<'a> Search<'a> {
             && self.filters.allows_time(time)
     }
 
+    fn allows_message(&self, message: &CorpusMessage<'_>) -> bool {
+        self.allows(message.log, (message.role, message.time)) && !self.is_left_out(message)
+    }
+
+    /// Returns whether the message is of the session that is left out, in a log of several.
+    fn is_left_out(&self, message: &CorpusMessage<'_>) -> bool {
+        message.session.is_some() && message.session == self.request.without
+    }
+
     fn ranked(&self) -> RecallResult {
-        let needles = Needles::of(self.request.query);
-        if needles.is_empty() {
+        let Some(mut found) = self.candidates() else {
             return RecallResult::default();
-        }
-        let corpus = self.corpus();
-        let (first, then) = match corpus {
-            Some(_) => self.parts(),
-            None => Default::default(),
         };
-        let mut ranked: Vec<Ranked> = Vec::new();
-        let mut total = 0;
-        let mut look = |texts: &[usize], part: Option<Part>, ranked: &mut Vec<Ranked>| {
-            let occurrences = Occurrences::find(self.sources, &needles, (texts, part));
-            total += occurrences.count();
-            let wants = |ranked: &Ranked| self.is_wanted(ranked);
-            ranked.extend(occurrences.rank(corpus, (self.candidate_limit(), &wants)));
-        };
-        let mut texts = self.texts.as_slice();
-        if first.is_empty() {
-            look(texts, None, &mut ranked);
-        }
-        for part in first {
-            look(texts, Some(part), &mut ranked);
-            texts = &[];
-        }
-        for part in then {
-            if ranked.is_empty() {
-                look(&[], Some(part), &mut ranked);
+        for session in by_session(&mut found.all) {
+            let own: Vec<f32> = session.iter().map(|candidate| candidate.score).collect();
+            for (candidate, score) in session.iter_mut().zip(session_scores(&own)) {
+                candidate.score = score;
             }
         }
-        let sentence = phrase_pattern(self.request.query);
-        let find_phrase = |text: &str| exact::first(sentence.as_ref()?, text);
-        let mut candidates = self.best_candidates(&ranked);
-        self.read_texts(&mut candidates, &mut |candidate, text| {
-            candidate.tier = find_phrase(text).is_some_and(|(_, is_whole)| is_whole);
+        let Candidates {
+            needles,
+            phrase,
+            all,
+            more,
+        } = found;
+        let offset = |text: &str| {
+            let phrase = find_phrase(phrase.as_ref(), text);
+            phrase.map_or_else(|| first_needle(&needles, text), |(at, _)| at)
+        };
+        let mut answer = self.finish(all, &offset);
+        answer.total = answer.total.max(more.unwrap_or(0));
+        answer
+    }
+
+    fn sessions(&self) -> Vec<SessionHit> {
+        let Some(mut found) = self.candidates() else {
+            return Vec::new();
+        };
+        let mut best: Vec<HitCandidate> = Vec::new();
+        for session in by_session(&mut found.all) {
+            let own: Vec<f32> = session.iter().map(|candidate| candidate.score).collect();
+            best.push(HitCandidate {
+                tier: session.iter().any(|candidate| candidate.tier),
+                score: session_scores(&own).first().copied().unwrap_or(0.0),
+                ..session[0]
+            });
+        }
+        self.sort(&mut best);
+        best.truncate(self.limit);
+        let offset = |text: &str| first_needle(&found.needles, text);
+        let hits = best.iter().filter_map(|candidate| {
+            let Holder::Log(log, _) = candidate.holder else {
+                return None;
+            };
+            Some(SessionHit {
+                log,
+                score: candidate.score,
+                best: self.to_hit(candidate, &offset)?,
+            })
+        });
+        hits.collect()
+    }
+
+    /// Finds and scores the texts that contain words of the query; `None` if it has no words.
+    fn candidates(&self) -> Option<Candidates> {
+        let needles = Needles::of(self.request.query);
+        if needles.is_empty() {
+            return None;
+        }
+        let mut occurrences = Occurrences::in_memories(self.sources, &needles, &self.texts);
+        let corpus = self.corpus();
+        if let Some(corpus) = corpus {
+            let (first, then) = self.parts();
+            for part in first {
+                occurrences.search_logs(corpus, &needles, *part);
+            }
+            if occurrences.count() < FEW {
+                for part in then {
+                    occurrences.search_logs(corpus, &needles, *part);
+                }
+            }
+        }
+        let total = occurrences.count();
+        let wants = |ranked: &Ranked| self.is_wanted(ranked);
+        let most = POOL.max(self.limit.saturating_mul(2));
+        let ranking = occurrences.rank(corpus, (most, &wants));
+        let more = (ranking.messages.len() >= most || ranking.lines.len() > POOL).then_some(total);
+        let phrase = phrase_pattern(self.request.query);
+        let mut all = self.best_candidates(&ranking);
+        let mut places = Vec::new();
+        let mut stems = Stems::default();
+        self.read_texts(&mut all, &mut |candidate, text, worth| {
+            let phrase = find_phrase(phrase.as_ref(), text);
+            candidate.tier = phrase.is_some_and(|(_, is_whole)| is_whole);
+            if candidate.is_in_pool {
+                places.clear();
+                needles.find(Haystack::of_words(text), &mut stems, &mut places);
+                candidate.score += nearness(text, &mut places, &ranking.rarity) * worth;
+            }
             needles.has_phrases(text)
         });
-        let offset = |text: &str| {
-            find_phrase(text).map_or_else(|| first_needle(&needles, text), |(at, _)| at)
-        };
-        let mut answer = self.finish(candidates, &offset);
-        answer.total = total.max(answer.hits.len());
-        answer
+        Some(Candidates {
+            needles,
+            phrase,
+            all,
+            more,
+        })
     }
 
     fn is_wanted(&self, ranked: &Ranked) -> bool {
@@ -241,27 +368,15 @@ impl<'a> Search<'a> {
                 || sketch().is_some_and(|sketch| self.allows(log, (sketch.role, sketch.time))))
     }
 
-    /// Returns how many candidates are read, several times the limit.
-    fn candidate_limit(&self) -> usize {
-        200 + self.request.limit.saturating_mul(20)
-    }
-
-    /// Returns the best candidates of each source, whose texts have not been read yet.
-    fn best_candidates(&self, ranked: &[Ranked]) -> Vec<HitCandidate> {
-        let enough = self.candidate_limit();
-        let mut candidates = Vec::new();
-        for source in [HitSource::Detail, HitSource::Messages] {
-            let of_source = |ranked: &&Ranked| {
-                matches!(ranked.holder, Holder::Memory(_)) == (source == HitSource::Detail)
-            };
-            let mut mine: Vec<&Ranked> = ranked.iter().filter(of_source).collect();
-            if mine.len() > enough {
-                mine.select_nth_unstable_by(enough, |a, b| Ranked::compare(a, b));
-                mine.truncate(enough);
-            }
-            // In the order of reading.
-            mine.sort_unstable_by_key(|ranked| ranked.at);
-            candidates.extend(mine.into_iter().map(|ranked| HitCandidate {
+    /// Returns the best candidates of each source, whose texts have not been read yet, in the
+    /// order of reading.
+    fn best_candidates(&self, ranking: &Ranking) -> Vec<HitCandidate> {
+        let mut lines: Vec<&Ranked> = ranking.lines.iter().collect();
+        lines.sort_unstable_by(|a, b| Ranked::compare(a, b));
+        let mut candidates: Vec<HitCandidate> = Vec::new();
+        let mut take = |source: HitSource, ranked: &Ranked, is_in_pool: bool| {
+            candidates.push(HitCandidate {
+                is_in_pool,
                 tier: false,
                 score: ranked.score,
                 source,
@@ -270,16 +385,46 @@ impl<'a> Search<'a> {
                 line: ranked.at.1 as u64,
                 copy: None,
                 offset: None,
-            }));
+            });
+        };
+        for (place, ranked) in lines.into_iter().enumerate() {
+            take(HitSource::Detail, ranked, place < POOL);
         }
+        let mut pool: HashSet<(Part, MessagePosition)> = HashSet::new();
+        let mut sessions: Vec<(f32, &[Ranked])> = ranking
+            .sessions
+            .iter()
+            .map(|best| {
+                let own: Vec<f32> = best.iter().map(|ranked| ranked.score).collect();
+                (session_scores(&own)[0], best.as_slice())
+            })
+            .collect();
+        sessions.sort_unstable_by(|a, b| {
+            b.0.total_cmp(&a.0)
+                .then_with(|| Ranked::compare(&a.1[0], &b.1[0]))
+        });
+        let of_sessions = sessions.iter().take(POOL_SESSIONS).flat_map(|(_, best)| *best);
+        let first = ranking.messages.iter().take(POOL).chain(of_sessions);
+        for ranked in first {
+            if pool.insert(position(ranked)) {
+                take(HitSource::Messages, ranked, true);
+            }
+        }
+        for ranked in ranking.messages.iter().skip(POOL) {
+            if pool.insert(position(ranked)) {
+                take(HitSource::Messages, ranked, false);
+            }
+        }
+        candidates.sort_unstable_by_key(|candidate| (candidate.source, candidate.at));
         candidates
     }
 
-    /// Reads the text of each candidate, and removes those that `keeps` rejects.
+    /// Reads the text of each candidate, with its worth, and removes those that `keeps`
+    /// rejects.
     fn read_texts(
         &self,
         candidates: &mut Vec<HitCandidate>,
-        keeps: &mut dyn FnMut(&mut HitCandidate, &str) -> bool,
+        keeps: &mut dyn FnMut(&mut HitCandidate, &str, f32) -> bool,
     ) {
         /// How many texts are read before their memory is released.
         const TOGETHER: usize = 16;
@@ -287,14 +432,16 @@ impl<'a> Search<'a> {
         let mut count = 0;
         candidates.retain_mut(|candidate| {
             let Holder::Log(_, part) = candidate.holder else {
-                return keeps(candidate, self.text(candidate));
+                let text = self.text(candidate);
+                return keeps(candidate, text, worth(text));
             };
             let Some(message) = self.message(part, candidate.at) else {
                 return false;
             };
             candidate.line = message.line;
             candidate.copy = exact::copy_key(&message);
-            let is_kept = keeps(candidate, message.text);
+            let is_kept =
+                !self.is_left_out(&message) && keeps(candidate, message.text, message_worth(&message));
             let first = *since.get_or_insert(candidate.at.0);
             count += 1;
             if count % TOGETHER == 0
@@ -332,17 +479,42 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Sorts the candidates, with path and line deciding between equal scores, removes
-    /// duplicates, reserves a slot for each source and builds the hits; `offset` finds the
-    /// match in a text.
+    /// Sorts the candidates, removes duplicates and all but one line of each memory, and
+    /// builds the hits; `offset` finds the match in a text.
     fn finish(
         &self,
         mut candidates: Vec<HitCandidate>,
         offset: &dyn Fn(&str) -> usize,
     ) -> RecallResult {
-        let places = self.path_order(&candidates);
+        self.sort(&mut candidates);
+        let mut seen = HashSet::new();
+        let mut copies = HashSet::new();
+        candidates.retain(|candidate| {
+            let is_new = candidate.copy.is_none_or(|copy| copies.insert(copy));
+            let line = match candidate.holder {
+                Holder::Memory(_) => 0,
+                Holder::Log(..) => candidate.line,
+            };
+            is_new && seen.insert((key(candidate.holder), line))
+        });
+        let total = candidates.len();
+        both_sources_first(&mut candidates);
+        candidates.truncate(self.limit);
+        RecallResult {
+            total,
+            hits: candidates
+                .iter()
+                .filter_map(|candidate| self.to_hit(candidate, offset))
+                .collect(),
+        }
+    }
+
+    /// Sorts the candidates, best first; path and line decide between equal scores.
+    fn sort(&self, candidates: &mut [HitCandidate]) {
+        let places = self.path_order(candidates);
         candidates.sort_by_cached_key(|candidate| {
             (
+                Reverse(candidate.is_in_pool),
                 Reverse(candidate.tier),
                 Reverse(OrderedScore(candidate.score)),
                 candidate.source,
@@ -350,20 +522,6 @@ impl<'a> Search<'a> {
                 candidate.line,
             )
         });
-        let mut seen = HashSet::new();
-        let mut copies = HashSet::new();
-        candidates.retain(|candidate| {
-            let is_new = candidate.copy.is_none_or(|copy| copies.insert(copy));
-            is_new && seen.insert((key(candidate.holder), candidate.line))
-        });
-        RecallResult {
-            total: candidates.len(),
-            hits: self
-                .reserve_slots(candidates)
-                .iter()
-                .filter_map(|candidate| self.to_hit(candidate, offset))
-                .collect(),
-        }
     }
 
     /// Returns the rank of each holder in the order of paths.
@@ -393,25 +551,6 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// Returns the first hits, with at least one of each source that has any.
-    fn reserve_slots(&self, hits: Vec<HitCandidate>) -> Vec<HitCandidate> {
-        let limit = self.request.limit;
-        let mut best: Vec<HitCandidate> = hits.iter().take(limit).copied().collect();
-        if limit < 2 {
-            return best;
-        }
-        for source in [HitSource::Detail, HitSource::Messages] {
-            if best.iter().any(|candidate| candidate.source == source) {
-                continue;
-            }
-            if let Some(first) = hits.iter().find(|candidate| candidate.source == source) {
-                best.pop();
-                best.push(*first);
-            }
-        }
-        best
-    }
-
     fn to_hit(&self, candidate: &HitCandidate, offset: &dyn Fn(&str) -> usize) -> Option<Hit> {
         let text = self.text(candidate);
         let at = candidate.offset.unwrap_or_else(|| offset(text));
@@ -430,8 +569,37 @@ impl<'a> Search<'a> {
     }
 }
 
+/// Sorts the candidates so that those of a session are together, best first, and returns the
+/// sessions. Lines of memories are none.
+fn by_session(candidates: &mut [HitCandidate]) -> impl Iterator<Item = &mut [HitCandidate]> {
+    candidates.sort_by(|a, b| {
+        let order = |candidate: &HitCandidate| (key(candidate.holder), !candidate.is_in_pool);
+        order(a)
+            .cmp(&order(b))
+            .then(b.score.total_cmp(&a.score))
+            .then(a.line.cmp(&b.line))
+    });
+    candidates
+        .chunk_by_mut(|a, b| key(a.holder) == key(b.holder))
+        .filter(|session| matches!(session[0].holder, Holder::Log(..)))
+}
+
+/// Moves the first candidate of the second source to the second place, if it is behind it.
+fn both_sources_first(candidates: &mut [HitCandidate]) {
+    let Some(first) = candidates.first().map(|candidate| candidate.source) else {
+        return;
+    };
+    let other = candidates
+        .iter()
+        .position(|candidate| candidate.source != first);
+    if let Some(other) = other {
+        candidates[1..=other].rotate_right(1);
+    }
+}
+
 fn candidate_of(exact_match: ExactMatch, holder: Holder) -> HitCandidate {
     HitCandidate {
+        is_in_pool: true,
         tier: exact_match.is_whole,
         score: if exact_match.is_whole { 2.0 } else { 1.0 },
         source: match holder {
@@ -453,11 +621,30 @@ fn key(holder: Holder) -> (bool, usize) {
     }
 }
 
+/// Returns the part and the position of a message.
+fn position(ranked: &Ranked) -> (Part, MessagePosition) {
+    match ranked.holder {
+        Holder::Log(_, part) => (part, ranked.at),
+        Holder::Memory(_) => (Part::Words, ranked.at),
+    }
+}
+
+/// Returns what the nearness of the words adds to a text's score.
+fn nearness(text: &str, places: &mut [NeedleMatch], rarity: &Rarity) -> f32 {
+    places.sort_unstable();
+    PROXIMITY * proximity(text, places, rarity)
+}
+
 /// Returns the search for all words of the query as one phrase.
 fn phrase_pattern(query: &Query) -> Option<Regex> {
     let text: Vec<&str> = query.atoms.iter().map(|atom| atom.text.as_str()).collect();
     let text = text.join(" ");
     literal(text.trim_end_matches(['?', '!', '.', ' ']))
+}
+
+/// Returns the position of the query as a phrase, and whether it is at word boundaries.
+fn find_phrase(phrase: Option<&Regex>, text: &str) -> Option<(usize, bool)> {
+    exact::first(phrase?, text)
 }
 
 /// Returns the byte offset of the first word of the query in a text.
