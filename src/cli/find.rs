@@ -25,15 +25,15 @@ pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> Comm
     };
     // Logs can match even when there is no store.
     let stores = world.stores_or(|_| {})?;
-    let (total, hits) = world.search(&stores, IncludeLogs::Yes, |sources| {
+    let (total, hits, has_logs) = world.search(&stores, IncludeLogs::Yes, |sources| {
         let found = find(sources, request, None, &());
         let hits = found
             .matches
             .iter()
             .filter_map(|found| hit(sources, &query, found));
-        (found.total, hits.collect::<Vec<Hit>>())
+        (found.total, hits.collect::<Vec<Hit>>(), sources.has_logs())
     })?;
-    if hits.is_empty() && stores.is_empty() {
+    if hits.is_empty() && stores.is_empty() && !has_logs {
         say_no_store();
     }
     if printer.is_json() {

@@ -1,10 +1,14 @@
-//! `tome logs`: the conversations that agents have logged, newest first.
+//! `tome logs`: the conversations that agents have logged, newest first, or those that match
+//! a query, best first.
+
+use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
 use super::args::LogsArgs;
 use super::corpus::LogCorpus;
 use super::print::{Cell, Printer, TextStyle as Paint, format_age};
+use super::recall::as_json as hit_as_json;
 use super::world::World;
 use super::{CommandResult, Outcome};
 use crate::core::catalog::{last_activity, log_title};
@@ -12,6 +16,9 @@ use crate::core::corpus::{Corpus, Log, Part};
 use crate::core::display::safe;
 use crate::core::layout::format_size;
 use crate::core::log::Role;
+use crate::core::query::Query;
+use crate::core::search::recall::{RecallRequest, Scope, SessionHit, sessions};
+use crate::core::search::{MemoryTexts, Sources};
 
 pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let LogCorpus {
@@ -28,15 +35,44 @@ pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> Comm
         .filter(|(number, _)| speaks.as_ref().is_none_or(|speaks| speaks[*number]))
         .filter(|(number, _)| args.subagents || files[*number].parent.is_none())
         .collect();
-    logs.sort_by_key(|(_, log)| std::cmp::Reverse(last_activity(log)));
-    logs.truncate(args.limit);
+    let mut best: Vec<SessionHit> = Vec::new();
+    if args.query.is_empty() {
+        logs.sort_by_key(|(_, log)| std::cmp::Reverse(last_activity(log)));
+        logs.truncate(args.limit);
+    } else {
+        let query = Query::of_prose(&args.query.join(" "), &world.now);
+        let by_number: HashMap<usize, Log<'_>> = logs.into_iter().collect();
+        let request = RecallRequest {
+            query: &query,
+            scope: Scope::Messages,
+            limit: args.limit,
+            without: None,
+        };
+        let sources = Sources {
+            memories: &MemoryTexts::default(),
+            corpus: Some(&corpus),
+        };
+        best = sessions(sources, request, &|log| by_number.contains_key(&log));
+        let found = best
+            .iter()
+            .filter_map(|hit| by_number.get_key_value(&hit.log));
+        logs = found.map(|(number, log)| (*number, *log)).collect();
+    }
     for error in corpus.unread() {
         super::print::print_error(&format!("warning: {error}"));
     }
     if printer.is_json() {
         let list: Vec<Value> = logs
             .iter()
-            .map(|(number, log)| as_json(log, files[*number].parent.as_deref()))
+            .enumerate()
+            .map(|(place, (number, log))| {
+                let mut value = as_json(log, files[*number].parent.as_deref());
+                if let Some(hit) = best.get(place) {
+                    value["score"] = json!(hit.score);
+                    value["best"] = hit_as_json(&hit.best);
+                }
+                value
+            })
             .collect();
         printer.object(json!({ "logs": list }))?;
     } else {

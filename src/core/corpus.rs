@@ -573,7 +573,7 @@ mod tests {
                     for (_, message) in content.messages() {
                         for word in words(message.text) {
                             let term = match part {
-                                Part::Words => stems.term(&word),
+                                Part::Words | Part::Calls => stems.term(&word),
                                 Part::Results => word.term(),
                             };
                             prop_assert!(block.may_contain(term), "{}", word.text);
@@ -698,7 +698,7 @@ mod tests {
         let logs = [log];
         let corpus = home.refresh(&logs);
         assert_right(&corpus, &logs);
-        assert_eq!(messages_of(&corpus, 0, Part::Calls).len(), 1);
+        assert_eq!(messages_of(&corpus, 0, Part::Results).len(), 1);
     }
 
     #[test]

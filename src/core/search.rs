@@ -5,6 +5,7 @@
 //! searched in the [`Corpus`], which keeps itself up to date. There is no other index.
 
 mod blocks;
+mod candidate;
 mod current;
 mod exact;
 #[cfg(test)]
@@ -99,6 +100,11 @@ pub struct Sources<'a> {
 }
 
 impl Sources<'_> {
+    /// Returns whether there is a log to search.
+    pub fn has_logs(&self) -> bool {
+        self.corpus.is_some_and(|corpus| corpus.logs().len() > 0)
+    }
+
     /// Returns the hit for a line of a memory.
     fn line(&self, memory_text: &MemoryText, line: usize, (text, score): (String, f32)) -> Hit {
         Hit {

@@ -7,10 +7,10 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{PARTS, Part};
 use super::block::BlockShape;
 use super::bytes::{ByteReader, ByteWriter, checksum};
 use super::pack::{Generation, HEADER, Lengths, PACKS};
+use super::{PARTS, Part};
 use crate::core::log::Agent;
 use crate::core::{Error, Result, private};
 
@@ -195,8 +195,7 @@ impl Manifest {
 
     fn encode(&self) -> Vec<u8> {
         let mut out = ByteWriter(Vec::with_capacity(
-            self.logs.len() * (LOG + 200)
-                + self.blocks.iter().map(Vec::len).sum::<usize>() * BLOCK,
+            self.logs.len() * (LOG + 200) + self.blocks.iter().map(Vec::len).sum::<usize>() * BLOCK,
         ));
         out.u64(fingerprint());
         out.u64(self.generation.number);

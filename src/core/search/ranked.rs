@@ -422,6 +422,8 @@ fn memory_passages(
             length: span.len(),
             worth: worth(&memory_text.text[span.clone()]),
         });
+        // Lines of structure are no passages.
+        from += places[from..].partition_point(|place| place.at < span.start);
         let length = places[from..].partition_point(|place| place.at < span.end);
         let counts = counted(&places[from..from + length]);
         group.count(group.passages.len() - 1, &counts);

@@ -12,7 +12,11 @@ use std::collections::{HashMap, HashSet};
 
 use regex::bytes::Regex;
 
-use super::exact::{self, CopyKey, ExactMatch};
+use super::candidate::{
+    HitCandidate, OrderedScore, both_sources_first, by_session, candidate_of, distinct, key,
+    position,
+};
+use super::exact;
 use super::needle::{Haystack, NeedleMatch, Needles, literal};
 use super::proximity::proximity;
 use super::ranked::{Holder, Occurrences, Ranked, Ranking};
@@ -35,7 +39,7 @@ const POOL_SESSIONS: usize = 50;
 /// With fewer hits than this, the results of tools are searched too.
 const FEW: usize = 5;
 /// The weight of the nearness of words.
-const PROXIMITY: f32 = 0.4;
+const PROXIMITY: f32 = 0.2;
 
 /// Which sources are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -92,13 +96,22 @@ pub fn recall(sources: Sources<'_>, request: RecallRequest<'_>) -> RecallResult 
 }
 
 /// Returns the sessions that match a query, best first: a session is ranked by its best
-/// messages together. The scope of the request does not matter.
-pub fn sessions(sources: Sources<'_>, request: RecallRequest<'_>) -> Vec<SessionHit> {
+/// messages together. Only logs whose index in [`Corpus::logs`] `allows` accepts are searched;
+/// the scope of the request does not matter.
+pub fn sessions(
+    sources: Sources<'_>,
+    request: RecallRequest<'_>,
+    allows: &dyn Fn(usize) -> bool,
+) -> Vec<SessionHit> {
     let request = RecallRequest {
         scope: Scope::Messages,
         ..request
     };
-    Search::new(sources, request).sessions()
+    let mut search = Search::new(sources, request);
+    for (log, allowed) in search.logs.iter_mut().enumerate() {
+        *allowed &= allows(log);
+    }
+    search.sessions()
 }
 
 /// Returns the word or phrase of a query that consists of one.
@@ -126,23 +139,6 @@ struct Search<'a> {
     texts: Vec<usize>,
     /// For each log, whether the filters admit it.
     logs: Vec<bool>,
-}
-
-/// A hit whose text has not been cut out yet.
-#[derive(Debug, Clone, Copy)]
-struct HitCandidate {
-    /// Whether it is among the texts that were ranked by the nearness of their words.
-    is_in_pool: bool,
-    /// Whether it contains the whole query as a phrase.
-    tier: bool,
-    score: f32,
-    source: HitSource,
-    holder: Holder,
-    at: MessagePosition,
-    line: u64,
-    copy: Option<CopyKey>,
-    /// The byte offset of the match, if it is known already.
-    offset: Option<usize>,
 }
 
 /// The candidates of a ranked query.
@@ -253,7 +249,7 @@ impl<'a> Search<'a> {
     }
 
     fn ranked(&self) -> RecallResult {
-        let Some(mut found) = self.candidates() else {
+        let Some(mut found) = self.candidates(self.limit, POOL_SESSIONS) else {
             return RecallResult::default();
         };
         for session in by_session(&mut found.all) {
@@ -278,7 +274,7 @@ impl<'a> Search<'a> {
     }
 
     fn sessions(&self) -> Vec<SessionHit> {
-        let Some(mut found) = self.candidates() else {
+        let Some(mut found) = self.candidates(0, POOL_SESSIONS.max(self.limit)) else {
             return Vec::new();
         };
         let mut best: Vec<HitCandidate> = Vec::new();
@@ -306,8 +302,9 @@ impl<'a> Search<'a> {
         hits.collect()
     }
 
-    /// Finds and scores the texts that contain words of the query; `None` if it has no words.
-    fn candidates(&self) -> Option<Candidates> {
+    /// Finds and scores the texts that contain words of the query, enough for `limit` hits and
+    /// for this many sessions; `None` if the query has no words.
+    fn candidates(&self, limit: usize, sessions: usize) -> Option<Candidates> {
         let needles = Needles::of(self.request.query);
         if needles.is_empty() {
             return None;
@@ -327,11 +324,11 @@ impl<'a> Search<'a> {
         }
         let total = occurrences.count();
         let wants = |ranked: &Ranked| self.is_wanted(ranked);
-        let most = POOL.max(self.limit.saturating_mul(2));
+        let most = POOL.max(limit.saturating_mul(2));
         let ranking = occurrences.rank(corpus, (most, &wants));
         let more = (ranking.messages.len() >= most || ranking.lines.len() > POOL).then_some(total);
         let phrase = phrase_pattern(self.request.query);
-        let mut all = self.best_candidates(&ranking);
+        let mut all = self.best_candidates(&ranking, sessions);
         let mut places = Vec::new();
         let mut stems = Stems::default();
         self.read_texts(&mut all, &mut |candidate, text, worth| {
@@ -368,9 +365,9 @@ impl<'a> Search<'a> {
                 || sketch().is_some_and(|sketch| self.allows(log, (sketch.role, sketch.time))))
     }
 
-    /// Returns the best candidates of each source, whose texts have not been read yet, in the
-    /// order of reading.
-    fn best_candidates(&self, ranking: &Ranking) -> Vec<HitCandidate> {
+    /// Returns the best candidates of each source and of this many sessions, whose texts have
+    /// not been read yet, in the order of reading.
+    fn best_candidates(&self, ranking: &Ranking, of_sessions: usize) -> Vec<HitCandidate> {
         let mut lines: Vec<&Ranked> = ranking.lines.iter().collect();
         lines.sort_unstable_by(|a, b| Ranked::compare(a, b));
         let mut candidates: Vec<HitCandidate> = Vec::new();
@@ -403,8 +400,11 @@ impl<'a> Search<'a> {
             b.0.total_cmp(&a.0)
                 .then_with(|| Ranked::compare(&a.1[0], &b.1[0]))
         });
-        let of_sessions = sessions.iter().take(POOL_SESSIONS).flat_map(|(_, best)| *best);
-        let first = ranking.messages.iter().take(POOL).chain(of_sessions);
+        let best = sessions
+            .iter()
+            .take(of_sessions)
+            .flat_map(|(_, best)| *best);
+        let first = ranking.messages.iter().take(POOL).chain(best);
         for ranked in first {
             if pool.insert(position(ranked)) {
                 take(HitSource::Messages, ranked, true);
@@ -440,8 +440,8 @@ impl<'a> Search<'a> {
             };
             candidate.line = message.line;
             candidate.copy = exact::copy_key(&message);
-            let is_kept =
-                !self.is_left_out(&message) && keeps(candidate, message.text, message_worth(&message));
+            let is_kept = !self.is_left_out(&message)
+                && keeps(candidate, message.text, message_worth(&message));
             let first = *since.get_or_insert(candidate.at.0);
             count += 1;
             if count % TOGETHER == 0
@@ -487,16 +487,7 @@ impl<'a> Search<'a> {
         offset: &dyn Fn(&str) -> usize,
     ) -> RecallResult {
         self.sort(&mut candidates);
-        let mut seen = HashSet::new();
-        let mut copies = HashSet::new();
-        candidates.retain(|candidate| {
-            let is_new = candidate.copy.is_none_or(|copy| copies.insert(copy));
-            let line = match candidate.holder {
-                Holder::Memory(_) => 0,
-                Holder::Log(..) => candidate.line,
-            };
-            is_new && seen.insert((key(candidate.holder), line))
-        });
+        let mut candidates = distinct(candidates);
         let total = candidates.len();
         both_sources_first(&mut candidates);
         candidates.truncate(self.limit);
@@ -569,66 +560,6 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Sorts the candidates so that those of a session are together, best first, and returns the
-/// sessions. Lines of memories are none.
-fn by_session(candidates: &mut [HitCandidate]) -> impl Iterator<Item = &mut [HitCandidate]> {
-    candidates.sort_by(|a, b| {
-        let order = |candidate: &HitCandidate| (key(candidate.holder), !candidate.is_in_pool);
-        order(a)
-            .cmp(&order(b))
-            .then(b.score.total_cmp(&a.score))
-            .then(a.line.cmp(&b.line))
-    });
-    candidates
-        .chunk_by_mut(|a, b| key(a.holder) == key(b.holder))
-        .filter(|session| matches!(session[0].holder, Holder::Log(..)))
-}
-
-/// Moves the first candidate of the second source to the second place, if it is behind it.
-fn both_sources_first(candidates: &mut [HitCandidate]) {
-    let Some(first) = candidates.first().map(|candidate| candidate.source) else {
-        return;
-    };
-    let other = candidates
-        .iter()
-        .position(|candidate| candidate.source != first);
-    if let Some(other) = other {
-        candidates[1..=other].rotate_right(1);
-    }
-}
-
-fn candidate_of(exact_match: ExactMatch, holder: Holder) -> HitCandidate {
-    HitCandidate {
-        is_in_pool: true,
-        tier: exact_match.is_whole,
-        score: if exact_match.is_whole { 2.0 } else { 1.0 },
-        source: match holder {
-            Holder::Memory(_) => HitSource::Detail,
-            Holder::Log(..) => HitSource::Messages,
-        },
-        holder,
-        at: exact_match.at,
-        line: exact_match.line,
-        copy: exact_match.copy,
-        offset: Some(exact_match.offset),
-    }
-}
-
-fn key(holder: Holder) -> (bool, usize) {
-    match holder {
-        Holder::Memory(number) => (false, number),
-        Holder::Log(log, _) => (true, log),
-    }
-}
-
-/// Returns the part and the position of a message.
-fn position(ranked: &Ranked) -> (Part, MessagePosition) {
-    match ranked.holder {
-        Holder::Log(_, part) => (part, ranked.at),
-        Holder::Memory(_) => (Part::Words, ranked.at),
-    }
-}
-
 /// Returns what the nearness of the words adds to a text's score.
 fn nearness(text: &str, places: &mut [NeedleMatch], rarity: &Rarity) -> f32 {
     places.sort_unstable();
@@ -652,24 +583,6 @@ fn first_needle(needles: &Needles, text: &str) -> usize {
     let mut places = Vec::new();
     needles.find(Haystack::of_words(text), &mut Stems::default(), &mut places);
     places.iter().map(|place| place.at).min().unwrap_or(0)
-}
-
-/// A score that can be sorted; scores are never NaN.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct OrderedScore(f32);
-
-impl Eq for OrderedScore {}
-
-impl PartialOrd for OrderedScore {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for OrderedScore {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
 }
 
 #[cfg(test)]
@@ -701,6 +614,7 @@ mod tests {
                 query: &query,
                 scope,
                 limit,
+                without: None,
             },
         )
     }
@@ -712,7 +626,7 @@ mod tests {
     }
 
     #[test]
-    fn one_word_gives_exactly_the_lines_that_have_it_whole_words_first() {
+    fn one_word_gives_exactly_the_memories_and_messages_that_have_it_whole_words_first() {
         let home = TestHome::new(
             &[
                 ("b.md", "# B\n\nauthentication\n"),
@@ -729,7 +643,6 @@ mod tests {
             cited(&home, "auth"),
             [
                 "detail/a.md#L1",
-                "detail/a.md#L4",
                 "messages.jsonl#L1",
                 "messages.jsonl#L4",
                 "detail/b.md#L3",
@@ -752,23 +665,149 @@ mod tests {
         };
         assert_eq!(sources(2), [HitSource::Detail, HitSource::Messages]);
         assert_eq!(sources(1), [HitSource::Detail]);
-        assert_eq!(sources(0), []);
+        assert_eq!(sources(0), sources(DEFAULT_LIMIT));
         assert_eq!(request(&home, "retry", (Scope::Messages, 9)).hits.len(), 1);
-        assert_eq!(request(&home, "retry", (Scope::Detail, 9)).hits.len(), 3);
+        assert_eq!(request(&home, "retry", (Scope::Detail, 9)).hits.len(), 1);
     }
 
     #[test]
-    fn an_answer_without_the_words_of_its_question_is_found_beside_it() {
+    fn an_answer_earns_from_its_question_and_a_text_without_any_of_the_words_is_no_hit() {
         let mut talk = conversation(&[
-            "hello",
+            "staging is slow today",
             "hi there",
             "Which database do we deploy to staging?",
-            "Postgres fifteen.",
+            "Postgres fifteen on staging.",
+            "Thanks.",
         ]);
         talk.extend((0..30).map(|n| format!("filler number {n} about the weather")));
-        let home = TestHome::new(&[], &[talk]);
+        let home = TestHome::new(
+            &[(
+                "a.md",
+                "# Postgres\n\n<!-- META:\n- type: staging\n-->\n\nnone\n",
+            )],
+            &[talk],
+        );
         let cited = cited(&home, "what database is deployed on staging");
-        assert_eq!(cited[..2], ["messages.jsonl#L3", "messages.jsonl#L4"]);
+        assert_eq!(
+            cited,
+            [
+                "messages.jsonl#L3",
+                "messages.jsonl#L4",
+                "messages.jsonl#L1"
+            ]
+        );
+    }
+
+    /// The records of a session in which an agent calls a tool and reads its result.
+    fn calls(call: &str, result: &str) -> String {
+        let record = |role: &str, content: serde_json::Value| {
+            let message = serde_json::json!({"role": role, "content": content});
+            serde_json::json!({"type": "message", "id": format!("{role} of {call}"), "timestamp": 9, "message": message})
+                .to_string()
+        };
+        let call = serde_json::json!([{"type": "toolCall", "name": "bash", "arguments": {"command": call}}]);
+        let result = serde_json::json!([{"type": "text", "text": result}]);
+        format!(
+            "{}\n{}\n",
+            record("assistant", call),
+            record("toolResult", result)
+        )
+    }
+
+    #[test]
+    fn what_an_agent_did_is_found_and_what_it_read_only_if_little_else_is() {
+        let home = TestHome::new(&[], &[conversation(&["hello"])]);
+        home.write(
+            "s1/messages.jsonl",
+            &calls("git commit -m 'rotate tokens'", "ok"),
+        );
+        home.write("s2/messages.jsonl", &calls("git log", "rotate tokens"));
+        let found = |query: &str| -> Vec<String> {
+            let answer = request(&home, query, (Scope::Messages, 9));
+            let place =
+                |hit: &Hit| format!("{}#{}", hit.session.as_deref().unwrap_or(""), hit.line);
+            answer.hits.iter().map(place).collect()
+        };
+        assert_eq!(found("rotate tokens"), ["s1#1", "s2#2"]);
+        assert_eq!(found("tokens"), ["s1#1", "s2#2"]);
+        for number in 3..8 {
+            let path = format!("s{number}/messages.jsonl");
+            home.write(&path, &calls(&format!("rotate all tokens {number}"), "ok"));
+        }
+        for query in ["rotate tokens", "tokens"] {
+            let found = found(query);
+            assert!(
+                found.len() == 6 && !found.contains(&"s2#2".to_owned()),
+                "{found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn sessions_are_ranked_as_wholes_and_the_running_one_can_be_left_out() {
+        let home = TestHome::new(
+            &[],
+            &[
+                conversation(&["rotate the tokens", "fine", "more"]),
+                conversation(&["rotate tokens", "the tokens rotate", "we rotate tokens"]),
+                conversation(&["nothing of it"]),
+            ],
+        );
+        let (memories, corpus) = (home.memories(), home.corpus());
+        let sources = Sources {
+            memories: &memories,
+            corpus: Some(&corpus),
+        };
+        let query = Query::of_prose("rotate tokens", &noon());
+        let request = |without| RecallRequest {
+            query: &query,
+            scope: Scope::All,
+            limit: 9,
+            without,
+        };
+        let found = |without, allows: &dyn Fn(usize) -> bool| -> Vec<String> {
+            let sessions = sessions(sources, request(without), allows);
+            let ids = sessions.into_iter().filter_map(|hit| hit.best.session);
+            ids.collect()
+        };
+        assert_eq!(found(None, &|_| true), ["s1", "s0"]);
+        assert_eq!(found(Some("s1"), &|_| true), ["s0"]);
+        assert_eq!(found(None, &|log| log != 0), ["s1"]);
+        let hits = recall(sources, request(Some("s1"))).hits;
+        assert!(!hits.is_empty() && hits.iter().all(|hit| hit.session.as_deref() == Some("s0")));
+    }
+
+    #[test]
+    fn a_longer_list_begins_with_a_shorter_one() {
+        let notes: Vec<(String, String)> = (0..4)
+            .map(|n| (format!("n{n}.md"), "retry the deploy\n".repeat(n + 1)))
+            .collect();
+        let notes: Vec<(&str, &str)> = notes
+            .iter()
+            .map(|(a, b)| (a.as_str(), b.as_str()))
+            .collect();
+        let talk = |n: usize| -> Vec<String> {
+            (0..n)
+                .map(|m| format!("retry {} deploy {m}", "x ".repeat(m)))
+                .collect()
+        };
+        let home = TestHome::new(&notes, &[talk(3), talk(2)]);
+        for query in ["retry the deploy", "retry"] {
+            let cited = |limit: usize| -> Vec<String> {
+                let answer = request(&home, query, (Scope::All, limit));
+                assert_eq!(answer.total, 9, "{query}");
+                answer
+                    .hits
+                    .iter()
+                    .map(|hit| format!("{}{}", hit.citation, hit.path))
+                    .collect()
+            };
+            let all = cited(100);
+            assert_eq!(all.len(), 9, "{all:?}");
+            for limit in 1..9 {
+                assert_eq!(cited(limit), all[..limit]);
+            }
+        }
     }
 
     #[test]
@@ -840,6 +879,32 @@ mod tests {
         );
     }
 
+    /// The nearness of consecutive words, from all pairs of their places.
+    fn naive_nearness(wanted: &[String], text: &str, rarity: &Rarity) -> f32 {
+        let all: Vec<String> = words(text)
+            .map(|w| stem(&fold(w.text)).into_owned())
+            .collect();
+        let places = |word: &String| -> Vec<usize> {
+            (0..all.len()).filter(|at| all[*at] == stem(word)).collect()
+        };
+        let mut sum = 0.0;
+        for (number, pair) in wanted.windows(2).enumerate() {
+            let mut best: f32 = 0.0;
+            for first in places(&pair[0]) {
+                for second in places(&pair[1]) {
+                    let steps = first.abs_diff(second);
+                    best = best.max(match second > first {
+                        _ if steps > 10 => 0.0,
+                        true => 1.0 / steps as f32,
+                        false => 0.75 / (steps + 1) as f32,
+                    });
+                }
+            }
+            sum += best * rarity.of(number).min(rarity.of(number + 1));
+        }
+        sum
+    }
+
     /// Scores every message of every log by reading it and stemming every word.
     fn naive(home: &TestHome, query: &str) -> Vec<(PathBuf, u64, f32)> {
         let parsed = Query::of_prose(query, &noon());
@@ -853,7 +918,7 @@ mod tests {
         }
         let corpus = home.corpus();
         let mut with = vec![0; wanted.len()];
-        let mut logs: Vec<(PathBuf, Vec<u64>, PassageGroup)> = Vec::new();
+        let mut logs: Vec<(PathBuf, (Vec<u64>, Vec<String>), PassageGroup)> = Vec::new();
         for (at, log) in home.logs().iter().enumerate() {
             let transcript = log::read(log).expect("readable");
             let mut stretch = PassageGroup::default();
@@ -890,19 +955,23 @@ mod tests {
                 }
                 stretch.count(number, &found);
             }
-            logs.push((log.path.clone(), lines, stretch));
+            let texts = transcript.messages.into_iter().map(|message| message.text);
+            logs.push((log.path.clone(), (lines, texts.collect()), stretch));
         }
         let bytes = corpus.logs().map(|log| log.text_bytes(Part::Words)).sum();
         let rarity = Rarity::new(&with, bytes);
         let mut all = Vec::new();
-        for (path, lines, stretch) in logs {
+        for (path, (lines, texts), stretch) in logs {
             let mut found = Vec::new();
             rarity.score(&[stretch], &mut found);
-            all.extend(
-                found
-                    .into_iter()
-                    .map(|(score, spot)| (path.clone(), lines[spot.at.1], score)),
-            );
+            for (score, spot) in &mut found {
+                let text = &texts[spot.at.1];
+                *score += PROXIMITY * spot.worth * naive_nearness(&wanted, text, &rarity);
+            }
+            found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.at.cmp(&b.1.at)));
+            let own: Vec<f32> = found.iter().map(|(score, _)| *score).collect();
+            let scored = found.iter().zip(session_scores(&own));
+            all.extend(scored.map(|((_, spot), score)| (path.clone(), lines[spot.at.1], score)));
         }
         all.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
         all

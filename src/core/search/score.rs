@@ -14,21 +14,23 @@ use crate::core::corpus::Part;
 use crate::core::text::is_question;
 
 /// How soon repetitions of a word stop adding to the score (BM25's k1).
-const SATURATION: f32 = 0.6;
+const SATURATION: f32 = 0.8;
 /// How much a long text is penalised (BM25's b).
 const LENGTH: f32 = 0.3;
 /// The length of a typical text, in bytes.
-pub(super) const ORDINARY: f32 = 160.0;
+pub(super) const ORDINARY: f32 = 200.0;
 /// The shares that a message gets of the contributions of those before it, nearest first.
-pub(super) const FROM_BEFORE: [f32; 4] = [0.6, 0.35, 0.2, 0.1];
+pub(super) const FROM_BEFORE: [f32; 4] = [0.6, 0.4, 0.25, 0.15];
 /// The shares that a message gets of the contributions of those after it, nearest first.
 pub(super) const FROM_AFTER: [f32; 3] = [0.4, 0.2, 0.1];
 /// The share that each message gets of the best contributions in its conversation.
-const CONVERSATION: f32 = 0.1;
+const CONVERSATION: f32 = 0.15;
 /// The part of the score that depends on how many of the words are covered.
-const COVERAGE: f32 = 0.3;
+const COVERAGE: f32 = 0.5;
 /// The weight of another form of a word.
-const OTHER_FORM: f32 = 0.95;
+const OTHER_FORM: f32 = 0.85;
+/// The exponent of the inverse document frequency: below 1, one rare word counts less.
+const RARE: f32 = 0.9;
 /// The weight of a question, since answers are more useful.
 const QUESTION: f32 = 0.8;
 /// The weights of a session's best message and of the two after it.
@@ -85,7 +87,7 @@ impl Rarity {
             }
             let with = *with as f32;
             let all = (bytes as f32 / ORDINARY).max(with);
-            (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
+            (1.0 + (all - with + 0.5) / (with + 0.5)).ln().powf(RARE)
         };
         Self(texts_with.iter().map(of).collect())
     }
@@ -344,7 +346,10 @@ mod tests {
 
     #[test]
     fn a_session_with_several_good_messages_goes_before_one_with_a_single_one() {
-        let (several, single) = (session_scores(&[9.0, 8.0, 8.0, 1.0]), session_scores(&[9.5]));
+        let (several, single) = (
+            session_scores(&[9.0, 8.0, 8.0, 1.0]),
+            session_scores(&[9.5]),
+        );
         assert!(several[0] > single[0]);
         assert!(several.is_sorted_by(|a, b| a > b));
         assert!(several[0] <= 9.0 && session_scores(&[]).is_empty());
