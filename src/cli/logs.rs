@@ -53,6 +53,7 @@ pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> Comm
             corpus: Some(&corpus),
         };
         best = sessions(sources, request, &|log| by_number.contains_key(&log));
+        best.truncate(args.limit);
         let found = best
             .iter()
             .filter_map(|hit| by_number.get_key_value(&hit.log));

@@ -8,20 +8,20 @@
 //! may cancel the search. A query that narrows the last one searches only the messages that
 //! the last one matched.
 
+mod excerpt;
 mod matcher;
 
 use std::cmp::Reverse;
 
 use nucleo::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
 use nucleo::{Config, Matcher, Utf32Str};
-use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::blocks::OpenBlocks;
-use super::needle::literal;
 use super::{Hit, HitSource, Sources, allowed_logs, allows_memory, on_all_cores, snippet};
 use crate::core::corpus::{Corpus, CorpusMessage, Part};
 use crate::core::query::{Atom, Case, MatchMode, Polarity, Query, SearchArea};
 
+use excerpt::match_offset;
 use matcher::LineMatcher;
 
 /// The query and options of a search.
@@ -183,7 +183,7 @@ pub fn hit(sources: Sources<'_>, query: &Query, found: &Match) -> Option<Hit> {
     let whole = line(sources, found.spot)?;
     // The text begins at the start of the line, unless the match is further behind.
     let at = match whole.len() > snippet::LONGEST {
-        true => densest(&marks(query, whole)),
+        true => match_offset(query, whole),
         false => 0,
     };
     let text = (snippet::around(whole, at), found.score as f32);
@@ -200,55 +200,6 @@ pub fn hit(sources: Sources<'_>, query: &Query, found: &Match) -> Option<Hit> {
             Some(sources.message(log, &message, text))
         }
     }
-}
-
-/// Returns where the words of the query match in a line: byte offset and index of the word.
-fn marks(query: &Query, line: &str) -> Vec<(usize, usize)> {
-    /// How many places of a word are looked at.
-    const PLACES: usize = 1000;
-    let wanted = query
-        .atoms
-        .iter()
-        .filter(|atom| atom.sense == Polarity::Wanted);
-    let mut marks = Vec::new();
-    for (number, atom) in wanted.enumerate() {
-        let before = marks.len();
-        if let Some(literal) = literal(&atom.text) {
-            let places = literal.find_iter(line.as_bytes()).take(PLACES);
-            marks.extend(places.map(|place| (place.start(), number)));
-        }
-        if marks.len() == before {
-            // Letters with others between them.
-            let shown = snippet::begin(line, SHOWN);
-            let mut found = Vec::new();
-            let mut matcher = Matcher::new(Config::DEFAULT);
-            let mut chars = Vec::new();
-            let text = Utf32Str::new(shown, &mut chars);
-            pattern(atom).indices(text, &mut matcher, &mut found);
-            let first = found.iter().min().map(|first| *first as usize);
-            let place = first.and_then(|first| shown.grapheme_indices(true).nth(first));
-            marks.extend(place.map(|(at, _)| (at, number)));
-        }
-    }
-    marks.sort_unstable();
-    marks
-}
-
-/// Returns the first place from which most words of the query are shown.
-fn densest(marks: &[(usize, usize)]) -> usize {
-    /// About what a snippet shows behind its match.
-    const SPAN: usize = 200;
-    let mut best = (0, 0);
-    for (number, (at, _)) in marks.iter().enumerate() {
-        let near = marks[number..].iter().take_while(|mark| mark.0 < at + SPAN);
-        let mut words: Vec<usize> = near.map(|mark| mark.1).collect();
-        words.sort_unstable();
-        words.dedup();
-        if words.len() > best.0 {
-            best = (words.len(), *at);
-        }
-    }
-    best.1
 }
 
 fn message<'a>(pages: &OpenBlocks<'a>, spot: MatchSpot) -> Option<CorpusMessage<'a>> {
