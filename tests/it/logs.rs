@@ -67,11 +67,11 @@ fn a_query_lists_the_sessions_that_match_best_first() {
     assert_eq!(logs.len(), 1, "{found}");
     assert_eq!(logs[0]["id"], ID);
     assert_eq!(logs[0]["best"]["text"], "command: cargo test");
-    let found = json(&home.ok(&["--all", "logs", "--json", "other", "token"]));
+    let found = json(&home.ok(&["--all", "logs", "--json", "project", "token"]));
     let logs = found["logs"].as_array().expect("a list");
     assert_eq!(logs.len(), 2, "{found}");
     assert!(logs[0]["score"].as_f64() >= logs[1]["score"].as_f64());
-    let codex = home.ok(&["--all", "logs", "--agent", "codex", "other", "token"]);
+    let codex = home.ok(&["--all", "logs", "--agent", "codex", "project", "token"]);
     assert_eq!(codex.lines().count(), 1, "{codex}");
     assert_eq!(home.run(&["--all", "logs", "zebra", "crossing"]).code, 1);
 }

@@ -13,16 +13,16 @@ mod matcher;
 
 use std::cmp::Reverse;
 
-use nucleo::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
+use nucleo::pattern::Atom as Pattern;
 use nucleo::{Config, Matcher, Utf32Str};
 
 use super::blocks::OpenBlocks;
 use super::{Hit, HitSource, Sources, allowed_logs, allows_memory, on_all_cores, snippet};
 use crate::core::corpus::{Corpus, CorpusMessage, Part};
-use crate::core::query::{Atom, Case, MatchMode, Polarity, Query, SearchArea};
+use crate::core::query::{Polarity, Query, SearchArea};
 
 use excerpt::match_offset;
-use matcher::LineMatcher;
+use matcher::{LineMatcher, pattern};
 
 /// The query and options of a search.
 #[derive(Debug, Clone, Copy)]
@@ -222,21 +222,6 @@ fn patterns(query: &Query) -> Vec<Pattern> {
         .iter()
         .filter(|atom| atom.sense == Polarity::Wanted);
     wanted.map(pattern).collect()
-}
-
-fn pattern(atom: &Atom) -> Pattern {
-    let case = match atom.case {
-        Case::Ignored => CaseMatching::Ignore,
-        Case::Kept => CaseMatching::Respect,
-    };
-    let kind = match atom.form {
-        MatchMode::Fuzzy => AtomKind::Fuzzy,
-        MatchMode::Exact | MatchMode::Word => AtomKind::Substring,
-        MatchMode::Start => AtomKind::Prefix,
-        MatchMode::End => AtomKind::Postfix,
-        MatchMode::Line => AtomKind::Exact,
-    };
-    Pattern::new(&atom.text, case, Normalization::Smart, kind, false)
 }
 
 struct Search<'a> {

@@ -12,22 +12,21 @@ mod pool;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use regex::bytes::Regex;
-
 use super::candidate::{
     HitCandidate, OrderedScore, both_sources_first, by_session, candidate_of, distinct, key,
 };
 use super::exact;
-use super::needle::{Haystack, NeedleMatch, Needles, literal};
-use super::proximity::proximity;
-use super::ranked::{Holder, Occurrences, Ranked, Ranking};
-use super::score::{Rarity, session_scores, worth};
-use super::walker::{MessagePosition, message_worth};
-use super::{Hit, HitSource, Sources, allowed_logs, allows_memory, snippet};
+use super::needle::{Haystack, Needles, literal};
+use super::ranked::Holder;
+use super::score::session_scores;
+use super::walker::MessagePosition;
+use super::{Hit, Sources, allowed_logs, allows_memory, snippet};
 use crate::core::corpus::{Corpus, CorpusMessage, Part};
 use crate::core::log::Role;
 use crate::core::query::{Filters, MatchMode, Query, SearchArea};
 use crate::core::text::Stems;
+
+use pool::{Candidates, POOL_SESSIONS, find_phrase};
 
 /// The number of hits if none is requested.
 pub const DEFAULT_LIMIT: usize = 5;
@@ -401,6 +400,7 @@ fn first_needle(needles: &Needles, text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::HitSource;
     use std::fs;
     use std::path::PathBuf;
 
@@ -410,6 +410,7 @@ mod tests {
     use super::super::needle;
     use super::super::score::{PassageGroup, Rarity};
     use super::super::walker::passage_of_message;
+    use super::pool::PROXIMITY;
     use super::*;
     use crate::core::log;
     use crate::core::query::noon;

@@ -14,11 +14,11 @@ use crate::core::corpus::Part;
 use crate::core::text::is_question;
 
 /// How soon repetitions of a word stop adding to the score (BM25's k1).
-const SATURATION: f32 = 0.8;
+const SATURATION: f32 = 0.6;
 /// How much a long text is penalised (BM25's b).
 const LENGTH: f32 = 0.3;
 /// The length of a typical text, in bytes.
-pub(super) const ORDINARY: f32 = 200.0;
+pub(super) const ORDINARY: f32 = 160.0;
 /// The shares that a message gets of the contributions of those before it, nearest first.
 pub(super) const FROM_BEFORE: [f32; 4] = [0.6, 0.4, 0.25, 0.15];
 /// The shares that a message gets of the contributions of those after it, nearest first.
@@ -26,7 +26,7 @@ pub(super) const FROM_AFTER: [f32; 3] = [0.4, 0.2, 0.1];
 /// The share that each message gets of the best contributions in its conversation.
 const CONVERSATION: f32 = 0.15;
 /// The part of the score that depends on how many of the words are covered.
-const COVERAGE: f32 = 0.5;
+const COVERAGE: f32 = 0.4;
 /// The weight of another form of a word.
 const OTHER_FORM: f32 = 0.85;
 /// The exponent of the inverse document frequency: below 1, one rare word counts less.

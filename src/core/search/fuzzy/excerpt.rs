@@ -5,7 +5,8 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::super::needle::literal;
 use super::super::snippet;
-use super::{SHOWN, pattern};
+use super::SHOWN;
+use super::matcher::pattern;
 use crate::core::query::{Polarity, Query};
 
 /// Returns the byte offset in a line from which most words of the query are shown.

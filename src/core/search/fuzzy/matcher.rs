@@ -6,7 +6,7 @@
 //! weights, so that lines that nucleo would rank high are not dropped.
 
 use memchr::{memchr, memchr2, memrchr, memrchr2};
-use nucleo::pattern::Atom as Pattern;
+use nucleo::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
 use nucleo::{Config, Matcher, Utf32Str};
 use regex::bytes::{Regex, RegexBuilder};
 
@@ -68,6 +68,22 @@ impl LineMatcher {
     }
 }
 
+/// Returns the pattern by which nucleo ranks a word.
+pub(super) fn pattern(atom: &Atom) -> Pattern {
+    let case = match atom.case {
+        Case::Ignored => CaseMatching::Ignore,
+        Case::Kept => CaseMatching::Respect,
+    };
+    let kind = match atom.form {
+        MatchMode::Fuzzy => AtomKind::Fuzzy,
+        MatchMode::Exact | MatchMode::Word => AtomKind::Substring,
+        MatchMode::Start => AtomKind::Prefix,
+        MatchMode::End => AtomKind::Postfix,
+        MatchMode::Line => AtomKind::Exact,
+    };
+    Pattern::new(&atom.text, case, Normalization::Smart, kind, false)
+}
+
 fn test(atom: &Atom) -> Test {
     match atom.form {
         MatchMode::Fuzzy if atom.text.is_ascii() => {
@@ -77,7 +93,7 @@ fn test(atom: &Atom) -> Test {
             });
             Test::Letters(letters.collect())
         }
-        MatchMode::Fuzzy => Test::Wide(Box::new(super::pattern(atom))),
+        MatchMode::Fuzzy => Test::Wide(Box::new(pattern(atom))),
         _ => text(atom).map_or(Test::Nowhere, Test::Text),
     }
 }
