@@ -37,7 +37,7 @@ const QUESTION: f32 = 0.8;
 const SESSION: [f32; 3] = [1.0, 0.8, 0.6];
 /// How much less each further message of a session counts, so that the first hits are not all
 /// of one session.
-const FURTHER: f32 = 0.95;
+const FURTHER: f32 = 0.9;
 /// The time in milliseconds beyond which messages are not neighbours.
 const PAUSE: i64 = 60 * 60 * 1000;
 const DAY: i64 = 24 * PAUSE;
