@@ -733,11 +733,10 @@ mod tests {
         }
         let corpus = home.corpus();
         let mut with = vec![0; wanted.len()];
-        let mut logs: Vec<(PathBuf, (Vec<u64>, Vec<String>), PassageGroup)> = Vec::new();
+        let mut logs = Vec::new();
         for (at, log) in home.logs().iter().enumerate() {
             let transcript = log::read(log).expect("readable");
             let mut stretch = PassageGroup::default();
-            let mut lines = Vec::new();
             for (number, message) in transcript.messages.iter().enumerate() {
                 let borrowed = CorpusMessage {
                     log: at,
@@ -756,7 +755,6 @@ mod tests {
                 stretch
                     .passages
                     .push(passage_of_message((0, number), &borrowed));
-                lines.push(message.line);
                 let mut found: Vec<(usize, u32, bool)> = Vec::new();
                 for (needle, word) in wanted.iter().enumerate() {
                     let all: Vec<String> = words(&message.text)
@@ -770,23 +768,25 @@ mod tests {
                 }
                 stretch.count(number, &found);
             }
-            let texts = transcript.messages.into_iter().map(|message| message.text);
-            logs.push((log.path.clone(), (lines, texts.collect()), stretch));
+            let texts = transcript.messages.into_iter();
+            let texts = texts.map(|message| (message.line, message.text));
+            let texts: Vec<(u64, String)> = texts.collect();
+            logs.push((log.path.clone(), texts, stretch));
         }
         let bytes = corpus.logs().map(|log| log.text_bytes(Part::Words)).sum();
         let rarity = Rarity::new(&with, bytes);
         let mut all = Vec::new();
-        for (path, (lines, texts), stretch) in logs {
+        for (path, texts, stretch) in logs {
             let mut found = Vec::new();
             rarity.score(&[stretch], &mut found);
             for (score, spot) in &mut found {
-                let text = &texts[spot.at.1];
+                let text = &texts[spot.at.1].1;
                 *score += PROXIMITY * spot.worth * naive_nearness(&wanted, text, &rarity);
             }
             found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.at.cmp(&b.1.at)));
             let own: Vec<f32> = found.iter().map(|(score, _)| *score).collect();
             let scored = found.iter().zip(session_scores(&own));
-            all.extend(scored.map(|((_, spot), score)| (path.clone(), lines[spot.at.1], score)));
+            all.extend(scored.map(|((_, spot), score)| (path.clone(), texts[spot.at.1].0, score)));
         }
         all.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
         all
