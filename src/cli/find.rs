@@ -25,13 +25,18 @@ pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> Comm
     };
     // Logs can match even when there is no store.
     let stores = world.stores_or(|_| {})?;
-    let (total, hits) = world.search(&stores, IncludeLogs::Yes, |sources| {
+    let (total, hits, has_logs) = world.search(&stores, IncludeLogs::Yes, |sources| {
         let found = find(sources, request, &mut SearchCache::default(), &());
-        let matches = found.matches.iter();
-        let hits = matches.filter_map(|one| Some((one.closeness, found.hit(sources, one)?)));
-        (found.total, hits.collect::<Vec<(Closeness, Hit)>>())
+        let matches = found.without_copies(sources);
+        let hits = matches.iter().filter_map(|(one, copies)| {
+            let mut hit = found.hit(sources, one)?;
+            hit.copies = *copies;
+            Some((one.closeness, hit))
+        });
+        let hits: Vec<(Closeness, Hit)> = hits.collect();
+        (found.total, hits, sources.has_logs())
     })?;
-    if hits.is_empty() && stores.is_empty() {
+    if hits.is_empty() && stores.is_empty() && !has_logs {
         say_no_store();
     }
     if printer.is_json() {

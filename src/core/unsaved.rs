@@ -177,7 +177,7 @@ impl EditorCopy {
 
     /// Keeps the copy and returns its path, which no later copy has.
     pub fn keep(self) -> PathBuf {
-        let bytes = fs::read(&self.file).unwrap_or_default();
+        let bytes = read_capped(&self.file, LARGEST_WHOLE).unwrap_or_default();
         let name = format!("kept-{}", &Revision::of(&bytes).to_string()[..12]);
         let place = self.dir.with_file_name(name);
         match fs::rename(&self.dir, &place) {

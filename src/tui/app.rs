@@ -3,6 +3,7 @@
 //! It holds no pane's logic. [`App::update`] does no I/O and reads no clock, and [`App::view`]
 //! changes nothing, so both are tested without a terminal.
 
+mod division;
 mod outcome;
 #[cfg(test)]
 mod tests;
@@ -16,14 +17,14 @@ use jiff::tz::TimeZone;
 use ratatui::crossterm::event::{
     Event as Input, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind,
 };
-use ratatui::layout::{Position, Rect, Size};
+use ratatui::layout::{Position, Size};
 
 use super::action::Action;
 use super::chrome::Hint;
 use super::effect::{Effect, LibraryJob, LogsJob, TerminalJob, UnsavedJob};
 use super::event::{Changes, Event};
 use super::highlight::Syntaxes;
-use super::keymap::{KeyContext, Keymap};
+use super::keymap::Keymap;
 use super::layout::{Areas, Arrangement, Divider, Focus, Visibility};
 use super::overlay::help::HelpDialog;
 use super::overlay::palette::Palette;
@@ -178,51 +179,6 @@ impl App {
     fn say(&mut self, toast: Toast) {
         self.toasts += 1;
         self.toast = Some((self.toasts, toast));
-    }
-
-    /// Sets the size of the screen.
-    pub(crate) fn resize(&mut self, size: Size) {
-        let whole = Rect::new(0, 0, size.width, size.height);
-        self.divide(whole);
-    }
-
-    fn divide(&mut self, whole: Rect) {
-        let areas = Areas::of(whole, self.wanted);
-        self.areas = match self.zoom {
-            Some(part) => areas.zoomed(part),
-            None => areas,
-        };
-        self.for_each_pane(|pane, cx| pane.resize(cx));
-    }
-
-    /// Divides the screen again if a pane requests another arrangement.
-    fn arrange(&mut self) {
-        let wanted = self.panes.iter().rev().find_map(|pane| pane.arrangement());
-        let wanted = wanted.unwrap_or(self.wanted);
-        let zoom = self.zoom.map(|_| self.zoomed_part(wanted));
-        if wanted != self.wanted || zoom != self.zoom {
-            (self.wanted, self.zoom) = (wanted, zoom);
-            self.divide(self.areas.whole);
-        }
-    }
-
-    /// The part that gets the whole screen: the one that has the keys, and in Find the text that
-    /// was found.
-    fn zoomed_part(&self, wanted: Arrangement) -> Focus {
-        let pane = self.panes.iter().rev().find(|pane| pane.is_fullscreen());
-        match pane.map(|pane| pane.key_context()) {
-            Some(KeyContext::Find) => Focus::Preview,
-            _ => wanted.focus,
-        }
-    }
-
-    /// Gives one pane the whole screen, or divides it again.
-    fn toggle_zoom(&mut self) {
-        self.zoom = match self.zoom {
-            Some(_) => None,
-            None => Some(self.zoomed_part(self.wanted)),
-        };
-        self.divide(self.areas.whole);
     }
 
     /// Calls `act` with each pane and the context.

@@ -502,34 +502,49 @@ fn recall_ranks_finds_what_is_new_and_goes_on() {
         found[0].starts_with("Found 2 result(s)") && found[0].contains(&format!("{id}#L2")),
         "{found:?}"
     );
-    // All pages together contain every hit once.
-    let body: String = (0..12).map(|n| format!("heron {n}\n")).collect();
-    home.file("project/.memory/herons.md", &body);
-    home.file(&log, output("a heron flew by"));
-    let mut seen = Vec::new();
-    let mut offset = 0;
-    loop {
-        let page = ask(&mut client, json!({ "query": "heron", "offset": offset }));
-        let cited = page[0]
-            .lines()
-            .filter_map(|line| line.trim().strip_prefix("Citation: "));
-        seen.extend(cited.map(str::to_owned));
-        let more = format!("continue with offset: {}", offset + 5);
-        offset += 5;
-        if !page.iter().any(|text| text.ends_with(&more)) {
-            break;
-        }
+    // All pages together contain every hit once, whatever the size of a page: a memory gives
+    // one hit, and the conversation is not on the last page.
+    for n in 0..12 {
+        let body = format!("heron {n}\n").repeat(n + 1);
+        home.file(&format!("project/.memory/heron{n}.md"), &body);
     }
-    assert_eq!(seen.len(), 13, "{seen:?}");
-    assert!(
-        seen[..5]
-            .iter()
-            .any(|cited| cited.starts_with("claude-code:")),
-        "{seen:?}"
-    );
-    seen.sort();
-    seen.dedup();
-    assert_eq!(seen.len(), 13, "{seen:?}");
+    home.file(&log, output("a heron flew by"));
+    for (query, limit) in [
+        ("heron", 5),
+        ("heron", 1),
+        ("heron", 2),
+        ("a heron flew", 1),
+    ] {
+        let mut seen = Vec::new();
+        loop {
+            let arguments = json!({ "query": query, "limit": limit, "offset": seen.len() });
+            let page = ask(&mut client, arguments);
+            let cited = page[0]
+                .lines()
+                .filter_map(|line| line.trim().strip_prefix("Citation: "));
+            seen.extend(cited.map(str::to_owned));
+            let more = format!("continue with offset: {}", seen.len());
+            if !page.iter().any(|text| text.ends_with(&more)) {
+                break;
+            }
+        }
+        assert!(
+            seen[..2]
+                .iter()
+                .any(|cited| cited.starts_with("claude-code:")),
+            "{seen:?}"
+        );
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), 13, "{query} by {limit}: {seen:?}");
+    }
+    // No limit, and a limit of 0, are the default.
+    for limit in [json!({}), json!({ "limit": 0 })] {
+        let mut arguments = json!({ "query": "heron" });
+        arguments["limit"] = limit.get("limit").cloned().unwrap_or(Value::Null);
+        let page = ask(&mut client, arguments);
+        assert!(page[0].starts_with("Found 5 result(s)"), "{page:?}");
+    }
     assert_eq!(
         ask(&mut client, json!({ "query": "heron", "offset": 20 })),
         ["No more results for: \"heron\""]

@@ -7,6 +7,8 @@ use super::{Match, MatchSpot, Matches, line_on, message};
 use crate::core::log::Role;
 use crate::core::search::Sources;
 use crate::core::search::blocks::OpenBlocks;
+use crate::core::search::copies::collapse;
+use crate::core::search::exact::copy_key;
 
 /// The matching lines of one memory or session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +28,20 @@ enum Place {
 }
 
 impl Matches {
+    /// Returns the matches, each with the number of its copies in other logs, which are left out.
+    pub fn without_copies(&self, sources: Sources<'_>) -> Vec<(Match, usize)> {
+        let pages = OpenBlocks::new(sources.corpus);
+        // Lines of one message are not copies of each other, so the place in it is compared, too.
+        let key = |(found, _): &(Match, usize)| match found.spot {
+            MatchSpot::Message { offset, .. } => {
+                Some((copy_key(&message(&pages, found.spot)?)?, offset))
+            }
+            _ => None,
+        };
+        let all = self.matches.iter().map(|found| (*found, 0)).collect();
+        collapse(all, key, |(_, copies)| copies)
+    }
+
     /// Groups the matches; the groups are in the order of their best ones.
     pub fn groups(&self, sources: Sources<'_>) -> Vec<MatchGroup> {
         let pages = OpenBlocks::new(sources.corpus);

@@ -126,12 +126,12 @@ impl<'a> Search<'a> {
                 self.search_logs(Part::Words, &matcher);
             }
             if filters.wants(SearchArea::Tools) {
-                self.search_logs(Part::Tools, &matcher);
+                self.search_tools(&matcher);
             }
         }
         let is_last_hope = filters.areas.is_empty() && self.found.total == 0;
-        if is_last_hope && !self.found.parts.contains(&Part::Tools) && !self.is_over() {
-            self.search_logs(Part::Tools, &matcher);
+        if is_last_hope && !self.found.parts.contains(&Part::Results) && !self.is_over() {
+            self.search_tools(&matcher);
         }
         self.rank_kind(&matcher);
     }
@@ -186,9 +186,16 @@ impl<'a> Search<'a> {
             self.search_logs(Part::Words, matcher);
         }
         if filters.wants(SearchArea::Tools) {
-            self.search_logs(Part::Tools, matcher);
+            self.search_tools(matcher);
         }
         self.rank_kind(matcher);
+    }
+
+    /// Searches the calls and the results of tools.
+    fn search_tools(&mut self, matcher: &TextMatcher<'_>) {
+        for part in [Part::Calls, Part::Results] {
+            self.search_logs(part, matcher);
+        }
     }
 
     fn search_memories(&mut self, matcher: &TextMatcher<'_>) {
