@@ -3,13 +3,21 @@
 //!
 //! `list` is compared with `grep` for the description lines of the same files; `write`, which
 //! is atomic, recorded and undoable, with `git add` and `git commit` of one file in a
-//! repository of the same files.
+//! repository of the same files; `review --count` with `git status`. What watching others' writes
+//! costs when a store is opened is the ratio of listing with and without it, in one process.
 
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use tome::core::change::Moment;
+use tome::core::history::History;
+use tome::core::layout::Layout;
+use tome::core::memory::Memory;
+use tome::core::review::observe;
+use tome::core::store::Store;
 
 const MEMORIES: usize = 10_000;
 const RUNS: usize = 9;
@@ -66,6 +74,10 @@ fn main() -> std::io::Result<()> {
         git(&store, &["add", "memory_05001.md"]);
         git(&store, &["commit", "-q", "-m", "run"]);
     });
+    succeed(&mut tome(&["review", "--accept", "all"]));
+    let count = median(|_| succeed(&mut tome(&["review", "--count"])));
+    let status = median(|_| git(&store, &["status", "--porcelain"]));
+    let (listing, observing) = observing(&store, home.path())?;
     let history = home.path().join(".local/share/tome/history/journal.jsonl");
     let journal = fs::read_to_string(history)?;
     let last = journal.lines().last().unwrap_or_default();
@@ -91,7 +103,43 @@ fn main() -> std::io::Result<()> {
         "git add, git commit",
         commit,
     )?;
+    row(
+        &mut out,
+        "tome review --count",
+        count,
+        "git status --porcelain",
+        status,
+    )?;
+    row(
+        &mut out,
+        "listing and observing, in process",
+        observing,
+        "listing alone",
+        listing,
+    )?;
     writeln!(out, "a write replaced {touched} of {} files", MEMORIES + 1)
+}
+
+/// The time of listing a store, alone and with the record of what others wrote.
+fn observing(store: &Path, home: &Path) -> std::io::Result<(Duration, Duration)> {
+    let history = History::open(&home.join("observed"));
+    let store = Store::open("store", store, Some(Layout::Index)).expect("a store");
+    let moment = Moment {
+        // Files that were changed just now are read again.
+        time: jiff::Timestamp::now() + jiff::SignedDuration::from_mins(1),
+        today: jiff::civil::date(2026, 1, 1),
+    };
+    let list = || store.list().expect("listed");
+    let observed = |memories: &[Memory]| {
+        let observed = observe(&history, &store, memories, &moment).expect("observed");
+        assert_eq!(observed.waiting, 0);
+    };
+    let start = Instant::now();
+    observed(&list());
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "first sight of the store: {:.1?}", start.elapsed())?;
+    let alone = median(|_| drop(list()));
+    Ok((alone, median(|_| observed(&list()))))
 }
 
 fn row(
