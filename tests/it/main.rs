@@ -24,5 +24,6 @@ mod sandbox;
 mod sessions;
 mod setup;
 mod support;
+mod timeline;
 mod tui;
 mod whole;

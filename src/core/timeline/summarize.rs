@@ -96,6 +96,9 @@ pub fn summarize(
         false => work(own_events, &vocabulary),
     };
     summary.files = changed_files(own_events, cwd);
+    if summary.title.is_empty() {
+        summary.title = heading::of_calls(own_events, &summary.files);
+    }
     for (_, event) in &mut summary.points {
         *event += own;
     }
@@ -159,6 +162,8 @@ fn statement_weight(found: &Clause, text: &str) -> f64 {
 /// Summarizes work with an agent: what was asked, found, decided, done, committed and left open.
 fn work(events: &[Event<'_>], vocabulary: &Vocabulary) -> Summary {
     const LEAST_TERMS: usize = 3;
+    /// The clauses of a prompt that are surely the user's own.
+    const OWN_WORDS: usize = 8;
     let mut candidates = Vec::new();
     let mut committed = HashSet::new();
     for (at, event) in events.iter().enumerate() {
@@ -179,8 +184,10 @@ fn work(events: &[Event<'_>], vocabulary: &Vocabulary) -> Summary {
         let is_first = !said[..number].iter().any(|(_, event)| is_asked(event));
         let ends_turn = said.get(number + 1).is_none_or(|(_, next)| is_asked(next));
         let is_last = number + 1 == said.len();
-        for found in clauses(&event.text) {
+        for (place_in_text, found) in clauses(&event.text).into_iter().enumerate() {
             let (kind, weight) = match is_asked(event) {
+                // What a user adds to a request by the page is mostly pasted.
+                true if place_in_text >= OWN_WORDS => (PointKind::Asked, 0.3),
                 true => (PointKind::Asked, if is_first { 1.5 } else { 1.0 }),
                 false => {
                     let (kind, weight) = clause::answer_kind(&found.text);
@@ -200,7 +207,7 @@ fn work(events: &[Event<'_>], vocabulary: &Vocabulary) -> Summary {
             };
             let weight = match found.is_question && kind != PointKind::Asked {
                 true => weight * 0.3,
-                false => weight,
+                false => weight * clause::prose_weight(&found.text),
             };
             let candidate = Candidate::new(Point::new(kind, found.text), *at, weight);
             if candidate.terms.len() >= LEAST_TERMS {
@@ -217,18 +224,17 @@ fn work(events: &[Event<'_>], vocabulary: &Vocabulary) -> Summary {
     choice.add(left, |kind| {
         !matches!(kind, PointKind::Committed | PointKind::Asked)
     });
-    let first_of = |kind| {
-        choice
-            .first(kind)
-            .map(|candidate| candidate.point.text.clone())
+    let typical = |kind| {
+        let worth = |candidate: &Candidate| candidate.typical(&|term| vocabulary.count(term));
+        let of_kind = candidates.iter().filter(|found| found.point.kind == kind);
+        let best = of_kind.rev().max_by(|a, b| worth(a).total_cmp(&worth(b)));
+        best.map(|found| found.point.text.as_str())
     };
+    let done = [PointKind::Done, PointKind::Problem, PointKind::Decided];
     let title = heading::of_work(
-        &asked_for(&candidates, &value),
-        first_of(PointKind::Committed).as_deref(),
-        first_of(PointKind::Done)
-            .or_else(|| first_of(PointKind::Problem))
-            .or_else(|| first_of(PointKind::Decided))
-            .as_deref(),
+        typical(PointKind::Asked),
+        typical(PointKind::Committed),
+        done.iter().find_map(|kind| choice.first(*kind)),
     );
     Summary {
         title,
@@ -238,19 +244,6 @@ fn work(events: &[Event<'_>], vocabulary: &Vocabulary) -> Summary {
         points: choice.points(),
         files: Vec::new(),
     }
-}
-
-/// Returns what was asked, the most telling request first.
-fn asked_for(candidates: &[Candidate], value: &dyn Fn(Term) -> f64) -> Vec<String> {
-    let asked: Vec<Candidate> = candidates
-        .iter()
-        .filter(|candidate| candidate.point.kind == PointKind::Asked)
-        .cloned()
-        .collect();
-    let mut choice = Choice::new(&asked, value);
-    choice.add(ASKED_WORDS, |_| true);
-    let chosen = choice.chosen.iter();
-    chosen.map(|at| asked[*at].point.text.clone()).collect()
 }
 
 fn is_asked(event: &Event<'_>) -> bool {

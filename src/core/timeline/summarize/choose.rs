@@ -105,6 +105,12 @@ impl Candidate {
             weight,
         }
     }
+
+    /// Returns how much it says of what is said most.
+    pub(super) fn typical(&self, count: &dyn Fn(Term) -> usize) -> f64 {
+        let counts = self.terms.iter().map(|term| (count(*term) as f64).ln_1p());
+        self.weight * counts.sum::<f64>() / (self.words as f64).sqrt()
+    }
 }
 
 /// The clauses that were chosen so far.
@@ -209,11 +215,11 @@ impl<'a> Choice<'a> {
         *self.of_kind.entry(candidate.point.kind).or_default() += candidate.words;
     }
 
-    /// Returns the best chosen candidate of a kind.
-    pub(super) fn first(&self, kind: PointKind) -> Option<&Candidate> {
-        let chosen = self.chosen.iter().map(|at| &self.candidates[*at]);
-        let mut of_kind = chosen.filter(|candidate| candidate.point.kind == kind);
-        of_kind.next()
+    /// Returns the best chosen clause of a kind.
+    pub(super) fn first(&self, kind: PointKind) -> Option<&'a str> {
+        let chosen = self.chosen.iter().map(|at| &self.candidates[*at].point);
+        let mut of_kind = chosen.filter(|point| point.kind == kind);
+        of_kind.next().map(|point| point.text.as_str())
     }
 
     /// Returns the chosen points with their events, in the order of the candidates' events.

@@ -6,6 +6,8 @@ use regex::Regex;
 
 use super::PointKind;
 use crate::core::display::safe;
+use crate::core::search::is_common;
+use crate::core::text::fold;
 use crate::core::timeline::event::begin;
 
 /// How much of a message is read, in bytes: the rest of a longer one is mostly pasted.
@@ -190,6 +192,29 @@ pub(super) fn without_request(mut text: &str) -> &str {
     text
 }
 
+/// Returns how much a clause of work reads like a sentence: a fragment, a list of names or the
+/// announcement of a list says little by itself.
+pub(super) fn prose_weight(text: &str) -> f64 {
+    let (mut common, mut all, mut plain) = (0, 0, 0);
+    for word in text.split_whitespace() {
+        all += 1;
+        let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
+        common += usize::from(is_common(&fold(bare)));
+        plain += usize::from(bare.chars().all(|c| c.is_alphabetic() || "-'’".contains(c)));
+    }
+    let mut weight = 1.0;
+    if common * 8 < all {
+        weight *= 0.5;
+    }
+    if plain * 4 < all * 3 {
+        weight *= 0.6;
+    }
+    if text.ends_with(':') {
+        weight *= 0.3;
+    }
+    weight
+}
+
 /// Returns how much a clause of a talk says about its speaker.
 pub(super) fn statement_weight(clause: &Clause) -> f64 {
     if clause.is_question {
@@ -272,6 +297,18 @@ mod tests {
         assert_eq!(without_request("can you please fix it"), "fix it");
         assert_eq!(speaker("Ann: hello"), (Some("Ann"), "hello"));
         assert_eq!(speaker("note: hello"), (None, "note: hello"));
+    }
+
+    #[test]
+    fn a_sentence_says_more_than_a_fragment() {
+        let sentence = prose_weight("The lock is removed when the process ends.");
+        for fragment in [
+            "Pusher fragility (push.go:32)",
+            "Parser rewrite tests",
+            "This is what was changed in the parser:",
+        ] {
+            assert!(prose_weight(fragment) < sentence, "{fragment}");
+        }
     }
 
     #[test]

@@ -29,32 +29,61 @@ const EVERYWHERE: [&str; 60] = [
 ];
 
 /// Returns the title of work: what was asked and what came of it, as far as it fits.
-pub(super) fn of_work(asked: &[String], committed: Option<&str>, done: Option<&str>) -> String {
-    let request = asked.iter().find_map(|text| {
-        let text = clause::without_request(text).trim_end_matches(['.', '!', ',', ':']);
-        shortened(text)
-    });
-    let outcome = committed.map(commit::without_kind);
-    let outcome = outcome.or_else(|| done.map(|text| text.trim_end_matches(['.', '!', ','])));
+pub(super) fn of_work(asked: Option<&str>, committed: Option<&str>, done: Option<&str>) -> String {
+    let plain = |text: &str| {
+        let text = clause::without_request(text);
+        text.trim_end_matches(['.', '!', ',', ':', ';', ' '])
+            .to_owned()
+    };
+    let request = asked.and_then(|text| shortened(&plain(text)));
+    let outcome = committed.map(|subject| commit::without_kind(subject).to_owned());
+    let outcome = outcome.or_else(|| done.map(plain));
     let title = match (request, outcome) {
         (Some(request), Some(outcome)) => {
             let both = format!("{request} → {outcome}");
             // A title that says one thing twice is no better than one that says it once.
-            let (asked, came) = (terms(&request), terms(outcome));
+            let (asked, came) = (terms(&request), terms(&outcome));
             let is_same = asked.iter().filter(|term| came.contains(term)).count() * 2 > asked.len();
             if count(&both) <= MOST_WORDS + 1 && !is_same {
                 both
             } else if committed.is_some() {
-                shortened(outcome).unwrap_or_else(|| cut(outcome))
+                shortened(&outcome).unwrap_or_else(|| cut(&outcome))
             } else {
                 request
             }
         }
         (Some(request), None) => request,
-        (None, Some(outcome)) => shortened(outcome).unwrap_or_else(|| cut(outcome)),
-        (None, None) => asked.first().map(|text| cut(text)).unwrap_or_default(),
+        (None, Some(outcome)) => shortened(&outcome).unwrap_or_else(|| cut(&outcome)),
+        (None, None) => asked.map(|text| cut(&plain(text))).unwrap_or_default(),
     };
     capitalized(&title)
+}
+
+/// Returns the title of events without words: the files that they changed, or the tools.
+pub(super) fn of_calls(events: &[Event<'_>], files: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let (verb, mut names): (&str, Vec<&str>) = match files {
+        [] => {
+            let tools = events.iter().filter_map(|event| event.tool);
+            ("Calls of", tools.collect())
+        }
+        files => {
+            let name = |file: &'_ String| file.rsplit('/').next().map(str::len).unwrap_or(0);
+            let names = files.iter().map(|file| &file[file.len() - name(file)..]);
+            ("Changes of", names.collect())
+        }
+    };
+    let mut seen = HashSet::new();
+    names.retain(|name| seen.insert(*name));
+    if names.is_empty() {
+        return String::new();
+    }
+    let more = match names.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    names.truncate(SHOWN);
+    format!("{verb} {}{more}", names.join(", "))
 }
 
 /// Returns a clause in at most so many words: the whole, or its first part up to a comma or a
@@ -205,8 +234,7 @@ mod tests {
     #[test]
     fn a_title_says_what_was_asked_and_what_came_of_it() {
         let title = |asked: &[&str], committed: Option<&str>, done: Option<&str>| {
-            let asked: Vec<String> = asked.iter().map(|text| (*text).to_owned()).collect();
-            of_work(&asked, committed, done)
+            of_work(asked.first().copied(), committed, done)
         };
         assert_eq!(
             title(
@@ -235,6 +263,21 @@ mod tests {
             "Rewrite the whole parser in one file"
         );
         assert_eq!(title(&[], None, None), "");
+    }
+
+    #[test]
+    fn events_without_words_are_titled_by_their_files_or_tools() {
+        let events = [
+            Event::call(1, "Bash", "command: ls"),
+            Event::call(2, "Read", ""),
+        ];
+        assert_eq!(of_calls(&events, &[]), "Calls of Bash, Read");
+        let files = ["a/x.rs", "b/y.rs", "z.rs", "w.rs"].map(str::to_owned);
+        assert_eq!(
+            of_calls(&events, &files),
+            "Changes of x.rs, y.rs, z.rs and 1 more"
+        );
+        assert_eq!(of_calls(&[], &[]), "");
     }
 
     #[test]
