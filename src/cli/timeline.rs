@@ -170,10 +170,14 @@ fn show(node: &Node, printer: &mut Printer) -> Result<(), Failure> {
         printer.styled_line(&printer.paint(Paint::Quiet, &node.id))?;
     }
     for bullet in &node.bullets {
+        // The log of a segment or a session is named above.
         let lines: Vec<&str> = bullet
             .citations
             .iter()
-            .map(|citation| citation.rsplit('#').next().unwrap_or(citation))
+            .map(|citation| match node.log {
+                Some(_) => citation.rsplit('#').next().unwrap_or(citation),
+                None => citation,
+            })
             .collect();
         let lines = printer.paint(Paint::Quiet, &lines.join(" "));
         let text = printer.paint(Paint::Plain, &bullet.text);

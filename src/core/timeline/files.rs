@@ -53,6 +53,15 @@ pub fn changed_files(events: &[Event<'_>], cwd: Option<&str>) -> Vec<String> {
         }
     }
     order.retain(|path| kept.get(path).copied().unwrap_or(false));
+    // A folder that was added is told by its files.
+    let all = order.clone();
+    order.retain(|path| {
+        let is_in = |file: &String| {
+            file.strip_prefix(path.as_str())
+                .is_some_and(|rest| rest.starts_with('/'))
+        };
+        !all.iter().any(is_in)
+    });
     order.truncate(MOST);
     order
 }
@@ -76,7 +85,9 @@ fn in_project(path: &str, folders: [Option<&str>; 2]) -> Option<String> {
         None => path,
     };
     let is_absolute = path.starts_with(['/', '~']) || path.get(1..2) == Some(":");
-    let is_file = !path.is_empty() && !path.ends_with('/') && path != ".";
+    // Words of a command that are no paths.
+    let is_odd = path.contains(['<', '>', '|', '(', ')', '\'', '"', '$', '{', '}', ';', '\n']);
+    let is_file = path.contains(char::is_alphanumeric) && !path.ends_with('/') && !is_odd;
     let is_inside = !path.starts_with("../") && !path.starts_with(".git/");
     (!is_absolute && is_file && is_inside).then(|| path.to_owned())
 }
@@ -95,6 +106,11 @@ mod tests {
             Event::call(5, "Bash", "command: rm probe.txt"),
             Event::call(6, "exec_command", "cmd: git add b.rs c/ -A .\nworkdir: /w"),
             Event::call(7, "Edit", "file_path: D:\\p\\d.rs"),
+            Event::call(
+                9,
+                "Bash",
+                "command: git add src 2>/dev/null && echo 'a' > \"$OUT\"",
+            ),
             Event::call(8, "Edit", "file_path: /w/.claude/worktrees/fix/src/e.rs"),
         ];
         assert_eq!(

@@ -93,12 +93,13 @@ pub fn summarize(
     let own_events = &events[own..];
     let mut summary = match is_talk(own_events) {
         true => talk(own_events, seen, &vocabulary),
-        false => work(own_events, &vocabulary),
+        false => work(
+            own_events,
+            seen,
+            &vocabulary,
+            &changed_files(own_events, cwd),
+        ),
     };
-    summary.files = changed_files(own_events, cwd);
-    if summary.title.is_empty() {
-        summary.title = heading::of_calls(own_events, &summary.files);
-    }
     for (_, event) in &mut summary.points {
         *event += own;
     }
@@ -160,7 +161,12 @@ fn statement_weight(found: &Clause, text: &str) -> f64 {
 }
 
 /// Summarizes work with an agent: what was asked, found, decided, done, committed and left open.
-fn work(events: &[Event<'_>], vocabulary: &Vocabulary) -> Summary {
+fn work(
+    events: &[Event<'_>],
+    seen: &SegmentWords,
+    vocabulary: &Vocabulary,
+    files: &[String],
+) -> Summary {
     const LEAST_TERMS: usize = 3;
     /// The clauses of a prompt that are surely the user's own.
     const OWN_WORDS: usize = 8;
@@ -188,7 +194,7 @@ fn work(events: &[Event<'_>], vocabulary: &Vocabulary) -> Summary {
             let (kind, weight) = match is_asked(event) {
                 // What a user adds to a request by the page is mostly pasted.
                 true if place_in_text >= OWN_WORDS => (PointKind::Asked, 0.3),
-                true => (PointKind::Asked, if is_first { 1.5 } else { 1.0 }),
+                true => (PointKind::Asked, if is_first { 2.5 } else { 1.0 }),
                 false => {
                     let (kind, weight) = clause::answer_kind(&found.text);
                     let is_left = last_asked.is_none_or(|asked| number > asked) && ends_turn;
@@ -236,13 +242,19 @@ fn work(events: &[Event<'_>], vocabulary: &Vocabulary) -> Summary {
         typical(PointKind::Committed),
         done.iter().find_map(|kind| choice.first(*kind)),
     );
+    let title = match title.is_empty() {
+        true => heading::of_calls(events, files),
+        false => title,
+    };
+    let in_files: HashSet<Term> = files.iter().flat_map(|file| terms(file)).collect();
     Summary {
         title,
-        keywords: heading::keywords(events, &choice.covered, &|term, _| {
-            (vocabulary.count(term) as f64).ln_1p()
+        keywords: heading::keywords(events, &choice.covered, &|term, count| {
+            let of_files = if in_files.contains(&term) { 2.0 } else { 1.0 };
+            (count as f64).ln_1p() * (0.5 + seen.rarity(term)) * of_files
         }),
         points: choice.points(),
-        files: Vec::new(),
+        files: files.to_vec(),
     }
 }
 
@@ -265,9 +277,9 @@ pub fn choose_points(points: &[&Point]) -> Vec<usize> {
         .enumerate()
         .map(|(at, point)| {
             let weight = match point.kind {
-                PointKind::Committed => 1.5,
-                PointKind::Open => 0.6,
-                _ => 1.0,
+                PointKind::Committed | PointKind::Said => 1.0,
+                PointKind::Open => 0.6 * clause::prose_weight(&point.text),
+                _ => clause::prose_weight(&point.text),
             };
             Candidate::new((*point).clone(), at, weight)
         })
@@ -294,21 +306,24 @@ pub fn choose_points(points: &[&Point]) -> Vec<usize> {
     chosen
 }
 
-/// Returns the keywords that most children have, without those that the points say.
+/// Returns the keywords that are first in most children, without those that the points say.
 pub fn choose_keywords<'a>(
-    keywords: impl IntoIterator<Item = &'a String>,
+    children: impl IntoIterator<Item = &'a [String]>,
     points: &[&Point],
 ) -> Vec<String> {
     const MOST: usize = 7;
     let said: HashSet<Term> = points.iter().flat_map(|point| terms(&point.text)).collect();
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for keyword in keywords {
+    let mut worths: BTreeMap<&str, f64> = BTreeMap::new();
+    for (rank, keyword) in children
+        .into_iter()
+        .flat_map(|child| child.iter().enumerate())
+    {
         if !terms(keyword).iter().any(|term| said.contains(term)) {
-            *counts.entry(keyword).or_default() += 1;
+            *worths.entry(keyword).or_default() += 1.0 / (1.0 + rank as f64);
         }
     }
-    let mut ranked: Vec<(&str, usize)> = counts.into_iter().collect();
-    ranked.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let mut ranked: Vec<(&str, f64)> = worths.into_iter().collect();
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
     let ranked = ranked.into_iter().take(MOST);
     ranked.map(|(keyword, _)| keyword.to_owned()).collect()
 }

@@ -171,7 +171,7 @@ fn together<'a>(parts: &[Rc<Content<'a>>]) -> Content<'a> {
         .map(|at| all[at])
         .collect();
     let said: Vec<&Point> = chosen.iter().map(|(point, _)| *point).collect();
-    let keywords = choose_keywords(parts.iter().flat_map(|part| &part.keywords), &said);
+    let keywords = choose_keywords(parts.iter().map(|part| &part.keywords[..]), &said);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for file in parts.iter().flat_map(|part| &part.files) {
         *counts.entry(file).or_default() += 1;

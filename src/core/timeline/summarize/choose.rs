@@ -14,7 +14,9 @@ const READ: usize = 6_000;
 /// Returns the distinct terms of a text, without stop words, in a fixed order.
 pub(in crate::core) fn terms(text: &str) -> Vec<Term> {
     let mut stems = Stems::default();
-    let telling = words(text).filter(|word| !is_common(&fold(word.text)));
+    // A number says little, and a letter nothing.
+    let is_word = |text: &str| text.chars().count() > 1 && text.chars().any(char::is_alphabetic);
+    let telling = words(text).filter(|word| is_word(word.text) && !is_common(&fold(word.text)));
     let mut found: Vec<Term> = telling.map(|word| stems.term(&word)).collect();
     found.sort_unstable();
     found.dedup();
@@ -99,7 +101,8 @@ impl Candidate {
     pub(super) fn new(point: Point, event: usize, weight: f64) -> Self {
         Self {
             terms: terms(&point.text),
-            words: point.text.split_whitespace().count().max(1),
+            // A path or a number with units counts as what it is read as.
+            words: words(&point.text).count().max(1),
             point,
             event,
             weight,
@@ -109,7 +112,7 @@ impl Candidate {
     /// Returns how much it says of what is said most.
     pub(super) fn typical(&self, count: &dyn Fn(Term) -> usize) -> f64 {
         let counts = self.terms.iter().map(|term| (count(*term) as f64).ln_1p());
-        self.weight * counts.sum::<f64>() / (self.words as f64).sqrt()
+        self.weight * counts.sum::<f64>() / (self.words as f64).powf(0.75)
     }
 }
 

@@ -14,7 +14,10 @@ use crate::core::timeline::event::begin;
 const READ: usize = 6_000;
 
 /// The most words of a clause; the rest of a longer one is cut off.
-const MOST_WORDS: usize = 32;
+const MOST_WORDS: usize = 24;
+
+/// The fewest words of the part of a sentence that stands for it.
+const LEAST_WORDS: usize = 6;
 
 /// Compiles a pattern of this module; a pattern that is wrong fails the tests.
 fn pattern(text: &str) -> Regex {
@@ -25,8 +28,14 @@ fn pattern(text: &str) -> Regex {
 static DROPPED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\[image[^\]\n]*\]|\]\([^)\s]*\)|https?://\S+"));
 
-/// The end of a sentence or of a main clause.
-static END: LazyLock<Regex> = LazyLock::new(|| pattern(r#"[.!?;…]["')]?\s+|\s+[—–]\s+|:\s+"#));
+/// The end of a sentence.
+static END: LazyLock<Regex> = LazyLock::new(|| pattern(r#"[.!?…]["')]?\s+"#));
+
+/// Where a long sentence can be ended.
+static BREAK: LazyLock<Regex> = LazyLock::new(|| pattern(r"; |:? [—–-] |: | \("));
+
+/// Abbreviations before a full stop that ends no sentence.
+const ABBREVIATIONS: [&str; 5] = ["e.g", "i.e", "etc", "vs", "cf"];
 
 /// The marks of headings, lists and quotations.
 static MARK: LazyLock<Regex> =
@@ -63,8 +72,8 @@ static CHATTER: LazyLock<Regex> = LazyLock::new(|| {
 
 static PROBLEM: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?xi)\b(?:root\ cause|the\ (?:bug|issue|problem|failure|error|cause)|bug|fail(?:s|ed|ing|ure)?|broken?|broke
-        |crash(?:es|ed)?|regression|error|panic(?:s|ked)?|wrong|missing|flaky|because|leak(?:s|ed)?|conflicts?)\b",
+        r"(?xi)\b(?:root\ cause|the\ (?:problem|cause)|bug|fail(?:s|ed|ing|ure)?|broken?|broke
+        |crash(?:es|ed)?|regression|error|panic(?:s|ked)?|wrong|missing|flaky|leak(?:s|ed)?)\b",
     )
 });
 
@@ -144,36 +153,42 @@ fn sentences(line: &str) -> Vec<Clause> {
     let mut found = Vec::new();
     let mut from = 0;
     let is_end = |end: &regex::Match<'_>| {
-        // A colon before a small letter only joins.
-        let goes_on = |c: char| !c.is_uppercase();
-        !(end.as_str().starts_with(':') && line[end.end()..].starts_with(goes_on))
+        let before = &line[..end.start()];
+        !ABBREVIATIONS.iter().any(|short| before.ends_with(short))
     };
-    let ends = END.find_iter(line).filter(is_end).map(|end| {
-        // The mark belongs to the sentence, a dash or a colon does not.
-        let kept = end
-            .as_str()
-            .trim_end()
-            .trim_start_matches([' ', '—', '–', ':']);
-        (end.start() + kept.len(), end.end())
-    });
-    for (end, next) in ends.chain([(line.len(), line.len())]) {
-        if let Some(text) = line.get(from..end) {
-            found.extend(clause(text));
-        }
-        from = next;
+    let ends = END.find_iter(line).filter(is_end).map(|end| end.end());
+    for end in ends.chain([line.len()]) {
+        found.extend(clause(&line[from..end]));
+        from = end;
     }
     found
 }
 
+/// Returns a sentence as a clause; of a long one the part before a dash, a colon or the like, or
+/// else its beginning.
 fn clause(text: &str) -> Option<Clause> {
     let text = text.trim();
     let is_question = text.ends_with('?');
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let text = match words.len() > MOST_WORDS {
-        true => format!("{}…", words[..MOST_WORDS].join(" ")),
-        false => words.join(" "),
+    let count = |text: &str| text.split_whitespace().count();
+    let text = match count(text) > MOST_WORDS {
+        true => {
+            let parts = BREAK.find_iter(text).map(|end| &text[..end.start()]);
+            let fitting = parts.filter(|part| (LEAST_WORDS..=MOST_WORDS).contains(&count(part)));
+            match fitting.last() {
+                Some(part) => part.to_owned(),
+                None => {
+                    let words: Vec<&str> = text.split_whitespace().take(MOST_WORDS).collect();
+                    format!("{}…", words.join(" "))
+                }
+            }
+        }
+        false => text.split_whitespace().collect::<Vec<_>>().join(" "),
     };
-    (!text.is_empty()).then_some(Clause { text, is_question })
+    let text = text.trim_end_matches([';', ',', ' ']);
+    (!text.is_empty()).then(|| Clause {
+        text: text.to_owned(),
+        is_question,
+    })
 }
 
 /// Returns a clause of a talk without the words that open it and say nothing.
@@ -265,14 +280,16 @@ mod tests {
             [
                 "What shipped",
                 "Added retry to the client.",
-                "It waits",
-                "at most 5 s.",
-                "Tests pass",
-                "All of them."
+                "It waits — at most 5 s.",
+                "Tests pass: All of them.",
             ]
         );
         assert!(texts("").is_empty());
         assert_eq!(texts("Why? [image: a dog]"), ["Why?"]);
+        assert_eq!(
+            texts("Use a lock, e.g. a file; "),
+            ["Use a lock, e.g. a file"]
+        );
     }
 
     #[test]
@@ -281,6 +298,11 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!(found[0].ends_with("word…"), "{found:?}");
         assert_eq!(found[0].split(' ').count(), MOST_WORDS);
+        let found = texts(&format!(
+            "The lock is removed when it ends — {}",
+            "word ".repeat(30)
+        ));
+        assert_eq!(found, ["The lock is removed when it ends"]);
     }
 
     #[test]
