@@ -73,14 +73,14 @@ pub struct Summary {
 }
 
 /// The most words of all points of a summary.
-const MOST_WORDS: usize = 112;
+const MOST_WORDS: usize = 114;
 
 /// The most words of the points of one kind.
 const MOST_OF_KIND: usize = 40;
 
 /// The most words of what was asked, and of the commits.
-const ASKED_WORDS: usize = 24;
-const COMMIT_WORDS: usize = 48;
+const ASKED_WORDS: usize = 28;
+const COMMIT_WORDS: usize = 56;
 
 /// Summarizes events. Those before `own` are context, whose words count. `seen` holds the words of
 /// the segments up to this one.

@@ -1,5 +1,6 @@
 //! Chooses clauses by the words that they add.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Point, PointKind};
@@ -11,13 +12,18 @@ use crate::core::timeline::event::{Event, begin};
 /// How much of a message counts for the frequencies of words, in bytes.
 const READ: usize = 6_000;
 
+thread_local! {
+    /// Stems of words that were met before: the same words come again and again.
+    static STEMS: RefCell<Stems> = RefCell::default();
+}
+
 /// Returns the distinct terms of a text, without stop words, in a fixed order.
 pub(in crate::core) fn terms(text: &str) -> Vec<Term> {
-    let mut stems = Stems::default();
     // A number says little, and a letter nothing.
     let is_word = |text: &str| text.chars().count() > 1 && text.chars().any(char::is_alphabetic);
     let telling = words(text).filter(|word| is_word(word.text) && !is_common(&fold(word.text)));
-    let mut found: Vec<Term> = telling.map(|word| stems.term(&word)).collect();
+    let mut found: Vec<Term> =
+        STEMS.with_borrow_mut(|stems| telling.map(|word| stems.term(&word)).collect());
     found.sort_unstable();
     found.dedup();
     found
@@ -101,8 +107,7 @@ impl Candidate {
     pub(super) fn new(point: Point, event: usize, weight: f64) -> Self {
         Self {
             terms: terms(&point.text),
-            // A path or a number with units counts as what it is read as.
-            words: words(&point.text).count().max(1),
+            words: length(&point.text).max(1),
             point,
             event,
             weight,
@@ -114,6 +119,12 @@ impl Candidate {
         let counts = self.terms.iter().map(|term| (count(*term) as f64).ln_1p());
         self.weight * counts.sum::<f64>() / (self.words as f64).powf(0.75)
     }
+}
+
+/// Returns the number of words, as they are read: a path has several, "it's" is one.
+fn length(text: &str) -> usize {
+    let is_joined = |at: usize| text[..at].ends_with(['\'', '’']);
+    words(text).filter(|word| !is_joined(word.at)).count()
 }
 
 /// The clauses that were chosen so far.
@@ -273,6 +284,13 @@ mod tests {
         assert_eq!(chosen(&texts, 4), [texts[1]]);
         assert!(chosen(&texts, 2).is_empty());
         assert!(chosen(&[], 9).is_empty());
+    }
+
+    #[test]
+    fn a_path_is_as_long_as_its_parts() {
+        assert_eq!(length("It's in src/core/a.rs:12"), 7);
+        assert_eq!(length("we don’t know"), 3);
+        assert_eq!(length("— …"), 0);
     }
 
     #[test]

@@ -248,7 +248,7 @@ pub(super) fn statement_weight(clause: &Clause) -> f64 {
 /// Returns what a clause of an agent's answer is about, and how much it says.
 pub(super) fn answer_kind(text: &str) -> (PointKind, f64) {
     let weight = match CHATTER.is_match(text) {
-        true => 0.3,
+        true => 0.15,
         false => 1.0,
     };
     let kind = if OPEN.is_match(text) {

@@ -69,7 +69,10 @@ fn is_subject(subject: &str) -> bool {
     ];
     let words = subject.split_whitespace();
     let telling = words.filter(|word| !EMPTY.contains(&word.to_lowercase().as_str()));
-    telling.count() >= 2 && !subject.starts_with('$')
+    let is_draft = subject
+        .get(..3)
+        .is_some_and(|start| start.eq_ignore_ascii_case("wip"));
+    telling.count() >= 2 && !is_draft && !subject.starts_with('$')
 }
 
 /// Returns a subject without the kind of the change before it.
@@ -122,6 +125,7 @@ mod tests {
             ("command: git commit --amend --no-edit", &[]),
             ("command: git commit -m \"initial commit\"", &[]),
             ("command: git commit -m \"$MESSAGE and more\"", &[]),
+            ("command: git commit -m \"wip: half of the parser\"", &[]),
             ("command: git log | grep commit", &[]),
             ("command: ls", &[]),
         ];
