@@ -85,6 +85,9 @@ mod tests {
 
     const MINUTE: i64 = 60_000;
 
+    /// Times or lengths of events, and the bounds of their segments.
+    type Row<T> = (&'static [T], &'static [(usize, usize)]);
+
     fn event(time: i64, kind: MessageKind, text: &str) -> Event<'_> {
         Event {
             time,
@@ -101,23 +104,25 @@ mod tests {
 
     #[test]
     fn a_pause_of_more_than_thirty_minutes_divides() {
-        let table: &[(&[i64], &[Range<usize>])] = &[
+        let table: &[Row<i64>] = &[
             (&[], &[]),
-            (&[5], &[0..1]),
-            (&[0, 30 * MINUTE], &[0..2]),
-            (&[0, 30 * MINUTE + 1], &[0..1, 1..2]),
+            (&[5], &[(0, 1)]),
+            (&[0, 30 * MINUTE], &[(0, 2)]),
+            (&[0, 30 * MINUTE + 1], &[(0, 1), (1, 2)]),
             // A clock that goes back divides nothing, and the pause after it counts from there.
-            (&[100 * MINUTE, 0, 30 * MINUTE], &[0..3]),
-            (&[100 * MINUTE, 0, 31 * MINUTE], &[0..2, 2..3]),
-            (&[i64::MAX, i64::MIN], &[0..2]),
+            (&[100 * MINUTE, 0, 30 * MINUTE], &[(0, 3)]),
+            (&[100 * MINUTE, 0, 31 * MINUTE], &[(0, 2), (2, 3)]),
+            (&[i64::MAX, i64::MIN], &[(0, 2)]),
         ];
         for (times, wanted) in table {
             let events: Vec<Event<'_>> = times
                 .iter()
                 .map(|time| event(*time, MessageKind::Text, "a"))
                 .collect();
-            let found: Vec<Range<usize>> =
-                bounds(&events).into_iter().map(|(own, _)| own).collect();
+            let found: Vec<(usize, usize)> = bounds(&events)
+                .into_iter()
+                .map(|(own, _)| (own.start, own.end))
+                .collect();
             assert_eq!(found, *wanted, "{times:?}");
         }
     }
@@ -125,12 +130,12 @@ mod tests {
     #[test]
     fn more_than_four_thousand_tokens_divide_and_an_oversized_event_stands_alone() {
         let text = |tokens: usize| "x".repeat(4 * tokens);
-        let table: &[(&[usize], &[Range<usize>])] = &[
-            (&[2_000, 2_000], &[0..2]),
-            (&[2_000, 2_001], &[0..1, 1..2]),
-            (&[10, 9_000, 10], &[0..1, 1..2, 2..3]),
-            (&[9_000], &[0..1]),
-            (&[4_000, 1], &[0..1, 1..2]),
+        let table: &[Row<usize>] = &[
+            (&[2_000, 2_000], &[(0, 2)]),
+            (&[2_000, 2_001], &[(0, 1), (1, 2)]),
+            (&[10, 9_000, 10], &[(0, 1), (1, 2), (2, 3)]),
+            (&[9_000], &[(0, 1)]),
+            (&[4_000, 1], &[(0, 1), (1, 2)]),
         ];
         for (lengths, wanted) in table {
             let texts: Vec<String> = lengths.iter().map(|length| text(*length)).collect();
@@ -138,8 +143,10 @@ mod tests {
                 .iter()
                 .map(|text| event(0, MessageKind::Text, text))
                 .collect();
-            let found: Vec<Range<usize>> =
-                bounds(&events).into_iter().map(|(own, _)| own).collect();
+            let found: Vec<(usize, usize)> = bounds(&events)
+                .into_iter()
+                .map(|(own, _)| (own.start, own.end))
+                .collect();
             assert_eq!(found, *wanted, "{lengths:?}");
         }
     }
