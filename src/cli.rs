@@ -29,6 +29,7 @@ mod select;
 mod setup;
 mod stats;
 mod stores;
+mod timeline;
 mod trust;
 mod ui;
 mod undo;
@@ -182,6 +183,10 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> CommandResult 
         Verb::Resume(args) => resume::run(args, world, printer),
         Verb::Keep(args) => keep::run(args, world, printer),
         Verb::Stats(args) => stats::run(args, world, printer),
+        Verb::Toc(args) => timeline::toc(args, world, printer),
+        Verb::Events(args) => timeline::events(args, world, printer),
+        Verb::Grip(args) => timeline::grip(args, world, printer),
+        Verb::Teleport(args) => timeline::teleport(args, world, printer),
         // Unreachable: `run` handles hooks before it dispatches.
         Verb::Hook(args) => {
             hook::run(args, world);

@@ -37,6 +37,7 @@ pub mod store;
 pub mod template;
 pub mod text;
 pub mod time;
+pub mod timeline;
 pub mod trust;
 pub mod unsaved;
 pub mod watch;

@@ -26,6 +26,8 @@
 //! - From logs to text: [`core::log`] reads the logs, one module for each agent; [`core::corpus`]
 //!   caches their text; [`core::catalog`] selects the logs that are searched; [`core::keep`] copies
 //!   logs before their agent deletes them.
+//! - From logs to what happened: [`core::timeline`] divides them into segments and summarizes
+//!   these, their days, weeks, months and years.
 //! - From a query to hits: [`core::query`] parses, [`core::search`] finds, [`core::format`] formats
 //!   hits for agents.
 //! - Before text leaves the machine: [`core::secret`] masks secrets, [`core::hidden`] finds and
@@ -42,7 +44,9 @@
 //! snapshot of all stores and logs. The **corpus** is the cached text of all logs. A **query** is
 //! what is searched for; a **hit** is one result. A **revision** is a content hash. A **change** is
 //! a planned edit; the **history** records the changes that were made. A **citation** points at any
-//! of these.
+//! of these. A **segment** is a part of a log between two pauses; a **node** of the timeline
+//! summarizes a segment, a session or a span of time in bullets; a **grip** links a bullet to the
+//! lines that support it.
 
 pub mod cli;
 pub mod core;

@@ -6,6 +6,7 @@
 mod logs;
 mod pick;
 mod review;
+mod timeline;
 
 use std::path::PathBuf;
 
@@ -17,6 +18,7 @@ use crate::core::memory::Revision;
 pub use logs::{KeepArgs, LogArgs, LogFilter, LogsArgs, ResumeArgs, RoleArg, StatsArgs};
 pub use pick::{CompletionsArgs, PickArgs, PrintArg, ShellArg};
 pub use review::{ReviewArgs, WhyArgs};
+pub use timeline::{EventsArgs, GripArgs, LevelArg, TeleportArgs, TocArgs};
 
 /// See, search, fix and prune what coding agents remember.
 #[derive(Debug, Parser)]
@@ -125,6 +127,14 @@ pub enum Verb {
     Keep(KeepArgs),
     /// Count sessions, turns, messages and bytes of the logs, per agent and project
     Stats(StatsArgs),
+    /// Show what happened: years, months, weeks, days, parts of sessions, or one session
+    Toc(TocArgs),
+    /// List what was said and done between two times, oldest first
+    Events(EventsArgs),
+    /// Show the lines that a bullet of the timeline is about, and those around them
+    Grip(GripArgs),
+    /// Find the parts of sessions that a question is about: ids of nodes and grips
+    Teleport(TeleportArgs),
     /// Search memories and logs for a question or some words, the best hits first
     Recall(RecallArgs),
     /// Find memories and messages with the query syntax of the UI: words, "exact", 'word, !not, filters

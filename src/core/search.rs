@@ -36,6 +36,7 @@ use crate::core::log::{Agent, Role};
 use crate::core::query::{Filters, SearchArea};
 
 pub use current::{SearchOutcome, search};
+pub(in crate::core) use needle::is_common;
 pub use recent::recent;
 pub use texts::{MemoryText, MemoryTexts};
 

@@ -25,5 +25,6 @@ mod sandbox;
 mod sessions;
 mod setup;
 mod support;
+mod timeline;
 mod tui;
 mod whole;

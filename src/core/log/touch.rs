@@ -43,12 +43,7 @@ pub fn file_touches(tool: &str, input: &str) -> Vec<FileTouch> {
     }
     let name = plain_name(tool);
     match name.as_str() {
-        "bash" | "shell" | "exec_command" | "run_shell_command" | "local_shell" | "execute"
-        | "run_terminal_cmd" | "run_in_terminal" | "terminal" | "run_command"
-        | "developer_shell" | "execute_command" => {
-            let command = argument(input, &["command", "cmd", "CommandLine", "script"]);
-            return shell(command.unwrap_or(input));
-        }
+        name if is_shell(name) => return shell(shell_input(input)),
         "memory" | "str_replace_editor" | "str_replace_based_edit_tool" | "text_editor" => {
             return text_editor(input);
         }
@@ -106,6 +101,60 @@ pub fn file_touches(tool: &str, input: &str) -> Vec<FileTouch> {
             ..FileTouch::new(path, usage)
         })
         .collect()
+}
+
+/// The paths that a call adds to the next commit with `git add`, in order.
+pub fn staged_files<'a>(tool: &str, input: &'a str) -> Vec<&'a str> {
+    if !is_shell(&plain_name(tool)) || !input.contains("git") {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for command in commands(shell_input(input)) {
+        let words = words(command);
+        if words.first() != Some(&"git") {
+            continue;
+        }
+        // Options before the subcommand may have a value.
+        let mut rest = &words[1..];
+        while let [first, _, ..] = rest
+            && matches!(*first, "-C" | "-c")
+        {
+            rest = &rest[2..];
+        }
+        if let ["add", paths @ ..] = rest {
+            let paths = paths.iter().copied();
+            found.extend(paths.filter(|word| is_path(word)));
+        }
+    }
+    found
+}
+
+/// Whether a tool with this plain name runs a shell command.
+fn is_shell(name: &str) -> bool {
+    matches!(
+        name,
+        "bash"
+            | "shell"
+            | "exec_command"
+            | "run_shell_command"
+            | "local_shell"
+            | "execute"
+            | "run_terminal_cmd"
+            | "run_in_terminal"
+            | "terminal"
+            | "run_command"
+            | "developer_shell"
+            | "execute_command"
+    )
+}
+
+/// The command in the input of a shell tool, with all its lines.
+fn shell_input(input: &str) -> &str {
+    let first = argument(input, &["command", "cmd", "CommandLine", "script"]);
+    // The value goes on for as many lines as the command has; the arguments behind it are no
+    // commands.
+    let at = first.and_then(|first| input.find(first));
+    at.map_or(input, |at| &input[at..])
 }
 
 /// The tool's own name in lower case, without the server that an agent puts before it.
@@ -392,6 +441,11 @@ mod tests {
             ),
             ("Bash", "command: cargo test 2>&1 > /dev/null", &[]),
             ("Bash", "command: ls", &[]),
+            (
+                "exec_command",
+                "cmd: cd /m\nrm a.md\nworkdir: /m",
+                &[("a.md", Delete)],
+            ),
             ("Grep", "path: /m", &[]),
         ];
         for (tool, input, wanted) in table {
@@ -401,6 +455,27 @@ mod tests {
                 .map(|touch| (touch.path.as_str(), touch.usage))
                 .collect();
             assert_eq!(found, *wanted, "{tool} {input}");
+        }
+    }
+
+    #[test]
+    fn what_a_call_stages_is_found() {
+        for (tool, input, wanted) in [
+            (
+                "Bash",
+                "command: git add a.rs b/ && git commit -m x",
+                &["a.rs", "b/"][..],
+            ),
+            (
+                "exec_command",
+                "cmd: git -C /w add -A c.rs\nworkdir: /w",
+                &["c.rs"][..],
+            ),
+            ("Bash", "command: git remote add origin x", &[][..]),
+            ("Bash", "command: git status", &[][..]),
+            ("Edit", "file_path: git add a.rs", &[][..]),
+        ] {
+            assert_eq!(staged_files(tool, input), wanted, "{input}");
         }
     }
 }

@@ -269,7 +269,7 @@ fn wide_words(text: &str, take: &mut dyn FnMut(&Word<'_>, char)) {
 }
 
 /// Returns whether the word is a stop word.
-pub(super) fn is_common(folded: &str) -> bool {
+pub(in crate::core) fn is_common(folded: &str) -> bool {
     COMMON.binary_search(&folded).is_ok()
 }
 

@@ -1,0 +1,365 @@
+//! `tome toc`, `tome events`, `tome grip`, `tome teleport`: what happened, from years down to lines.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::args::{EventsArgs, GripArgs, TeleportArgs, TocArgs};
+use super::corpus::LogCorpus;
+use super::print::{Printer, TextStyle as Paint};
+use super::world::World;
+use super::{CommandResult, Failure, Outcome};
+use crate::core::Error;
+use crate::core::catalog::listings;
+use crate::core::display::{safe, safe_line};
+use crate::core::log::{Agent, MessageKind, Role};
+use crate::core::time::{self, Edge};
+use crate::core::timeline::event::Event;
+use crate::core::timeline::grip::{GripState, event_id};
+use crate::core::timeline::node::NodeId;
+use crate::core::timeline::{Node, Records, Timeline, events_between, expand, log_named};
+
+impl World {
+    /// Returns the directory of the timeline's records, beside that of the corpus.
+    fn timeline_cache(&self) -> PathBuf {
+        self.cache.with_file_name("timeline")
+    }
+
+    /// Returns the timeline of the sessions in scope.
+    fn timeline(&self, logs: &LogCorpus<'_>, records: Records) -> Timeline {
+        let wanted = in_scope(logs);
+        Timeline::refresh(
+            &self.timeline_cache(),
+            &logs.corpus,
+            |log| wanted[log],
+            records,
+        )
+    }
+
+    /// Parses a time of the command line.
+    fn parse_time(&self, text: Option<&str>, edge: Edge) -> Result<Option<i64>, Failure> {
+        let Some(text) = text else { return Ok(None) };
+        let unclear = || Failure::Usage(format!("'{text}' is not a time; use {}", time::FORMS));
+        let time = time::parse(text, &self.now, edge).ok_or_else(unclear)?;
+        Ok(Some(time))
+    }
+}
+
+/// Returns for each log whether it is a session in scope: no subagent's, no older copy, not empty.
+fn in_scope(logs: &LogCorpus<'_>) -> Vec<bool> {
+    let listings = listings(&logs.corpus);
+    let own = logs.corpus.logs().zip(listings);
+    own.map(|(log, listing)| listing.unlisted.is_none() && logs.catalog.contains(&log))
+        .collect()
+}
+
+pub(super) fn toc(args: &TocArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    let records = match args.rebuild {
+        true => Records::Rebuild,
+        false => Records::Use,
+    };
+    if let Some(id) = &args.log {
+        let node = world.read_corpus(|logs| {
+            let number = log_named(&logs.corpus, id)?;
+            let cache = world.timeline_cache();
+            let timeline = Timeline::refresh(&cache, &logs.corpus, |log| log == number, records);
+            Ok::<_, Error>(timeline.sessions().pop())
+        })??;
+        return print_node(node.as_ref(), id, printer);
+    }
+    if let Some(id) = &args.node {
+        let node: NodeId = id
+            .parse()
+            .map_err(|e| Failure::Usage(format!("{id}: {e}")))?;
+        let found = world.read_corpus(|logs| world.timeline(logs, records).node(&node))?;
+        return print_node(found.as_ref(), id, printer);
+    }
+    let nodes = world.read_corpus(|logs| {
+        let timeline = world.timeline(logs, records);
+        match args.level {
+            Some(level) => timeline.nodes(level.into()),
+            None => timeline.root(),
+        }
+    })?;
+    if printer.is_json() {
+        let nodes: Vec<Value> = nodes.iter().map(as_json).collect();
+        printer.object(json!({ "nodes": nodes }))?;
+    } else {
+        for (at, node) in nodes.iter().enumerate() {
+            if at > 0 {
+                printer.line("")?;
+            }
+            show(node, printer)?;
+        }
+    }
+    Ok(match nodes.is_empty() {
+        true => Outcome::Nothing,
+        false => Outcome::Done,
+    })
+}
+
+fn print_node(node: Option<&Node>, id: &str, printer: &mut Printer) -> CommandResult {
+    match node {
+        Some(node) if printer.is_json() => printer.object(json!({ "node": as_json(node) }))?,
+        Some(node) => show(node, printer)?,
+        None if printer.is_json() => printer.object(json!({ "node": null }))?,
+        None => super::print::print_error(&safe_line(&format!("nothing happened in {id}"))),
+    }
+    Ok(match node {
+        Some(_) => Outcome::Done,
+        None => Outcome::Nothing,
+    })
+}
+
+fn as_json(node: &Node) -> Value {
+    let bullets: Vec<Value> = node
+        .bullets
+        .iter()
+        .map(|bullet| {
+            json!({
+                "text": bullet.text,
+                "grips": bullet.grips,
+                "citations": bullet.citations,
+            })
+        })
+        .collect();
+    let children: Vec<Value> = node
+        .children
+        .iter()
+        .map(|(id, title)| json!({ "id": id, "title": title }))
+        .collect();
+    json!({
+        "id": node.id,
+        "level": node.level,
+        "version": node.version,
+        "title": node.title,
+        "from": stamp(node.from),
+        "to": stamp(node.to),
+        "log": node.log,
+        "first_line": node.lines.map(|(first, _)| first),
+        "last_line": node.lines.map(|(_, last)| last),
+        "bullets": bullets,
+        "keywords": node.keywords,
+        "files": node.files,
+        "children": children,
+    })
+}
+
+/// Formats a time as RFC 3339.
+fn stamp(time: i64) -> Option<String> {
+    let time = jiff::Timestamp::from_millisecond(time).ok()?;
+    Some(time.to_string())
+}
+
+fn short_stamp(time: i64) -> String {
+    let time = jiff::Timestamp::from_millisecond(time).unwrap_or_default();
+    time.strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+fn show(node: &Node, printer: &mut Printer) -> Result<(), Failure> {
+    const MOST_FILES: usize = 8;
+    let title = printer.paint(Paint::Strong, &node.title);
+    printer.styled_line(&title)?;
+    let mut place = format!("{} – {}  ", short_stamp(node.from), short_stamp(node.to));
+    match (&node.log, node.lines) {
+        (Some(log), Some((first, last))) => place.push_str(&format!("{log}#L{first}-{last}")),
+        _ => place.push_str(&node.id),
+    }
+    printer.styled_line(&printer.paint(Paint::Quiet, &place))?;
+    if node.log.is_some() {
+        printer.styled_line(&printer.paint(Paint::Quiet, &node.id))?;
+    }
+    for bullet in &node.bullets {
+        // The log of a segment or a session is named above.
+        let lines: Vec<&str> = bullet
+            .citations
+            .iter()
+            .map(|citation| match node.log {
+                Some(_) => citation.rsplit('#').next().unwrap_or(citation),
+                None => citation,
+            })
+            .collect();
+        let lines = printer.paint(Paint::Quiet, &lines.join(" "));
+        let text = printer.paint(Paint::Plain, &bullet.text);
+        printer.styled_line(&format!("  • {text}  {lines}"))?;
+    }
+    if !node.keywords.is_empty() {
+        printer.line(&format!("  keywords: {}", node.keywords.join(", ")))?;
+    }
+    if !node.files.is_empty() {
+        let shown: Vec<&str> = node
+            .files
+            .iter()
+            .take(MOST_FILES)
+            .map(String::as_str)
+            .collect();
+        let more = match node.files.len().saturating_sub(MOST_FILES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        printer.line(&format!("  files: {}{more}", shown.join(", ")))?;
+    }
+    for (id, title) in &node.children {
+        let id = printer.paint(Paint::Quiet, id);
+        let title = printer.paint(Paint::Plain, title);
+        printer.styled_line(&format!("  {id}  {title}"))?;
+    }
+    Ok(())
+}
+
+pub(super) fn events(args: &EventsArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    let from = world.parse_time(args.from.as_deref(), Edge::Start)?;
+    let to = world.parse_time(args.to.as_deref(), Edge::End)?;
+    let span = (from.unwrap_or(i64::MIN), to.unwrap_or(i64::MAX));
+    let (rows, has_more) = world.read_corpus(|logs| {
+        let wanted = in_scope(logs);
+        let (found, has_more) = events_between(&logs.corpus, |log| wanted[log], span, args.limit);
+        let rows: Vec<Value> = found
+            .iter()
+            .map(|found| event_json(found.agent, found.log, &found.event))
+            .collect();
+        (rows, has_more)
+    })?;
+    let is_empty = rows.is_empty();
+    if printer.is_json() {
+        printer.object(json!({ "events": rows, "has_more": has_more }))?;
+    } else {
+        show_events(&rows, printer)?;
+        if has_more {
+            printer.line("There are more; raise --limit, or start later with --from.")?;
+        }
+    }
+    Ok(match is_empty {
+        true => Outcome::Nothing,
+        false => Outcome::Done,
+    })
+}
+
+/// Formats an event as the events layout has it.
+fn event_json(agent: Agent, log: &str, event: &Event<'_>) -> Value {
+    let kind = match (event.kind, event.role) {
+        (MessageKind::ToolCall, _) => "tool_call",
+        (MessageKind::ToolResult, _) => "tool_result",
+        (_, Role::User) => "user_message",
+        (_, Role::Assistant) => "assistant_message",
+        (_, Role::Tool) => "tool_result",
+        (_, Role::System) => "notice",
+    };
+    json!({
+        "event_id": event_id(agent, log, event),
+        "session_id": event.session.unwrap_or(log),
+        "timestamp": event.time,
+        "event_type": kind,
+        "role": event.role,
+        "text": safe(&event.text),
+        "agent": agent.name(),
+        "citation": format!("{}:{log}#L{}", agent.name(), event.line),
+    })
+}
+
+/// Prints an event on a line of its own.
+fn show_events(rows: &[Value], printer: &mut Printer) -> Result<(), Failure> {
+    const LONGEST: usize = 160;
+    for row in rows {
+        let text = |name: &str| row[name].as_str().unwrap_or_default();
+        let line = safe_line(text("text"));
+        let short: String = line.chars().take(LONGEST).collect();
+        let dots = if short.len() < line.len() { "…" } else { "" };
+        let time = short_stamp(row["timestamp"].as_i64().unwrap_or(0));
+        let place = format!("{time}  {}  {}", text("citation"), text("event_type"));
+        let place = printer.paint(Paint::Quiet, &place);
+        let short = printer.paint(Paint::Plain, &format!("{short}{dots}"));
+        printer.styled_line(&format!("{place}  {short}"))?;
+    }
+    Ok(())
+}
+
+pub(super) fn grip(args: &GripArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    let found = world.read_corpus(|logs| {
+        let timeline = world.timeline(logs, Records::Use);
+        let grip = timeline.grip(&args.id)?;
+        let expanded = expand(&logs.corpus, &grip, args.before, args.after);
+        let rows = |events: &[Event<'_>]| -> Vec<Value> {
+            let rows = events.iter();
+            rows.map(|event| event_json(grip.agent, &grip.log, event))
+                .collect()
+        };
+        Some((
+            expanded.state,
+            [&expanded.before, &expanded.excerpt, &expanded.after].map(|events| rows(events)),
+            grip,
+        ))
+    })?;
+    let Some((state, [before, excerpt, after], grip)) = found else {
+        if printer.is_json() {
+            let none: [Value; 0] = [];
+            printer.object(json!({
+                "grip": null, "state": "unknown", "before": none, "excerpt": none, "after": none,
+            }))?;
+        } else {
+            let unknown = format!("no grip {} is known; tome toc --json lists them", args.id);
+            super::print::print_error(&safe_line(&unknown));
+        }
+        return Ok(Outcome::Nothing);
+    };
+    if printer.is_json() {
+        let mut shown = json!(grip);
+        shown["citation"] = json!(grip.citation());
+        shown["source"] = json!(grip.agent.name());
+        printer.object(json!({
+            "grip": shown,
+            "state": state.name(),
+            "before": before,
+            "excerpt": excerpt,
+            "after": after,
+        }))?;
+        return Ok(Outcome::Done);
+    }
+    let heading = format!("{}  {}", grip.citation(), short_stamp(grip.timestamp));
+    printer.styled_line(&printer.paint(Paint::Strong, &heading))?;
+    printer.line(&format!("  {}", grip.excerpt))?;
+    match state {
+        GripState::Current => {}
+        GripState::Changed => {
+            printer.line(
+                "The log has other text in these lines now; the words above are the kept ones.",
+            )?;
+        }
+        GripState::Gone => {
+            printer.line("The log is gone; the words above are what was kept of it.")?;
+        }
+    }
+    if state == GripState::Current {
+        printer.line("")?;
+        for rows in [before, excerpt, after] {
+            show_events(&rows, printer)?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+pub(super) fn teleport(args: &TeleportArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    let query = args.query.join(" ");
+    if query.trim().is_empty() {
+        return Err(Failure::Usage("query parameter is required".to_owned()));
+    }
+    let found = world.read_corpus(|logs| {
+        let timeline = world.timeline(logs, Records::Use);
+        timeline.teleport(&query, args.limit)
+    })?;
+    if printer.is_json() {
+        let results: Vec<Value> = found
+            .iter()
+            .map(|found| json!({ "node": found.node, "grips": found.grips, "score": found.score }))
+            .collect();
+        printer.object(json!({ "query": query, "results": results }))?;
+    } else {
+        for found in &found {
+            printer.line(&format!("{}  {}", found.node, found.grips.join(" ")))?;
+        }
+    }
+    Ok(match found.is_empty() {
+        true => Outcome::Nothing,
+        false => Outcome::Done,
+    })
+}

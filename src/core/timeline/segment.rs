@@ -1,0 +1,194 @@
+//! Divides the events of a session into segments: by pauses and by length.
+
+use std::ops::Range;
+
+use super::event::{Event, begin};
+use crate::core::log::MessageKind;
+
+/// A longer pause than this, in milliseconds, starts a new segment.
+const PAUSE: i64 = 30 * 60 * 1000;
+
+/// The most tokens of a segment; an event with more is a segment of its own.
+const MOST_TOKENS: usize = 4_000;
+
+/// How much of a tool's result counts, in bytes.
+const RESULT_BYTES: usize = 1_000;
+
+/// The events before a segment that are its context: not older than this when it starts, in
+/// milliseconds, and together of at most so many tokens.
+const OVERLAP: (i64, usize) = (5 * 60 * 1000, 500);
+
+/// A part of a session; events are given by their indices.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    /// Its events.
+    pub events: Range<usize>,
+    /// The last events before it that are its context. They are part of neither its length nor
+    /// its bounds.
+    pub overlap: Range<usize>,
+}
+
+/// Divides events, which are in the order of their session.
+pub fn segments(events: &[Event<'_>]) -> Vec<Segment> {
+    let mut found: Vec<Segment> = Vec::new();
+    let (mut start, mut length) = (0, 0);
+    for (at, event) in events.iter().enumerate() {
+        let tokens = tokens(event);
+        let is_new = at > start && {
+            let pause = event.time.saturating_sub(events[at - 1].time);
+            pause > PAUSE || length + tokens > MOST_TOKENS
+        };
+        if is_new {
+            found.push(segment(events, start..at, found.last()));
+            (start, length) = (at, 0);
+        }
+        length += tokens;
+    }
+    if start < events.len() {
+        found.push(segment(events, start..events.len(), found.last()));
+    }
+    found
+}
+
+fn segment(events: &[Event<'_>], own: Range<usize>, before: Option<&Segment>) -> Segment {
+    let (longest_ago, most) = OVERLAP;
+    let start = events[own.start].time;
+    let mut from = own.start;
+    let mut length = 0;
+    while from > before.map_or(own.start, |before| before.events.start) {
+        let event = &events[from - 1];
+        length += tokens(event);
+        if length > most || start.saturating_sub(event.time) > longest_ago {
+            break;
+        }
+        from -= 1;
+    }
+    Segment {
+        overlap: from..own.start,
+        events: own,
+    }
+}
+
+/// Returns the length of an event in tokens, estimated from its bytes.
+fn tokens(event: &Event<'_>) -> usize {
+    let bytes = match event.kind {
+        MessageKind::ToolResult => begin(&event.text, RESULT_BYTES).len(),
+        _ => event.text.len(),
+    };
+    (bytes / 4).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::log::Role;
+
+    const MINUTE: i64 = 60_000;
+
+    /// Times or lengths of events, and the bounds of their segments.
+    type Row<T> = (&'static [T], &'static [(usize, usize)]);
+
+    fn event(time: i64, kind: MessageKind, text: &str) -> Event<'_> {
+        Event {
+            time,
+            kind,
+            text: text.into(),
+            ..Event::test(1, Role::User, "")
+        }
+    }
+
+    fn bounds(events: &[Event<'_>]) -> Vec<(Range<usize>, Range<usize>)> {
+        let found = segments(events).into_iter();
+        found.map(|found| (found.events, found.overlap)).collect()
+    }
+
+    #[test]
+    fn a_pause_of_more_than_thirty_minutes_divides() {
+        let table: &[Row<i64>] = &[
+            (&[], &[]),
+            (&[5], &[(0, 1)]),
+            (&[0, 30 * MINUTE], &[(0, 2)]),
+            (&[0, 30 * MINUTE + 1], &[(0, 1), (1, 2)]),
+            // A clock that goes back divides nothing, and the pause after it counts from there.
+            (&[100 * MINUTE, 0, 30 * MINUTE], &[(0, 3)]),
+            (&[100 * MINUTE, 0, 31 * MINUTE], &[(0, 2), (2, 3)]),
+            (&[i64::MAX, i64::MIN], &[(0, 2)]),
+        ];
+        for (times, wanted) in table {
+            let events: Vec<Event<'_>> = times
+                .iter()
+                .map(|time| event(*time, MessageKind::Text, "a"))
+                .collect();
+            let found: Vec<(usize, usize)> = bounds(&events)
+                .into_iter()
+                .map(|(own, _)| (own.start, own.end))
+                .collect();
+            assert_eq!(found, *wanted, "{times:?}");
+        }
+    }
+
+    #[test]
+    fn more_than_four_thousand_tokens_divide_and_an_oversized_event_stands_alone() {
+        let text = |tokens: usize| "x".repeat(4 * tokens);
+        let table: &[Row<usize>] = &[
+            (&[2_000, 2_000], &[(0, 2)]),
+            (&[2_000, 2_001], &[(0, 1), (1, 2)]),
+            (&[10, 9_000, 10], &[(0, 1), (1, 2), (2, 3)]),
+            (&[9_000], &[(0, 1)]),
+            (&[4_000, 1], &[(0, 1), (1, 2)]),
+        ];
+        for (lengths, wanted) in table {
+            let texts: Vec<String> = lengths.iter().map(|length| text(*length)).collect();
+            let events: Vec<Event<'_>> = texts
+                .iter()
+                .map(|text| event(0, MessageKind::Text, text))
+                .collect();
+            let found: Vec<(usize, usize)> = bounds(&events)
+                .into_iter()
+                .map(|(own, _)| (own.start, own.end))
+                .collect();
+            assert_eq!(found, *wanted, "{lengths:?}");
+        }
+    }
+
+    #[test]
+    fn a_result_counts_its_first_thousand_bytes_in_whole_characters() {
+        let table = [
+            (String::new(), 1),
+            ("abc".to_owned(), 1),
+            ("x".repeat(8), 2),
+            ("x".repeat(1_000), 250),
+            ("x".repeat(100_000), 250),
+            // The cut falls inside the third byte of a character, which is left out.
+            (format!("{}{}", "x".repeat(998), "€€"), 249),
+            (format!("{}{}", "x".repeat(997), "€€"), 250),
+        ];
+        for (text, wanted) in table {
+            let result = event(0, MessageKind::ToolResult, &text);
+            assert_eq!(tokens(&result), wanted, "{} bytes", text.len());
+        }
+        let long = "x".repeat(100_000);
+        assert_eq!(tokens(&event(0, MessageKind::Text, &long)), 25_000);
+    }
+
+    #[test]
+    fn the_overlap_is_recent_short_and_counts_for_nothing() {
+        let long = "x".repeat(4 * 3_900);
+        let part = "x".repeat(4 * 300);
+        let events = [
+            event(0, MessageKind::Text, &long),
+            event(MINUTE, MessageKind::Text, "a"),
+            event(9 * MINUTE, MessageKind::Text, "b"),
+            event(10 * MINUTE, MessageKind::Text, &part),
+            event(11 * MINUTE, MessageKind::Text, &long),
+        ];
+        // `a` is too old. The overlap is not part of the second segment's length: with it, the
+        // last event would not fit.
+        assert_eq!(bounds(&events), [(0..3, 0..0), (3..4, 2..3), (4..5, 3..4)]);
+        let events = [
+            event(0, MessageKind::Text, "a"),
+            event(60 * MINUTE, MessageKind::Text, "b"),
+        ];
+        assert_eq!(bounds(&events), [(0..1, 0..0), (1..2, 1..1)]);
+    }
+}

@@ -1,0 +1,203 @@
+//! Groups the points of a summary into bullets.
+
+use std::collections::BTreeMap;
+
+use super::{Point, PointKind};
+
+/// A bullet: its text, and the indices of the points that it is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BulletText {
+    /// The text.
+    pub text: String,
+    /// The points.
+    pub points: Vec<usize>,
+}
+
+/// The numbers of bullets of a node, where its points are enough.
+const FEWEST: usize = 3;
+const MOST: usize = 5;
+
+/// Groups points, which are in order, into at most five bullets: what people said by speaker, the
+/// rest by what it says.
+pub fn bullets(points: &[Point]) -> Vec<BulletText> {
+    let words = |at: &usize| points[*at].text.split_whitespace().count();
+    let mut by_kind: BTreeMap<(PointKind, Option<&str>), Vec<usize>> = BTreeMap::new();
+    for (at, point) in points.iter().enumerate() {
+        let key = (point.kind, point.speaker.as_deref());
+        by_kind.entry(key).or_default().push(at);
+    }
+    if by_kind.len() > MOST {
+        // Both tell what was learned.
+        let key = |kind| (kind, None);
+        if let Some(decided) = by_kind.remove(&key(PointKind::Decided)) {
+            by_kind
+                .entry(key(PointKind::Problem))
+                .or_default()
+                .extend(decided);
+        }
+    }
+    let mut groups: Vec<Vec<usize>> = by_kind.into_values().collect();
+    while groups.len() > MOST {
+        // Too many speakers: the shortest groups are told together.
+        groups.sort_by_key(|group| std::cmp::Reverse(group.iter().map(words).sum::<usize>()));
+        let last = groups.pop().unwrap_or_default();
+        if let Some(group) = groups.last_mut() {
+            group.extend(last);
+        }
+    }
+    let is_talk = points.iter().any(|point| point.kind == PointKind::Said);
+    let wanted = if is_talk { MOST } else { FEWEST };
+    while groups.len() < wanted {
+        let longest = groups
+            .iter()
+            .enumerate()
+            .filter(|(_, group)| group.len() > 1)
+            .max_by_key(|(at, group)| {
+                let length: usize = group.iter().map(words).sum();
+                (length, std::cmp::Reverse(*at))
+            });
+        let Some((at, _)) = longest else { break };
+        let group = &mut groups[at];
+        group.sort_unstable();
+        let half: usize = group.iter().map(words).sum::<usize>() / 2;
+        let mut length = 0;
+        let cut = group.iter().position(|point| {
+            length += words(point);
+            length > half
+        });
+        let cut = cut.unwrap_or(1).clamp(1, group.len() - 1);
+        let rest = group.split_off(cut);
+        groups.insert(at + 1, rest);
+    }
+    for group in &mut groups {
+        group.sort_unstable();
+    }
+    groups.sort_by_key(|group| {
+        let first = group.first().copied().unwrap_or(0);
+        (points.get(first).map(|point| point.kind), first)
+    });
+    let bullet = |group: Vec<usize>| BulletText {
+        text: text(points, &group),
+        points: group,
+    };
+    groups.into_iter().map(bullet).collect()
+}
+
+fn text(points: &[Point], group: &[usize]) -> String {
+    let mut text = String::new();
+    let mut label: Option<String> = None;
+    for (number, at) in group.iter().enumerate() {
+        let point = &points[*at];
+        let own = match (&point.speaker, point.kind) {
+            (Some(speaker), _) => speaker.clone(),
+            (None, PointKind::Asked) => "Asked".to_owned(),
+            (None, PointKind::Problem) => "Found".to_owned(),
+            (None, PointKind::Decided) => "Decided".to_owned(),
+            (None, PointKind::Done) => "Done".to_owned(),
+            (None, PointKind::Committed) => "Committed".to_owned(),
+            (None, PointKind::Open) => "Open".to_owned(),
+            (None, PointKind::Said) => String::new(),
+        };
+        if number > 0 {
+            text.push_str(match point.kind {
+                PointKind::Committed => "; ",
+                _ if text.ends_with(['.', '!', '?', '…', ';', ',']) => " ",
+                _ => ". ",
+            });
+        }
+        // Points of two kinds, or of two speakers, are each labelled.
+        if label.as_ref() != Some(&own) {
+            if !own.is_empty() {
+                text.push_str(&own);
+                text.push_str(": ");
+            }
+            label = Some(own);
+        }
+        text.push_str(&point.text);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(kind: PointKind, text: &str) -> Point {
+        Point::new(kind, text.to_owned())
+    }
+
+    fn texts(points: &[Point]) -> Vec<String> {
+        bullets(points)
+            .into_iter()
+            .map(|bullet| bullet.text)
+            .collect()
+    }
+
+    #[test]
+    fn points_are_grouped_by_what_they_say() {
+        let points = [
+            point(PointKind::Asked, "fix the lock"),
+            point(PointKind::Problem, "The lock was stale"),
+            point(PointKind::Committed, "fix: remove stale locks"),
+            point(PointKind::Committed, "test: a stale lock"),
+            point(PointKind::Open, "Not pushed."),
+        ];
+        assert_eq!(
+            texts(&points),
+            [
+                "Asked: fix the lock",
+                "Found: The lock was stale",
+                "Committed: fix: remove stale locks; test: a stale lock",
+                "Open: Not pushed.",
+            ]
+        );
+        let grouped = bullets(&points);
+        assert_eq!(grouped[2].points, [2, 3]);
+    }
+
+    #[test]
+    fn six_kinds_are_told_in_five_bullets() {
+        let kinds = [
+            PointKind::Asked,
+            PointKind::Problem,
+            PointKind::Decided,
+            PointKind::Done,
+            PointKind::Committed,
+            PointKind::Open,
+        ];
+        let points = kinds.map(|kind| point(kind, "one two"));
+        let found = texts(&points);
+        assert_eq!(found.len(), 5);
+        assert_eq!(found[1], "Found: one two. Decided: one two");
+    }
+
+    #[test]
+    fn few_kinds_are_told_in_three_bullets_and_a_talk_in_five() {
+        let done = |text| point(PointKind::Done, text);
+        let points = [done("a b."), done("c d."), done("e f."), done("g h.")];
+        assert_eq!(texts(&points).len(), 3);
+        assert_eq!(texts(&points[..1]), ["Done: a b."]);
+        let said = |speaker: &str, text: &str| Point {
+            speaker: Some(speaker.to_owned()),
+            ..point(PointKind::Said, text)
+        };
+        let points = [
+            said("Ann", "I moved."),
+            said("Bob", "We won."),
+            said("Ann", "My dog is old."),
+            said("Bob", "I paint."),
+            said("Ann", "I run."),
+            said("Ann", "I read."),
+        ];
+        let found = texts(&points);
+        assert_eq!(found.len(), 5, "{found:?}");
+        assert!(found[0].starts_with("Ann: I moved."), "{found:?}");
+        let mut cited: Vec<usize> = bullets(&points)
+            .into_iter()
+            .flat_map(|b| b.points)
+            .collect();
+        cited.sort_unstable();
+        assert_eq!(cited, [0, 1, 2, 3, 4, 5]);
+        assert!(texts(&[]).is_empty());
+    }
+}

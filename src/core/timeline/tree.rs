@@ -1,0 +1,284 @@
+//! The tree of nodes over the records of the logs.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+
+use super::grip::{Grip, cite};
+use super::node::{Level, NodeId};
+use super::record::{LogRecord, Record};
+use super::summarize::{Point, bullets, choose_keywords, choose_points};
+
+/// The most files of a day, week, month or year.
+const MOST_FILES: usize = 20;
+
+/// A node of the timeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// `toc:…`, or `log:AGENT:ID` for a session as a whole.
+    pub id: String,
+    /// `year`, `month`, `week`, `day`, `segment` or `log`.
+    pub level: &'static str,
+    /// A hash of its content: a changed node has another.
+    pub version: String,
+    /// The title.
+    pub title: String,
+    /// The first millisecond since 1970 UTC.
+    pub from: i64,
+    /// The last millisecond.
+    pub to: i64,
+    /// The log of a segment or a session, as `AGENT:ID`.
+    pub log: Option<String>,
+    /// Its first and its last line in the log.
+    pub lines: Option<(u64, u64)>,
+    /// What happened, in a few sentences.
+    pub bullets: Vec<Bullet>,
+    /// Words that tell it from others.
+    pub keywords: Vec<String>,
+    /// The files that were changed.
+    pub files: Vec<String>,
+    /// The ids and titles of its parts, in order.
+    pub children: Vec<(String, String)>,
+}
+
+/// A bullet of a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bullet {
+    /// The text.
+    pub text: String,
+    /// The ids of its grips.
+    pub grips: Vec<String>,
+    /// The lines that support it.
+    pub citations: Vec<String>,
+}
+
+/// The nodes of some logs.
+pub(super) struct Tree<'a> {
+    segments: BTreeMap<NodeId, (&'a LogRecord, &'a Record)>,
+    children: BTreeMap<NodeId, BTreeSet<NodeId>>,
+    made: RefCell<HashMap<NodeId, Rc<Content<'a>>>>,
+}
+
+/// What a node says.
+struct Content<'a> {
+    points: Vec<(&'a Point, &'a Grip)>,
+    keywords: Vec<String>,
+    files: Vec<String>,
+}
+
+impl<'a> Tree<'a> {
+    pub(super) fn of(logs: &'a [LogRecord]) -> Self {
+        let mut tree = Self {
+            segments: BTreeMap::new(),
+            children: BTreeMap::new(),
+            made: RefCell::default(),
+        };
+        for log in logs {
+            for segment in &log.segments {
+                let mut id = segment.node();
+                tree.segments.insert(id.clone(), (log, segment));
+                while let Some(parent) = id.parent() {
+                    let children = tree.children.entry(parent.clone()).or_default();
+                    children.insert(id);
+                    id = parent;
+                }
+            }
+        }
+        tree
+    }
+
+    /// Returns the ids of a level, oldest first.
+    pub(super) fn ids(&self, level: Level) -> Vec<NodeId> {
+        let all = self.segments.keys().chain(self.children.keys());
+        let mut found: Vec<NodeId> = all.filter(|id| id.level() == level).cloned().collect();
+        found.sort();
+        found
+    }
+
+    pub(super) fn node(&self, id: &NodeId) -> Option<Node> {
+        if let Some((log, segment)) = self.segments.get(id) {
+            return Some(of_record(log, segment, id.to_string(), "segment"));
+        }
+        let children = self.children.get(id)?;
+        let content = self.content(id);
+        let (from, to) = id.bounds()?;
+        let children = children.iter().map(|child| {
+            let title = child.title();
+            let of_segment = || {
+                self.segments
+                    .get(child)
+                    .map(|(_, record)| record.title.clone())
+            };
+            (
+                child.to_string(),
+                title.or_else(of_segment).unwrap_or_default(),
+            )
+        });
+        Some(versioned(Node {
+            id: id.to_string(),
+            level: id.level().name(),
+            version: String::new(),
+            title: id.title()?,
+            from,
+            to,
+            log: None,
+            lines: None,
+            bullets: cited_bullets(&content.points),
+            keywords: content.keywords.clone(),
+            files: content.files.clone(),
+            children: children.collect(),
+        }))
+    }
+
+    /// Returns what a node says: of a segment its record, else a choice of what its children say.
+    fn content(&self, id: &NodeId) -> Rc<Content<'a>> {
+        if let Some(known) = self.made.borrow().get(id) {
+            return Rc::clone(known);
+        }
+        let content = match self.segments.get(id) {
+            Some((_, record)) => Content {
+                points: record
+                    .points
+                    .iter()
+                    .map(|(point, grip)| (point, grip))
+                    .collect(),
+                keywords: record.keywords.clone(),
+                files: record.files.clone(),
+            },
+            None => {
+                let children = self.children.get(id).into_iter().flatten();
+                let parts: Vec<Rc<Content<'a>>> =
+                    children.map(|child| self.content(child)).collect();
+                together(&parts)
+            }
+        };
+        let content = Rc::new(content);
+        self.made
+            .borrow_mut()
+            .insert(id.clone(), Rc::clone(&content));
+        content
+    }
+}
+
+fn together<'a>(parts: &[Rc<Content<'a>>]) -> Content<'a> {
+    let all: Vec<(&'a Point, &'a Grip)> = parts
+        .iter()
+        .flat_map(|part| part.points.iter().copied())
+        .collect();
+    let points: Vec<&Point> = all.iter().map(|(point, _)| *point).collect();
+    let chosen: Vec<(&Point, &Grip)> = choose_points(&points)
+        .into_iter()
+        .map(|at| all[at])
+        .collect();
+    let said: Vec<&Point> = chosen.iter().map(|(point, _)| *point).collect();
+    let keywords = choose_keywords(parts.iter().map(|part| &part.keywords[..]), &said);
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in parts.iter().flat_map(|part| &part.files) {
+        *counts.entry(file).or_default() += 1;
+    }
+    let mut files: Vec<(&str, usize)> = counts.into_iter().collect();
+    files.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let files = files.into_iter().take(MOST_FILES);
+    Content {
+        points: chosen,
+        keywords,
+        files: files.map(|(file, _)| file.to_owned()).collect(),
+    }
+}
+
+/// Returns the node of a session as a whole, with its segments as children.
+pub(super) fn whole(log: &LogRecord) -> Option<Node> {
+    let record = log.whole.as_ref()?;
+    let mut node = of_record(
+        log,
+        record,
+        format!("log:{}:{}", log.agent.name(), log.id),
+        "log",
+    );
+    let children = log.segments.iter();
+    node.children = children
+        .map(|segment| (segment.node().to_string(), segment.title.clone()))
+        .collect();
+    Some(versioned(node))
+}
+
+fn of_record(log: &LogRecord, record: &Record, id: String, level: &'static str) -> Node {
+    let points: Vec<(&Point, &Grip)> = record
+        .points
+        .iter()
+        .map(|(point, grip)| (point, grip))
+        .collect();
+    versioned(Node {
+        id,
+        level,
+        version: String::new(),
+        title: record.title.clone(),
+        from: record.from,
+        to: record.to,
+        log: Some(format!("{}:{}", log.agent.name(), log.id)),
+        lines: Some((record.first_line, record.last_line)),
+        bullets: cited_bullets(&points),
+        keywords: record.keywords.clone(),
+        files: record.files.clone(),
+        children: Vec::new(),
+    })
+}
+
+fn versioned(mut node: Node) -> Node {
+    let mut hasher = blake3::Hasher::new();
+    let bullets = node.bullets.iter().flat_map(|bullet| {
+        std::iter::once(bullet.text.as_str()).chain(bullet.grips.iter().map(String::as_str))
+    });
+    let children = node
+        .children
+        .iter()
+        .flat_map(|(id, title)| [id.as_str(), title]);
+    let words = node.keywords.iter().chain(&node.files).map(String::as_str);
+    let all = [node.title.as_str()]
+        .into_iter()
+        .chain(bullets)
+        .chain(words);
+    for text in all.chain(children) {
+        hasher.update(text.as_bytes());
+        hasher.update(b"\0");
+    }
+    node.version = hasher.finalize().to_hex()[..12].to_owned();
+    node
+}
+
+fn cited_bullets(points: &[(&Point, &Grip)]) -> Vec<Bullet> {
+    let texts: Vec<Point> = points.iter().map(|(point, _)| (*point).clone()).collect();
+    let bullet = |grouped: super::summarize::BulletText| {
+        let grips: Vec<&Grip> = grouped.points.iter().map(|at| points[*at].1).collect();
+        Bullet {
+            text: grouped.text,
+            grips: grips.iter().map(|grip| grip.id.clone()).collect(),
+            citations: citations(&grips),
+        }
+    };
+    bullets(&texts).into_iter().map(bullet).collect()
+}
+
+/// Returns the citations of grips, each once; neighbouring lines of a log are one.
+fn citations(grips: &[&Grip]) -> Vec<String> {
+    let mut found: Vec<(&Grip, u64, u64)> = Vec::new();
+    let mut seen = HashSet::new();
+    for grip in grips {
+        if !seen.insert((grip.agent, &grip.log, grip.first_line, grip.last_line)) {
+            continue;
+        }
+        match found.last_mut() {
+            Some((before, _, last))
+                if (before.agent, &before.log) == (grip.agent, &grip.log)
+                    && grip.first_line == *last + 1 =>
+            {
+                *last = grip.last_line;
+            }
+            _ => found.push((grip, grip.first_line, grip.last_line)),
+        }
+    }
+    let cited = found.into_iter();
+    cited
+        .map(|(grip, first, last)| cite(grip.agent, &grip.log, first, last))
+        .collect()
+}

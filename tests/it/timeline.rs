@@ -1,0 +1,298 @@
+//! The timeline: from years down to the lines that support a bullet.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::Home;
+
+const ID: &str = "22222222-3333-4444-8555-666666666666";
+
+/// The log of a session, as a path below the home.
+fn path(home: &Home) -> String {
+    let folder = home.project().display().to_string();
+    let folder = folder.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    format!(".claude/projects/{folder}/{ID}.jsonl")
+}
+
+fn record(home: &Home, number: usize, time: &str, role: &str, content: &Value) -> String {
+    let record = json!({
+        "type": role,
+        "uuid": format!("u{number}"),
+        "sessionId": ID,
+        "timestamp": time,
+        "cwd": home.project(),
+        "message": { "role": role, "content": content },
+    });
+    format!("{record}\n")
+}
+
+fn text(text: &str) -> Value {
+    json!([{ "type": "text", "text": text }])
+}
+
+fn call(tool: &str, input: &Value) -> Value {
+    json!([{ "type": "tool_use", "id": "t", "name": tool, "input": input }])
+}
+
+/// A session of two parts, on both sides of a turn of the year by ISO weeks.
+fn session(home: &Home) -> String {
+    let lock = home.project().join("src/lock.rs");
+    let records = [
+        (
+            "2024-12-29T23:00:00Z",
+            "user",
+            json!("please fix the stale lock of the history"),
+        ),
+        (
+            "2024-12-29T23:01:00Z",
+            "assistant",
+            text("The root cause is a lock file that nobody removes after a crash."),
+        ),
+        (
+            "2024-12-29T23:02:00Z",
+            "assistant",
+            call(
+                "Edit",
+                &json!({ "file_path": lock, "old_string": "a", "new_string": "b" }),
+            ),
+        ),
+        (
+            "2024-12-29T23:03:00Z",
+            "assistant",
+            call(
+                "Bash",
+                &json!({ "command": "git commit -am 'fix(history): remove stale locks'" }),
+            ),
+        ),
+        (
+            "2024-12-29T23:04:00Z",
+            "assistant",
+            text(
+                "The lock of a process that has ended is removed now. The commit is not pushed yet.",
+            ),
+        ),
+        (
+            "2024-12-30T09:00:00Z",
+            "user",
+            json!("can we decide how long a lock may be waited for?"),
+        ),
+        (
+            "2024-12-30T09:01:00Z",
+            "assistant",
+            text("We go with ten seconds instead of a minute, since agents give up early."),
+        ),
+    ];
+    let lines = records.iter().enumerate();
+    lines
+        .map(|(number, (time, role, content))| record(home, number, time, role, content))
+        .collect()
+}
+
+fn toc(home: &Home, args: &[&str]) -> Value {
+    let all: Vec<&str> = ["toc", "--json"].iter().chain(args).copied().collect();
+    serde_json::from_str(&home.ok(&all)).expect("JSON")
+}
+
+fn ids(nodes: &Value) -> Vec<String> {
+    let nodes = nodes.as_array().expect("a list").iter();
+    nodes
+        .map(|node| node["id"].as_str().expect("an id").to_owned())
+        .collect()
+}
+
+#[test]
+fn a_session_is_walked_from_its_year_down_to_its_lines() {
+    let home = Home::new();
+    home.file(&path(&home), session(&home));
+    let years = toc(&home, &[]);
+    assert_eq!(years["schema"], 1);
+    assert_eq!(ids(&years["nodes"]), ["toc:year:2025", "toc:year:2024"]);
+    for (parent, child) in [
+        ("toc:year:2025", "toc:month:2025:01"),
+        ("toc:month:2025-01", "toc:week:2025:W01"),
+        ("toc:week:2025-W01", "toc:day:2024-12-30"),
+        ("toc:year:2024", "toc:month:2024:12"),
+        ("toc:month:2024:12", "toc:week:2024:W52"),
+        ("toc:week:2024:W52", "toc:day:2024-12-29"),
+    ] {
+        let node = toc(&home, &[parent]);
+        assert_eq!(ids(&node["node"]["children"]), [child], "{parent}");
+        assert_ne!(node["node"]["bullets"], json!([]), "{parent}");
+    }
+    let day = toc(&home, &["toc:day:2024-12-29"]);
+    assert_eq!(day["node"]["title"], "Sunday, December 29, 2024");
+    let segment = ids(&day["node"]["children"]).remove(0);
+    let segment = toc(&home, &[&segment])["node"].clone();
+    assert_eq!(
+        (
+            &segment["first_line"],
+            &segment["last_line"],
+            &segment["level"]
+        ),
+        (&json!(1), &json!(5), &json!("segment"))
+    );
+    assert_eq!(segment["files"], json!(["src/lock.rs"]));
+    assert_eq!(segment["log"], format!("claude-code:{ID}"));
+    let bullets = segment["bullets"].as_array().expect("bullets");
+    let starting = |label: &str| {
+        let found = bullets.iter().find(|bullet| {
+            let text = bullet["text"].as_str().unwrap_or_default();
+            text.starts_with(label)
+        });
+        found.unwrap_or_else(|| panic!("no {label}: {segment}"))
+    };
+    for (label, line) in [("Asked", 1), ("Found", 2), ("Committed", 4), ("Open", 5)] {
+        let citation = format!("claude-code:{ID}#L{line}");
+        assert_eq!(starting(label)["citations"][0], citation, "{label}");
+    }
+    let grip = starting("Committed")["grips"][0].as_str().expect("a grip");
+    let shown: Value =
+        serde_json::from_str(&home.ok(&["grip", grip, "--before", "1", "--json"])).expect("JSON");
+    assert_eq!(shown["state"], "current");
+    let lines = |name: &str| shown[name].as_array().map_or(0, Vec::len);
+    assert_eq!(
+        (lines("before"), lines("excerpt"), lines("after")),
+        (1, 1, 3)
+    );
+    let cited = shown["excerpt"][0]["text"].as_str().expect("text");
+    assert!(cited.contains("remove stale locks"), "{cited}");
+    let citation = shown["grip"]["citation"].as_str().expect("a citation");
+    assert!(home.ok(&["read", citation]).contains("remove stale locks"));
+}
+
+#[test]
+fn the_session_as_a_whole_has_a_node_of_its_own() {
+    let home = Home::new();
+    home.file(&path(&home), session(&home));
+    let node = toc(&home, &["--log", &ID[..8]])["node"].clone();
+    assert_eq!(node["id"], format!("log:claude-code:{ID}"));
+    assert_eq!(node["children"].as_array().map(Vec::len), Some(2), "{node}");
+    assert_eq!(
+        (&node["first_line"], &node["last_line"]),
+        (&json!(1), &json!(7))
+    );
+    let title = node["title"].as_str().expect("a title");
+    assert!(title.to_lowercase().contains("stale lock"), "{title}");
+    let plain = home.ok(&["toc", "--log", ID]);
+    assert!(
+        plain.contains("Committed: fix(history): remove stale locks  L4"),
+        "{plain}"
+    );
+    assert_eq!(home.run(&["toc", "--log", "none"]).code, 2);
+    assert_eq!(home.run(&["toc", "toc:day:2020-01-01"]).code, 1);
+    let wrong = home.run(&["toc", "toc:day:2020"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.contains("toc:day:2024-01-15"), "{}", wrong.err);
+}
+
+#[test]
+fn a_rebuilt_timeline_is_the_same_and_a_grown_log_changes_only_its_last_nodes() {
+    let home = Home::new();
+    let log = home.file(&path(&home), session(&home));
+    let before = home.ok(&["toc", "--level", "segment", "--json"]);
+    assert_eq!(
+        home.ok(&["toc", "--level", "segment", "--json", "--rebuild"]),
+        before
+    );
+    fs::remove_dir_all(home.path().join(".cache/tome/timeline")).expect("removed");
+    assert_eq!(home.ok(&["toc", "--level", "segment", "--json"]), before);
+    let mut grown = fs::read_to_string(&log).expect("text");
+    let said = text("The wait ends with an error that names the process which holds the lock.");
+    grown.push_str(&record(
+        &home,
+        9,
+        "2024-12-30T09:02:00Z",
+        "assistant",
+        &said,
+    ));
+    fs::write(&log, grown).expect("written");
+    let after = home.ok(&["toc", "--level", "segment", "--json"]);
+    assert_eq!(
+        home.ok(&["toc", "--level", "segment", "--json", "--rebuild"]),
+        after
+    );
+    let nodes = |text: &str| {
+        let nodes: Value = serde_json::from_str(text).expect("JSON");
+        nodes["nodes"].as_array().expect("nodes").clone()
+    };
+    let (before, after) = (nodes(&before), nodes(&after));
+    assert_eq!(before[1], after[1]);
+    assert_eq!(before[0]["id"], after[0]["id"]);
+    assert_ne!(before[0]["version"], after[0]["version"]);
+    assert_eq!(after[0]["last_line"], 8);
+}
+
+#[test]
+fn an_interrupted_build_goes_on_and_a_damaged_record_is_made_anew() {
+    let home = Home::new();
+    home.file(&path(&home), session(&home));
+    let whole = home.ok(&["toc", "--level", "day", "--json"]);
+    let cache = home.path().join(".cache/tome/timeline");
+    let records = fs::read_dir(&cache).expect("a cache").flatten();
+    for record in records {
+        let bytes = fs::read(record.path()).expect("a record");
+        for end in [0, 1, bytes.len() / 2, bytes.len() - 1] {
+            fs::write(record.path(), &bytes[..end]).expect("cut");
+            assert_eq!(
+                home.ok(&["toc", "--level", "day", "--json"]),
+                whole,
+                "{end}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_grip_shows_its_words_when_the_log_is_gone() {
+    let home = Home::new();
+    let log = home.file(&path(&home), session(&home));
+    let found: Value =
+        serde_json::from_str(&home.ok(&["teleport", "stale", "lock", "--json"])).expect("JSON");
+    let result = &found["results"][0];
+    let node = result["node"].as_str().expect("a node");
+    assert!(node.starts_with("toc:segment:2024-12-29:"), "{node}");
+    let grip = result["grips"][0].as_str().expect("a grip");
+    assert!(home.ok(&["grip", grip]).contains("lock"));
+    fs::remove_file(log).expect("removed");
+    let shown = home.ok(&["grip", grip]);
+    assert!(
+        shown.contains("lock") && shown.contains("The log is gone"),
+        "{shown}"
+    );
+    let unknown = home.run(&["grip", "grip:1:none"]);
+    assert_eq!(unknown.code, 1);
+    assert!(unknown.err.contains("no grip"), "{}", unknown.err);
+    assert_eq!(home.run(&["teleport", "stale"]).code, 1);
+}
+
+#[test]
+fn events_are_listed_between_two_times_with_both_ends() {
+    let home = Home::new();
+    home.file(&path(&home), session(&home));
+    let events = |args: &[&str]| -> Value {
+        let all: Vec<&str> = ["events", "--json"].iter().chain(args).copied().collect();
+        serde_json::from_str(&home.ok(&all)).expect("JSON")
+    };
+    let span = [
+        "--from",
+        "2024-12-29T23:01:00Z",
+        "--to",
+        "2024-12-29T23:03:00Z",
+    ];
+    let found = events(&span);
+    let kinds: Vec<&str> = found["events"]
+        .as_array()
+        .expect("events")
+        .iter()
+        .filter_map(|event| event["event_type"].as_str())
+        .collect();
+    assert_eq!(kinds, ["assistant_message", "tool_call", "tool_call"]);
+    assert_eq!(found["has_more"], false);
+    let few = events(&["--to", "2024-12-30", "--limit", "2"]);
+    assert_eq!(
+        (few["events"].as_array().map(Vec::len), &few["has_more"]),
+        (Some(2), &json!(true))
+    );
+    assert_eq!(home.run(&["events", "--from", "soon"]).code, 2);
+}
