@@ -1,0 +1,264 @@
+//! Copilot CLI: instructions of the user, the git root, the working directory and the folders
+//! between; then rules. Imports are put in where they are mentioned.
+//!
+//! Verified against Copilot CLI 1.0.102.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use walkdir::WalkDir;
+
+use super::{Found, Piece, PieceKind, Source, Start};
+use crate::core::header::frontmatter::Frontmatter;
+use crate::core::trust::real_path;
+
+const GITHUB: &str = ".github/copilot-instructions.md";
+
+/// Instruction files of other agents, which are loaded, too.
+const OTHERS: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"];
+
+/// How many imports can lead to a file.
+const DEEPEST: usize = 8;
+
+pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
+    let cwd = start.cwd();
+    let folders = start.folders_down();
+    let root = folders.first().copied().unwrap_or(cwd);
+    let mut files = vec![(start.copilot.join("copilot-instructions.md"), PieceKind::User)];
+    let mut add = |file: PathBuf| files.push((file, PieceKind::Project));
+    add(root.join(GITHUB));
+    if cwd != root {
+        add(cwd.join(GITHUB));
+    }
+    OTHERS.iter().for_each(|name| add(root.join(name)));
+    if cwd != root {
+        OTHERS.iter().for_each(|name| add(cwd.join(name)));
+        // Then the folders between, the nearest first.
+        for folder in folders[1..folders.len() - 1].iter().rev() {
+            add(folder.join(GITHUB));
+            OTHERS.iter().for_each(|name| add(folder.join(name)));
+        }
+    }
+    let mut sent: HashMap<Vec<u8>, PathBuf> = HashMap::new();
+    let mut pieces = Vec::new();
+    for (file, kind) in files {
+        pieces.extend(instructions(start, &file, (kind, root), &mut sent));
+    }
+    let mut rules = rules_in(&start.copilot.join("instructions"), ".instructions.md");
+    let own = rules.len();
+    for folder in [root, cwd].into_iter().take(if cwd == root { 1 } else { 2 }) {
+        rules.extend(rules_in(&folder.join(".github/instructions"), ".instructions.md"));
+        rules.extend(rules_in(&folder.join(".claude/rules"), ".md"));
+    }
+    let mut later = Vec::new();
+    for (at, file) in rules.iter().enumerate() {
+        let source = if at < own { Source::Own } else { Source::Project };
+        if let Some(piece) = rule(start, file, source) {
+            // Rules for some files are listed after the others.
+            match piece.cut {
+                Some(_) => later.push(piece),
+                None => pieces.push(piece),
+            }
+        }
+    }
+    pieces.extend(later);
+    pieces
+}
+
+/// Returns the files below a folder whose names end in `ending`, sorted.
+fn rules_in(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let walk = WalkDir::new(folder).sort_by_file_name();
+    let files = walk.into_iter().flatten().map(walkdir::DirEntry::into_path);
+    let is_rule = |file: &PathBuf| {
+        let name = file.file_name().map(|name| name.to_string_lossy());
+        name.is_some_and(|name| name.ends_with(ending)) && file.is_file()
+    };
+    files.filter(is_rule).collect()
+}
+
+fn rule(start: &Start<'_>, file: &Path, source: Source) -> Option<Piece> {
+    let kind = PieceKind::Rule;
+    let (text, bytes) = match read(start, file, source)? {
+        Ok(read) => read,
+        Err(why) => return Some(Piece::unsent(file, kind, 0, why)),
+    };
+    let header = Frontmatter::parse(&text);
+    let header = header.as_ref();
+    let written = header.and_then(|header| header.get("applyTo").or_else(|| header.get("paths")));
+    let is_all = |paths: &str| matches!(paths, "**" | "**/*" | "*" | "");
+    if let Some(paths) = written.filter(|paths| !is_all(paths)) {
+        let why = format!("named, to be read for files that match {paths}");
+        return Some(Piece::unsent(file, kind, bytes, why));
+    }
+    Some(Piece {
+        path: file.to_owned(),
+        kind,
+        bytes,
+        text,
+        cut: None,
+    })
+}
+
+/// Reads a text without its byte order mark, and its size; a reason if it is not read.
+fn read(start: &Start<'_>, file: &Path, source: Source) -> Option<Result<(String, u64), String>> {
+    match start.read(file, source) {
+        Found::Missing => None,
+        Found::Unread(why) => Some(Err(why)),
+        Found::Content(bytes) => {
+            let size = bytes.len() as u64;
+            let text = String::from_utf8(bytes).map_err(|_| "not loaded: it is not UTF-8".to_owned());
+            Some(text.map(|text| {
+                let text = text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned();
+                (text, size)
+            }))
+        }
+    }
+}
+
+/// Returns the pieces of a file and of its imports. The same text is sent once.
+fn instructions(
+    start: &Start<'_>,
+    file: &Path,
+    (kind, root): (PieceKind, &Path),
+    sent: &mut HashMap<Vec<u8>, PathBuf>,
+) -> Vec<Piece> {
+    let (source, root) = match kind {
+        PieceKind::User => (Source::Own, file.parent().unwrap_or(file)),
+        _ => (Source::Project, root),
+    };
+    let (text, bytes) = match read(start, file, source) {
+        None => return Vec::new(),
+        Some(Ok(read)) => read,
+        Some(Err(why)) => return vec![Piece::unsent(file, kind, 0, why)],
+    };
+    if let Some(other) = sent.get(text.as_bytes()) {
+        let why = format!("the same text as {}, which is sent", other.display());
+        return vec![Piece::unsent(file, kind, bytes, why)];
+    }
+    sent.insert(text.clone().into_bytes(), file.to_owned());
+    let first = Piece {
+        path: file.to_owned(),
+        kind,
+        bytes,
+        text: String::new(),
+        cut: None,
+    };
+    if file.file_name().is_some_and(|name| name == "GEMINI.md") {
+        // Its mentions of files are not imports here.
+        return vec![Piece { text, ..first }];
+    }
+    let mut importer = Importer {
+        start,
+        source,
+        root: real_path(root),
+        loaded: vec![real_path(file)],
+        pieces: Vec::new(),
+    };
+    importer.read(first, &text, 0);
+    importer.pieces
+}
+
+/// Puts imports in where they are mentioned.
+struct Importer<'a> {
+    start: &'a Start<'a>,
+    source: Source,
+    /// The folder that imports may not leave.
+    root: PathBuf,
+    /// The real paths of files that are in the text already.
+    loaded: Vec<PathBuf>,
+    pieces: Vec<Piece>,
+}
+
+impl Importer<'_> {
+    /// Adds the text of a file to which `depth` imports lead.
+    fn read(&mut self, mut piece: Piece, text: &str, depth: usize) {
+        let folder = real_path(&piece.path);
+        let folder = folder.parent().unwrap_or(&folder).to_owned();
+        let mut copied = 0;
+        let found = match depth < DEEPEST {
+            true => mentions(text),
+            false => Vec::new(),
+        };
+        for mention in found {
+            let file = real_path(&folder.join(&text[mention.start + 1..mention.end]));
+            if !file.starts_with(&self.root) || !file.is_file() {
+                continue;
+            }
+            piece.text.push_str(&text[copied..mention.end]);
+            copied = mention.end;
+            let tag = format!("\n\n<imported_custom_instruction source=\"{}\"", file.display());
+            piece.text.push_str(&tag);
+            if self.loaded.contains(&file) {
+                piece.text.push_str(" skipped=\"already-loaded\" />");
+                continue;
+            }
+            let (imported, bytes) = match read(self.start, &file, self.source) {
+                Some(Ok(read)) => read,
+                other => {
+                    let why = other.and_then(Result::err).unwrap_or_default();
+                    piece.text.truncate(piece.text.len() - tag.len());
+                    self.pieces.push(Piece::unsent(&file, PieceKind::Import, 0, why));
+                    continue;
+                }
+            };
+            self.loaded.push(file.clone());
+            piece.text.push_str(">\n");
+            let (path, kind) = (piece.path.clone(), piece.kind);
+            self.pieces.push(piece);
+            let import = Piece {
+                path: file,
+                kind: PieceKind::Import,
+                bytes,
+                text: String::new(),
+                cut: None,
+            };
+            self.read(import, imported.trim_end(), depth + 1);
+            piece = Piece {
+                path,
+                kind,
+                bytes: 0,
+                text: "\n</imported_custom_instruction>".to_owned(),
+                cut: None,
+            };
+        }
+        piece.text.push_str(&text[copied..]);
+        self.pieces.push(piece);
+    }
+}
+
+/// Returns where a text mentions `@path` outside of code.
+fn mentions(text: &str) -> Vec<Range<usize>> {
+    let code = code(text);
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices('@') {
+        let before = text[..at].chars().next_back();
+        let is_start = before.is_none_or(|c| c.is_whitespace() || "(\"'".contains(c));
+        if !is_start || code.iter().any(|span| span.contains(&at)) {
+            continue;
+        }
+        let rest = &text[at + 1..];
+        let is_end = |c: char| c.is_whitespace() || "()[]{}<>\"'`*,;".contains(c);
+        let name = &rest[..rest.find(is_end).unwrap_or(rest.len())];
+        let name = name.trim_end_matches(['.', ':', '!', '?']);
+        if !name.is_empty() {
+            found.push(at..at + 1 + name.len());
+        }
+    }
+    found
+}
+
+/// Returns the code blocks and code spans of a text.
+fn code(text: &str) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
+        match event {
+            Event::Code(_) | Event::Start(Tag::CodeBlock(_)) | Event::End(TagEnd::CodeBlock) => {
+                spans.push(range);
+            }
+            _ => {}
+        }
+    }
+    spans
+}
