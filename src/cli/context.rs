@@ -24,7 +24,10 @@ pub(super) fn run(args: &ContextArgs, world: &World, printer: &mut Printer) -> C
         let agent = Agent::named(name).filter(|agent| AGENTS.contains(agent));
         let agent = agent.ok_or_else(|| {
             let known: Vec<&str> = AGENTS.iter().map(|agent| agent.name()).collect();
-            Failure::Usage(format!("no agent '{name}'; known agents: {}", known.join(", ")))
+            Failure::Usage(format!(
+                "no agent '{name}'; known agents: {}",
+                known.join(", ")
+            ))
         })?;
         return effective(agent, args.cwd.as_deref(), world, printer);
     }
@@ -128,7 +131,9 @@ fn of_hook(agent: Agent, world: &World) -> Option<Piece> {
         plan(&dirs, request).is_ok_and(|plan| !plan.steps.is_empty())
     };
     let is_on = world.settings.hook.context
-        && [SetupScope::User, SetupScope::Project].into_iter().any(is_registered);
+        && [SetupScope::User, SetupScope::Project]
+            .into_iter()
+            .any(is_registered);
     let text = is_on.then(|| start_context(world, &world.environment.cwd, agent))?;
     let text = without_hidden(&text).to_string();
     (!text.is_empty()).then(|| Piece {

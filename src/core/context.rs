@@ -12,7 +12,8 @@ mod gemini;
 mod glob;
 mod opencode;
 
-use std::path::{Path, PathBuf};
+use std::ops::Range;
+use std::path::{Component, Path, PathBuf};
 
 use super::config::Settings;
 use super::discover::{Environment, project_border};
@@ -234,6 +235,19 @@ impl Start<'_> {
     }
 }
 
+/// Returns a path without `.` and `..`; links are not followed.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
 /// Decodes a text as JavaScript's decoders do: invalid bytes are replaced, and a byte order mark
 /// is removed.
 fn decoded(bytes: &[u8]) -> String {
@@ -244,6 +258,12 @@ fn decoded(bytes: &[u8]) -> String {
 /// Removes what JavaScript's `trim` removes.
 fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
+}
+
+/// Whether a position is in one of the spans, which are sorted and do not overlap.
+fn is_inside(at: usize, spans: &[Range<usize>]) -> bool {
+    let after = spans.partition_point(|span| span.start <= at);
+    after > 0 && spans[after - 1].contains(&at)
 }
 
 /// Returns `n` with a noun in the singular or plural.

@@ -161,7 +161,7 @@ class ClaudeCode(Client):
     def region(self, requests):
         texts = list(strings(requests[0]))
         files = "".join(between(text, self.START, "\n</system-reminder>") for text in texts)
-        hook = "".join(between(text, "SessionStart hook additional context: ", "\n</system-reminder>") for text in texts)
+        hook = "".join(between(text, "SessionStart hook additional context: ", "\n\n# Environment\n") for text in texts)
         return files + ("\n\nHOOK\n\n" + hook if hook else "")
 
     def opening(self, piece, place, first):
@@ -187,7 +187,9 @@ class Codex(Client):
         return ["exec", "--skip-git-repo-check", *flags, "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox", "say ok"]
 
     def region(self, requests):
-        texts = list(strings(requests[0]))
+        # A request of its own may keep the memories.
+        request = next(request for request in requests if "say ok" in list(strings(request)))
+        texts = list(strings(request))
         memory = "".join(between(text, "========= MEMORY_SUMMARY BEGINS =========", "\n========= MEMORY_SUMMARY ENDS") for text in texts)
         files = "".join(text for text in texts if text.startswith("# AGENTS.md instructions"))
         hook = "".join(text for text in texts if text.startswith("Memory in "))
@@ -223,16 +225,22 @@ class Gemini(Client):
         request = next(r for r in requests if r.get("tools"))
         system = "".join(strings(request.get("systemInstruction") or {}))
         said = "".join(strings(request["contents"]))
-        return "".join(between(text, "\n<loaded_context>", "\n</loaded_context>") for text in (system, said))
+        files = "".join(between(text, "\n<loaded_context>", "\n</loaded_context>") for text in (system, said))
+        # The instructions of tome's server are not a file, and are the server's to tell.
+        files = re.sub(r"\n\nThe following are instructions provided by the tool server 'tome':\n.*?\[end of server instructions\]---", "", files, flags=re.S)
+        hook = between(said, "<hook_context>", "</hook_context>")
+        return files + ("\n\nHOOK\n\n" + hook if hook else "")
 
     TAGS = r"(\n</?(global_context|extension_context|user_project_memory|project_context)>|\n--- (End )?Private Project Memory Index[^\n]*---)*"
 
     def opening(self, piece, place, first):
+        if piece["kind"] == "hook":
+            return self.TAGS + r"\n\nHOOK\n\n"
         path = re.escape(piece["path"])
         return self.TAGS + r"\n{0,2}--- Context from: %s ---\n" % path
 
     def closing_of(self, piece):
-        return r"\n--- End of Context from: %s ---" % re.escape(piece["path"])
+        return "" if piece["kind"] == "hook" else r"\n--- End of Context from: %s ---" % re.escape(piece["path"])
 
     ending = TAGS
 
@@ -272,15 +280,19 @@ class Copilot(Client):
 
     def region(self, requests):
         text = "\n".join(strings(requests[0]))
-        return between(text, "</code_search_tools>\n</tools>\n", "\n<system_notifications>")
+        files = between(text, "</code_search_tools>\n</tools>\n", "<system_notifications>")
+        hook = "".join(text for text in strings(requests[0]) if text.startswith("Memory in "))
+        return files + ("\n\nHOOK\n\n" + hook if hook else "")
 
     def opening(self, piece, place, first):
+        if piece["kind"] == "hook":
+            return r"\n\nHOOK\n\n"
         if piece["kind"] == "rule":
             return r"\n{1,2}"
         return r"\n<custom_instruction>\n"
 
     def closing_of(self, piece):
-        return r"\n" if piece["kind"] == "rule" else r"\n</custom_instruction>\n"
+        return {"rule": r"\n", "hook": ""}.get(piece["kind"], r"\n</custom_instruction>\n")
 
     LIST = r"(\nHere is a list of instruction files.*\| -+ \| -+ \| -+ \|\n(?P<rows>.*)\n)?"
     ending = LIST + r"\n?"
@@ -400,8 +412,8 @@ def imports(place, client):
 def chain(place, client):
     """Imports one behind the other, past every client's limit."""
     place.git("init", "-q")
-    files = {"project/d/%d.md" % n: "Number %d: @%d.md\n" % (n, n + 1) for n in range(1, 12)}
-    place.write(dict(files, **{"project/" + client.file: "Start: @d/1.md\nStop.\n"}))
+    files = {"project/d/n%d.md" % n: "Number %d: @n%d.md\n" % (n, n + 1) for n in range(1, 12)}
+    place.write(dict(files, **{"project/" + client.file: "Start: @d/n1.md\nStop.\n"}))
 
 
 def memory(place, client, lines=260, width=1):
@@ -510,7 +522,8 @@ def hook(place, client):
 
 
 LAYOUTS = [none, plain, nested, imports, chain, memory, wide_memory, long_file, worktree, worktree_inside, crlf, link, empty, no_git, others, names]
-WITH_HOOK = [ClaudeCode, Codex]
+# With any plugin, OpenCode waits more than a minute for the network at its start.
+WITH_HOOK = [ClaudeCode, Codex, Gemini, Copilot]
 
 
 def main():

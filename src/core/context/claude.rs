@@ -9,12 +9,13 @@ mod memory;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::Value;
 
 use super::glob::expression;
-use super::{Found, Piece, PieceKind, Source, Start, decoded, trimmed};
+use super::{Found, Piece, PieceKind, Source, Start, decoded, trimmed, without_dots};
 use crate::core::config::expand;
 use crate::core::discover::linked_to;
 use crate::core::foreign::{LARGEST_SETTINGS, read_text};
@@ -93,9 +94,10 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     for folder in folders.into_iter().rev() {
         // A linked work tree inside the main one has its own copies of the main one's files.
         let is_main = linked.as_deref().is_some_and(|main| {
-            folder.starts_with(main) && start.git_root(start.cwd()).is_some_and(|root| {
-                root.starts_with(main) && !folder.starts_with(root)
-            })
+            folder.starts_with(main)
+                && start
+                    .git_root(start.cwd())
+                    .is_some_and(|root| root.starts_with(main) && !folder.starts_with(root))
         });
         if !is_main {
             walk.instructions(&folder.join("CLAUDE.md"), Scope::Project);
@@ -145,7 +147,10 @@ impl Options {
             if let Some(is_on) = settings["autoMemoryEnabled"].as_bool() {
                 options.has_memory = is_on;
             }
-            let patterns = settings["claudeMdExcludes"].as_array().into_iter().flatten();
+            let patterns = settings["claudeMdExcludes"]
+                .as_array()
+                .into_iter()
+                .flatten();
             let patterns = patterns.filter_map(Value::as_str).filter_map(expression);
             options.excluded.extend(patterns);
         }
@@ -238,7 +243,7 @@ impl Walk<'_> {
         });
         let folder = real.parent().unwrap_or(&real).to_owned();
         for name in read.imports {
-            let import = real_name(&expand(&name, &self.start.environment.home, &folder));
+            let import = without_dots(&expand(&name, &self.start.environment.home, &folder));
             if self.may_import(&import, scope) {
                 self.file(&import, (scope, PieceKind::Import), depth + 1);
             }
@@ -289,19 +294,6 @@ impl Walk<'_> {
     }
 }
 
-/// Returns the path without `.` and `..`, links not followed.
-fn real_name(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            std::path::Component::ParentDir => drop(plain.pop()),
-            std::path::Component::CurDir => {}
-            part => plain.push(part),
-        }
-    }
-    plain
-}
-
 fn has_known_ending(file: &Path) -> bool {
     let ending = file.extension().map(|ending| ending.to_string_lossy());
     ending.is_none_or(|ending| {
@@ -314,13 +306,17 @@ fn has_known_ending(file: &Path) -> bool {
 /// are left out.
 fn header(text: &str) -> (Option<String>, &str) {
     // The closing fence may be in the middle of a line.
-    let fence = Regex::new(r"(?s)^---\s*\n(.*?)---\s*\n?").ok();
-    let Some(found) = fence.as_ref().and_then(|fence| fence.find(text)) else {
+    static HEADER: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?s)^---\s*\n(.*?)---\s*\n?").ok());
+    let Some(found) = HEADER.as_ref().and_then(|header| header.find(text)) else {
         return (None, text);
     };
     let body = &text[found.end()..];
     let paths = Frontmatter::parse(text).and_then(|header| {
-        let written = header.get("paths")?.trim_start_matches('[').trim_end_matches(']');
+        let written = header
+            .get("paths")?
+            .trim_start_matches('[')
+            .trim_end_matches(']');
         let paths = written.split([',', '\n']).map(|path| {
             let path = path.trim().trim_start_matches("- ");
             path.trim_matches(['"', '\'']).to_owned()
@@ -330,4 +326,197 @@ fn header(text: &str) -> (Option<String>, &str) {
         (!paths.iter().all(is_all)).then(|| paths.join(", "))
     });
     (paths, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::context::fixture::Home;
+    use crate::core::discover::claude_slug;
+    use crate::core::log::Agent;
+
+    fn check(files: &[(&str, &str)], cwd: &str, expected: &[&str]) {
+        assert_eq!(Home::with(files).told(Agent::ClaudeCode, cwd), expected);
+    }
+
+    #[test]
+    fn the_machine_comes_first_then_the_user_then_every_folder_from_above() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                ("managed/CLAUDE.md", "managed\n"),
+                ("managed/.claude/rules/m.md", "managed rule"),
+                (".claude/CLAUDE.md", "user\n"),
+                (".claude/rules/u.md", "user's rule"),
+                ("CLAUDE.md", "above"),
+                ("shop/CLAUDE.md", "root\r\nline\r\n"),
+                ("shop/.claude/CLAUDE.md", "root's other"),
+                ("shop/.claude/rules/r.md", "rule"),
+                ("shop/CLAUDE.local.md", "local"),
+                ("shop/AGENTS.md", "not loaded"),
+                ("shop/a/CLAUDE.md", " \n"),
+                ("shop/a/b/CLAUDE.md", "below"),
+            ],
+            "shop/a",
+            &[
+                "managed managed/CLAUDE.md: \"managed\"",
+                "rule managed/.claude/rules/m.md: \"managed rule\"",
+                "user .claude/CLAUDE.md: \"user\"",
+                "rule .claude/rules/u.md: \"user's rule\"",
+                "project CLAUDE.md: \"above\"",
+                "project shop/CLAUDE.md: \"root\\r\\nline\"",
+                "project shop/.claude/CLAUDE.md: \"root's other\"",
+                "rule shop/.claude/rules/r.md: \"rule\"",
+                "local shop/CLAUDE.local.md: \"local\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn an_import_follows_its_file_and_the_project_imports_only_from_the_working_directory() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                (".claude/CLAUDE.md", "user @~/home.md"),
+                ("home.md", "home"),
+                (
+                    "shop/CLAUDE.md",
+                    "root @docs/x.md @a/y.md @a/y.png @~/home.md",
+                ),
+                ("shop/docs/x.md", "outside the working directory"),
+                ("shop/a/y.md", "y @z.md"),
+                ("shop/a/y.png", "an image"),
+                ("shop/a/z.md", "z @y.md"),
+            ],
+            "shop/a",
+            &[
+                "user .claude/CLAUDE.md: \"user @~/home.md\"",
+                "import home.md: \"home\"",
+                "project shop/CLAUDE.md: \"root @docs/x.md @a/y.md @a/y.png @~/home.md\"",
+                "import shop/a/y.md: \"y @z.md\"",
+                "import shop/a/z.md: \"z @y.md\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn imports_end_after_four() {
+        let mut files: Vec<(String, String)> = (1..8)
+            .map(|n| (format!("shop/{n}.md"), format!("@{}.md", n + 1)))
+            .collect();
+        files.push(("shop/CLAUDE.md".to_owned(), "@1.md".to_owned()));
+        let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (&**a, &**b)).collect();
+        let pieces = Home::with(&files).pieces(Agent::ClaudeCode, "shop");
+        assert_eq!(pieces.len(), 5);
+    }
+
+    #[test]
+    fn imports_from_outside_that_the_user_allowed_stay_within_the_border_of_the_project() {
+        let home = Home::with(&[
+            ("shop/.git/HEAD", ""),
+            ("shop/CLAUDE.md", "@docs/x.md @../secret.md"),
+            ("shop/docs/x.md", "x"),
+            ("secret.md", "secret"),
+            ("shop/a/keep", ""),
+        ]);
+        let root = home.path().join("shop").display().to_string();
+        let state = format!(
+            r#"{{"projects": {{"{root}": {{"hasClaudeMdExternalIncludesApproved": true}}}}}}"#
+        );
+        fs::write(home.path().join(".claude.json"), state).expect("written");
+        let told = home.told(Agent::ClaudeCode, "shop/a");
+        assert_eq!(told[1], "import shop/docs/x.md: \"x\"");
+        assert!(
+            told[2].starts_with("import secret.md: \"\" [not shown: leads to"),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn a_header_is_left_out_and_a_rule_for_some_files_waits_for_them() {
+        check(
+            &[
+                ("shop/CLAUDE.md", "---\nowner: kim\n---\nbody\n"),
+                (
+                    "shop/.claude/rules/some.md",
+                    "---\npaths: src/**, lib/**\n---\nsome",
+                ),
+            ],
+            "shop",
+            &[
+                "project shop/CLAUDE.md: \"body\"",
+                "rule shop/.claude/rules/some.md: \"\" [loaded when a file is read that matches src/**, lib/**]",
+            ],
+        );
+        for all in ["paths: \"**\"", "paths:\n  - \"**\"", "owner: kim"] {
+            let rule = format!("---\n{all}\n---\nrule");
+            let home = Home::with(&[("shop/.claude/rules/all.md", &rule)]);
+            let told = home.told(Agent::ClaudeCode, "shop");
+            assert_eq!(told, ["rule shop/.claude/rules/all.md: \"rule\""], "{all}");
+        }
+    }
+
+    #[test]
+    fn settings_leave_files_and_the_memory_out() {
+        let home = |settings: &str| {
+            let home = Home::with(&[
+                ("shop/.git/HEAD", ""),
+                ("shop/CLAUDE.md", "root"),
+                ("shop/a/CLAUDE.md", "a"),
+                (".claude/settings.json", settings),
+            ]);
+            let slug = claude_slug(&home.path().join("shop"));
+            let memory = home
+                .path()
+                .join(".claude/projects")
+                .join(slug)
+                .join("memory");
+            fs::create_dir_all(&memory).expect("folders");
+            fs::write(memory.join("MEMORY.md"), "---\nx: y\n---\n- index\r\n").expect("written");
+            let told = home.told(Agent::ClaudeCode, "shop/a").into_iter();
+            let texts = told.map(|line| line.split(": ").nth(1).unwrap_or_default().to_owned());
+            texts.collect::<Vec<String>>()
+        };
+        assert_eq!(home("{}"), ["\"root\"", "\"a\"", "\"- index\""]);
+        assert_eq!(
+            home(r#"{"claudeMdExcludes": ["**/a/CLAUDE.md"]}"#),
+            ["\"root\"", "\"- index\""]
+        );
+        assert_eq!(
+            home(r#"{"autoMemoryEnabled": false}"#),
+            ["\"root\"", "\"a\""]
+        );
+    }
+
+    #[test]
+    fn the_memory_of_a_subagent_waits_for_the_subagent() {
+        check(
+            &[("shop/.claude/agent-memory/judge/MEMORY.md", "- a")],
+            "shop",
+            &[
+                "subagent-memory shop/.claude/agent-memory/judge/MEMORY.md: \"\" [loaded when the subagent judge starts]",
+            ],
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_loaded_once_and_one_that_leads_outside_is_not_read() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                ("secret.md", "secret"),
+                ("shop/AGENTS.md", "agents"),
+                ("shop/CLAUDE.md", "-> AGENTS.md"),
+                ("shop/a/CLAUDE.md", "see @../AGENTS.md"),
+                ("shop/a/CLAUDE.local.md", "-> ../../secret.md"),
+            ],
+            "shop/a",
+            &[
+                "project shop/CLAUDE.md: \"agents\"",
+                "project shop/a/CLAUDE.md: \"see @../AGENTS.md\"",
+                "local shop/a/CLAUDE.local.md: \"\" [not shown: leads to ~/secret.md, outside the project; tome trust ~/secret.md allows it]",
+            ],
+        );
+    }
 }

@@ -29,8 +29,12 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     pieces.extend(NAMES.iter().find_map(|name| user(start, &home.join(name))));
     let mut left = options.most_bytes;
     for folder in options.folders(start) {
-        let names = NAMES.into_iter().chain(options.names.iter().map(String::as_str));
-        let file = names.map(|name| folder.join(name)).find(|file| file.is_file());
+        let names = NAMES
+            .into_iter()
+            .chain(options.names.iter().map(String::as_str));
+        let file = names
+            .map(|name| folder.join(name))
+            .find(|file| file.is_file());
         if let Some(file) = file.filter(|_| options.most_bytes > 0) {
             pieces.extend(project(start, &file, &mut left));
         }
@@ -59,11 +63,15 @@ impl Options {
         let strings = |key: &str| -> Option<Vec<String>> {
             let list = table.get(key)?.as_array()?;
             let strings = list.iter().filter_map(toml::Value::as_str);
-            Some(strings.filter(|name| !name.is_empty()).map(str::to_owned).collect())
+            Some(
+                strings
+                    .filter(|name| !name.is_empty())
+                    .map(str::to_owned)
+                    .collect(),
+            )
         };
-        let switch = |section: &str, key: &str| -> Option<bool> {
-            table.get(section)?.get(key)?.as_bool()
-        };
+        let switch =
+            |section: &str, key: &str| -> Option<bool> { table.get(section)?.get(key)?.as_bool() };
         Self {
             has_memory: switch("features", "memories").unwrap_or(false)
                 && switch("memories", "use_memories").unwrap_or(true),
@@ -160,7 +168,10 @@ fn project(start: &Start<'_>, file: &Path, left: &mut usize) -> Option<Piece> {
     let loaded = &bytes[..bytes.len().min(*left)];
     let over = bytes.len() - loaded.len();
     let cut = (over > 0).then(|| {
-        format!("the last {}: the project's files are loaded up to a limit", counted(over, "byte"))
+        format!(
+            "the last {}: the project's files are loaded up to a limit",
+            counted(over, "byte")
+        )
     });
     let text = String::from_utf8_lossy(loaded).into_owned();
     if text.trim().is_empty() {
@@ -178,4 +189,122 @@ fn project(start: &Start<'_>, file: &Path, left: &mut usize) -> Option<Piece> {
         text,
         cut,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::core::context::fixture::Home;
+    use crate::core::log::Agent;
+
+    fn check(files: &[(&str, &str)], cwd: &str, expected: &[&str]) {
+        assert_eq!(Home::with(files).told(Agent::Codex, cwd), expected);
+    }
+
+    #[test]
+    fn the_users_file_is_trimmed_and_the_projects_files_are_not() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                (".codex/AGENTS.md", "\n user \n\n"),
+                ("AGENTS.md", "above"),
+                ("shop/AGENTS.md", "root\r\n\r\n"),
+                ("shop/a/AGENTS.md", "hidden by the other"),
+                ("shop/a/AGENTS.override.md", "a @x.md\n"),
+                ("shop/a/x.md", "not imported"),
+                ("shop/a/b/AGENTS.md", " \n"),
+            ],
+            "shop/a/b",
+            &[
+                "user .codex/AGENTS.md: \"user\"",
+                "project shop/AGENTS.md: \"root\\r\\n\\r\\n\"",
+                "project shop/a/AGENTS.override.md: \"a @x.md\\n\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn an_empty_override_of_the_user_is_passed_over_and_without_git_one_folder_counts() {
+        check(
+            &[
+                (".codex/AGENTS.override.md", " "),
+                (".codex/AGENTS.md", "user"),
+                ("shop/AGENTS.md", "above"),
+                ("shop/a/AGENTS.md", "here"),
+            ],
+            "shop/a",
+            &[
+                "user .codex/AGENTS.md: \"user\"",
+                "project shop/a/AGENTS.md: \"here\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn the_projects_files_share_a_limit_in_bytes() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                (
+                    ".codex/config.toml",
+                    "project_doc_max_bytes = 7\nproject_doc_fallback_filenames = [\"NOTES.md\"]\n",
+                ),
+                ("shop/NOTES.md", "12345"),
+                ("shop/a/AGENTS.md", "1é2"),
+                ("shop/a/b/AGENTS.md", "left out"),
+            ],
+            "shop/a/b",
+            &[
+                "project shop/NOTES.md: \"12345\"",
+                "project shop/a/AGENTS.md: \"1\u{fffd}\" [the last 2 bytes: the project's files are loaded up to a limit]",
+                "project shop/a/b/AGENTS.md: \"\" [the last 8 bytes: the project's files are loaded up to a limit]",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_long_summary_of_memories_loses_its_middle() {
+        let summary = format!("v1\n{}end\n", "é".repeat(6_000));
+        let files = [
+            (".codex/config.toml", "[features]\nmemories = true\n"),
+            (".codex/memories/memory_summary.md", &summary),
+            ("shop/AGENTS.md", "project"),
+        ];
+        let pieces = Home::with(&files).pieces(Agent::Codex, "shop");
+        let lengths: Vec<usize> = pieces.iter().map(|piece| piece.text.len()).collect();
+        assert_eq!(lengths, [4_999, 4_999, 7]);
+        assert_eq!(pieces[0].cut.as_deref(), Some("2008 bytes in the middle"));
+        assert!(pieces[1].text.ends_with("éend"));
+        // Without the feature, nothing of it is loaded.
+        assert_eq!(
+            Home::with(&files[1..]).pieces(Agent::Codex, "shop").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_summary_of_another_version_is_not_loaded() {
+        check(
+            &[
+                (".codex/config.toml", "[features]\nmemories = true\n"),
+                (".codex/memories/memory_summary.md", "v2\ntext"),
+            ],
+            "",
+            &[
+                "memory .codex/memories/memory_summary.md: \"\" [not loaded: its first line is not v1]",
+            ],
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_out_of_the_project_is_named_and_not_read() {
+        let home = Home::with(&[
+            ("shop/.git/HEAD", ""),
+            ("secret.md", "secret"),
+            ("shop/AGENTS.md", "-> ../secret.md"),
+        ]);
+        let told = home.told(Agent::Codex, "shop");
+        assert_eq!(told.len(), 1);
+        assert!(told[0].starts_with("project shop/AGENTS.md: \"\" [not shown: leads to ~/secret.md, outside the project; tome trust"), "{told:?}");
+    }
 }

@@ -7,10 +7,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, Options, Parser, Tag};
 use walkdir::WalkDir;
 
-use super::{Found, Piece, PieceKind, Source, Start};
+use super::glob::MOST_ENTRIES;
+use super::{Found, Piece, PieceKind, Source, Start, is_inside};
 use crate::core::header::frontmatter::Frontmatter;
 use crate::core::trust::real_path;
 
@@ -26,7 +27,10 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let cwd = start.cwd();
     let folders = start.folders_down();
     let root = folders.first().copied().unwrap_or(cwd);
-    let mut files = vec![(start.copilot.join("copilot-instructions.md"), PieceKind::User)];
+    let mut files = vec![(
+        start.copilot.join("copilot-instructions.md"),
+        PieceKind::User,
+    )];
     let mut add = |file: PathBuf| files.push((file, PieceKind::Project));
     add(root.join(GITHUB));
     if cwd != root {
@@ -48,13 +52,23 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     }
     let mut rules = rules_in(&start.copilot.join("instructions"), ".instructions.md");
     let own = rules.len();
-    for folder in [root, cwd].into_iter().take(if cwd == root { 1 } else { 2 }) {
-        rules.extend(rules_in(&folder.join(".github/instructions"), ".instructions.md"));
+    for folder in [root, cwd]
+        .into_iter()
+        .take(if cwd == root { 1 } else { 2 })
+    {
+        rules.extend(rules_in(
+            &folder.join(".github/instructions"),
+            ".instructions.md",
+        ));
         rules.extend(rules_in(&folder.join(".claude/rules"), ".md"));
     }
     let mut later = Vec::new();
     for (at, file) in rules.iter().enumerate() {
-        let source = if at < own { Source::Own } else { Source::Project };
+        let source = if at < own {
+            Source::Own
+        } else {
+            Source::Project
+        };
         if let Some(piece) = rule(start, file, source) {
             // Rules for some files are listed after the others.
             match piece.cut {
@@ -70,7 +84,8 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
 /// Returns the files below a folder whose names end in `ending`, sorted.
 fn rules_in(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let walk = WalkDir::new(folder).sort_by_file_name();
-    let files = walk.into_iter().flatten().map(walkdir::DirEntry::into_path);
+    let entries = walk.into_iter().take(MOST_ENTRIES).flatten();
+    let files = entries.map(walkdir::DirEntry::into_path);
     let is_rule = |file: &PathBuf| {
         let name = file.file_name().map(|name| name.to_string_lossy());
         name.is_some_and(|name| name.ends_with(ending)) && file.is_file()
@@ -108,7 +123,8 @@ fn read(start: &Start<'_>, file: &Path, source: Source) -> Option<Result<(String
         Found::Unread(why) => Some(Err(why)),
         Found::Content(bytes) => {
             let size = bytes.len() as u64;
-            let text = String::from_utf8(bytes).map_err(|_| "not loaded: it is not UTF-8".to_owned());
+            let text =
+                String::from_utf8(bytes).map_err(|_| "not loaded: it is not UTF-8".to_owned());
             Some(text.map(|text| {
                 let text = text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned();
                 (text, size)
@@ -174,8 +190,8 @@ struct Importer<'a> {
 impl Importer<'_> {
     /// Adds the text of a file to which `depth` imports lead.
     fn read(&mut self, mut piece: Piece, text: &str, depth: usize) {
-        let folder = real_path(&piece.path);
-        let folder = folder.parent().unwrap_or(&folder).to_owned();
+        // Imports have their real path here; the names in a link are relative to the link.
+        let folder = piece.path.parent().unwrap_or(&piece.path).to_owned();
         let mut copied = 0;
         let found = match depth < DEEPEST {
             true => mentions(text),
@@ -188,7 +204,10 @@ impl Importer<'_> {
             }
             piece.text.push_str(&text[copied..mention.end]);
             copied = mention.end;
-            let tag = format!("\n\n<imported_custom_instruction source=\"{}\"", file.display());
+            let tag = format!(
+                "\n\n<imported_custom_instruction source=\"{}\"",
+                file.display()
+            );
             piece.text.push_str(&tag);
             if self.loaded.contains(&file) {
                 piece.text.push_str(" skipped=\"already-loaded\" />");
@@ -199,7 +218,8 @@ impl Importer<'_> {
                 other => {
                     let why = other.and_then(Result::err).unwrap_or_default();
                     piece.text.truncate(piece.text.len() - tag.len());
-                    self.pieces.push(Piece::unsent(&file, PieceKind::Import, 0, why));
+                    self.pieces
+                        .push(Piece::unsent(&file, PieceKind::Import, 0, why));
                     continue;
                 }
             };
@@ -235,7 +255,7 @@ fn mentions(text: &str) -> Vec<Range<usize>> {
     for (at, _) in text.match_indices('@') {
         let before = text[..at].chars().next_back();
         let is_start = before.is_none_or(|c| c.is_whitespace() || "(\"'".contains(c));
-        if !is_start || code.iter().any(|span| span.contains(&at)) {
+        if !is_start || is_inside(at, &code) {
             continue;
         }
         let rest = &text[at + 1..];
@@ -249,16 +269,134 @@ fn mentions(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns the code blocks and code spans of a text.
+/// Returns the code blocks and code spans of a text, sorted.
 fn code(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
         match event {
-            Event::Code(_) | Event::Start(Tag::CodeBlock(_)) | Event::End(TagEnd::CodeBlock) => {
-                spans.push(range);
-            }
+            Event::Code(_) | Event::Start(Tag::CodeBlock(_)) => spans.push(range),
             _ => {}
         }
     }
     spans
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::core::context::fixture::Home;
+    use crate::core::log::Agent;
+
+    fn check(files: &[(&str, &str)], cwd: &str, expected: &[&str]) {
+        assert_eq!(Home::with(files).told(Agent::Copilot, cwd), expected);
+    }
+
+    #[test]
+    fn the_root_comes_before_the_working_directory_and_that_before_the_folders_between() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                (".copilot/copilot-instructions.md", "user\n"),
+                ("AGENTS.md", "above"),
+                ("shop/AGENTS.md", "root"),
+                ("shop/CLAUDE.md", "root claude"),
+                ("shop/.github/copilot-instructions.md", "root github"),
+                ("shop/a/AGENTS.md", "a"),
+                ("shop/a/b/AGENTS.md", "b"),
+                ("shop/a/b/.github/copilot-instructions.md", "b github"),
+                ("shop/a/b/c/GEMINI.md", "c gemini"),
+                ("shop/a/b/c/.github/copilot-instructions.md", "c github"),
+            ],
+            "shop/a/b/c",
+            &[
+                "user .copilot/copilot-instructions.md: \"user\\n\"",
+                "project shop/.github/copilot-instructions.md: \"root github\"",
+                "project shop/a/b/c/.github/copilot-instructions.md: \"c github\"",
+                "project shop/AGENTS.md: \"root\"",
+                "project shop/CLAUDE.md: \"root claude\"",
+                "project shop/a/b/c/GEMINI.md: \"c gemini\"",
+                "project shop/a/b/.github/copilot-instructions.md: \"b github\"",
+                "project shop/a/b/AGENTS.md: \"b\"",
+                "project shop/a/AGENTS.md: \"a\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn an_import_stands_where_it_is_mentioned_and_its_second_mention_is_marked() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                ("out.md", "secret"),
+                (
+                    "shop/AGENTS.md",
+                    "(@d/x.md) `@d/x.md` @../out.md @d/x.md, @d\n",
+                ),
+                ("shop/d/x.md", "x\n\n"),
+                ("shop/GEMINI.md", "@d/x.md"),
+            ],
+            "shop",
+            &[
+                "project shop/AGENTS.md: \"(@d/x.md\\n\\n<imported_custom_instruction source=\\\"~/shop/d/x.md\\\">\\n\"",
+                "import shop/d/x.md: \"x\"",
+                "project shop/AGENTS.md: \"\\n</imported_custom_instruction>) `@d/x.md` @../out.md @d/x.md\\n\\n<imported_custom_instruction source=\\\"~/shop/d/x.md\\\" skipped=\\\"already-loaded\\\" />, @d\\n\"",
+                "project shop/GEMINI.md: \"@d/x.md\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn imports_end_after_eight() {
+        let mut files: Vec<(String, String)> = (1..11)
+            .map(|n| (format!("shop/{n}.md"), format!("@{}.md", n + 1)))
+            .collect();
+        files.push(("shop/AGENTS.md".to_owned(), "@1.md".to_owned()));
+        let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (&**a, &**b)).collect();
+        let pieces = Home::with(&files).pieces(Agent::Copilot, "shop");
+        let deepest = pieces.iter().find(|piece| piece.path.ends_with("8.md"));
+        assert_eq!(deepest.expect("loaded").text, "@9.md");
+        assert!(!pieces.iter().any(|piece| piece.path.ends_with("9.md")));
+    }
+
+    #[test]
+    fn the_same_text_is_sent_once_and_a_byte_order_mark_is_not() {
+        check(
+            &[
+                ("shop/AGENTS.md", "\u{feff}same\r\n"),
+                ("shop/CLAUDE.md", "same\r\n"),
+                ("shop/GEMINI.md", ""),
+            ],
+            "shop",
+            &[
+                "project shop/AGENTS.md: \"same\\r\\n\"",
+                "project shop/CLAUDE.md: \"\" [the same text as ~/shop/AGENTS.md, which is sent]",
+                "project shop/GEMINI.md: \"\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_rule_for_some_files_is_named_and_one_for_all_is_sent() {
+        check(
+            &[
+                (
+                    "shop/.github/instructions/b.instructions.md",
+                    "---\napplyTo: \"src/**\"\n---\nb",
+                ),
+                (
+                    "shop/.github/instructions/c.instructions.md",
+                    "---\napplyTo: \"**\"\n---\nc",
+                ),
+                ("shop/.github/instructions/d.md", "no rule"),
+                ("shop/.claude/rules/r.md", "r"),
+                (".copilot/instructions/u.instructions.md", "u"),
+            ],
+            "shop",
+            &[
+                "rule .copilot/instructions/u.instructions.md: \"u\"",
+                "rule shop/.github/instructions/c.instructions.md: \"---\\napplyTo: \\\"**\\\"\\n---\\nc\"",
+                "rule shop/.claude/rules/r.md: \"r\"",
+                "rule shop/.github/instructions/b.instructions.md: \"\" [named, to be read for files that match src/**]",
+            ],
+        );
+    }
 }

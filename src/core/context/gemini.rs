@@ -12,13 +12,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Found, Piece, PieceKind, Source, Start};
+use super::{Found, Piece, PieceKind, Source, Start, is_inside, without_dots};
 use crate::core::trust::real_path;
 
 const FOLDER: &str = ".gemini";
 
 /// How many files can lead to an import, the first one included.
 const DEEPEST: usize = 5;
+
+/// How many bytes of imports of one file are shown. A file can be imported any number of times.
+const MOST_IMPORTED: usize = 8 << 20;
 
 pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let environment = start.environment;
@@ -28,9 +31,8 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
         false => environment.gemini.join(FOLDER),
     };
     let names = names(start, &home);
-    let in_folder = |folder: &Path| -> Vec<PathBuf> {
-        names.iter().map(|name| folder.join(name)).collect()
-    };
+    let in_folder =
+        |folder: &Path| -> Vec<PathBuf> { names.iter().map(|name| folder.join(name)).collect() };
     let mut files: Vec<(PathBuf, PieceKind)> = Vec::new();
     let mut add = |found: Vec<PathBuf>, kind: PieceKind| {
         files.extend(found.into_iter().map(|file| (file, kind)));
@@ -77,7 +79,10 @@ fn identity(file: &Path) -> (PathBuf, u64, u64) {
 /// Returns the names of instruction files that the settings give.
 fn names(start: &Start<'_>, home: &Path) -> Vec<String> {
     let settings = [
-        (start.cwd().join(FOLDER).join("settings.json"), Source::Project),
+        (
+            start.cwd().join(FOLDER).join("settings.json"),
+            Source::Project,
+        ),
         (home.join("settings.json"), Source::Own),
     ];
     let given = settings.iter().find_map(|(file, source)| {
@@ -160,6 +165,7 @@ fn instructions(start: &Start<'_>, file: &Path, kind: PieceKind) -> Vec<Piece> {
         source,
         root: real_path(start.git_root(folder).unwrap_or(folder)),
         segments: Vec::new(),
+        imported: 0,
         refused: Vec::new(),
     };
     let first = Segment {
@@ -176,7 +182,8 @@ fn instructions(start: &Start<'_>, file: &Path, kind: PieceKind) -> Vec<Piece> {
         first.text = first.text.trim_start_matches(is_blank).to_owned();
     }
     if let Some(last) = segments.last_mut() {
-        last.text.truncate(last.text.trim_end_matches(is_blank).len());
+        last.text
+            .truncate(last.text.trim_end_matches(is_blank).len());
     }
     segments.retain(|segment| !segment.text.is_empty() || segment.bytes > 0);
     if segments.iter().all(|segment| segment.text.is_empty()) {
@@ -199,6 +206,8 @@ struct Importer<'a> {
     /// The folder that imports may not leave.
     root: PathBuf,
     segments: Vec<Segment>,
+    /// The bytes of all imports so far.
+    imported: usize,
     refused: Vec<Piece>,
 }
 
@@ -217,16 +226,18 @@ impl Importer<'_> {
             segment.text.push_str(&text[copied..mention.start]);
             copied = mention.end;
             let name = &text[mention.start + 1..mention.end];
-            if code.iter().any(|span| span.contains(&mention.start)) {
+            if is_inside(mention.start, &code) {
                 segment.text.push('@');
                 segment.text.push_str(name);
                 continue;
             }
-            let file = resolved(&folder, name);
+            let file = without_dots(&folder.join(name));
             match self.import(name, &file, above) {
                 Err(comment) => segment.text.push_str(&comment),
                 Ok(bytes) => {
-                    segment.text.push_str(&format!("<!-- Imported from: {name} -->\n"));
+                    segment
+                        .text
+                        .push_str(&format!("<!-- Imported from: {name} -->\n"));
                     let (path, kind) = (segment.path.clone(), segment.kind);
                     self.segments.push(segment);
                     let import = Segment {
@@ -267,30 +278,30 @@ impl Importer<'_> {
             return failed("EISDIR: illegal operation on a directory, read");
         }
         match self.start.read(file, self.source) {
-            Found::Content(bytes) => Ok(bytes),
+            Found::Content(bytes) if self.imported + bytes.len() > MOST_IMPORTED => {
+                if !self.refused.iter().any(|piece| piece.path == file) {
+                    let why = "not shown: the imports are larger than 8 MB";
+                    let piece = Piece::unsent(file, PieceKind::Import, 0, why);
+                    self.refused.push(piece);
+                }
+                Err(String::new())
+            }
+            Found::Content(bytes) => {
+                // The comments around an empty import count, too.
+                self.imported += bytes.len() + name.len();
+                Ok(bytes)
+            }
             Found::Missing => failed(&format!(
                 "ENOENT: no such file or directory, access '{}'",
                 file.display()
             )),
             Found::Unread(why) => {
-                self.refused.push(Piece::unsent(file, PieceKind::Import, 0, why));
+                self.refused
+                    .push(Piece::unsent(file, PieceKind::Import, 0, why));
                 Err(String::new())
             }
         }
     }
-}
-
-/// Returns the path without `.` and `..`.
-fn resolved(folder: &Path, name: &str) -> PathBuf {
-    let mut path = PathBuf::new();
-    for part in folder.join(name).components() {
-        match part {
-            std::path::Component::ParentDir => drop(path.pop()),
-            std::path::Component::CurDir => {}
-            part => path.push(part),
-        }
-    }
-    path
 }
 
 /// Returns where a text mentions `@path`.
@@ -318,32 +329,163 @@ fn mentions(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns the code spans of a text: a run of backticks up to the next run of the same length.
+/// Returns the code spans of a text, sorted: a run of backticks up to the next run that is as long.
+/// A run that is never closed counts as a shorter one.
 fn code_spans(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
-    let run = |at: usize| bytes[at..].iter().take_while(|byte| **byte == b'`').count();
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for at in memchr::memchr_iter(b'`', bytes) {
+        match runs.last_mut() {
+            Some(run) if run.end == at => run.end = at + 1,
+            _ => runs.push(at..at + 1),
+        }
+    }
+    // The longest run after each one.
+    let mut longest = vec![0; runs.len()];
+    for at in (1..runs.len()).rev() {
+        longest[at - 1] = longest[at].max(runs[at].len());
+    }
     let mut spans = Vec::new();
-    let mut from = 0;
-    while let Some(at) = memchr::memchr(b'`', &bytes[from..]).map(|at| from + at) {
-        let mut length = run(at);
-        // A run that is never closed is tried shorter, as a regular expression does.
-        let end = loop {
-            if length == 0 {
-                break None;
+    let (mut at, mut from) = (0, 0);
+    while at < runs.len() {
+        let run = runs[at].start.max(from)..runs[at].end;
+        let length = run.len().min(longest[at]).max(run.len() / 2);
+        if length == 0 {
+            at += 1;
+            continue;
+        }
+        if run.len() / 2 >= length {
+            from = run.start + 2 * length;
+        } else {
+            at += 1;
+            // There is one, since the longest is as long.
+            while at + 1 < runs.len() && runs[at].len() < length {
+                at += 1;
             }
-            let fence = "`".repeat(length);
-            if let Some(close) = text[at + length..].find(&fence) {
-                break Some(at + length + close + length);
-            }
-            length -= 1;
-        };
-        match end {
-            Some(end) => {
-                spans.push(at..end);
-                from = end;
-            }
-            None => from = at + 1,
+            from = runs[at].start + length;
+        }
+        spans.push(run.start..from);
+        if from >= runs[at].end {
+            at += 1;
         }
     }
     spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::context::fixture::Home;
+    use crate::core::log::Agent;
+
+    fn check(files: &[(&str, &str)], cwd: &str, expected: &[&str]) {
+        assert_eq!(Home::with(files).told(Agent::Gemini, cwd), expected);
+    }
+
+    #[test]
+    fn the_user_comes_first_then_extensions_then_memory_then_the_folders_from_the_root() {
+        let home = Home::with(&[
+            ("shop/.git/HEAD", ""),
+            ("GEMINI.md", "above"),
+            (".gemini/GEMINI.md", " user\n"),
+            (
+                ".gemini/extensions/x/gemini-extension.json",
+                r#"{"contextFileName": "X.md"}"#,
+            ),
+            (".gemini/extensions/x/X.md", "extension"),
+            (".gemini/tmp/shop-a/memory/MEMORY.md", "memory"),
+            ("shop/GEMINI.md", "root\r\nline\r\n"),
+            ("shop/a/GEMINI.md", "\n\n"),
+        ]);
+        let known = home.path().join("shop/a").display().to_string();
+        let known = format!(r#"{{"projects": {{"{known}": "shop-a"}}}}"#);
+        fs::write(home.path().join(".gemini/projects.json"), known).expect("written");
+        assert_eq!(
+            home.told(Agent::Gemini, "shop/a"),
+            [
+                "user .gemini/GEMINI.md: \"user\"",
+                "extension .gemini/extensions/x/X.md: \"extension\"",
+                "memory .gemini/tmp/shop-a/memory/MEMORY.md: \"memory\"",
+                "project shop/GEMINI.md: \"root\\r\\nline\"",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_import_is_put_in_where_it_is_mentioned() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                (
+                    "shop/GEMINI.md",
+                    "a @d/x.md b `@d/x.md` @../y.md @d/none.md\n",
+                ),
+                ("shop/d/x.md", "x @x.md\n"),
+                ("y.md", "outside"),
+            ],
+            "shop",
+            &[
+                "project shop/GEMINI.md: \"a <!-- Imported from: d/x.md -->\\n\"",
+                "import shop/d/x.md: \"x <!-- File already processed: x.md -->\\n\"",
+                "project shop/GEMINI.md: \"\\n<!-- End of import from: d/x.md --> b `@d/x.md` <!-- Import failed: ../y.md - Path traversal attempt --> <!-- Import failed: d/none.md - ENOENT: no such file or directory, access '~/shop/d/none.md' -->\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn imports_end_after_five() {
+        let mut files: Vec<(String, String)> = (1..8)
+            .map(|n| (format!("shop/n{n}.md"), format!("@n{}.md", n + 1)))
+            .collect();
+        files.push(("shop/GEMINI.md".to_owned(), "@n1.md".to_owned()));
+        let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (&**a, &**b)).collect();
+        let pieces = Home::with(&files).pieces(Agent::Gemini, "shop");
+        let deepest = pieces.iter().find(|piece| piece.path.ends_with("n5.md"));
+        assert_eq!(deepest.expect("loaded").text, "@n6.md");
+    }
+
+    #[test]
+    fn the_settings_name_the_files() {
+        check(
+            &[
+                (
+                    ".gemini/settings.json",
+                    r#"{"context": {"fileName": ["A.md", "B.md"]}}"#,
+                ),
+                ("shop/A.md", "a"),
+                ("shop/B.md", "b"),
+                ("shop/GEMINI.md", "not loaded"),
+            ],
+            "shop",
+            &["project shop/A.md: \"a\"", "project shop/B.md: \"b\""],
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn one_file_under_two_names_is_loaded_once() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                ("shop/GEMINI.md", "text"),
+                ("shop/a/GEMINI.md", "-> ../GEMINI.md"),
+            ],
+            "shop/a",
+            &["project shop/GEMINI.md: \"text\""],
+        );
+    }
+
+    #[test]
+    fn code_spans_end_at_a_run_of_the_same_length() {
+        let spans = |text: &str| -> Vec<String> {
+            let spans = code_spans(text).into_iter();
+            spans.map(|span| text[span].to_owned()).collect()
+        };
+        assert_eq!(spans("a `b` c ``d ` e`` f"), ["`b`", "``d ` e``"]);
+        assert_eq!(spans("```\nx\n``` y"), ["```\nx\n```"]);
+        assert_eq!(spans("`never"), [""; 0]);
+        assert_eq!(spans("``never"), ["``"]);
+        assert_eq!(spans("```a`` b"), ["```a``"]);
+        assert_eq!(spans("`a``b` c"), ["`a`", "`b`"]);
+    }
 }

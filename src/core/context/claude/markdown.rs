@@ -1,5 +1,6 @@
 //! The text of an instruction file as Claude Code sends it, and the files that it imports.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -31,7 +32,7 @@ pub(super) fn read(body: &str) -> Read {
     let plain = body.replace("\r\n", "\n").replace('\r', "\n");
     let mut kept = String::new();
     let mut copied = 0;
-    let mut imports = Vec::new();
+    let mut imports = Imports::default();
     // A run of text without code in it; its start counts as the start of a line.
     let mut run = String::new();
     let (mut depth, mut is_code) = (0_usize, false);
@@ -45,7 +46,7 @@ pub(super) fn read(body: &str) -> Read {
                 run.push('\n');
                 continue;
             }
-            _ => mentions(&mut run, &mut imports),
+            _ => imports.take(&mut run),
         }
         match event {
             Event::Start(Tag::HtmlBlock) => {
@@ -57,7 +58,7 @@ pub(super) fn read(body: &str) -> Read {
                         |comments| comments.replace_all(block, "").into_owned(),
                     );
                     run.push_str(&rest);
-                    mentions(&mut run, &mut imports);
+                    imports.take(&mut run);
                     if depth == 0 {
                         // The blank lines after the block belong to it.
                         let after = &plain[range.end..];
@@ -83,7 +84,7 @@ pub(super) fn read(body: &str) -> Read {
             _ => {}
         }
     }
-    mentions(&mut run, &mut imports);
+    imports.take(&mut run);
     kept.push_str(&plain[copied.min(plain.len())..]);
     Read {
         // Line endings change only in a text that is taken apart.
@@ -91,27 +92,34 @@ pub(super) fn read(body: &str) -> Read {
             true => kept,
             false => body.to_owned(),
         },
-        imports,
+        imports: imports.names,
     }
 }
 
-/// Moves the imports of a run of text to the list.
-fn mentions(run: &mut String, imports: &mut Vec<String>) {
-    let Some(mention) = MENTION.as_ref() else {
-        return;
-    };
-    for found in mention.captures_iter(run) {
-        let name = found[1].split('#').next().unwrap_or_default();
-        let name = name.replace("\\ ", " ");
-        let is_path = name.starts_with("./")
-            || name.starts_with("~/")
-            || (name.starts_with('/') && name != "/")
-            || name.starts_with(|c: char| c.is_ascii_alphanumeric() || "._-".contains(c));
-        if is_path && !imports.contains(&name) {
-            imports.push(name);
+/// The names of imports, each once.
+#[derive(Default)]
+struct Imports {
+    names: Vec<String>,
+    known: HashSet<String>,
+}
+
+impl Imports {
+    /// Adds the imports of a run of text, and empties the run.
+    fn take(&mut self, run: &mut String) {
+        let found = MENTION.as_ref().map(|mention| mention.captures_iter(run));
+        for mention in found.into_iter().flatten() {
+            let name = mention[1].split('#').next().unwrap_or_default();
+            let name = name.replace("\\ ", " ");
+            let is_path = name.starts_with("./")
+                || name.starts_with("~/")
+                || (name.starts_with('/') && name != "/")
+                || name.starts_with(|c: char| c.is_ascii_alphanumeric() || "._-".contains(c));
+            if is_path && self.known.insert(name.clone()) {
+                self.names.push(name);
+            }
         }
+        run.clear();
     }
-    run.clear();
 }
 
 #[cfg(test)]
@@ -137,7 +145,10 @@ mod tests {
             ("**@a.md**", vec!["a.md"]),
             ("@my_long_name.md", vec!["my_long_name.md"]),
             ("@my\\ file.md", vec!["my file.md"]),
-            ("@~/a.md @/b.md @./c.md @a.md#part", vec!["~/a.md", "/b.md", "./c.md", "a.md"]),
+            (
+                "@~/a.md @/b.md @./c.md @a.md#part",
+                vec!["~/a.md", "/b.md", "./c.md", "a.md"],
+            ),
             ("@@a.md @#x @/", vec![]),
             ("<!-- @a.md -->\n@b.md", vec!["b.md"]),
             ("x\r\n@a.md\r\n", vec!["a.md"]),

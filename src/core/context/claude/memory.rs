@@ -68,7 +68,10 @@ fn truncated(text: &str) -> (&str, Option<String>) {
             true => most + 1,
             false => most,
         };
-        end = text[..searched].rfind('\n').filter(|at| *at > 0).unwrap_or(most);
+        end = text[..searched]
+            .rfind('\n')
+            .filter(|at| *at > 0)
+            .unwrap_or(most);
     }
     let rest = &text[end..];
     let left = rest.strip_prefix('\n').unwrap_or(rest).split('\n').count();
@@ -85,7 +88,9 @@ fn plain(text: &str) -> String {
     static HIDDEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"[\p{Cf}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\p{Cc}--[\t\n\u{200c}\u{200d}\u{fe0e}\u{fe0f}]]").ok()
     });
-    let text = text.replace("\r\n", "\n").replace(['\r', '\u{2028}', '\u{2029}'], "\n");
+    let text = text
+        .replace("\r\n", "\n")
+        .replace(['\r', '\u{2028}', '\u{2029}'], "\n");
     match HIDDEN.as_ref() {
         Some(hidden) => hidden.replace_all(&text, "").into_owned(),
         None => text,
@@ -107,7 +112,11 @@ pub(super) fn of_subagents(start: &Start<'_>) -> Vec<Piece> {
         };
         let mut agents: Vec<PathBuf> = agents.flatten().map(|entry| entry.path()).collect();
         agents.sort();
-        pieces.extend(agents.iter().filter_map(|agent| of_subagent(start, agent, source)));
+        pieces.extend(
+            agents
+                .iter()
+                .filter_map(|agent| of_subagent(start, agent, source)),
+        );
     }
     pieces
 }
@@ -158,6 +167,9 @@ mod tests {
 
     #[test]
     fn control_and_hidden_characters_of_an_index_are_removed() {
-        assert_eq!(plain("a\r\nb\u{200b}c\u{200d}d\u{7}\te\n"), "a\nbc\u{200d}d\te\n");
+        assert_eq!(
+            plain("a\r\nb\u{200b}c\u{200d}d\u{7}\te\n"),
+            "a\nbc\u{200d}d\te\n"
+        );
     }
 }
