@@ -295,7 +295,7 @@ class Copilot(Client):
         return {"rule": r"\n", "hook": ""}.get(piece["kind"], r"\n</custom_instruction>\n")
 
     LIST = r"(\nHere is a list of instruction files.*\| -+ \| -+ \| -+ \|\n(?P<rows>.*)\n)?"
-    ending = LIST + r"\n?"
+    ending = LIST + r"\n{0,2}"
 
 
 CLIENTS = [ClaudeCode, Codex, Gemini, Opencode, Copilot]

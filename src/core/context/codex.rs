@@ -127,7 +127,10 @@ fn memory(start: &Start<'_>) -> Vec<Piece> {
     if text.len() <= MOST_MEMORY {
         return vec![piece(text, size, None)];
     }
-    let head = text.floor_char_boundary(MOST_MEMORY / 2);
+    let mut head = MOST_MEMORY / 2;
+    while !text.is_char_boundary(head) {
+        head -= 1;
+    }
     let mut tail = text.len() - MOST_MEMORY / 2;
     while !text.is_char_boundary(tail) {
         tail += 1;

@@ -123,7 +123,7 @@ fn piece(start: &Start<'_>, path: PathBuf, (kind, source): (PieceKind, Source)) 
         Found::Unread(why) => Some(Piece::unsent(&path, kind, 0, why)),
         Found::Content(bytes) => {
             let text = decoded(&bytes);
-            (!text.is_empty()).then(|| Piece {
+            (!text.is_empty()).then_some(Piece {
                 path,
                 kind,
                 bytes: bytes.len() as u64,

@@ -34,7 +34,7 @@ pub(super) fn index(start: &Start<'_>, seen: &HashSet<PathBuf>) -> Option<Piece>
             let text = markdown::read(header(&text).1).text;
             let (text, cut) = truncated(trimmed(&text));
             let text = trimmed(&plain(text)).to_owned();
-            (!text.is_empty()).then(|| Piece {
+            (!text.is_empty()).then_some(Piece {
                 path: file,
                 kind,
                 bytes: bytes.len() as u64,
