@@ -162,7 +162,7 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> CommandResult 
         Verb::List => list::run(world, printer),
         Verb::View(args) => view::run(args, world, printer),
         Verb::Read(args) => read::run(args, world, printer),
-        Verb::Context => context::run(world, printer),
+        Verb::Context(args) => context::run(args, world, printer),
         Verb::Write(args) => write::write(args, world, printer),
         Verb::Append(args) => write::append(args, world, printer),
         Verb::Patch(args) => write::patch(args, world, printer),

@@ -9,6 +9,7 @@ pub mod change;
 pub mod checkup;
 pub mod citation;
 pub mod config;
+pub mod context;
 pub mod corpus;
 pub mod demo;
 pub mod diff;

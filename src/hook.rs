@@ -106,7 +106,7 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
     let offer = record(&payload, hook).unwrap_or(Reminder::Nothing);
     let text = match (&payload.stage, offer) {
         (Stage::Start, _) if hook.settings.context && !payload.is_replayed => {
-            truncate_context(&hook.memory.context(&payload.cwd, hook.agent))
+            start_context(hook.memory, &payload.cwd, hook.agent)
         }
         (_, Reminder::Nothing) => String::new(),
         _ if !hook.settings.reminders => String::new(),
@@ -114,6 +114,11 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
         (_, Reminder::Store(touched)) => store_pointer(&hook.memory.lessons(), &touched),
     };
     reply::reply_with(hook.agent, &payload, &text)
+}
+
+/// Returns the text that a session of the agent gets at its start.
+pub fn start_context(memory: &dyn HookMemory, cwd: &Path, agent: Agent) -> String {
+    truncate_context(&memory.context(cwd, agent))
 }
 
 /// Stores the event and counts it in its turn; returns the reminder to give.

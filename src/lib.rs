@@ -20,7 +20,8 @@
 //!   directories a project may point to; [`core::foreign`] opens files that other programs wrote;
 //!   [`core::sandbox`] confines every access to a store's root; [`core::layout`] and
 //!   [`core::header`] parse and compose the texts; [`core::store`] opens one store;
-//!   [`core::library`] is a snapshot of all stores and logs.
+//!   [`core::library`] is a snapshot of all stores and logs; [`core::context`] lists what an agent
+//!   loads by itself at its start, one module for each agent.
 //! - From a request to bytes: [`core::change`] plans and writes; [`core::history`] records changes
 //!   and keeps every version; [`core::unsaved`] keeps text that is not saved yet.
 //! - From logs to text: [`core::log`] reads the logs, one module for each agent; [`core::corpus`]

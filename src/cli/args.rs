@@ -3,6 +3,7 @@
 // Doc comments here are help texts, in which brackets mark optional parts.
 #![allow(rustdoc::broken_intra_doc_links)]
 
+mod context;
 mod logs;
 mod pick;
 mod review;
@@ -15,6 +16,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use crate::core::layout::Layout;
 use crate::core::memory::Revision;
 
+pub use context::ContextArgs;
 pub use logs::{KeepArgs, LogArgs, LogFilter, LogsArgs, ResumeArgs, RoleArg, StatsArgs};
 pub use pick::{CompletionsArgs, PickArgs, PrintArg, ShellArg};
 pub use review::{ReviewArgs, WhyArgs};
@@ -90,8 +92,9 @@ pub enum Verb {
     View(ViewArgs),
     /// Print a memory, or a part of it; or a message of a log
     Read(ReadArgs),
-    /// Print what an agent reads of the stores when a session starts
-    Context,
+    /// Print what an agent reads of the stores when a session starts; with --agent, everything that
+    /// the agent loads
+    Context(ContextArgs),
     /// Create a memory, or replace all of it; content from --content or standard input
     Write(WriteArgs),
     /// Replace a part of a memory

@@ -1,13 +1,36 @@
-//! `tome context`: what an agent reads of the stores when a session starts.
+//! `tome context`: what an agent reads of the stores when a session starts; with an agent, all that
+//! it loads by itself.
+
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::print::{Printer, TextStyle};
+use super::args::ContextArgs;
+use super::print::{Cell, Printer, TextStyle};
+use super::setup::{homes, program};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
+use crate::core::Error;
+use crate::core::context::{AGENTS, CHARACTERS_PER_TOKEN, Piece, PieceKind, Start, pieces};
+use crate::core::display::format_size;
+use crate::core::hidden::without_hidden;
+use crate::core::log::Agent;
 use crate::core::store::Store;
+use crate::hook::start_context;
+use crate::setup::{SetupMode, SetupRequest, SetupScope, plan};
 
-pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run(args: &ContextArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    if let Some(name) = &args.agent {
+        let agent = Agent::named(name).filter(|agent| AGENTS.contains(agent));
+        let agent = agent.ok_or_else(|| {
+            let known: Vec<&str> = AGENTS.iter().map(|agent| agent.name()).collect();
+            Failure::Usage(format!(
+                "no agent '{name}'; known agents: {}",
+                known.join(", ")
+            ))
+        })?;
+        return effective(agent, args.cwd.as_deref(), world, printer);
+    }
     let mut blocks = Vec::new();
     for store in world.memory_stores()? {
         let text = store.rules().context(&store);
@@ -47,4 +70,134 @@ pub(super) fn show(mut blocks: Vec<(Store, String)>, printer: &mut Printer) -> C
     } else {
         Outcome::Done
     })
+}
+
+/// Shows everything that an agent loads when it starts in a directory.
+fn effective(
+    agent: Agent,
+    cwd: Option<&Path>,
+    world: &World,
+    printer: &mut Printer,
+) -> CommandResult {
+    let mut world = world.clone();
+    if let Some(cwd) = cwd {
+        // Agents see the real path of their working directory.
+        let real = world.environment.cwd.join(cwd).canonicalize();
+        world.environment.cwd = real.map_err(|e| Error::io(cwd, e))?;
+    }
+    let dirs = homes(&world);
+    let start = Start {
+        environment: &world.environment,
+        settings: &world.settings,
+        managed: Path::new(MANAGED),
+        opencode: &dirs.opencode,
+        copilot: &dirs.copilot,
+    };
+    let mut found = pieces(agent, &start)?;
+    found.extend(of_hook(agent, &world));
+    let total: usize = found.iter().map(Piece::tokens).sum();
+    let cwd = &world.environment.cwd;
+    if printer.is_json() {
+        let pieces: Vec<Value> = found.iter().map(as_json).collect();
+        let name = agent.name();
+        let object = json!({ "agent": name, "cwd": cwd, "pieces": pieces, "tokens": total });
+        printer.object(object)?;
+    } else {
+        list(agent, (&found, total), &world, printer)?;
+    }
+    Ok(match found.is_empty() {
+        true => Outcome::Nothing,
+        false => Outcome::Done,
+    })
+}
+
+/// Claude Code's directory of instructions for every user of the machine.
+const MANAGED: &str = match cfg!(target_os = "macos") {
+    true => "/Library/Application Support/ClaudeCode",
+    false if cfg!(windows) => "C:\\Program Files\\ClaudeCode",
+    false => "/etc/claude-code",
+};
+
+/// Returns what tome's hook adds, if it is registered with the agent.
+fn of_hook(agent: Agent, world: &World) -> Option<Piece> {
+    let (dirs, program) = (homes(world), program());
+    let is_registered = |scope: SetupScope| {
+        let request = SetupRequest {
+            agent,
+            scope,
+            mode: SetupMode::Remove,
+            program: &program,
+        };
+        plan(&dirs, request).is_ok_and(|plan| !plan.steps.is_empty())
+    };
+    let is_on = world.settings.hook.context
+        && [SetupScope::User, SetupScope::Project]
+            .into_iter()
+            .any(is_registered);
+    let text = is_on.then(|| start_context(world, &world.environment.cwd, agent))?;
+    let text = without_hidden(&text).to_string();
+    (!text.is_empty()).then(|| Piece {
+        path: PathBuf::from(format!("tome hook {}", agent.name())),
+        kind: PieceKind::Hook,
+        bytes: text.len() as u64,
+        text,
+        cut: None,
+    })
+}
+
+fn as_json(piece: &Piece) -> Value {
+    json!({
+        "path": piece.path,
+        "kind": piece.kind.name(),
+        "bytes": piece.bytes,
+        "loaded_bytes": piece.text.len(),
+        "tokens": piece.tokens(),
+        "cut": piece.cut,
+        "text": piece.text,
+    })
+}
+
+/// Prints a line for each piece: kind, file, size, tokens, what is cut off.
+fn list(
+    agent: Agent,
+    (found, total): (&[Piece], usize),
+    world: &World,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let home = &world.environment.home;
+    let named = |path: &Path| match path.strip_prefix(home) {
+        Ok(inside) => format!("~/{}", inside.display()),
+        Err(_) => path.display().to_string(),
+    };
+    let bytes: usize = found.iter().map(|piece| piece.text.len()).sum();
+    let cwd = named(&world.environment.cwd);
+    let heading = printer.paint(
+        TextStyle::Strong,
+        &format!(
+            "{} in {cwd}: {}, {total} tokens at {CHARACTERS_PER_TOKEN} characters each",
+            agent.name(),
+            format_size(bytes as u64),
+        ),
+    );
+    printer.styled_line(&heading)?;
+    let rows: Vec<Vec<Cell>> = found
+        .iter()
+        .map(|piece| {
+            let is_rest = piece.bytes == 0 && piece.cut.is_none() && !piece.text.is_empty();
+            let rest = if is_rest { ", continued" } else { "" };
+            let cut = piece.cut.as_ref().map(|cut| match piece.text.is_empty() {
+                true => cut.clone(),
+                false => format!("cut off: {cut}"),
+            });
+            vec![
+                Cell::plain(piece.kind.name()),
+                Cell::new(TextStyle::Strong, format!("{}{rest}", named(&piece.path))),
+                Cell::number(TextStyle::Plain, format_size(piece.text.len() as u64)),
+                Cell::number(TextStyle::Plain, piece.tokens().to_string()),
+                Cell::new(TextStyle::Attention, cut.unwrap_or_default()),
+            ]
+        })
+        .collect();
+    printer.table(&rows)?;
+    Ok(())
 }

@@ -25,10 +25,10 @@ use super::{Error, Result};
 
 use captured::captured_events;
 pub use captured::events_root;
-pub use claude::claude_slug;
+pub use claude::{claude_memory_root, claude_slug};
 pub use first::{first_store, is_first};
 use project::Project;
-pub use project::project_folders;
+pub use project::{linked_to, project_border, project_folders};
 pub use searched::{SearchedPlace, searched_places};
 
 /// The working directory and the directories of agents; provided by the caller.

@@ -5,6 +5,7 @@ mod begin;
 mod careful;
 mod cli;
 mod concurrency;
+mod context;
 mod crash;
 mod doctor;
 mod faults;

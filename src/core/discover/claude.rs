@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Candidate, Environment, Origin, Project, name_of, subfolders};
-use crate::core::config::expand;
+use crate::core::config::{Settings, expand};
 use crate::core::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::layout::Layout;
 use crate::core::trust::{Refusal, TrustBoundary};
@@ -45,6 +45,16 @@ pub(super) fn claude_memory(
             push(folder.join("memory"), why);
         }
     }
+}
+
+/// Returns the directory of Claude Code's own memory of the project; it may not exist.
+pub fn claude_memory_root(environment: &Environment, settings: &Settings) -> Option<PathBuf> {
+    let project = Project::of(&environment.cwd);
+    let border = project.border(environment, settings);
+    let (mut found, mut refused) = (Vec::new(), Vec::new());
+    claude_memory(environment, &project, &border, (&mut found, &mut refused));
+    // The directory of the settings comes first, then the one that a variable names.
+    found.into_iter().next().map(|candidate| candidate.root)
 }
 
 const LONGEST_SLUG: usize = 200;

@@ -69,6 +69,21 @@ pub fn project_folders(cwd: &Path) -> Vec<PathBuf> {
     Project::of(cwd).folders
 }
 
+/// Returns the trust boundary of the project around a folder.
+pub fn project_border(
+    environment: &Environment,
+    settings: &Settings,
+    folder: &Path,
+) -> TrustBoundary {
+    Project::of(folder).border(environment, settings)
+}
+
+/// Returns the root of the main work tree if a folder is in a linked one.
+pub fn linked_to(folder: &Path) -> Option<PathBuf> {
+    let project = Project::of(folder);
+    (project.root() != project.shared_root).then(|| project.shared_root.clone())
+}
+
 /// Returns the main work tree if `root` is a linked one: its `.git` is a file that points there,
 /// and git's file there points back. Without that check, any directory could claim to belong
 /// to another.

@@ -1,0 +1,76 @@
+//! Layouts of files for the tests of each agent's rules.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Piece, Start, pieces};
+use crate::core::config::Settings;
+use crate::core::discover::Environment;
+use crate::core::log::Agent;
+
+/// A home directory with the files of a test.
+pub(super) struct Home {
+    dir: tempfile::TempDir,
+}
+
+impl Home {
+    /// Creates the files; a text that starts with `-> ` is a link to a target.
+    pub(super) fn with(files: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let home = Self { dir };
+        for (path, text) in files {
+            let path = home.path().join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+            match text.strip_prefix("-> ") {
+                #[cfg(unix)]
+                Some(target) => std::os::unix::fs::symlink(target, path).expect("a link"),
+                _ => fs::write(path, text).expect("written"),
+            }
+        }
+        home
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        self.dir.path().canonicalize().expect("canonical")
+    }
+
+    /// Returns the pieces that an agent loads in a directory.
+    pub(super) fn pieces(&self, agent: Agent, cwd: &str) -> Vec<Piece> {
+        let home = self.path();
+        let environment = Environment {
+            cwd: home.join(cwd),
+            claude: home.join(".claude"),
+            claude_project: None,
+            codex: home.join(".codex"),
+            gemini: home.join(".gemini"),
+            data: home.join("data"),
+            home: home.clone(),
+        };
+        let start = Start {
+            environment: &environment,
+            settings: &Settings::default(),
+            managed: &home.join("managed"),
+            opencode: &home.join(".config/opencode"),
+            copilot: &home.join(".copilot"),
+        };
+        pieces(agent, &start).expect("a known agent")
+    }
+
+    /// Returns the path, the kind and the text of each piece, or what is cut; the home is `~`.
+    pub(super) fn told(&self, agent: Agent, cwd: &str) -> Vec<String> {
+        let home = self.path();
+        let pieces = self.pieces(agent, cwd).into_iter();
+        let told = pieces.map(|piece| {
+            let path = piece.path.strip_prefix(&home).unwrap_or(&piece.path);
+            let cut = piece.cut.map(|cut| format!(" [{cut}]")).unwrap_or_default();
+            let line = format!(
+                "{} {}: {:?}{cut}",
+                piece.kind.name(),
+                Path::display(path),
+                piece.text
+            );
+            line.replace(&home.display().to_string(), "~")
+        });
+        told.collect()
+    }
+}

@@ -1,0 +1,119 @@
+//! File name patterns: `*`, `**`, `?` and `{a,b}`.
+
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+use walkdir::WalkDir;
+
+/// The most entries of a directory tree that one pattern is compared with.
+pub(super) const MOST_ENTRIES: usize = 100_000;
+
+/// Returns the expression of a pattern; `None` if the pattern is invalid.
+pub(super) fn expression(pattern: &str) -> Option<Regex> {
+    let mut written = String::from("^");
+    let mut depth = 0_usize;
+    let mut rest = pattern;
+    while let Some(c) = rest.chars().next() {
+        let (taken, part) = match c {
+            '*' if rest.starts_with("**/") => (3, "(?:.*/)?".to_owned()),
+            '*' if rest.starts_with("**") => (2, ".*".to_owned()),
+            '*' => (1, "[^/]*".to_owned()),
+            '?' => (1, "[^/]".to_owned()),
+            '{' => {
+                depth += 1;
+                (1, "(?:".to_owned())
+            }
+            '}' if depth > 0 => {
+                depth -= 1;
+                (1, ")".to_owned())
+            }
+            ',' if depth > 0 => (1, "|".to_owned()),
+            c => (c.len_utf8(), regex::escape(c.encode_utf8(&mut [0; 4]))),
+        };
+        written.push_str(&part);
+        rest = &rest[taken..];
+    }
+    written.push('$');
+    Regex::new(&written).ok()
+}
+
+/// Returns the files below a folder that match a pattern relative to it, in the order of the
+/// directory, which agents do not change.
+pub(super) fn files(folder: &Path, pattern: &str) -> Vec<PathBuf> {
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    let is_plain = |part: &&str| !part.contains(['*', '?', '{', '[']);
+    if is_plain(&pattern) {
+        let file = folder.join(pattern);
+        return file.is_file().then_some(file).into_iter().collect();
+    }
+    let Some(expression) = expression(pattern) else {
+        return Vec::new();
+    };
+    let parts: Vec<&str> = pattern.split('/').collect();
+    let start = parts.iter().take_while(|part| is_plain(part)).count();
+    let base = folder.join(parts[..start].join("/"));
+    let deepest = match pattern.contains("**") {
+        true => usize::MAX,
+        false => parts.len() - start,
+    };
+    let walk = WalkDir::new(&base).max_depth(deepest);
+    let matches = |path: &Path| {
+        let inside = path.strip_prefix(folder).ok().and_then(Path::to_str);
+        inside.is_some_and(|inside| expression.is_match(inside)) && path.is_file()
+    };
+    walk.into_iter()
+        .take(MOST_ENTRIES)
+        .flatten()
+        .map(walkdir::DirEntry::into_path)
+        .filter(|path| matches(path))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stays_in_its_folder_and_two_stars_do_not() {
+        for (pattern, path, expected) in [
+            ("docs/*.md", "docs/a.md", true),
+            ("docs/*.md", "docs/sub/a.md", false),
+            ("docs/**/*.md", "docs/a.md", true),
+            ("docs/**/*.md", "docs/x/y/a.md", true),
+            ("**/CLAUDE.md", "/home/kim/CLAUDE.md", true),
+            ("/home/kim/**", "/home/kim/x/CLAUDE.md", true),
+            ("a.{md,txt}", "a.txt", true),
+            ("a.{md,txt}", "a.rs", false),
+            ("a.md", "axmd", false),
+            ("?.md", "é.md", true),
+        ] {
+            let found = expression(pattern).expect("valid").is_match(path);
+            assert_eq!(found, expected, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_finds_its_files() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        for file in ["docs/b.md", "docs/a.md", "docs/x/c.md", "docs/a.txt"] {
+            let path = temp.path().join(file);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+            std::fs::write(path, "x").expect("written");
+        }
+        let found = |pattern: &str| -> Vec<String> {
+            let files = files(temp.path(), pattern).into_iter();
+            let inside = files.map(|file| file.strip_prefix(temp.path()).map(Path::to_owned));
+            let names = inside.map(|file| file.expect("inside").display().to_string());
+            let mut names: Vec<String> = names.collect();
+            names.sort();
+            names
+        };
+        assert_eq!(found("docs/*.md"), ["docs/a.md", "docs/b.md"]);
+        assert_eq!(
+            found("docs/**/*.md"),
+            ["docs/a.md", "docs/b.md", "docs/x/c.md"]
+        );
+        assert_eq!(found("./docs/a.txt"), ["docs/a.txt"]);
+        assert!(found("nothing/*").is_empty());
+    }
+}
