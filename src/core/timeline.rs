@@ -224,7 +224,12 @@ fn stamp(log: &Log<'_>) -> Stamp {
     let (size, modified) = log.stamp();
     // A session in a database has no size of its own.
     let text = |part| log.text_bytes(part);
-    (size, modified, text(Part::Words), text(Part::Tools))
+    (
+        size,
+        modified,
+        text(Part::Words),
+        text(Part::Calls) + text(Part::Results),
+    )
 }
 
 fn record_name(log: &Log<'_>) -> String {
