@@ -13,7 +13,7 @@ mod observe;
 mod queue;
 mod state;
 
-pub use decide::{Selection, accept, annotate, plan_revert};
+pub use decide::{Selection, accept, annotate, plan_revert, plan_reverts};
 pub use observe::{Observed, Writer, observe, observe_files, observe_store};
 pub use queue::{Item, ItemChange, ReviewHunk, queue};
 pub use state::{Note, count};

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
 use super::library;
@@ -18,7 +19,7 @@ use crate::core::library::Library;
 use crate::core::watch::Expected;
 use crate::tui::Clock;
 use crate::tui::effect::{LibraryJob, Request, WriteJob};
-use crate::tui::event::Event;
+use crate::tui::event::{Event, ReviewCounts};
 
 /// Makes changes.
 pub(super) struct Writer {
@@ -31,6 +32,10 @@ pub(super) struct Writer {
     pub(super) readers: JobSender<library::Message>,
     pub(super) events: Sender<Event>,
     pub(super) lock_wait: LockWait,
+    /// How many files wait for review, as it was reported last.
+    pub(super) review_counts: ReviewCounts,
+    /// How many jobs of the app are not finished.
+    pub(super) unfinished: Arc<AtomicUsize>,
 }
 
 /// A message in its queue.
@@ -49,21 +54,11 @@ impl Worker for Writer {
 
     fn perform(&mut self, message: Message) {
         match message {
-            Message::Job(WriteJob::Commit { request, change }) => {
-                let result = self.write_reviewed(&request, &change);
-                self.lock_wait.end();
-                match result {
-                    Ok(Reviewed::Made(made)) => self.send(request, Ok(made.record)),
-                    Ok(Reviewed::Outdated(change)) => self.tell_outdated(request, change),
-                    Err(error) => self.send(request, Err(error)),
-                }
+            Message::Job(job) => {
+                self.run_job(job);
+                self.unfinished.fetch_sub(1, Ordering::Relaxed);
             }
-            Message::Job(WriteJob::Do(request)) => {
-                let result = self.write(&request);
-                self.lock_wait.end();
-                self.send(request, result);
-            }
-            Message::Stores(library) => self.library = library,
+            Message::Stores(library) => self.take_stores(library),
             Message::Settle => {
                 self.settle();
                 self.lock_wait.end();
@@ -86,7 +81,31 @@ impl Worker for Writer {
 }
 
 impl Writer {
-    fn planner(&self) -> Planner<'_> {
+    fn run_job(&mut self, job: WriteJob) {
+        match job {
+            WriteJob::Commit { request, change } => {
+                let result = self.write_reviewed(&request, &change);
+                self.lock_wait.end();
+                match result {
+                    Ok(Reviewed::Made(made)) => self.send(request, Ok(made.record)),
+                    Ok(Reviewed::Outdated(change)) => self.tell_outdated(request, change),
+                    Err(error) => self.send(request, Err(error)),
+                }
+            }
+            WriteJob::Do(request) => {
+                let result = self.write(&request);
+                self.lock_wait.end();
+                self.send(request, result);
+            }
+            WriteJob::Review(job) => {
+                let result = self.review(&job);
+                self.lock_wait.end();
+                drop(self.events.send(Event::Reviewed { job, result }));
+            }
+        }
+    }
+
+    pub(super) fn planner(&self) -> Planner<'_> {
         Planner {
             library: &self.library,
             history: &self.history,
@@ -176,7 +195,7 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::AtomicBool;
     use std::sync::mpsc::{self, Receiver};
     use std::time::Duration;
 
@@ -243,6 +262,8 @@ mod tests {
                 readers: slot,
                 events,
                 lock_wait,
+                review_counts: ReviewCounts::new(),
+                unfinished: Arc::new(AtomicUsize::new(1)),
             };
             Self {
                 home,
