@@ -7,6 +7,7 @@ mod looks;
 mod place;
 mod pruning;
 mod reading;
+mod review;
 mod unsaved;
 mod workers;
 

@@ -63,7 +63,10 @@ impl App {
         let facts = ground
             .and_then(|pane| pane.facts())
             .unwrap_or_else(|| self.facts());
-        let is_tree = ground.is_some_and(|pane| pane.offers(Action::Review));
+        let is_tree = ground.is_some_and(|pane| {
+            let context = pane.key_context();
+            matches!(context, KeyContext::Tree | KeyContext::Preview)
+        });
         match self.to_review.values().sum::<usize>() {
             number if number > 0 && is_tree => {
                 (format!("{number} to review"), format!(" · {facts} "))

@@ -202,7 +202,9 @@ mod tests {
     use super::*;
     use crate::core::Error;
     use crate::core::change::{ChangeVerb, Moment};
-    use crate::tui::effect::UndoDirection;
+    use crate::core::library::StoreSnapshot;
+    use crate::core::review::{Item, queue};
+    use crate::tui::effect::{ReviewJob, UndoDirection};
     use crate::tui::pane::browse::fixture;
     use crate::tui::worker::thread::Queue;
 
@@ -438,5 +440,116 @@ mod tests {
         };
         assert!(paths.contains(&bench.root().join("auth.md")), "{paths:?}");
         assert!(bench.root().join("auth.md").exists());
+    }
+
+    impl Bench {
+        /// Reads the store again after another program wrote a file, as the library worker does.
+        fn read_again(&mut self, path: &str) {
+            let library = self.writer.library.refresh(&[self.root().join(path)]);
+            self.writer.perform(Message::Stores(Arc::new(library)));
+        }
+
+        fn counts(&self) -> Option<Vec<usize>> {
+            match self.told.try_recv() {
+                Ok(Event::ReviewCounted(counts)) => Some(counts.into_values().collect()),
+                Err(_) => None,
+                other => panic!("{other:?}"),
+            }
+        }
+
+        fn accept(&mut self, ids: Vec<String>) -> Result<usize> {
+            let snapshot = self.writer.library.store("claude").expect("a store");
+            let job = ReviewJob::Accept(vec![(snapshot.store.id().clone(), ids)]);
+            self.writer
+                .perform(Message::Job(WriteJob::Review(job.clone())));
+            let last = self.told.try_iter().last();
+            match last {
+                Some(Event::Reviewed { job: done, result }) if done == job => result,
+                other => panic!("{other:?}"),
+            }
+        }
+
+        fn waiting(&self) -> Vec<Item> {
+            let snapshot = self.writer.library.store("claude").expect("a store");
+            queue(&self.writer.history, &snapshot.store).expect("a queue")
+        }
+    }
+
+    #[test]
+    fn what_others_write_is_recorded_and_counted_when_the_store_is_read_again() {
+        let mut bench = Bench::new();
+        let library = Arc::clone(&bench.writer.library);
+        bench.writer.library = Arc::default();
+        bench.writer.perform(Message::Stores(library));
+        assert_eq!(bench.counts(), None, "the first sight is no news");
+        fs::write(bench.root().join("auth.md"), "theirs\n").expect("writes");
+        bench.read_again("auth.md");
+        assert_eq!(bench.counts(), Some(vec![1]));
+        // The same file once more: the number is the same, but not what waits.
+        fs::write(bench.root().join("auth.md"), "theirs again\n").expect("writes");
+        bench.read_again("auth.md");
+        assert_eq!(bench.counts(), Some(vec![1]));
+        bench.read_again("auth.md");
+        assert_eq!(bench.counts(), None, "nothing is new");
+        let ids = bench.waiting().into_iter().map(|item| item.id);
+        assert_eq!(bench.accept(ids.collect()).expect("accepts"), 1);
+        assert!(bench.writer.review_counts.is_empty());
+        assert_eq!(bench.waiting(), []);
+        assert_eq!(bench.accept(vec!["gone".to_owned()]).expect("nothing"), 0);
+        assert_eq!(
+            bench.read("auth.md"),
+            "theirs again\n",
+            "no memory is written"
+        );
+    }
+
+    #[test]
+    fn the_files_of_a_store_that_cannot_be_read_are_not_gone() {
+        let mut bench = Bench::new();
+        let library = Arc::clone(&bench.writer.library);
+        bench.writer.library = Arc::default();
+        bench.writer.perform(Message::Stores(Arc::clone(&library)));
+        let hidden = bench.root().with_extension("hidden");
+        fs::rename(bench.root(), &hidden).expect("hides it");
+        let mut broken = (*library).clone();
+        for snapshot in &mut broken.stores {
+            *snapshot = Arc::new(StoreSnapshot {
+                store: Arc::clone(&snapshot.store),
+                why: String::new(),
+                memories: Vec::new(),
+                index: None,
+                unlisted: Vec::new(),
+                failure: Some("it cannot be read".to_owned()),
+            });
+        }
+        bench.writer.perform(Message::Stores(Arc::new(broken)));
+        assert_eq!(bench.counts(), None);
+        assert_eq!(bench.waiting(), []);
+    }
+
+    #[test]
+    fn a_revert_is_planned_made_and_undone_and_what_it_took_back_waits_again() {
+        let mut bench = Bench::new();
+        let library = Arc::clone(&bench.writer.library);
+        bench.writer.library = Arc::default();
+        bench.writer.perform(Message::Stores(library));
+        let before = bench.read("auth.md");
+        let theirs = before.replace("15 minutes", "30 minutes");
+        fs::write(bench.root().join("auth.md"), &theirs).expect("writes");
+        bench.read_again("auth.md");
+        let hunks = bench.waiting().into_iter().flat_map(|item| item.hunks);
+        let ids: Vec<String> = hunks.map(|hunk| hunk.id).collect();
+        let snapshot = bench.writer.library.store("claude").expect("a store");
+        let request = Request::Revert(vec![(snapshot.store.id().clone(), ids)]);
+        let change = bench.writer.planner().plan(&request).expect("plans");
+        bench.commit((Box::new(request), Box::new(change)));
+        assert_eq!(bench.made().verb, ChangeVerb::Restore);
+        assert_eq!(bench.read("auth.md"), before);
+        assert_eq!(bench.waiting(), []);
+        let undo = Box::new(Request::Latest(UndoDirection::Undo));
+        bench.writer.perform(Message::Job(WriteJob::Do(undo)));
+        assert_eq!(bench.made().verb, ChangeVerb::Undo);
+        assert_eq!(bench.read("auth.md"), theirs);
+        assert_eq!(bench.waiting().len(), 1);
     }
 }

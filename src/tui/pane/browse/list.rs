@@ -79,9 +79,11 @@ impl BrowsePane {
         match row.node {
             Node::Store(at) => {
                 let snapshot = &self.library.stores[at];
-                let mut ends = store(snapshot, row, theme, width);
                 let is_own = |id: &StoreId| id == snapshot.store.id();
-                ends.right.splice(0..0, self.review_count(is_own, theme));
+                let waiting = self.review_count(is_own, theme);
+                let width = width.saturating_sub(waiting.as_ref().map_or(0, Span::width));
+                let mut ends = store(snapshot, row, theme, width);
+                ends.right.splice(0..0, waiting);
                 ends
             }
             Node::Group(_, group) => {
