@@ -14,7 +14,6 @@ use crate::core::unsaved::Unsaved;
 use crate::core::{Error, Result};
 use crate::tui::action::Action;
 use crate::tui::cells;
-use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, Request, ReviewJob, Target, UndoDirection, UnsavedJob};
 use crate::tui::event::{Event, NewMemoryText, ReviewCounts};
 use crate::tui::keymap::KeyContext;
@@ -298,9 +297,8 @@ fn reviewed(job: &ReviewJob, result: Result<usize>) -> Toast {
     match (job, result) {
         (_, Err(error)) => Toast::trouble(error.to_string()),
         (_, Ok(0)) => Toast::trouble("It was changed meanwhile; look at it again"),
-        (ReviewJob::Accept(_), Ok(number)) => {
-            Toast::done(format!("Accepted {}", count(number, "file", "files")))
-        }
+        (ReviewJob::Accept(_), Ok(1)) => Toast::done("Accepted"),
+        (ReviewJob::Accept(_), Ok(number)) => Toast::done(format!("Accepted {number} files")),
         (ReviewJob::Note { .. }, Ok(_)) => Toast::done("Noted"),
     }
 }

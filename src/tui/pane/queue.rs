@@ -15,7 +15,7 @@ use self::decide::latest;
 use self::rows::{Entry, Queue, Row};
 use super::{Handled, Pane, PaneContext, Step};
 use crate::core::library::Library;
-use crate::core::review::Item;
+use crate::core::review::{Item, ItemChange};
 use crate::core::store::StoreId;
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
@@ -183,8 +183,7 @@ impl QueuePane {
         self.titles.clear();
         for log in library.logs.iter().flat_map(|group| &group.logs) {
             let session = log.session.as_ref().unwrap_or(&log.file.id);
-            let mut entries = self.queue.entries.iter();
-            if entries.any(|entry| entry.session() == Some(session)) {
+            if self.queue.sessions.contains(session) {
                 let title = || log.title.clone();
                 self.titles.entry(session.clone()).or_insert_with(title);
             }
@@ -310,23 +309,21 @@ impl Pane for QueuePane {
     }
 
     fn facts(&self) -> Option<String> {
-        let (files, sessions) = self.queue.counts();
-        let mut facts = vec![count(files, "file", "files")];
-        if sessions > 0 {
-            facts.push(count(sessions, "session", "sessions"));
+        let mut facts = vec![count(self.queue.files, "file", "files")];
+        if !self.queue.sessions.is_empty() {
+            facts.push(count(self.queue.sessions.len(), "session", "sessions"));
         }
         Some(facts.join(" · "))
     }
 
     fn offers(&self, action: Action) -> bool {
         match action {
-            Action::Accept
-            | Action::AcceptSession
-            | Action::Revert
-            | Action::Note
-            | Action::Edit
-            | Action::Delete
-            | Action::Open => self.entry().is_some(),
+            Action::Accept | Action::AcceptSession | Action::Revert | Action::Note => {
+                self.entry().is_some()
+            }
+            Action::Edit | Action::Delete | Action::Open => self
+                .entry()
+                .is_some_and(|entry| entry.item.change != ItemChange::Deleted),
             Action::NextHunk => self.entry().is_some_and(|entry| entry.divisions() > 0),
             _ => true,
         }

@@ -3,11 +3,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::writer::Writer;
 use crate::core::Result;
+use crate::core::change::Moment;
 use crate::core::library::{Library, StoreSnapshot};
-use crate::core::review::{Selection, accept, annotate, count, observe};
+use crate::core::review::{Observed, Selection, accept, annotate, count, observe};
 use crate::core::store::StoreId;
 use crate::tui::effect::ReviewJob;
 use crate::tui::event::{Event, ReviewCounts};
@@ -18,6 +20,8 @@ impl Writer {
     /// next time.
     pub(super) fn take_stores(&mut self, library: Arc<Library>) {
         let before = std::mem::replace(&mut self.library, library);
+        // What a crashed process left half written is nobody's write.
+        let is_settled = self.settle_stores().is_ok();
         let moment = (self.clock)();
         let mut counts = ReviewCounts::new();
         let mut is_news = false;
@@ -26,17 +30,12 @@ impl Writer {
             let known = self.review_counts.get(id).copied().unwrap_or(0);
             let is_known = before.stores.iter().any(|old| Arc::ptr_eq(old, snapshot));
             let is_leaving = self.lock_wait.leaving.load(Ordering::Relaxed);
-            let waiting = if is_known || is_leaving || !is_listed(snapshot) {
-                known
-            } else {
-                match observe(&self.history, &snapshot.store, &snapshot.memories, &moment) {
-                    Ok(observed) => {
-                        is_news |= !observed.records.is_empty();
-                        observed.waiting
-                    }
-                    Err(_) => known,
-                }
-            };
+            let is_observed = is_settled && !is_known && !is_leaving && is_listed(snapshot);
+            let see = || self.observe(snapshot, &moment).ok();
+            let observed = is_observed.then(see).flatten();
+            let is_new = |observed: &Observed| !observed.records.is_empty();
+            is_news |= observed.as_ref().is_some_and(is_new);
+            let waiting = observed.map_or(known, |observed| observed.waiting);
             if waiting > 0 {
                 counts.insert(id.clone(), waiting);
             }
@@ -44,6 +43,23 @@ impl Writer {
         if is_news || counts != self.review_counts {
             self.tell_counts(counts);
         }
+    }
+
+    /// Records what other programs wrote into a store. Another process may be doing the same, but
+    /// not for long.
+    fn observe(&self, snapshot: &StoreSnapshot, moment: &Moment) -> Result<Observed> {
+        const TRIES: usize = 10;
+        const PAUSE: Duration = Duration::from_millis(30);
+        let see = || observe(&self.history, &snapshot.store, &snapshot.memories, moment);
+        let mut observed = see()?;
+        for _ in 0..TRIES {
+            if !observed.is_busy {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+            observed = see()?;
+        }
+        Ok(observed)
     }
 
     /// Carries out a decision; returns how many files it was about.

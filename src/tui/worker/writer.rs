@@ -160,21 +160,26 @@ impl Writer {
         }));
     }
 
+    /// Undoes changes that a crashed process left unfinished, and reports if that fails.
+    fn settle(&self) {
+        if let Err(error) = self.settle_stores() {
+            drop(self.events.send(Event::Failed(error.to_string())));
+        }
+    }
+
     /// Undoes changes that a crashed process left unfinished, except in stores that another process
     /// is changing.
-    fn settle(&self) {
+    pub(super) fn settle_stores(&self) -> Result<()> {
         let stores = self.library.stores.iter();
         let roots: Vec<&Path> = stores
             .map(|snapshot| snapshot.store.root().path())
             .collect();
-        match self.settle_at(&roots) {
-            Ok(paths) if paths.is_empty() => {}
-            Ok(paths) => {
-                let refresh = LibraryJob::Refresh(paths);
-                self.readers.send(library::Message::Job(refresh));
-            }
-            Err(error) => drop(self.events.send(Event::Failed(error.to_string()))),
+        let paths = self.settle_at(&roots)?;
+        if !paths.is_empty() {
+            let refresh = LibraryJob::Refresh(paths);
+            self.readers.send(library::Message::Job(refresh));
         }
+        Ok(())
     }
 
     /// Returns the files of the changes that were unfinished.
@@ -551,5 +556,52 @@ mod tests {
         assert_eq!(bench.made().verb, ChangeVerb::Undo);
         assert_eq!(bench.read("auth.md"), theirs);
         assert_eq!(bench.waiting().len(), 1);
+    }
+
+    #[test]
+    fn what_a_dead_process_left_unfinished_is_no_write_of_others() {
+        let mut bench = Bench::new();
+        let library = Arc::clone(&bench.writer.library);
+        bench.writer.library = Arc::default();
+        bench.writer.perform(Message::Stores(library));
+        let dying = History::with_observer(
+            bench.writer.history.dir(),
+            Arc::new(|step| {
+                assert_ne!(step, "record", "it dies here");
+                Ok(())
+            }),
+        );
+        let (_, change) = bench.delete("auth.md");
+        let by = (&bench.writer.author, &day(1));
+        let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            plan_and_commit(&dying, &change.roots(), by, || {
+                Ok::<_, Error>((*change).clone())
+            })
+        }));
+        assert!(died.is_err());
+        bench.read_again("auth.md");
+        assert_eq!(bench.counts(), None);
+        assert_eq!(bench.waiting(), []);
+        assert!(bench.root().join("auth.md").exists());
+    }
+
+    #[test]
+    fn what_another_process_is_about_to_record_is_counted_here_too() {
+        let mut bench = Bench::new();
+        let library = Arc::clone(&bench.writer.library);
+        bench.writer.library = Arc::default();
+        bench.writer.perform(Message::Stores(library));
+        fs::write(bench.root().join("auth.md"), "theirs\n").expect("writes");
+        let root = bench.root();
+        let other = History::open(bench.writer.history.dir()).named("tome hook");
+        let lock = other.lock(&[&root]).expect("locks");
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                std::thread::sleep(Duration::from_millis(60));
+                drop(lock);
+            });
+            bench.read_again("auth.md");
+        });
+        assert_eq!(bench.counts(), Some(vec![1]));
     }
 }

@@ -1,18 +1,16 @@
 //! The rows of the queue: the files that wait, below whoever wrote them.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::core::review::{Item, ItemChange};
 use crate::core::store::StoreId;
-use crate::tui::widget::diff::hunks::Hunks;
 
 /// A file that waits, as one author left it.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) store: StoreId,
     pub(super) item: Item,
-    pub(super) hunks: Hunks,
 }
 
 /// Who wrote something, and in which session.
@@ -35,6 +33,16 @@ impl Entry {
             ItemChange::Changed => self.item.hunks.len(),
             _ => 0,
         }
+    }
+
+    /// How many lines were added and removed.
+    pub(super) fn line_counts(&self) -> (usize, usize) {
+        let lines = self.item.hunks.iter().flat_map(|hunk| hunk.text.lines());
+        lines.fold((0, 0), |(added, removed), line| match line.as_bytes() {
+            [b'+', ..] => (added + 1, removed),
+            [b'-', ..] => (added, removed + 1),
+            _ => (added, removed),
+        })
     }
 
     /// The ids of all of it as it was shown. What is written into the file later has other ones.
@@ -62,6 +70,12 @@ pub(super) enum Row {
 pub(super) struct Queue {
     pub(super) entries: Vec<Entry>,
     pub(super) rows: Vec<Row>,
+    /// The number of files.
+    pub(super) files: usize,
+    /// The sessions that wrote them.
+    pub(super) sessions: BTreeSet<String>,
+    /// Whether there are files of several stores.
+    pub(super) has_several_stores: bool,
 }
 
 impl Queue {
@@ -69,7 +83,6 @@ impl Queue {
         let entries = waiting.iter().flat_map(|(store, items)| {
             items.iter().map(|item| Entry {
                 store: store.clone(),
-                hunks: Hunks::new(&item.hunks),
                 item: item.clone(),
             })
         });
@@ -96,18 +109,26 @@ impl Queue {
             rows.extend((first..first + count).map(Row::Entry));
             first += count;
         }
-        Self { entries, rows }
+        let files = entries.iter().map(|entry| (&entry.store, &entry.item.path));
+        let files: BTreeSet<(&StoreId, &String)> = files.collect();
+        let stores: BTreeSet<&StoreId> = files.iter().map(|(store, _)| *store).collect();
+        let sessions = entries.iter().filter_map(Entry::session);
+        Self {
+            files: files.len(),
+            has_several_stores: stores.len() > 1,
+            sessions: sessions.map(str::to_owned).collect(),
+            entries,
+            rows,
+        }
     }
 
     /// What waits besides these ids.
     pub(super) fn without(&mut self, ids: &[String]) {
+        let ids: HashSet<&String> = ids.iter().collect();
         let entries = std::mem::take(&mut self.entries).into_iter();
         let left = entries.filter_map(|mut entry| {
             let had = entry.item.hunks.len();
             entry.item.hunks.retain(|hunk| !ids.contains(&hunk.id));
-            if had > entry.item.hunks.len() {
-                entry.hunks = Hunks::new(&entry.item.hunks);
-            }
             let is_gone = had > 0 && entry.item.hunks.is_empty() || ids.contains(&entry.item.id);
             (!is_gone).then_some(entry)
         });
@@ -132,22 +153,5 @@ impl Queue {
             }
         };
         self.rows.iter().map(key).collect()
-    }
-
-    /// The number of files and of sessions.
-    pub(super) fn counts(&self) -> (usize, usize) {
-        let files: BTreeSet<_> = self
-            .entries
-            .iter()
-            .map(|entry| (&entry.store, &entry.item.path))
-            .collect();
-        let sessions: BTreeSet<&str> = self.entries.iter().filter_map(Entry::session).collect();
-        (files.len(), sessions.len())
-    }
-
-    /// Whether it has files of several stores.
-    pub(super) fn has_several_stores(&self) -> bool {
-        let stores: BTreeSet<&StoreId> = self.entries.iter().map(|entry| &entry.store).collect();
-        stores.len() > 1
     }
 }

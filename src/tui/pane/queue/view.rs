@@ -15,6 +15,7 @@ use crate::tui::chrome::{KeyFocus, bordered, count, title_span, two_ends};
 use crate::tui::layout::{Focus, inside};
 use crate::tui::pane::{PaneContext, Step};
 use crate::tui::theme::Role;
+use crate::tui::widget::diff::hunks::Hunks;
 
 /// The text beside the list: what is known about a file, then its hunks.
 struct Detail {
@@ -136,7 +137,7 @@ impl QueuePane {
             Span::styled(sign, theme.style(role)),
             Span::raw(escape_line(&entry.item.path)),
         ];
-        if self.queue.has_several_stores() {
+        if self.queue.has_several_stores {
             let snapshot = cx.library.store_by_id(&entry.store);
             let name = snapshot.map_or("", |snapshot| snapshot.store.name());
             let name = format!("  {}", escape_line(name));
@@ -149,7 +150,7 @@ impl QueuePane {
         if !entry.item.notes.is_empty() {
             right.push(Span::styled(" note", theme.style(Role::Warn)));
         }
-        let (added, removed) = entry.hunks.counts();
+        let (added, removed) = entry.line_counts();
         if added > 0 {
             right.push(Span::styled(format!(" +{added}"), theme.style(Role::Added)));
         }
@@ -241,7 +242,7 @@ impl QueuePane {
             };
             lines.push(Line::from(Span::styled(text, theme.style(Role::Muted))));
         }
-        let (rows, ranges) = entry.hunks.lines(theme, width);
+        let (rows, ranges) = Hunks::new(&item.hunks).lines(theme, width);
         let first = lines.len();
         lines.extend(rows);
         let moved = |range: Range<usize>| first + range.start..first + range.end;

@@ -17,19 +17,6 @@ impl Hunks {
         Self(hunks.iter().map(rows).collect())
     }
 
-    /// Returns how many lines are added and removed.
-    pub(crate) fn counts(&self) -> (usize, usize) {
-        let signs = self.0.iter().flatten().filter_map(|row| match row {
-            DiffRow::Line { sign, .. } => Some(*sign),
-            DiffRow::Gap => None,
-        });
-        signs.fold((0, 0), |(added, removed), sign| match sign {
-            Sign::Added => (added + 1, removed),
-            Sign::Removed => (added, removed + 1),
-            Sign::Same => (added, removed),
-        })
-    }
-
     /// Returns the lines of all hunks, and which of these lines each hunk has.
     pub(crate) fn lines(
         &self,
