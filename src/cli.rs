@@ -33,6 +33,7 @@ mod trust;
 mod ui;
 mod undo;
 mod view;
+mod why;
 mod world;
 mod write;
 
@@ -168,6 +169,7 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> CommandResult 
         Verb::Rename(args) => write::rename(args, world, printer),
         Verb::Index(args) => index::run(args, world, printer),
         Verb::Review(args) => review::run(args, world, printer),
+        Verb::Why(args) => why::run(args, world, printer),
         Verb::History(args) => history::run(args, world, printer),
         Verb::Undo(args) => undo::undo(args, world, printer),
         Verb::Redo(args) => undo::redo(args, world, printer),

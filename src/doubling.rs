@@ -15,10 +15,14 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use crate::core::change::{ChangeContext, ChangeRequest, Moment, plan};
 use crate::core::header::{frontmatter::Frontmatter, label, meta, summary};
+use crate::core::layout::index::INDEX;
 use crate::core::layout::listing::{self, LinkDestination, ListItem};
+use crate::core::layout::{IndexUpdate, Layout as MemoryLayout};
 use crate::core::log::json;
 use crate::core::query::{Query, noon};
+use crate::core::store::Store;
 use crate::core::{diff, display, hidden, link, log, secret, work};
 use crate::tui::highlight::{Highlighter, Language, Syntaxes};
 use crate::tui::theme::Theme;
@@ -171,6 +175,29 @@ type Run = fn(&str, &Fixture);
 struct Fixture {
     theme: Theme,
     syntaxes: std::sync::Arc<Syntaxes>,
+    /// A directory for a store.
+    dir: tempfile::TempDir,
+}
+
+impl Fixture {
+    /// Plans a change of a store with a memory `a.md` and this text in another file.
+    fn plan(&self, file: &str, text: &str, request: &ChangeRequest) {
+        let root = self.dir.path();
+        for (name, text) in [("a.md", "a\n"), (file, text)] {
+            std::fs::write(root.join(name), text).expect("written");
+        }
+        let store = Store::open("s", root, Some(MemoryLayout::Index)).expect("opened");
+        let context = ChangeContext {
+            moment: Moment {
+                time: jiff::Timestamp::UNIX_EPOCH,
+                today: jiff::civil::date(2026, 1, 1),
+            },
+            expected: None,
+        };
+        // Whether the change is allowed does not matter here.
+        drop(plan(&store, request, &context));
+        std::fs::remove_file(root.join(file)).expect("removed");
+    }
 }
 
 const FUNCTIONS: &[(&str, Run)] = &[
@@ -238,6 +265,16 @@ const FUNCTIONS: &[(&str, Run)] = &[
         let mut highlighter = Highlighter::new(syntaxes, &Language::Markdown, lines.len());
         highlighter.parse(&lines, lines.len());
     }),
+    ("renaming", |text, with| {
+        let (from, to) = ("a.md".to_owned(), "b.md".to_owned());
+        with.plan("other.md", text, &ChangeRequest::Rename { from, to });
+    }),
+    ("repairing an index", |text, with| {
+        with.plan(INDEX, text, &ChangeRequest::Index(IndexUpdate::Repair));
+    }),
+    ("rewriting an index", |text, with| {
+        with.plan(INDEX, text, &ChangeRequest::Index(IndexUpdate::Rewrite));
+    }),
 ];
 
 /// The work of a function on texts of one form, for each size.
@@ -289,6 +326,7 @@ fn check(largest: u32) {
     let with = Fixture {
         theme: Theme::default(),
         syntaxes: Syntaxes::shared(),
+        dir: tempfile::tempdir().expect("a temporary directory"),
     };
     let failures: Vec<String> = FUNCTIONS
         .iter()

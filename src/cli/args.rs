@@ -16,7 +16,7 @@ use crate::core::memory::Revision;
 
 pub use logs::{KeepArgs, LogArgs, LogFilter, LogsArgs, ResumeArgs, RoleArg, StatsArgs};
 pub use pick::{CompletionsArgs, PickArgs, PrintArg, ShellArg};
-pub use review::ReviewArgs;
+pub use review::{ReviewArgs, WhyArgs};
 
 /// See, search, fix and prune what coding agents remember.
 #[derive(Debug, Parser)]
@@ -105,6 +105,8 @@ pub enum Verb {
     /// Show what agents and other programs wrote since you last accepted it; exit 1 while something
     /// waits
     Review(ReviewArgs),
+    /// Show which session and message wrote a memory, or lines of it, and your words before that
+    Why(WhyArgs),
     /// List the changes, newest first
     History(HistoryArgs),
     /// Undo the last change, or the one with this id

@@ -13,7 +13,7 @@ use crate::core::Error;
 use crate::core::display::format_ago;
 use crate::core::memory::Memory;
 use crate::core::review::{
-    Item, Selection, accept, annotate, observe, observe_store, plan_reverts, queue,
+    Item, Selection, accept, annotate, attribute, observe, observe_store, plan_reverts, queue,
 };
 use crate::core::store::Store;
 
@@ -29,6 +29,9 @@ pub(super) fn run(args: &ReviewArgs, world: &World, printer: &mut Printer) -> Co
     let mut waiting: Vec<(&Store, Vec<Item>)> = Vec::new();
     for store in &stores {
         waiting.push((store, queue(&world.history, store)?));
+    }
+    if count > 0 {
+        world.attribute(&mut waiting);
     }
     if let [id, text] = args.note.as_slice() {
         return note(world, printer, &waiting, (id, text));
@@ -75,11 +78,18 @@ fn selection(ids: &[String], waiting: &[(&Store, Vec<Item>)]) -> Result<Selectio
     if ids.iter().any(|id| id == "all") {
         return Ok(Selection::All);
     }
-    let chosen = Selection::Ids(ids.to_vec());
     let items: Vec<Item> = waiting
         .iter()
         .flat_map(|(_, items)| items.clone())
         .collect();
+    let mut wanted = ids.to_vec();
+    // The session of an item may be known only from the logs.
+    let of_session = items.iter().filter(|item| {
+        let session = item.origin.as_ref().map(|origin| &origin.session);
+        session.is_some_and(|session| ids.contains(session))
+    });
+    wanted.extend(of_session.map(|item| item.id.clone()));
+    let chosen = Selection::Ids(wanted);
     match chosen.unknown(&items).first() {
         None => Ok(chosen),
         Some(id) => Err(Error::not_found(format!(
@@ -271,6 +281,24 @@ fn summary(item: &Item, now: i64) -> String {
 }
 
 impl World {
+    /// Joins items to the sessions that wrote them, as far as the logs show it.
+    fn attribute(&self, waiting: &mut [(&Store, Vec<Item>)]) {
+        let found = self.read_corpus(|logs| {
+            let mut waiting: Vec<(&Store, Vec<Item>)> = waiting.to_vec();
+            for (store, items) in &mut waiting {
+                attribute(&logs.corpus, store.root().path(), items);
+            }
+            waiting
+                .into_iter()
+                .map(|(_, items)| items)
+                .collect::<Vec<_>>()
+        });
+        // Without logs, nobody is named.
+        for ((_, items), found) in waiting.iter_mut().zip(found.unwrap_or_default()) {
+            *items = found;
+        }
+    }
+
     /// Records what other programs wrote into a store, given a listing of it, and returns how many
     /// files wait for review. A failure concerns only the history, so the verb goes on.
     pub(super) fn observe(&self, store: &Store, memories: &[Memory]) -> usize {

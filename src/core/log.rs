@@ -30,6 +30,7 @@ mod fixture;
 mod fork;
 mod gemini;
 mod goose;
+mod head;
 mod hermes;
 pub mod json;
 mod kimi;
@@ -41,6 +42,7 @@ pub mod origin;
 mod pi;
 mod probe;
 mod qwen;
+mod resume;
 mod session;
 mod sink;
 mod tool;
@@ -54,16 +56,17 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::core::Result;
-use crate::core::foreign::LONGEST_RECORD;
-use crate::core::hidden::is_hidden;
 
 pub use clean::clean;
 pub use decode::{Decoder, read, read_each};
+pub use head::{Head, Skipped, TitleSource, is_placeholder};
 pub use location::LogLocations;
 pub use probe::{NotUnderstood, not_understood};
+pub use resume::Resume;
 pub use sink::Carry;
 
 use decode::Decode;
+use resume::option;
 
 /// An agent, or a layout of tome, whose logs can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -186,83 +189,6 @@ pub struct Message {
     pub subagent: Option<String>,
 }
 
-/// Where a title comes from, in ascending order of priority.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TitleSource {
-    /// There is no title.
-    #[default]
-    None,
-    /// A summary made by the agent.
-    Summary,
-    /// A title made by the agent.
-    Ai,
-    /// A title given by the user.
-    Custom,
-}
-
-/// The metadata of a log, from its records.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Head {
-    /// The session's id as its records give it.
-    pub session: Option<String>,
-    /// The best title so far.
-    pub title: Option<String>,
-    /// Where the title comes from.
-    pub naming: TitleSource,
-    /// The working directory.
-    pub cwd: Option<String>,
-    /// The git branch.
-    pub branch: Option<String>,
-    /// The model of the last reply.
-    pub model: Option<String>,
-    /// The agent's version.
-    pub version: Option<String>,
-    /// The session that started this one as a subagent.
-    pub parent: Option<String>,
-    /// The session of which this one is a copy.
-    pub fork_of: Option<String>,
-    /// The earliest time of any message.
-    pub first: Option<i64>,
-    /// The latest time of any message.
-    pub last: Option<i64>,
-    /// The beginning of the first prompt: the user's, or in a subagent's log its task.
-    pub first_prompt: Option<String>,
-    /// The beginning of the last prompt that the user wrote.
-    pub last_prompt: Option<String>,
-    /// The number of prompts that the user wrote.
-    pub turns: u64,
-    /// The number of texts and tool calls by the model.
-    #[serde(default)]
-    pub replies: u64,
-}
-
-/// The numbers of lines and records that gave no message, by reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Skipped {
-    /// Blank lines.
-    pub blank: u64,
-    /// Lines that are not JSON, or on which a record was cut short by another.
-    pub broken: u64,
-    /// Records longer than [`LONGEST_RECORD`](crate::core::foreign::LONGEST_RECORD).
-    #[serde(default)]
-    pub too_long: u64,
-    /// Messages that are left out of a log that is too large: those after the first
-    /// [`MOST_MESSAGES`] of a transcript, and records that do not fit in memory.
-    #[serde(default)]
-    pub left_out: u64,
-    /// Lines with a JSON value that is not an object.
-    pub not_object: u64,
-    /// Lines with bytes that are not UTF-8; the text is kept, with U+FFFD in their place.
-    pub not_utf8: u64,
-    /// Records of an unknown type.
-    pub unknown: u64,
-    /// Lines of NUL bytes only, as left by a crash.
-    pub nul: u64,
-    /// A last line without a line break that is not a complete record yet.
-    pub partial: u64,
-}
-
 /// A log found on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogFile {
@@ -315,76 +241,6 @@ pub enum ReadMode {
     Lines(Box<Decoder>),
     /// From the beginning after every change, by [`read`].
     Whole,
-}
-
-/// The agent's own command that continues a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resume {
-    /// The program.
-    pub program: &'static str,
-    /// Its arguments.
-    pub args: Vec<String>,
-    /// The directory in which it must be started.
-    pub cwd: Option<PathBuf>,
-}
-
-impl Resume {
-    /// Returns the command as shell input, including the `cd` to its directory.
-    pub fn command_line(&self) -> String {
-        let words: Vec<String> = std::iter::once(self.program)
-            .chain(self.args.iter().map(String::as_str))
-            .map(quoted)
-            .collect();
-        let line = words.join(" ");
-        match &self.cwd {
-            Some(cwd) => {
-                let cwd = cwd.to_string_lossy();
-                // `cd -- -` would go to the previous directory.
-                match cwd.starts_with('-') {
-                    true => format!("cd -- {} && {line}", quoted(&format!("./{cwd}"))),
-                    false => format!("cd {} && {line}", quoted(&cwd)),
-                }
-            }
-            None => line,
-        }
-    }
-}
-
-/// Returns the arguments for an option with an id from a log. An id that starts with `-` is joined
-/// to the option, so that it is not taken for another option.
-fn option(name: &str, id: &str) -> Vec<String> {
-    match id.starts_with('-') {
-        true => vec![format!("{name}={id}")],
-        false => vec![name.to_owned(), id.to_owned()],
-    }
-}
-
-/// Quotes a word for a shell. Hidden characters are escaped, so that a copied command cannot act on
-/// a terminal.
-fn quoted(word: &str) -> String {
-    if word.contains(is_hidden) {
-        let mut out = String::from("$'");
-        for c in word.chars() {
-            match c {
-                '\'' | '\\' => out.extend(['\\', c]),
-                c if is_hidden(c) => {
-                    // Octal bytes, which every shell with `$'…'` quotes accepts.
-                    let bytes = c.encode_utf8(&mut [0; 4]).bytes().collect::<Vec<u8>>();
-                    bytes
-                        .iter()
-                        .for_each(|byte| out.push_str(&format!("\\{byte:03o}")));
-                }
-                c => out.push(c),
-            }
-        }
-        return out + "'";
-    }
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 /// What is specific to one agent.
@@ -478,77 +334,6 @@ impl LogFile {
     pub fn resume(&self, head: &Head) -> Option<Resume> {
         (self.agent.format().resume)(self, head)
     }
-}
-
-impl Skipped {
-    /// Returns how many lines or records gave no message.
-    pub fn total(&self) -> u64 {
-        self.blank
-            + self.broken
-            + self.too_long
-            + self.left_out
-            + self.not_object
-            + self.unknown
-            + self.nul
-            + self.partial
-    }
-
-    /// Says which content a limit kept out; `None` if none did.
-    pub fn over_limits(&self) -> Option<String> {
-        let mut parts = Vec::new();
-        if self.too_long > 0 {
-            parts.push(format!(
-                "{} of its records {} longer than {} MB and skipped",
-                self.too_long,
-                if self.too_long == 1 { "is" } else { "are" },
-                LONGEST_RECORD >> 20
-            ));
-        }
-        if self.left_out > 0 {
-            parts.push(format!(
-                "it is too large: {} of its messages are left out",
-                self.left_out
-            ));
-        }
-        (!parts.is_empty()).then(|| parts.join("; "))
-    }
-}
-
-impl Head {
-    /// Sets the title unless it is blank or the current one has a higher priority.
-    pub fn set_title(&mut self, naming: TitleSource, title: String) {
-        if naming >= self.naming && !is_placeholder(&title) {
-            self.naming = naming;
-            self.title = Some(title);
-        }
-    }
-
-    /// Whether neither the user nor the model has said anything.
-    pub fn is_empty(&self) -> bool {
-        self.turns == 0 && self.replies == 0
-    }
-
-    /// Extends the time span of the log to include `time`.
-    pub fn extend_span(&mut self, time: Option<i64>) {
-        let Some(time) = time else { return };
-        self.first = Some(self.first.map_or(time, |first| first.min(time)));
-        self.last = Some(self.last.map_or(time, |last| last.max(time)));
-    }
-}
-
-/// Whether a title is blank, or the one that an agent gives to every new session.
-pub fn is_placeholder(title: &str) -> bool {
-    let title = title.trim().to_lowercase();
-    // OpenCode adds the time to its own.
-    let is_dated = |name: &str| {
-        let after = title.strip_prefix(name);
-        after.is_some_and(|after| after.is_empty() || after.starts_with(" - 20"))
-    };
-    title.is_empty()
-        || title == "untitled"
-        || ["new session", "child session"]
-            .iter()
-            .any(|name| is_dated(name))
 }
 
 /// Returns every log in `locations`, agent by agent, each agent's sorted by path.
@@ -664,16 +449,6 @@ mod tests {
             head.extend_span(time);
         }
         assert_eq!((head.first, head.last), (Some(2), Some(9)));
-    }
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_see_more_than_a_word() {
-        assert_eq!(quoted("/home/kim/shop"), "/home/kim/shop");
-        assert_eq!(quoted("a b"), "'a b'");
-        assert_eq!(quoted("it's; rm"), "'it'\\''s; rm'");
-        assert_eq!(quoted(""), "''");
-        assert_eq!(quoted("a\u{1b}]0;x\u{7}'"), "$'a\\033]0;x\\007\\''");
-        assert_eq!(quoted("a\u{202e}b"), "$'a\\342\\200\\256b'");
     }
 
     proptest::proptest! {

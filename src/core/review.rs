@@ -5,6 +5,8 @@
 //! person writes with tome counts as accepted; everything else waits in the [`queue()`], which
 //! shows it as the difference from the accepted version, until it is accepted or reverted.
 //!
+//! [`calls_touching()`] and its neighbours find the sessions and messages that wrote a file.
+//!
 //! The state of a store is a file in the history's directory: see [`state`].
 
 mod blame;
@@ -12,11 +14,16 @@ mod decide;
 mod observe;
 mod queue;
 mod state;
+mod why;
 
 pub use decide::{Selection, accept, annotate, plan_revert, plan_reverts};
 pub use observe::{Observed, Writer, observe, observe_files, observe_store};
 pub use queue::{Item, ItemChange, ReviewHunk, queue};
 pub use state::{Note, count};
+pub use why::{
+    TouchingCall, attribute, calls_of_log, calls_touching, introduced_by, recorded_change,
+    words_before,
+};
 
 #[cfg(test)]
 mod tests;

@@ -19,6 +19,7 @@ mod odd_files;
 mod private;
 mod properties;
 mod recall;
+mod review;
 mod rules;
 mod sandbox;
 mod sessions;

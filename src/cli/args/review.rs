@@ -1,4 +1,4 @@
-//! Arguments of `tome review`.
+//! Arguments of `tome review` and `tome why`.
 
 use clap::Args as ClapArgs;
 
@@ -20,4 +20,15 @@ pub struct ReviewArgs {
     /// With --revert: show the difference and change nothing
     #[arg(long, requires = "revert")]
     pub dry_run: bool,
+}
+
+/// Arguments of `why`.
+#[derive(Debug, ClapArgs)]
+pub struct WhyArgs {
+    /// The memory, and lines of it: PATH, PATH#L10 or PATH#L10-20
+    #[arg(required_unless_present = "session")]
+    pub reference: Option<String>,
+    /// Show which memories this session read, wrote or deleted
+    #[arg(long, value_name = "ID", conflicts_with = "reference")]
+    pub session: Option<String>,
 }

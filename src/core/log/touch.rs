@@ -18,9 +18,10 @@ pub enum FileUse {
 /// A file that a call names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileTouch {
-    /// The path as the call names it: absolute, or relative to the working directory or, for a
-    /// memory tool, to its store.
+    /// The path as the call names it: absolute, or relative to the working directory.
     pub path: String,
+    /// Whether the path is relative to a store, as those of memory tools are.
+    pub is_in_store: bool,
     /// What happens to it.
     pub usage: FileUse,
 }
@@ -29,19 +30,9 @@ impl FileTouch {
     fn new(path: &str, usage: FileUse) -> Self {
         Self {
             path: path.to_owned(),
+            is_in_store: false,
             usage,
         }
-    }
-
-    /// Whether this is the file at an absolute path: by the same path, or by the end of it.
-    pub fn is_file(&self, absolute: &str) -> bool {
-        let path = self.path.trim_start_matches("./").trim_start_matches("~/");
-        absolute == self.path
-            || !path.is_empty()
-                && !path.starts_with('/')
-                && absolute
-                    .strip_suffix(path)
-                    .is_some_and(|before| before.ends_with('/'))
     }
 }
 
@@ -110,7 +101,10 @@ pub fn file_touches(tool: &str, input: &str) -> Vec<FileTouch> {
         ],
     );
     path.into_iter()
-        .map(|path| FileTouch::new(path, usage))
+        .map(|path| FileTouch {
+            is_in_store: name.starts_with("memory_"),
+            ..FileTouch::new(path, usage)
+        })
         .collect()
 }
 
@@ -170,7 +164,10 @@ fn text_editor(input: &str) -> Vec<FileTouch> {
         path.strip_prefix("/memories/").unwrap_or(path)
     });
     path.into_iter()
-        .map(|path| FileTouch::new(path, usage))
+        .map(|path| FileTouch {
+            is_in_store: !path.starts_with('/'),
+            ..FileTouch::new(path, usage)
+        })
         .collect()
 }
 
@@ -405,18 +402,5 @@ mod tests {
                 .collect();
             assert_eq!(found, *wanted, "{tool} {input}");
         }
-    }
-
-    #[test]
-    fn a_file_is_known_by_its_path_or_the_end_of_it() {
-        let is =
-            |path: &str, absolute: &str| FileTouch::new(path, FileUse::Write).is_file(absolute);
-        assert!(is("/m/a.md", "/m/a.md"));
-        assert!(is("a.md", "/m/a.md"));
-        assert!(is("./m/a.md", "/x/m/a.md"));
-        assert!(is("~/m/a.md", "/home/k/m/a.md"));
-        assert!(!is("/a.md", "/m/a.md"));
-        assert!(!is("a.md", "/m/aa.md"));
-        assert!(!is("", "/m/a.md"));
     }
 }

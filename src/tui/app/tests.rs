@@ -8,6 +8,7 @@ mod place;
 mod pruning;
 mod reading;
 mod review;
+mod reviewed_files;
 mod unsaved;
 mod workers;
 

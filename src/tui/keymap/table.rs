@@ -15,7 +15,7 @@ const PLACES: [(KeyContext, &str); 8] = [
     (KeyContext::Queue, "Review"),
 ];
 
-/// Movements, which are listed once because they are the same in all contexts.
+/// Movements, which the README tells in a sentence because they are the same in all contexts.
 const MOVES: [Action; 10] = [
     Action::Down,
     Action::Up,
@@ -30,12 +30,17 @@ const MOVES: [Action; 10] = [
 ];
 
 /// Actions that are the same in every context and are listed only in the first.
-const EVERYWHERE: [Action; 5] = [
+const EVERYWHERE: [Action; 10] = [
     Action::Help,
     Action::Palette,
     Action::Suspend,
     Action::Back,
     Action::Zoom,
+    Action::Repaint,
+    Action::Quit,
+    Action::Copy,
+    Action::Resume,
+    Action::CopyResume,
 ];
 
 /// Returns the keys of the main contexts as the Markdown table of the README.
@@ -46,10 +51,6 @@ pub fn markdown() -> String {
         let rows = keymap.rows.get(&context).map_or(&[][..], Vec::as_slice);
         rows.iter().filter(|row| !row.on.is_empty())
     };
-    let moves: Vec<&Binding> = own(KeyContext::Tree)
-        .filter(|row| MOVES.contains(&row.run))
-        .collect();
-    push(&mut table, "Moving", &moves);
     for (context, name) in PLACES {
         let rows: Vec<&Binding> = own(context)
             .filter(|row| !MOVES.contains(&row.run))

@@ -16,7 +16,7 @@ use crate::core::review::{
     Selection, Writer, accept, annotate, observe_files, observe_store, plan_reverts, queue,
 };
 use crate::core::store::Store;
-use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, UndoDirection, WriteJob};
+use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, WriteJob};
 use crate::tui::event::{Event, ReviewCounts};
 use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Background;
@@ -25,10 +25,10 @@ use crate::tui::theme::Background;
 /// `grace.md`, which is new.
 pub(super) struct Reviewing {
     pub(super) ui: TestApp,
-    history: History,
+    pub(super) history: History,
 }
 
-fn moment(millisecond: i64) -> Moment {
+pub(super) fn moment(millisecond: i64) -> Moment {
     Moment {
         time: jiff::Timestamp::from_millisecond(millisecond).expect("a time"),
         today: jiff::civil::date(2026, 2, 12),
@@ -36,7 +36,7 @@ fn moment(millisecond: i64) -> Moment {
 }
 
 impl Reviewing {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::sized(100, 28, Background::Dark)
     }
 
@@ -71,26 +71,26 @@ impl Reviewing {
         reviewing
     }
 
-    fn store(&self) -> Arc<Store> {
+    pub(super) fn store(&self) -> Arc<Store> {
         Arc::clone(&self.ui.library.store("claude").expect("a store").store)
     }
 
     /// Writes a file as another program.
-    fn write(&mut self, name: &str, text: impl FnOnce(&str) -> String) {
+    pub(super) fn write(&mut self, name: &str, text: impl FnOnce(&str) -> String) {
         let path = self.ui.home.path().join("claude").join(name);
         let old = fs::read_to_string(&path).unwrap_or_default();
         fs::write(&path, text(&old)).expect("writes");
         self.refresh(name);
     }
 
-    fn refresh(&mut self, name: &str) {
+    pub(super) fn refresh(&mut self, name: &str) {
         let path = self.store().root().path().join(name);
         let library = Arc::new(self.ui.library.refresh(&[path]));
         self.ui.library = Arc::clone(&library);
         self.ui.tell(Event::Indexed(library));
     }
 
-    fn observe(&self) {
+    pub(super) fn observe(&self) {
         observe_store(&self.history, &self.store(), &moment(1)).expect("observes");
     }
 
@@ -106,20 +106,20 @@ impl Reviewing {
     }
 
     /// The ids of a file that waits, hunk by hunk.
-    fn ids(&self, path: &str) -> Vec<String> {
+    pub(super) fn ids(&self, path: &str) -> Vec<String> {
         let items = queue(&self.history, &self.store()).expect("a queue");
         let own = items.into_iter().filter(|item| item.path == path);
         own.flat_map(|item| item.hunks.into_iter().map(|hunk| hunk.id))
             .collect()
     }
 
-    fn accepting(&self, ids: &[String]) -> Effect {
+    pub(super) fn accepting(&self, ids: &[String]) -> Effect {
         let chosen = vec![(self.ui.id("claude"), ids.to_vec())];
         Effect::Write(WriteJob::Review(ReviewJob::Accept(chosen)))
     }
 
     /// Accepts as the writer does, and tells the app.
-    fn carry_out(&mut self, effects: &[Effect]) {
+    pub(super) fn carry_out(&mut self, effects: &[Effect]) {
         let [Effect::Write(WriteJob::Review(job))] = effects else {
             panic!("{effects:?}");
         };
@@ -166,12 +166,12 @@ impl Reviewing {
         ((**request).clone(), change)
     }
 
-    fn press(&mut self, keys: &str) -> Vec<Effect> {
+    pub(super) fn press(&mut self, keys: &str) -> Vec<Effect> {
         self.ui.press(keys)
     }
 
     /// Moves the cursor to a file.
-    fn select(&mut self, path: &str) {
+    pub(super) fn select(&mut self, path: &str) {
         self.press("g");
         for _ in 0..9 {
             if self.here().contains(path) {
@@ -182,7 +182,7 @@ impl Reviewing {
         panic!("no {path} in {}", self.ui.text());
     }
 
-    fn here(&self) -> String {
+    pub(super) fn here(&self) -> String {
         let text = self.ui.text();
         let row = text.lines().find(|line| line.starts_with("│▌"));
         row.unwrap_or_default().to_owned()
@@ -430,128 +430,4 @@ fn what_cannot_be_reverted_any_more_is_read_again() {
     });
     assert_eq!(effects, [Effect::Library(LibraryJob::Queue)]);
     assert!(reviewing.ui.text().contains("what to revert"));
-}
-
-#[test]
-fn edit_delete_open_and_undo_are_those_of_the_tree() {
-    let mut reviewing = Reviewing::new();
-    reviewing.press("g J J");
-    assert_eq!(reviewing.press("e"), []);
-    assert_eq!(reviewing.ui.place(), KeyContext::Editor);
-    assert!(reviewing.ui.text().contains("30 minutes"));
-    reviewing.press("<esc>");
-    assert_eq!(reviewing.ui.place(), KeyContext::Queue);
-    let effects = reviewing.press("d");
-    let paths = vec!["auth.md".to_owned()];
-    let expected = Request::Delete(vec![(reviewing.ui.id("claude"), paths)]);
-    assert!(
-        matches!(effects.as_slice(), [Effect::Library(LibraryJob::Plan { request, .. })] if **request == expected),
-        "{effects:?}"
-    );
-    let undo = |which| Effect::Write(WriteJob::Do(Box::new(Request::Latest(which))));
-    assert_eq!(reviewing.press("u"), [undo(UndoDirection::Undo)]);
-    assert_eq!(reviewing.press("<c-r>"), [undo(UndoDirection::Redo)]);
-    reviewing.press("<cr>");
-    assert_eq!(reviewing.ui.place(), KeyContext::Tree);
-    assert!(reviewing.ui.row("▌").contains("Auth Refactor"));
-}
-
-#[test]
-fn a_note_is_typed_and_stays_with_the_file() {
-    let mut reviewing = Reviewing::new();
-    reviewing.press("g n");
-    assert_eq!(reviewing.ui.place(), KeyContext::Prompt);
-    assert_eq!(reviewing.press("<cr>"), [], "an empty note");
-    let effects = reviewing.press("wrong <cr>");
-    assert_eq!(reviewing.ui.place(), KeyContext::Queue);
-    let note = ReviewJob::Note {
-        store: reviewing.ui.id("claude"),
-        ids: reviewing.ids("auth.md"),
-        text: "wrong".to_owned(),
-    };
-    assert_eq!(effects, [Effect::Write(WriteJob::Review(note))]);
-    reviewing.carry_out(&effects);
-    let text = reviewing.ui.text();
-    assert!(
-        text.contains("note: wrong") && text.contains("Noted"),
-        "{text}"
-    );
-}
-
-#[test]
-fn a_deleted_file_and_an_index_say_what_can_be_done_about_them() {
-    let mut reviewing = Reviewing::new();
-    let root = reviewing.ui.home.path().join("claude");
-    fs::remove_file(root.join("user_prefs.md")).expect("deletes");
-    reviewing.refresh("user_prefs.md");
-    reviewing.write("MEMORY.md", |text| format!("{text}\n- by hand\n"));
-    reviewing.observe();
-    reviewing.load();
-    reviewing.press("G");
-    assert!(
-        reviewing.here().contains("− user_prefs.md"),
-        "{}",
-        reviewing.ui.text()
-    );
-    for key in ["e", "d", "<cr>"] {
-        assert_eq!(reviewing.press(key), []);
-        let text = reviewing.ui.text();
-        assert!(text.contains("r brings it back"), "{key}: {text}");
-    }
-    reviewing.select("MEMORY.md");
-    assert_eq!(reviewing.press("d"), []);
-    assert!(reviewing.ui.text().contains("The index is no memory"));
-    reviewing.press("e");
-    assert_eq!(reviewing.ui.place(), KeyContext::Editor);
-    assert!(reviewing.ui.text().contains("- by hand"));
-    reviewing.press("<esc> <cr>");
-    let text = reviewing.ui.text();
-    assert!(reviewing.here().contains("▾ claude"), "{text}");
-}
-
-#[test]
-fn what_comes_back_after_it_was_deleted_is_said_to() {
-    use crate::core::change::{ChangeContext, ChangeRequest, commit, plan};
-    let mut reviewing = Reviewing::new();
-    let path = reviewing.ui.home.path().join("claude/release.md");
-    let text = fs::read_to_string(&path).expect("text");
-    let context = ChangeContext {
-        moment: moment(5),
-        expected: None,
-    };
-    let paths = vec!["release.md".to_owned()];
-    let delete = ChangeRequest::Delete { paths };
-    let change = plan(&reviewing.store(), &delete, &context).expect("plans");
-    let author = Author {
-        who: "you".to_owned(),
-        door: "tui".to_owned(),
-    };
-    commit(&reviewing.history, &change, &author, &moment(5)).expect("deletes");
-    reviewing.write("release.md", |_| text);
-    reviewing.observe();
-    reviewing.load();
-    let text = reviewing.ui.text();
-    assert!(
-        reviewing.ui.row("+ release.md").contains("deleted before"),
-        "{text}"
-    );
-    reviewing.select("release.md");
-    assert!(reviewing.ui.text().contains("You deleted one like it"));
-}
-
-#[test]
-fn small_screens_show_the_list_or_the_difference() {
-    for (width, height) in [(60, 16), (20, 5), (1, 1), (80, 24), (300, 90)] {
-        let mut reviewing = Reviewing::sized(width, height, Background::Dark);
-        for pressed in [
-            "g", "J", "J", "<space>", "<pageup>", "K", "n", "<esc>", "+", "+",
-        ] {
-            reviewing.press(pressed);
-            reviewing.ui.text();
-        }
-    }
-    let mut reviewing = Reviewing::sized(60, 16, Background::Dark);
-    assert!(!reviewing.ui.text().contains("Ten seconds."));
-    reviewing.press("G l");
-    assert!(reviewing.ui.text().contains("Ten seconds."));
 }

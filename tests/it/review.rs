@@ -1,0 +1,167 @@
+//! Review on the command line: what agents wrote waits, with its session, until it is accepted or
+//! reverted.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{Home, tree};
+
+const SESSION: &str = "aaaa1111-2222-4333-8444-555555555555";
+
+const NOTE: &str =
+    "---\nname: Deploy\ndescription: how we deploy\ntype: project\n---\n\nDeploy with make ship\n";
+
+/// A home with one memory, which tome has seen.
+fn seen_home() -> Home {
+    let home = Home::new();
+    home.file("project/.memory/deploy.md", NOTE);
+    home.file(
+        "project/.memory/MEMORY.md",
+        "# Mine\n\n- [Deploy](deploy.md) - how we deploy\n",
+    );
+    home.ok(&["list"]);
+    home
+}
+
+/// Writes a memory as an agent does: the file, and the call in its log.
+fn write_as_agent(home: &Home, text: &str) {
+    let file = home.file("project/.memory/deploy.md", text);
+    let cwd = home.project();
+    let record = |kind: &str, uuid: &str, content: Value| {
+        json!({ "type": kind, "uuid": uuid, "timestamp": "2026-02-11T10:01:05Z", "cwd": cwd,
+            "sessionId": SESSION, "message": { "role": kind, "content": content } })
+        .to_string()
+    };
+    let lines = [
+        record("user", "u1", json!("we deploy on Tuesdays now")),
+        record(
+            "assistant",
+            "u2",
+            json!([{ "type": "tool_use", "id": "t1", "name": "Write", "input": { "file_path": file, "content": text } }]),
+        ),
+    ];
+    let log = format!(".claude/projects/-p/{SESSION}.jsonl");
+    home.file(&log, lines.join("\n") + "\n");
+}
+
+fn items(home: &Home) -> Vec<Value> {
+    let output = home.run(&["review", "--json"]);
+    let value: Value = serde_json::from_str(&output.out).expect("JSON");
+    let items = value["items"].as_array().expect("items").clone();
+    assert_eq!(output.code, i32::from(!items.is_empty()), "{output:?}");
+    items
+}
+
+#[test]
+fn what_an_agent_wrote_waits_with_its_session_and_can_be_taken_back() {
+    let home = seen_home();
+    assert_eq!(items(&home), Vec::<Value>::new());
+    let before = tree(&home.path().join("project/.memory"));
+    write_as_agent(&home, &format!("{NOTE}Only on Tuesdays\n"));
+    let after = tree(&home.path().join("project/.memory"));
+    assert_eq!(home.run(&["review", "--count"]).out, "1\n");
+    let found = items(&home);
+    let author = &found[0]["author"];
+    assert_eq!(author["agent"], "claude-code");
+    assert_eq!(author["session"], SESSION);
+    assert_eq!(author["citation"], format!("claude-code:{SESSION}#L2"));
+    assert_eq!(found[0]["change"], "changed");
+    assert_eq!(
+        found[0]["hunks"][0]["text"],
+        " ---\n \n Deploy with make ship\n+Only on Tuesdays\n"
+    );
+    let shown = home.ok(&["stores", "--json"]);
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(shown["stores"][0]["waiting"], 1);
+    home.ok(&["review", "--revert", SESSION]);
+    assert_eq!(tree(&home.path().join("project/.memory")), before);
+    assert_eq!(home.run(&["review", "--count"]).out, "0\n");
+    home.ok(&["undo"]);
+    assert_eq!(tree(&home.path().join("project/.memory")), after);
+    assert_eq!(items(&home).len(), 1);
+    home.ok(&["review", "--accept", "all"]);
+    assert_eq!(items(&home), Vec::<Value>::new());
+    assert_eq!(tree(&home.path().join("project/.memory")), after);
+}
+
+#[test]
+fn why_names_the_message_and_the_words_before_it() {
+    let home = seen_home();
+    write_as_agent(&home, &format!("{NOTE}Only on Tuesdays\n"));
+    let answer = home.ok(&["why", "deploy.md#L8", "--json"]);
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    let call = &answer["calls"][0];
+    assert_eq!(call["citation"], format!("claude-code:{SESSION}#L2"));
+    assert_eq!(call["words"]["text"], "we deploy on Tuesdays now");
+    assert_eq!(home.run(&["why", "deploy.md#L1"]).code, 1);
+    let touched = home.ok(&["why", "--session", "aaaa", "--json"]);
+    let touched: Value = serde_json::from_str(&touched).expect("JSON");
+    assert_eq!(touched["files"][0]["use"], "write");
+    // Without the log, the history tells who wrote it.
+    fs::remove_dir_all(home.path().join(".claude")).expect("removed");
+    home.run(&["review"]);
+    let answer = home.ok(&["why", "deploy.md#L8", "--json"]);
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    assert_eq!(answer["changes"][0]["change"]["who"], "outside");
+}
+
+#[test]
+fn a_hook_knows_the_session_without_a_log() {
+    let home = Home::new();
+    home.file("project/.memory/deploy.md", NOTE);
+    let send = |event: &str, more: Value| {
+        let mut payload =
+            json!({ "hook_event_name": event, "session_id": "s7", "cwd": home.project() });
+        if let (Value::Object(payload), Value::Object(more)) = (&mut payload, more) {
+            payload.extend(more);
+        }
+        let output = home.run_with_input(&["hook", "claude-code"], payload.to_string().as_bytes());
+        assert_eq!(output.code, 0, "{output:?}");
+    };
+    send("SessionStart", json!({ "source": "startup" }));
+    let file = home.file("project/.memory/deploy.md", format!("{NOTE}More\n"));
+    let input = json!({ "file_path": file, "old_string": "", "new_string": "More" });
+    send(
+        "PostToolUse",
+        json!({ "tool_name": "Edit", "tool_input": input }),
+    );
+    let found = items(&home);
+    assert_eq!(found[0]["author"]["agent"], "claude-code");
+    assert_eq!(found[0]["author"]["session"], "s7");
+}
+
+#[test]
+fn an_id_that_names_nothing_is_an_error_that_says_what_to_do() {
+    let home = seen_home();
+    let output = home.run(&["review", "--accept", "nosuch"]);
+    assert_eq!(output.code, 2);
+    assert!(
+        output.err.contains("nosuch") && output.err.contains("tome review"),
+        "{output:?}"
+    );
+    assert_eq!(home.ok(&["review", "--accept", "all"]), "");
+}
+
+#[test]
+fn a_kill_while_outside_writes_are_recorded_loses_and_doubles_none() {
+    let home = seen_home();
+    for round in 0..4 {
+        home.file(
+            "project/.memory/deploy.md",
+            format!("{NOTE}Round {round}\n"),
+        );
+        home.file(&format!("project/.memory/new{round}.md"), "new\n");
+        for step in 1.. {
+            let Some(paused) = home.paused_at(&["review"], step) else {
+                break;
+            };
+            paused.kill();
+        }
+        let found = items(&home);
+        assert_eq!(found.len(), 2 + round, "{found:?}");
+    }
+    home.ok(&["review", "--revert", "all"]);
+    assert_eq!(home.read("project/.memory/deploy.md"), NOTE);
+    assert_eq!(items(&home), Vec::<Value>::new());
+}
