@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use super::args::ReviewArgs;
 use super::change::{ChangeOptions, carry_out};
-use super::print::{Printer, TextStyle, format_age, print_note};
+use super::print::{Printer, TextStyle, print_note};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
-use crate::core::change::{Change, ChangeVerb};
+use crate::core::display::format_ago;
 use crate::core::memory::Memory;
 use crate::core::review::{
-    Item, Selection, accept, annotate, attribute, observe, observe_store, plan_revert, queue,
+    Item, Selection, accept, annotate, attribute, observe, observe_store, plan_reverts, queue,
 };
 use crate::core::store::Store;
 
@@ -143,31 +143,8 @@ fn revert_chosen(
         extra: Value::Null,
     };
     carry_out(world, printer, options, &roots, || {
-        let mut whole: Option<Change> = None;
-        for store in &stores {
-            let change = plan_revert(&world.history, store, chosen, &world.moment)?;
-            whole = Some(match whole {
-                None => change,
-                Some(before) => joined(before, change),
-            });
-        }
-        whole.ok_or_else(|| Error::not_found("what to revert"))
+        plan_reverts(&world.history, &stores, chosen, &world.moment)
     })
-}
-
-/// Two reverts as one change.
-fn joined(mut one: Change, other: Change) -> Change {
-    if one.verb != other.verb {
-        one.verb = ChangeVerb::Restore;
-    }
-    let names = other
-        .message
-        .split_once(": ")
-        .map_or("", |(_, names)| names);
-    one.message = format!("{}, {names}", one.message);
-    one.edits.extend(other.edits);
-    one.edits.sort_by_key(|edit| edit.derived);
-    one
 }
 
 fn note(
@@ -286,38 +263,21 @@ fn print_items(
 
 /// What happened, who did it and when, on one line.
 fn summary(item: &Item, now: i64) -> String {
-    use crate::core::review::ItemChange;
-    let what = match (item.change, &item.renamed_from) {
-        (ItemChange::Renamed, Some(from)) => format!("renamed from {from}"),
-        (ItemChange::Added, _) => "new".to_owned(),
-        (ItemChange::Deleted, _) => "deleted".to_owned(),
-        _ => "changed".to_owned(),
-    };
-    let who = match item.author.who.as_str() {
-        "outside" => "another program",
-        who => who,
-    };
     let session = item
         .origin
         .as_ref()
         .map(|origin| format!(", session {}", origin.session));
     let returned = item
         .deleted_before
-        .map(|time| format!("; you deleted one like it {}", ago(time, now)));
+        .map(|time| format!("; you deleted one like it {}", format_ago(time, now)));
     format!(
-        "{what} by {who}{}, {}{}",
+        "{} by {}{}, {}{}",
+        item.what(),
+        item.who(),
         session.unwrap_or_default(),
-        ago(item.time, now),
+        format_ago(item.time, now),
         returned.unwrap_or_default()
     )
-}
-
-/// How long ago something was.
-fn ago(then: i64, now: i64) -> String {
-    match format_age(then, now).as_str() {
-        "now" => "now".to_owned(),
-        age => format!("{age} ago"),
-    }
 }
 
 impl World {

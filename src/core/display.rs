@@ -76,6 +76,14 @@ pub fn format_age(then: i64, now: i64) -> String {
     }
 }
 
+/// Formats how long ago something was: `now`, `5m ago`; an unknown time is empty.
+pub fn format_ago(then: i64, now: i64) -> String {
+    match format_age(then, now) {
+        age if age.is_empty() || age == "now" => age,
+        age => format!("{age} ago"),
+    }
+}
+
 /// Formats a size in bytes: `812 B`, `1.2 KB`, `34 KB`, `1.8 MB`.
 pub fn format_size(bytes: u64) -> String {
     let mut value = bytes as f64;

@@ -16,7 +16,7 @@ mod queue;
 mod state;
 mod why;
 
-pub use decide::{Selection, accept, annotate, plan_revert};
+pub use decide::{Selection, accept, annotate, plan_revert, plan_reverts};
 pub use observe::{Observed, Writer, observe, observe_files, observe_store};
 pub use queue::{Item, ItemChange, ReviewHunk, queue};
 pub use state::{Note, count};

@@ -54,6 +54,13 @@ pub(crate) enum Action {
     UndoThis,
     Restore,
     AllChanges,
+    Review,
+    Accept,
+    AcceptSession,
+    Revert,
+    Note,
+    NextHunk,
+    PreviousHunk,
     Confirm,
     KeepLinks,
     TakeMine,
@@ -106,6 +113,10 @@ impl Action {
             Self::Redo => "again repeat",
             Self::History => "changes log versions restore undo",
             Self::Restore => "recover version",
+            Self::Review => "approve accept inbox outside pending wrote",
+            Self::Accept | Self::AcceptSession => "approve keep",
+            Self::Revert => "reject undo back",
+            Self::Note => "annotate comment remark",
             Self::Copy | Self::CopyText => "yank clipboard citation cite",
             Self::Resume => "continue session",
             Self::Mark => "select",
@@ -146,6 +157,8 @@ impl Action {
             | Self::GoBack
             | Self::NextTurn
             | Self::PreviousTurn
+            | Self::NextHunk
+            | Self::PreviousHunk
             | Self::ScrollDown
             | Self::ScrollUp => "move",
             Self::Find
@@ -169,6 +182,11 @@ impl Action {
             | Self::History
             | Self::UndoThis
             | Self::Restore
+            | Self::Review
+            | Self::Accept
+            | Self::AcceptSession
+            | Self::Revert
+            | Self::Note
             | Self::TakeMine
             | Self::TakeTheirs
             | Self::TakeBoth

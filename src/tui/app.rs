@@ -14,15 +14,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use ratatui::crossterm::event::{
-    Event as Input, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind,
-};
-use ratatui::layout::{Position, Size};
+use ratatui::crossterm::event::{Event as Input, KeyEvent, KeyEventKind};
+use ratatui::layout::Size;
 
 use super::action::Action;
-use super::chrome::Hint;
 use super::effect::{Effect, LibraryJob, LogsJob, TerminalJob, UnsavedJob};
-use super::event::{Changes, Event};
+use super::event::{Changes, Event, ReviewCounts};
 use super::highlight::Syntaxes;
 use super::keymap::Keymap;
 use super::layout::{Areas, Arrangement, Divider, Focus, Visibility};
@@ -64,6 +61,8 @@ pub(crate) struct App {
     logs: Arc<Vec<LogGroup>>,
     /// How much of the logs has been read, in percent; `None` when no reading is in progress.
     reading: Option<u64>,
+    /// How many files wait for review.
+    to_review: ReviewCounts,
     /// Problems with the stores that have been reported.
     problems: Vec<String>,
     /// Folders in which a Markdown file outside of all stores has caused a reload once.
@@ -117,6 +116,7 @@ impl App {
             user,
             logs: Arc::default(),
             reading: None,
+            to_review: ReviewCounts::new(),
             problems: Vec::new(),
             ignored_folders: HashSet::new(),
             now: 0,
@@ -319,8 +319,8 @@ impl App {
                 return self.key(key, effects);
             }
             Input::Paste(text) => self.with_pane(top, |pane, cx| pane.paste(&text, cx)),
-            Input::Mouse(mouse) if self.hint_at(mouse).is_some() => {
-                if let Some(action) = self.hint_at(mouse) {
+            Input::Mouse(mouse) if self.action_at(mouse).is_some() => {
+                if let Some(action) = self.action_at(mouse) {
                     self.act(action, top, effects);
                 }
                 return;
@@ -333,19 +333,6 @@ impl App {
             _ => None,
         };
         self.take(steps.unwrap_or_default(), top, effects);
-    }
-
-    /// The action of the hint that the mouse is pressed on.
-    fn hint_at(&self, mouse: MouseEvent) -> Option<Action> {
-        let status = self.areas.status;
-        let is_pressed = mouse.kind == MouseEventKind::Down(MouseButton::Left);
-        let is_here = status.contains(Position::new(mouse.column, mouse.row));
-        // A toast is drawn over the hints.
-        if !is_pressed || !is_here || self.toast.is_some() || self.waiting.is_some() {
-            return None;
-        }
-        let column = mouse.column.checked_sub(status.x + 1)?;
-        Hint::action_at(&self.hints(), usize::from(column))
     }
 
     fn key(&mut self, key: KeyEvent, effects: &mut Vec<Effect>) {

@@ -58,6 +58,8 @@ pub(crate) enum LibraryJob {
     Records,
     /// Read the edits of a recorded change.
     Compare { id: String },
+    /// Read what waits for review.
+    Queue,
 }
 
 /// Writes to the stores, under their locks.
@@ -70,6 +72,21 @@ pub(crate) enum WriteJob {
     },
     /// Plan a change and make it without review: it can be undone at once.
     Do(Box<Request>),
+    /// Decide about what waits for review.
+    Review(ReviewJob),
+}
+
+/// A decision about what waits for review. It changes the state of the review, no memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ReviewJob {
+    /// Accept the items and hunks with these ids, store by store.
+    Accept(Vec<(StoreId, Vec<String>)>),
+    /// Note something about the file of the items and hunks with these ids.
+    Note {
+        store: StoreId,
+        ids: Vec<String>,
+        text: String,
+    },
 }
 
 /// Work on unsaved texts.
@@ -182,6 +199,8 @@ pub(crate) enum Request {
     },
     /// Undo the latest change, or redo the latest undone one.
     Latest(UndoDirection),
+    /// Revert the items and hunks with these ids that wait for review, store by store.
+    Revert(Vec<(StoreId, Vec<String>)>),
 }
 
 /// A new memory of a kind that the store's layout supports.

@@ -1,12 +1,13 @@
 //! The events: everything that can change the screen.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use ratatui::crossterm::event::Event as Input;
 
 use super::action::Action;
-use super::effect::{Request, Target};
+use super::effect::{Request, ReviewJob, Target};
 use super::pane::browse::tree::Key;
 use super::panics::PanicReport;
 use super::widget::editor::EditorState;
@@ -18,6 +19,7 @@ use crate::core::corpus::BuildProgress;
 use crate::core::history::Record;
 use crate::core::library::{Library, LogGroup};
 use crate::core::log::{LogFile, Transcript};
+use crate::core::review::Item;
 use crate::core::store::{Document, StoreId};
 use crate::core::unsaved::Unsaved;
 
@@ -88,6 +90,15 @@ pub(crate) enum Event {
         id: String,
         result: Result<Vec<Edit>, Error>,
     },
+    /// The number of files that wait for review has changed, or what waits in them.
+    ReviewCounted(ReviewCounts),
+    /// What waits for review, store by store.
+    QueueLoaded(Vec<(StoreId, Vec<Item>)>),
+    /// A decision about what waits for review was carried out for so many files, or failed.
+    Reviewed {
+        job: ReviewJob,
+        result: Result<usize, Error>,
+    },
     /// The text of a new memory, to be edited before it is saved.
     Composed(Result<NewMemoryText, Error>),
     /// A text was edited in `$EDITOR`.
@@ -147,6 +158,9 @@ pub(crate) enum Event {
     /// The process is to end.
     Terminated,
 }
+
+/// How many files of each store wait for review; stores without any are left out.
+pub(crate) type ReviewCounts = BTreeMap<StoreId, usize>;
 
 /// An unsaved text whose editor was closed.
 #[derive(Debug, Clone)]

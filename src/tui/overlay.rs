@@ -4,6 +4,7 @@ pub(crate) mod chooser;
 pub(crate) mod form;
 pub(crate) mod help;
 pub(crate) mod merge;
+pub(crate) mod note;
 pub(crate) mod palette;
 pub(crate) mod prompt;
 pub(crate) mod reader;

@@ -10,6 +10,7 @@ pub(crate) mod find;
 pub(crate) mod history;
 pub(crate) mod log;
 pub(crate) mod preview;
+pub(crate) mod queue;
 
 use std::sync::Arc;
 

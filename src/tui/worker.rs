@@ -10,6 +10,7 @@ pub(crate) mod corpus;
 mod library;
 mod lock;
 mod plan;
+mod review;
 pub(crate) mod search;
 pub(crate) mod thread;
 mod transcript;
@@ -19,7 +20,7 @@ mod writer;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
@@ -33,7 +34,7 @@ use unsaved::UnsavedWorker;
 use writer::Writer;
 
 use super::effect::{LibraryJob, LogsJob, SearchJob, TranscriptJob, UnsavedJob, WriteJob};
-use super::event::{Changes, Event};
+use super::event::{Changes, Event, ReviewCounts};
 use super::{Clock, StoreSource};
 use crate::core::catalog::LogCatalog;
 use crate::core::change::Author;
@@ -71,6 +72,8 @@ pub(crate) struct Workers {
     leaving: Arc<AtomicBool>,
     /// Whether the writer waits for a lock.
     waiting: Arc<AtomicBool>,
+    /// How many jobs for the writer are not finished.
+    unfinished: Arc<AtomicUsize>,
 }
 
 impl Workers {
@@ -79,6 +82,7 @@ impl Workers {
         let newest = Arc::new(AtomicU64::new(0));
         let leaving = Arc::new(AtomicBool::new(false));
         let waiting = Arc::new(AtomicBool::new(false));
+        let unfinished = Arc::new(AtomicUsize::new(0));
         let libraries = Queue::new();
         let writers = Queue::new();
         let unsaved = Queue::new();
@@ -108,6 +112,8 @@ impl Workers {
             readers: libraries.sender(),
             events: events.clone(),
             lock_wait,
+            review_counts: ReviewCounts::new(),
+            unfinished: Arc::clone(&unfinished),
         };
         let worker = LibraryWorker {
             source: outside.source,
@@ -142,6 +148,7 @@ impl Workers {
             newest,
             leaving,
             waiting,
+            unfinished,
         })
     }
 
@@ -150,6 +157,7 @@ impl Workers {
     }
 
     pub(crate) fn write(&self, job: WriteJob) {
+        self.unfinished.fetch_add(1, Ordering::Relaxed);
         self.writer.send(writer::Message::Job(job));
     }
 
@@ -180,7 +188,9 @@ impl Workers {
         const A_CHANGE: Duration = Duration::from_secs(10);
         let until = Instant::now() + A_CHANGE;
         let is_waiting = || self.waiting.load(Ordering::Relaxed);
-        let is_written = self.writer.stop(until, is_waiting);
+        // What it does without being asked, such as observing a large store, is done again later.
+        let is_done = || self.unfinished.load(Ordering::Relaxed) == 0;
+        let is_written = self.writer.stop(until, || is_waiting() || is_done()) || is_done();
         // The others leave no partial writes, and may be reading a long log: do not wait for it.
         const PATIENCE: Duration = Duration::from_millis(300);
         let until = Instant::now() + PATIENCE;

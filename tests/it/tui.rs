@@ -4,6 +4,7 @@
 mod begin;
 mod editing;
 mod finding;
+mod review;
 mod waiting;
 
 use std::fs;

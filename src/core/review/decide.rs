@@ -169,6 +169,39 @@ pub fn plan_revert(
     Ok(planned.into_change(verb, format!("Reverted: {}", names.join(", "))))
 }
 
+/// Plans taking back what is selected in several stores, as one change.
+pub fn plan_reverts(
+    history: &History,
+    stores: &[&Store],
+    selection: &Selection,
+    moment: &Moment,
+) -> Result<Change> {
+    let mut whole: Option<Change> = None;
+    for store in stores {
+        let change = plan_revert(history, store, selection, moment)?;
+        whole = Some(match whole {
+            None => change,
+            Some(before) => joined(before, change),
+        });
+    }
+    whole.ok_or_else(|| Error::not_found("what to revert"))
+}
+
+/// Two reverts as one change.
+fn joined(mut one: Change, other: Change) -> Change {
+    if one.verb != other.verb {
+        one.verb = ChangeVerb::Restore;
+    }
+    let names = other
+        .message
+        .split_once(": ")
+        .map_or("", |(_, names)| names);
+    one.message = format!("{}, {names}", one.message);
+    one.edits.extend(other.edits);
+    one.edits.sort_by_key(|edit| edit.derived);
+    one
+}
+
 /// Whether the index is generated again. One that is written by hand is reviewed by itself.
 fn index_follows(store: &Store, planned: &PlannedFiles<'_>) -> Result<bool> {
     if store.layout() != Layout::Index {

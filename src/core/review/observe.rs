@@ -52,6 +52,8 @@ pub struct Observed {
     pub records: Vec<Record>,
     /// How many files of the store wait for review.
     pub waiting: usize,
+    /// Whether another process was changing the store, so that nothing was compared.
+    pub is_busy: bool,
 }
 
 /// The size and modification time of each reviewed file, by its path below the root.
@@ -105,12 +107,16 @@ fn observe_listing(
     let observed = Observed {
         records: Vec::new(),
         waiting,
+        is_busy: false,
     };
     if is_settled {
         return Ok(observed);
     }
     let Some(_lock) = history.try_lock(&[store.root().path()])? else {
-        return Ok(observed);
+        return Ok(Observed {
+            is_busy: true,
+            ..observed
+        });
     };
     let observer = Observer {
         history,
@@ -151,7 +157,10 @@ pub fn observe_files(
     moment: &Moment,
 ) -> Result<Observed> {
     let Some(_lock) = history.try_lock(&[store.root().path()])? else {
-        return Ok(Observed::default());
+        return Ok(Observed {
+            is_busy: true,
+            ..Observed::default()
+        });
     };
     let Some((state, _)) = State::load(history, store.id())? else {
         return Ok(Observed::default());
@@ -280,6 +289,7 @@ impl Observer<'_> {
         Ok(Observed {
             waiting: state.waiting.len(),
             records,
+            is_busy: false,
         })
     }
 

@@ -40,6 +40,26 @@ pub struct Item {
     pub(super) file: String,
 }
 
+impl Item {
+    /// What happened to the file, in words.
+    pub fn what(&self) -> String {
+        match (self.change, &self.renamed_from) {
+            (ItemChange::Renamed, Some(from)) => format!("renamed from {from}"),
+            (ItemChange::Added, _) => "new".to_owned(),
+            (ItemChange::Deleted, _) => "deleted".to_owned(),
+            _ => "changed".to_owned(),
+        }
+    }
+
+    /// Who wrote it, in words.
+    pub fn who(&self) -> &str {
+        match self.author.who.as_str() {
+            "outside" => "another program",
+            who => who,
+        }
+    }
+}
+
 /// What happened to a file that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -196,6 +196,7 @@ impl State {
         let files = record.files.iter().filter(|file| file.root == root);
         for file in files.filter(|file| !is_applied(file)) {
             self.close_gap(record, file);
+            let ended = self.take_end(record, &file.path);
             let waited = self.waiting.get(&file.path).cloned();
             if file.derived || record.author.is_person() {
                 self.write_by_person(history, file)?;
@@ -205,34 +206,41 @@ impl State {
             self.set(&file.path, file.after);
             self.settle(&file.path);
             self.note_end(record, &file.path, waited);
-            self.wait_again(record, &file.path);
+            self.wait_again(&file.path, ended);
         }
         Ok(())
     }
 
-    /// Remembers what waited before a change by the person, in case the change is undone.
+    /// Remembers what waited before a change by the person, in case the change is undone. A change
+    /// that left some of it may have taken back the rest.
     fn note_end(&mut self, record: &Record, path: &str, waited: Option<Waiting>) {
         let Some(waiting) = waited.filter(|_| record.author.is_person()) else {
             return;
         };
-        if self.waiting.get(path) != Some(&waiting) {
-            let by = record.id.clone();
-            self.ended
-                .insert(path.to_owned(), EndedWait { by, waiting });
-        }
+        // What is made again is undone by the id of the original.
+        let original = record.of.as_ref();
+        let original = original.filter(|_| record.verb == ChangeVerb::Redo);
+        let by = original.unwrap_or(&record.id).clone();
+        self.ended
+            .insert(path.to_owned(), EndedWait { by, waiting });
     }
 
-    /// If the change undoes the one that ended a wait, the file waits again.
-    fn wait_again(&mut self, record: &Record, path: &str) {
-        let is_undone = |ended: &EndedWait| {
-            record.verb == ChangeVerb::Undo && record.of.as_ref() == Some(&ended.by)
-        };
-        if self.ended.get(path).is_some_and(is_undone)
-            && let Some(ended) = self.ended.remove(path)
-        {
-            self.waiting.insert(path.to_owned(), ended.waiting);
-            self.settle(path);
+    /// What waited before the change that this one undoes.
+    fn take_end(&mut self, record: &Record, path: &str) -> Option<Waiting> {
+        let ended = self.ended.get(path)?;
+        let is_undone = record.verb == ChangeVerb::Undo && record.of.as_ref() == Some(&ended.by);
+        let ended = is_undone.then(|| self.ended.remove(path))?;
+        ended.map(|ended| ended.waiting)
+    }
+
+    /// The file waits again for what it waited for before, with the notes since.
+    fn wait_again(&mut self, path: &str, ended: Option<Waiting>) {
+        let Some(mut waiting) = ended else { return };
+        if let Some(now) = self.waiting.get(path) {
+            waiting.notes.clone_from(&now.notes);
         }
+        self.waiting.insert(path.to_owned(), waiting);
+        self.settle(path);
     }
 
     /// If the file was not as it was last seen when the change was made, another program wrote in
@@ -277,6 +285,7 @@ impl State {
         (from, to): (&FileChange, &FileChange),
     ) -> Result<()> {
         self.close_gap(record, from);
+        let ended = self.take_end(record, &to.path);
         let moved = FileChange {
             before: from.before,
             ..to.clone()
@@ -303,7 +312,7 @@ impl State {
         self.set(&to.path, to.after);
         self.settle(&to.path);
         self.note_end(record, &from.path, waited);
-        self.wait_again(record, &to.path);
+        self.wait_again(&to.path, ended);
         Ok(())
     }
 

@@ -111,6 +111,24 @@ impl Fixture {
         .expect("reverts");
     }
 
+    /// Undoes the last change by the person, or makes it again.
+    fn replay(&self, direction: Direction) {
+        let roots = [self.root()];
+        let last = match direction {
+            Direction::Back => self.history.undoable(&roots),
+            Direction::Forward => self.history.redoable(&roots),
+        };
+        let record = last.expect("reads").expect("there is a change");
+        let moment = self.moment();
+        let author = Author {
+            who: "you".to_owned(),
+            door: "cli".to_owned(),
+        };
+        let make = || replay(&self.history, &record, direction, &moment);
+        plan_and_commit::<crate::core::Error>(&self.history, &roots, (&author, &moment), make)
+            .expect("undoes");
+    }
+
     /// Every file with its content.
     fn files(&self) -> BTreeMap<String, String> {
         let entries = fs::read_dir(self.root()).expect("lists").flatten();
@@ -202,24 +220,42 @@ fn a_reverted_item_gives_the_bytes_back_and_can_be_undone() {
     fixture.revert(&["all"]);
     assert_eq!(fixture.files(), original);
     assert_eq!(fixture.queue(), []);
-    let last = fixture.history.undoable(&[fixture.root()]).expect("reads");
-    let record = last.expect("there is a change");
-    let moment = fixture.moment();
-    let author = Author {
-        who: "you".to_owned(),
-        door: "cli".to_owned(),
-    };
-    plan_and_commit::<crate::core::Error>(
-        &fixture.history,
-        &[fixture.root()],
-        (&author, &moment),
-        || replay(&fixture.history, &record, Direction::Back, &moment),
-    )
-    .expect("undoes");
+    fixture.replay(Direction::Back);
     assert_eq!(fixture.files(), written);
     // What is there again waits again.
     assert_eq!(fixture.queue(), queue);
     assert_eq!(fixture.observe().records, []);
+}
+
+#[test]
+fn a_reverted_hunk_waits_again_when_that_is_undone_with_the_notes_since() {
+    let fixture = Fixture::new(&[("a.md", &numbered(40))]);
+    let written = numbered(40)
+        .replace("line 3\n", "LINE 3\n")
+        .replace("line 30\n", "LINE 30\n");
+    fixture.write_outside("a.md", &written);
+    fixture.observe();
+    let hunks = |fixture: &Fixture| -> Vec<String> {
+        let items = fixture.queue().into_iter();
+        items
+            .flat_map(|item| item.hunks.into_iter().map(|hunk| hunk.id))
+            .collect()
+    };
+    let both = hunks(&fixture);
+    assert_eq!(both.len(), 2);
+    fixture.revert(&[&both[1]]);
+    assert_eq!(hunks(&fixture), both[..1]);
+    let moment = fixture.moment();
+    let chosen = selection(&[&both[0]]);
+    annotate(&fixture.history, &fixture.store, (&chosen, "why?"), &moment).expect("notes");
+    for _ in 0..2 {
+        fixture.replay(Direction::Back);
+        assert_eq!(fixture.files()["a.md"], written);
+        assert_eq!(hunks(&fixture), both);
+        assert_eq!(fixture.queue()[0].notes[0].text, "why?");
+        fixture.replay(Direction::Forward);
+        assert_eq!(hunks(&fixture), both[..1]);
+    }
 }
 
 #[test]

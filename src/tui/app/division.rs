@@ -33,12 +33,12 @@ impl App {
         }
     }
 
-    /// The part that gets the whole screen: the one that has the keys, and in Find the text that
-    /// was found.
+    /// The part that gets the whole screen: the one that has the keys, in Find the text that was
+    /// found, and in the review the difference.
     fn zoomed_part(&self, wanted: Arrangement) -> Focus {
         let pane = self.panes.iter().rev().find(|pane| pane.is_fullscreen());
         match pane.map(|pane| pane.key_context()) {
-            Some(KeyContext::Find) => Focus::Preview,
+            Some(KeyContext::Find | KeyContext::Queue) => Focus::Preview,
             _ => wanted.focus,
         }
     }

@@ -1,18 +1,21 @@
 //! The app's own handling of events: plans, commits, edited texts, conflicts.
 
+use std::collections::BTreeSet;
+
 use super::App;
 use crate::core::change::{Change, ChangeRequest};
 use crate::core::diff::merge;
 use crate::core::display::format_size;
 use crate::core::error::Conflict;
 use crate::core::history::Record;
-use crate::core::store::Document;
+use crate::core::review::Item;
+use crate::core::store::{Document, StoreId};
 use crate::core::unsaved::Unsaved;
 use crate::core::{Error, Result};
 use crate::tui::action::Action;
 use crate::tui::cells;
-use crate::tui::effect::{Effect, Request, Target, UndoDirection, UnsavedJob};
-use crate::tui::event::{Event, NewMemoryText};
+use crate::tui::effect::{Effect, Request, ReviewJob, Target, UndoDirection, UnsavedJob};
+use crate::tui::event::{Event, NewMemoryText, ReviewCounts};
 use crate::tui::keymap::KeyContext;
 use crate::tui::overlay::merge::MergeDialog;
 use crate::tui::overlay::reader::TextDialog;
@@ -64,6 +67,12 @@ impl App {
                 self.remember_query(query);
                 Vec::new()
             }
+            Event::ReviewCounted(counts) => {
+                self.to_review = counts;
+                Vec::new()
+            }
+            Event::QueueLoaded(waiting) => self.queue_loaded(&waiting),
+            Event::Reviewed { job, result } => vec![Step::Toast(reviewed(&job, result))],
             Event::Failed(message) => vec![Step::Toast(Toast::trouble(message))],
             // The same problems are reported once, however often the library is read.
             Event::Indexed(library) if library.problems != self.problems => {
@@ -112,6 +121,23 @@ impl App {
                 vec![Step::Plan(request)]
             }
             Err(error) => vec![error_toast(&error)],
+        }
+    }
+
+    /// Counts what waits for review. Another process may have accepted some of it, which changes
+    /// no store.
+    fn queue_loaded(&self, waiting: &[(StoreId, Vec<Item>)]) -> Vec<Step> {
+        let files = |items: &[Item]| -> usize {
+            let paths: BTreeSet<&str> = items.iter().map(|item| item.path.as_str()).collect();
+            paths.len()
+        };
+        let counts: ReviewCounts = waiting
+            .iter()
+            .map(|(store, items)| (store.clone(), files(items)))
+            .collect();
+        match counts == self.to_review {
+            true => Vec::new(),
+            false => vec![Step::Broadcast(Box::new(Event::ReviewCounted(counts)))],
         }
     }
 
@@ -263,6 +289,17 @@ fn on_conflict(text: Unsaved, conflict: Conflict) -> Vec<Step> {
             ]
         }
         None => vec![Step::Push(Box::new(MergeDialog::new(text, their_text)))],
+    }
+}
+
+/// Describes what was decided in the review.
+fn reviewed(job: &ReviewJob, result: Result<usize>) -> Toast {
+    match (job, result) {
+        (_, Err(error)) => Toast::trouble(error.to_string()),
+        (_, Ok(0)) => Toast::trouble("It was changed meanwhile; look at it again"),
+        (ReviewJob::Accept(_), Ok(1)) => Toast::done("Accepted"),
+        (ReviewJob::Accept(_), Ok(number)) => Toast::done(format!("Accepted {number} files")),
+        (ReviewJob::Note { .. }, Ok(_)) => Toast::done("Noted"),
     }
 }
 

@@ -7,6 +7,8 @@ mod looks;
 mod place;
 mod pruning;
 mod reading;
+mod review;
+mod reviewed_files;
 mod unsaved;
 mod workers;
 

@@ -1,7 +1,8 @@
 //! Drawing of the app: the title line, the panes, the status line.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use super::App;
@@ -39,20 +40,61 @@ impl App {
         let place = ground
             .and_then(|pane| pane.title(&cx))
             .unwrap_or_else(|| self.scope_title());
-        let facts = ground
-            .and_then(|pane| pane.facts())
-            .unwrap_or_else(|| self.facts());
+        let (to_review, facts) = self.title_ends();
         let line = two_ends(
             vec![
                 Span::styled(" tome", theme.style(Role::Accent)),
                 Span::raw("   "),
                 Span::styled(escape_line(&place), theme.style(Role::Strong)),
             ],
-            vec![Span::styled(format!("{facts} "), theme.style(Role::Muted))],
+            vec![
+                Span::styled(to_review, theme.style(Role::Warn)),
+                Span::styled(facts, theme.style(Role::Muted)),
+            ],
             usize::from(area.width),
             theme.style(Role::Text),
         );
         frame.render_widget(line, area);
+    }
+
+    /// The end of the title line: how many files wait for review, and the other facts.
+    fn title_ends(&self) -> (String, String) {
+        let ground = self.panes.iter().rev().find(|pane| pane.is_fullscreen());
+        let facts = ground
+            .and_then(|pane| pane.facts())
+            .unwrap_or_else(|| self.facts());
+        let is_tree = ground.is_some_and(|pane| {
+            let context = pane.key_context();
+            matches!(context, KeyContext::Tree | KeyContext::Preview)
+        });
+        match self.to_review.values().sum::<usize>() {
+            number if number > 0 && is_tree => {
+                (format!("{number} to review"), format!(" · {facts} "))
+            }
+            _ => (String::new(), format!("{facts} ")),
+        }
+    }
+
+    /// The action of what the mouse is pressed on: a hint, or the number of files to review.
+    pub(super) fn action_at(&self, mouse: MouseEvent) -> Option<Action> {
+        if mouse.kind != MouseEventKind::Down(MouseButton::Left) {
+            return None;
+        }
+        let at = Position::new(mouse.column, mouse.row);
+        let (title, status) = (self.areas.title, self.areas.status);
+        if title.contains(at) && self.panes.last().is_some_and(|pane| pane.is_fullscreen()) {
+            let (to_review, facts) = self.title_ends();
+            let end = usize::from(title.right()).saturating_sub(cells::width(&facts));
+            let start = end.saturating_sub(cells::width(&to_review));
+            let is_here = (start..end).contains(&usize::from(at.x));
+            return is_here.then_some(Action::Review);
+        }
+        // A toast is drawn over the hints.
+        if !status.contains(at) || self.toast.is_some() || self.waiting.is_some() {
+            return None;
+        }
+        let column = mouse.column.checked_sub(status.x + 1)?;
+        Hint::action_at(&self.hints(), usize::from(column))
     }
 
     /// What the tree shows: this project, or everything.

@@ -4,7 +4,7 @@ use super::{Binding, KeyContext, Keymap};
 use crate::tui::action::Action;
 
 /// The contexts in the table, and their headings.
-const PLACES: [(KeyContext, &str); 7] = [
+const PLACES: [(KeyContext, &str); 8] = [
     (KeyContext::Browse, "Tree and preview"),
     (KeyContext::Tree, "Tree"),
     (KeyContext::Preview, "Preview"),
@@ -12,6 +12,7 @@ const PLACES: [(KeyContext, &str); 7] = [
     (KeyContext::Log, "Log"),
     (KeyContext::Editor, "Editor"),
     (KeyContext::History, "History"),
+    (KeyContext::Queue, "Review"),
 ];
 
 /// Movements, which the README tells in a sentence because they are the same in all contexts.

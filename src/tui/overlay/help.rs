@@ -18,13 +18,14 @@ use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::input::{Input, InputOutcome};
 
 /// The places whose keys are listed.
-const PLACES: [KeyContext; 6] = [
+const PLACES: [KeyContext; 7] = [
     KeyContext::Tree,
     KeyContext::Preview,
     KeyContext::Find,
     KeyContext::Log,
     KeyContext::Editor,
     KeyContext::History,
+    KeyContext::Queue,
 ];
 
 /// The order of the groups of a place; movements, which most people know, come late.

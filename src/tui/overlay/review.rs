@@ -65,8 +65,14 @@ impl ReviewDialog {
                 let new = moved.filter(|edit| edit.before.is_none());
                 format!("move {}", count(new.count(), "memory", "memories"))
             }
+            _ if self.is_revert() => format!("revert {}", count(number, "file", "files")),
             verb => verb.name().to_owned(),
         }
+    }
+
+    /// Whether it takes back what waits for review.
+    fn is_revert(&self) -> bool {
+        matches!(*self.request, Request::Revert(_))
     }
 
     /// The context of the keys: what deletes needs another key than Enter.
@@ -83,6 +89,7 @@ impl ReviewDialog {
         match self.change.verb {
             ChangeVerb::Edit | ChangeVerb::Write => "save".to_owned(),
             ChangeVerb::Delete => self.title(),
+            _ if self.is_revert() => "revert".to_owned(),
             verb => verb.name().to_owned(),
         }
     }

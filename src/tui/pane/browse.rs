@@ -31,7 +31,7 @@ use crate::core::library::Library;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::effect::{Requester, Target};
-use crate::tui::event::{Event, LeftText};
+use crate::tui::event::{Event, LeftText, ReviewCounts};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
 use crate::tui::widget::emphasis::MarkedWords;
@@ -70,6 +70,8 @@ pub(crate) struct BrowsePane {
     line: Option<usize>,
     /// Whether the finder opened what the preview shows, so that leaving it goes back there.
     is_found: bool,
+    /// How many files of each store wait for review.
+    to_review: ReviewCounts,
     /// Whether the library has been read.
     loaded: bool,
     /// The directories searched for stores and logs.
@@ -97,6 +99,7 @@ impl BrowsePane {
             trail: Vec::new(),
             line: None,
             is_found: false,
+            to_review: ReviewCounts::new(),
             loaded: false,
             searched_places: Vec::new(),
         }
@@ -402,6 +405,10 @@ impl Pane for BrowsePane {
                     steps.extend(self.act_on_selection(*action, cx).unwrap_or_default());
                 }
                 steps
+            }
+            Event::ReviewCounted(counts) => {
+                self.to_review.clone_from(counts);
+                Vec::new()
             }
             Event::Marked(keys) => {
                 self.marks.extend(keys.iter().cloned());

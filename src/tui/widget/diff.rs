@@ -1,5 +1,6 @@
 //! A change as a unified diff, file by file.
 
+pub(crate) mod hunks;
 pub(super) mod words;
 
 use ratatui::buffer::Buffer;
@@ -250,6 +251,15 @@ fn emphasise(rows: &mut [DiffRow]) {
     }
 }
 
+/// The width of the line numbers.
+fn digits<'a>(rows: impl Iterator<Item = &'a DiffRow>) -> usize {
+    let widths = rows.filter_map(|row| match row {
+        DiffRow::Line { number, .. } => Some(number.to_string().len()),
+        DiffRow::Gap => None,
+    });
+    widths.max().unwrap_or(1).max(3)
+}
+
 impl File {
     fn lines(&self, theme: &Theme, width: u16) -> Vec<Line<'static>> {
         let width = usize::from(width);
@@ -257,16 +267,7 @@ impl File {
         if self.is_folded {
             return lines;
         }
-        let digits = self
-            .rows
-            .iter()
-            .filter_map(|row| match row {
-                DiffRow::Line { number, .. } => Some(number.to_string().len()),
-                DiffRow::Gap => None,
-            })
-            .max()
-            .unwrap_or(1)
-            .max(3);
+        let digits = digits(self.rows.iter());
         for row in &self.rows {
             lines.extend(row.lines(theme, width, digits));
         }

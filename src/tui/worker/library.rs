@@ -15,6 +15,7 @@ use crate::core::history::{History, Record};
 use crate::core::layout::Layout;
 use crate::core::library::Library;
 use crate::core::memory::Revision;
+use crate::core::review::queue;
 use crate::core::store::{Document, Store};
 use crate::core::watch::DirectoryWatcher;
 use crate::core::{Error, Result};
@@ -63,14 +64,15 @@ impl Worker for LibraryWorker {
     }
 
     fn supersedes(newer: &Message, older: &Message) -> bool {
-        use LibraryJob::{Compare, Load, Read};
+        use LibraryJob::{Compare, Load, Queue, Read};
         match (newer, older) {
             (
                 Message::Job(Read { requester: new, .. }),
                 Message::Job(Read { requester: old, .. }),
             ) => new == old,
             (Message::Job(Compare { .. }), Message::Job(Compare { .. }))
-            | (Message::Job(Load), Message::Job(Load)) => true,
+            | (Message::Job(Load), Message::Job(Load))
+            | (Message::Job(Queue), Message::Job(Queue)) => true,
             _ => false,
         }
     }
@@ -128,6 +130,7 @@ impl LibraryWorker {
                 let result = record.and_then(|record| recorded_edits(&self.history, &record));
                 self.send(Event::Compared { id, result });
             }
+            LibraryJob::Queue => self.read_queue(),
         }
     }
 
@@ -224,6 +227,19 @@ impl LibraryWorker {
                 })
             }
         }
+    }
+
+    /// Sends what waits for review. A store whose queue cannot be read does not hide the others.
+    fn read_queue(&self) {
+        let mut waiting = Vec::new();
+        for snapshot in &self.library.stores {
+            match queue(&self.history, &snapshot.store) {
+                Ok(items) if items.is_empty() => {}
+                Ok(items) => waiting.push((snapshot.store.id().clone(), items)),
+                Err(error) => self.send(Event::Failed(error.to_string())),
+            }
+        }
+        self.send(Event::QueueLoaded(waiting));
     }
 
     fn records(&self) -> Result<Vec<Record>> {

@@ -11,6 +11,7 @@ use crate::core::error::Conflict;
 use crate::core::history::History;
 use crate::core::library::Library;
 use crate::core::memory::Revision;
+use crate::core::review::{Selection, plan_reverts};
 use crate::core::sandbox::Root;
 use crate::core::store::{Store, StoreId};
 use crate::core::template::{NewWords, template};
@@ -26,9 +27,9 @@ pub(super) struct Planner<'a> {
     pub(super) moment: Moment,
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
     /// Returns the store with this id.
-    pub(super) fn store(&self, id: &StoreId) -> Result<&Store> {
+    pub(super) fn store(&self, id: &StoreId) -> Result<&'a Store> {
         let snapshot = self.library.store_by_id(id);
         let missing = || Error::not_found(format!("the store at {}", id.root().display()));
         snapshot
@@ -90,6 +91,15 @@ impl Planner<'_> {
                 change::restore(self.history, &record, only, &context.moment)
             }
             Request::Latest(which) => self.plan_latest(*which, &context),
+            Request::Revert(chosen) => {
+                let mut stores = Vec::new();
+                for (store, _) in chosen {
+                    stores.push(self.store(store)?);
+                }
+                let ids = chosen.iter().flat_map(|(_, ids)| ids.iter().cloned());
+                let selection = Selection::Ids(ids.collect());
+                plan_reverts(self.history, &stores, &selection, &self.moment)
+            }
         }
     }
 

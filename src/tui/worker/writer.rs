@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
 use super::library;
@@ -18,7 +19,7 @@ use crate::core::library::Library;
 use crate::core::watch::Expected;
 use crate::tui::Clock;
 use crate::tui::effect::{LibraryJob, Request, WriteJob};
-use crate::tui::event::Event;
+use crate::tui::event::{Event, ReviewCounts};
 
 /// Makes changes.
 pub(super) struct Writer {
@@ -31,6 +32,10 @@ pub(super) struct Writer {
     pub(super) readers: JobSender<library::Message>,
     pub(super) events: Sender<Event>,
     pub(super) lock_wait: LockWait,
+    /// How many files wait for review, as it was reported last.
+    pub(super) review_counts: ReviewCounts,
+    /// How many jobs of the app are not finished.
+    pub(super) unfinished: Arc<AtomicUsize>,
 }
 
 /// A message in its queue.
@@ -49,21 +54,11 @@ impl Worker for Writer {
 
     fn perform(&mut self, message: Message) {
         match message {
-            Message::Job(WriteJob::Commit { request, change }) => {
-                let result = self.write_reviewed(&request, &change);
-                self.lock_wait.end();
-                match result {
-                    Ok(Reviewed::Made(made)) => self.send(request, Ok(made.record)),
-                    Ok(Reviewed::Outdated(change)) => self.tell_outdated(request, change),
-                    Err(error) => self.send(request, Err(error)),
-                }
+            Message::Job(job) => {
+                self.run_job(job);
+                self.unfinished.fetch_sub(1, Ordering::Relaxed);
             }
-            Message::Job(WriteJob::Do(request)) => {
-                let result = self.write(&request);
-                self.lock_wait.end();
-                self.send(request, result);
-            }
-            Message::Stores(library) => self.library = library,
+            Message::Stores(library) => self.take_stores(library),
             Message::Settle => {
                 self.settle();
                 self.lock_wait.end();
@@ -86,7 +81,31 @@ impl Worker for Writer {
 }
 
 impl Writer {
-    fn planner(&self) -> Planner<'_> {
+    fn run_job(&mut self, job: WriteJob) {
+        match job {
+            WriteJob::Commit { request, change } => {
+                let result = self.write_reviewed(&request, &change);
+                self.lock_wait.end();
+                match result {
+                    Ok(Reviewed::Made(made)) => self.send(request, Ok(made.record)),
+                    Ok(Reviewed::Outdated(change)) => self.tell_outdated(request, change),
+                    Err(error) => self.send(request, Err(error)),
+                }
+            }
+            WriteJob::Do(request) => {
+                let result = self.write(&request);
+                self.lock_wait.end();
+                self.send(request, result);
+            }
+            WriteJob::Review(job) => {
+                let result = self.review(&job);
+                self.lock_wait.end();
+                drop(self.events.send(Event::Reviewed { job, result }));
+            }
+        }
+    }
+
+    pub(super) fn planner(&self) -> Planner<'_> {
         Planner {
             library: &self.library,
             history: &self.history,
@@ -141,21 +160,26 @@ impl Writer {
         }));
     }
 
+    /// Undoes changes that a crashed process left unfinished, and reports if that fails.
+    fn settle(&self) {
+        if let Err(error) = self.settle_stores() {
+            drop(self.events.send(Event::Failed(error.to_string())));
+        }
+    }
+
     /// Undoes changes that a crashed process left unfinished, except in stores that another process
     /// is changing.
-    fn settle(&self) {
+    pub(super) fn settle_stores(&self) -> Result<()> {
         let stores = self.library.stores.iter();
         let roots: Vec<&Path> = stores
             .map(|snapshot| snapshot.store.root().path())
             .collect();
-        match self.settle_at(&roots) {
-            Ok(paths) if paths.is_empty() => {}
-            Ok(paths) => {
-                let refresh = LibraryJob::Refresh(paths);
-                self.readers.send(library::Message::Job(refresh));
-            }
-            Err(error) => drop(self.events.send(Event::Failed(error.to_string()))),
+        let paths = self.settle_at(&roots)?;
+        if !paths.is_empty() {
+            let refresh = LibraryJob::Refresh(paths);
+            self.readers.send(library::Message::Job(refresh));
         }
+        Ok(())
     }
 
     /// Returns the files of the changes that were unfinished.
@@ -176,14 +200,16 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::AtomicBool;
     use std::sync::mpsc::{self, Receiver};
     use std::time::Duration;
 
     use super::*;
     use crate::core::Error;
     use crate::core::change::{ChangeVerb, Moment};
-    use crate::tui::effect::UndoDirection;
+    use crate::core::library::StoreSnapshot;
+    use crate::core::review::{Item, queue};
+    use crate::tui::effect::{ReviewJob, UndoDirection};
     use crate::tui::pane::browse::fixture;
     use crate::tui::worker::thread::Queue;
 
@@ -243,6 +269,8 @@ mod tests {
                 readers: slot,
                 events,
                 lock_wait,
+                review_counts: ReviewCounts::new(),
+                unfinished: Arc::new(AtomicUsize::new(1)),
             };
             Self {
                 home,
@@ -417,5 +445,163 @@ mod tests {
         };
         assert!(paths.contains(&bench.root().join("auth.md")), "{paths:?}");
         assert!(bench.root().join("auth.md").exists());
+    }
+
+    impl Bench {
+        /// Reads the store again after another program wrote a file, as the library worker does.
+        fn read_again(&mut self, path: &str) {
+            let library = self.writer.library.refresh(&[self.root().join(path)]);
+            self.writer.perform(Message::Stores(Arc::new(library)));
+        }
+
+        fn counts(&self) -> Option<Vec<usize>> {
+            match self.told.try_recv() {
+                Ok(Event::ReviewCounted(counts)) => Some(counts.into_values().collect()),
+                Err(_) => None,
+                other => panic!("{other:?}"),
+            }
+        }
+
+        fn accept(&mut self, ids: Vec<String>) -> Result<usize> {
+            let snapshot = self.writer.library.store("claude").expect("a store");
+            let job = ReviewJob::Accept(vec![(snapshot.store.id().clone(), ids)]);
+            self.writer
+                .perform(Message::Job(WriteJob::Review(job.clone())));
+            let last = self.told.try_iter().last();
+            match last {
+                Some(Event::Reviewed { job: done, result }) if done == job => result,
+                other => panic!("{other:?}"),
+            }
+        }
+
+        fn waiting(&self) -> Vec<Item> {
+            let snapshot = self.writer.library.store("claude").expect("a store");
+            queue(&self.writer.history, &snapshot.store).expect("a queue")
+        }
+    }
+
+    #[test]
+    fn what_others_write_is_recorded_and_counted_when_the_store_is_read_again() {
+        let mut bench = Bench::new();
+        let library = Arc::clone(&bench.writer.library);
+        bench.writer.library = Arc::default();
+        bench.writer.perform(Message::Stores(library));
+        assert_eq!(bench.counts(), None, "the first sight is no news");
+        fs::write(bench.root().join("auth.md"), "theirs\n").expect("writes");
+        bench.read_again("auth.md");
+        assert_eq!(bench.counts(), Some(vec![1]));
+        // The same file once more: the number is the same, but not what waits.
+        fs::write(bench.root().join("auth.md"), "theirs again\n").expect("writes");
+        bench.read_again("auth.md");
+        assert_eq!(bench.counts(), Some(vec![1]));
+        bench.read_again("auth.md");
+        assert_eq!(bench.counts(), None, "nothing is new");
+        let ids = bench.waiting().into_iter().map(|item| item.id);
+        assert_eq!(bench.accept(ids.collect()).expect("accepts"), 1);
+        assert!(bench.writer.review_counts.is_empty());
+        assert_eq!(bench.waiting(), []);
+        assert_eq!(bench.accept(vec!["gone".to_owned()]).expect("nothing"), 0);
+        assert_eq!(
+            bench.read("auth.md"),
+            "theirs again\n",
+            "no memory is written"
+        );
+    }
+
+    #[test]
+    fn the_files_of_a_store_that_cannot_be_read_are_not_gone() {
+        let mut bench = Bench::new();
+        let library = Arc::clone(&bench.writer.library);
+        bench.writer.library = Arc::default();
+        bench.writer.perform(Message::Stores(Arc::clone(&library)));
+        let hidden = bench.root().with_extension("hidden");
+        fs::rename(bench.root(), &hidden).expect("hides it");
+        let mut broken = (*library).clone();
+        for snapshot in &mut broken.stores {
+            *snapshot = Arc::new(StoreSnapshot {
+                store: Arc::clone(&snapshot.store),
+                why: String::new(),
+                memories: Vec::new(),
+                index: None,
+                unlisted: Vec::new(),
+                failure: Some("it cannot be read".to_owned()),
+            });
+        }
+        bench.writer.perform(Message::Stores(Arc::new(broken)));
+        assert_eq!(bench.counts(), None);
+        assert_eq!(bench.waiting(), []);
+    }
+
+    #[test]
+    fn a_revert_is_planned_made_and_undone_and_what_it_took_back_waits_again() {
+        let mut bench = Bench::new();
+        let library = Arc::clone(&bench.writer.library);
+        bench.writer.library = Arc::default();
+        bench.writer.perform(Message::Stores(library));
+        let before = bench.read("auth.md");
+        let theirs = before.replace("15 minutes", "30 minutes");
+        fs::write(bench.root().join("auth.md"), &theirs).expect("writes");
+        bench.read_again("auth.md");
+        let hunks = bench.waiting().into_iter().flat_map(|item| item.hunks);
+        let ids: Vec<String> = hunks.map(|hunk| hunk.id).collect();
+        let snapshot = bench.writer.library.store("claude").expect("a store");
+        let request = Request::Revert(vec![(snapshot.store.id().clone(), ids)]);
+        let change = bench.writer.planner().plan(&request).expect("plans");
+        bench.commit((Box::new(request), Box::new(change)));
+        assert_eq!(bench.made().verb, ChangeVerb::Restore);
+        assert_eq!(bench.read("auth.md"), before);
+        assert_eq!(bench.waiting(), []);
+        let undo = Box::new(Request::Latest(UndoDirection::Undo));
+        bench.writer.perform(Message::Job(WriteJob::Do(undo)));
+        assert_eq!(bench.made().verb, ChangeVerb::Undo);
+        assert_eq!(bench.read("auth.md"), theirs);
+        assert_eq!(bench.waiting().len(), 1);
+    }
+
+    #[test]
+    fn what_a_dead_process_left_unfinished_is_no_write_of_others() {
+        let mut bench = Bench::new();
+        let library = Arc::clone(&bench.writer.library);
+        bench.writer.library = Arc::default();
+        bench.writer.perform(Message::Stores(library));
+        let dying = History::with_observer(
+            bench.writer.history.dir(),
+            Arc::new(|step| {
+                assert_ne!(step, "record", "it dies here");
+                Ok(())
+            }),
+        );
+        let (_, change) = bench.delete("auth.md");
+        let by = (&bench.writer.author, &day(1));
+        let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            plan_and_commit(&dying, &change.roots(), by, || {
+                Ok::<_, Error>((*change).clone())
+            })
+        }));
+        assert!(died.is_err());
+        bench.read_again("auth.md");
+        assert_eq!(bench.counts(), None);
+        assert_eq!(bench.waiting(), []);
+        assert!(bench.root().join("auth.md").exists());
+    }
+
+    #[test]
+    fn what_another_process_is_about_to_record_is_counted_here_too() {
+        let mut bench = Bench::new();
+        let library = Arc::clone(&bench.writer.library);
+        bench.writer.library = Arc::default();
+        bench.writer.perform(Message::Stores(library));
+        fs::write(bench.root().join("auth.md"), "theirs\n").expect("writes");
+        let root = bench.root();
+        let other = History::open(bench.writer.history.dir()).named("tome hook");
+        let lock = other.lock(&[&root]).expect("locks");
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                std::thread::sleep(Duration::from_millis(60));
+                drop(lock);
+            });
+            bench.read_again("auth.md");
+        });
+        assert_eq!(bench.counts(), Some(vec![1]));
     }
 }

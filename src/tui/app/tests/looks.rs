@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::review::Reviewing;
 use super::{AUTH, TestApp, moment};
 use crate::core::change::{Author, ChangeContext, ChangeRequest, commit, plan, recorded_edits};
 use crate::core::error::Conflict;
@@ -134,5 +135,15 @@ fn looks_of_history() {
             result: Ok(edits),
         });
         check("history", name, &ui);
+    }
+}
+
+#[test]
+fn looks_of_the_review() {
+    for (name, background) in BOTH {
+        let mut reviewing = Reviewing::sized(100, 20, background);
+        check("review", name, &reviewing.ui);
+        reviewing.ui.press("J J");
+        check("hunk", name, &reviewing.ui);
     }
 }

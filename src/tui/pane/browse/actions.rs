@@ -26,6 +26,7 @@ use crate::tui::pane::find::FindPane;
 use crate::tui::pane::history::HistoryPane;
 use crate::tui::pane::log::{copy_resume, copy_to_clipboard, resume};
 use crate::tui::pane::preview::PreviewContent;
+use crate::tui::pane::queue::QueuePane;
 use crate::tui::pane::{PaneContext, Step, Toast};
 
 impl BrowsePane {
@@ -74,6 +75,7 @@ impl BrowsePane {
                 Step::Push(Box::new(HistoryPane::new(self.selected_memory()))),
                 Step::Effect(Effect::Library(LibraryJob::Records)),
             ],
+            Action::Review => QueuePane::open(),
             Action::ToggleSource => self.toggle_mode(cx),
             Action::TogglePreview => self.toggle_preview(),
             Action::Agent => self.agent(),

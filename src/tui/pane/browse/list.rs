@@ -10,6 +10,7 @@ use crate::core::display::{format_age, format_size};
 use crate::core::layout::Layout;
 use crate::core::library::{Budget, Library, StoreSnapshot};
 use crate::core::memory::FileKind;
+use crate::core::store::StoreId;
 use crate::tui::cells::escape_line;
 use crate::tui::chrome::{short_path, two_ends};
 use crate::tui::pane::PaneContext;
@@ -76,7 +77,15 @@ impl BrowsePane {
             right: vec![Span::styled(row.count.to_string(), muted)],
         };
         match row.node {
-            Node::Store(at) => store(&self.library.stores[at], row, theme, width),
+            Node::Store(at) => {
+                let snapshot = &self.library.stores[at];
+                let is_own = |id: &StoreId| id == snapshot.store.id();
+                let waiting = self.review_count(is_own, theme);
+                let width = width.saturating_sub(waiting.as_ref().map_or(0, Span::width));
+                let mut ends = store(snapshot, row, theme, width);
+                ends.right.splice(0..0, waiting);
+                ends
+            }
             Node::Group(_, group) => {
                 let group = &self.tree.groups[group];
                 let style = match &group.category {
@@ -105,7 +114,12 @@ impl BrowsePane {
                     Span::styled("instructions", theme.style(Role::Strong)),
                     Span::styled(format!("  {}", instruction_names(&self.library)), muted),
                 ],
-                right: vec![Span::styled(row.count.to_string(), muted)],
+                right: {
+                    let is_own = |id: &StoreId| id.layout() == Layout::Instructions;
+                    let waiting = self.review_count(is_own, theme);
+                    let count = Span::styled(row.count.to_string(), muted);
+                    waiting.into_iter().chain([count]).collect()
+                },
             },
             Node::Sessions => RowEnds {
                 label: vec![Span::styled("sessions", theme.style(Role::Strong))],
@@ -124,6 +138,18 @@ impl BrowsePane {
                 }
             }
         }
+    }
+
+    /// How many files of these stores wait for review.
+    fn review_count(
+        &self,
+        is_own: impl Fn(&StoreId) -> bool,
+        theme: &Theme,
+    ) -> Option<Span<'static>> {
+        let own = self.to_review.iter().filter(|(store, _)| is_own(store));
+        let waiting: usize = own.map(|(_, count)| count).sum();
+        let text = format!("{waiting} to review  ");
+        (waiting > 0).then(|| Span::styled(text, theme.style(Role::Warn)))
     }
 
     fn memory(&self, at: usize, of: usize, cx: &PaneContext<'_>) -> RowEnds<'static> {

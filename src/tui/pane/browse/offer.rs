@@ -35,6 +35,7 @@ impl BrowsePane {
             Action::Delete => !self.marks.is_empty() || self.selected_memory().is_some(),
             Action::Rename | Action::Duplicate => self.selected_memory().is_some(),
             Action::Resume => self.selected_log().is_some(),
+            Action::Review => !self.to_review.is_empty(),
             Action::ListInIndex => self
                 .selected_store()
                 .is_some_and(|s| !s.unlisted.is_empty()),

@@ -1,0 +1,433 @@
+//! Tests of the review: what others wrote, decided about file by file and hunk by hunk.
+
+use std::fs;
+use std::sync::Arc;
+
+use ratatui::crossterm::event::{
+    Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
+
+use super::TestApp;
+use crate::core::change::{Author, Change, Moment};
+use crate::core::history::{History, Origin};
+use crate::core::library::{Library, LogSummary};
+use crate::core::log::{Agent, LogFile, LogStart};
+use crate::core::review::{
+    Selection, Writer, accept, annotate, observe_files, observe_store, plan_reverts, queue,
+};
+use crate::core::store::Store;
+use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, WriteJob};
+use crate::tui::event::{Event, ReviewCounts};
+use crate::tui::keymap::KeyContext;
+use crate::tui::theme::Background;
+
+/// An app with a store of which two files wait: in `auth.md` two hunks of an agent's session, and
+/// `grace.md`, which is new.
+pub(super) struct Reviewing {
+    pub(super) ui: TestApp,
+    pub(super) history: History,
+}
+
+pub(super) fn moment(millisecond: i64) -> Moment {
+    Moment {
+        time: jiff::Timestamp::from_millisecond(millisecond).expect("a time"),
+        today: jiff::civil::date(2026, 2, 12),
+    }
+}
+
+impl Reviewing {
+    pub(super) fn new() -> Self {
+        Self::sized(100, 28, Background::Dark)
+    }
+
+    pub(super) fn sized(width: u16, height: u16, background: Background) -> Self {
+        let ui = TestApp::sized(width, height, background);
+        let history = History::open(&ui.home.path().join("history"));
+        let mut reviewing = Self { ui, history };
+        observe_store(&reviewing.history, &reviewing.store(), &moment(1)).expect("observes");
+        reviewing.write("auth.md", |text| {
+            text.replace("migration status", "migration state")
+                .replace("15 minutes", "30 minutes")
+        });
+        let writer = Writer {
+            author: Author {
+                who: "claude-code".to_owned(),
+                door: "hook".to_owned(),
+            },
+            origin: Some(Origin {
+                session: "5e551011".to_owned(),
+                citation: None,
+            }),
+        };
+        let paths = ["auth.md".to_owned()];
+        let by = (&paths[..], writer);
+        observe_files(&reviewing.history, &reviewing.store(), by, &moment(2)).expect("observes");
+        reviewing.write("grace.md", |_| {
+            "---\nname: Grace\ntype: project\n---\n\nTen seconds.\n".to_owned()
+        });
+        reviewing.observe();
+        reviewing.ui.press("R");
+        reviewing.load();
+        reviewing
+    }
+
+    pub(super) fn store(&self) -> Arc<Store> {
+        Arc::clone(&self.ui.library.store("claude").expect("a store").store)
+    }
+
+    /// Writes a file as another program.
+    pub(super) fn write(&mut self, name: &str, text: impl FnOnce(&str) -> String) {
+        let path = self.ui.home.path().join("claude").join(name);
+        let old = fs::read_to_string(&path).unwrap_or_default();
+        fs::write(&path, text(&old)).expect("writes");
+        self.refresh(name);
+    }
+
+    pub(super) fn refresh(&mut self, name: &str) {
+        let path = self.store().root().path().join(name);
+        let library = Arc::new(self.ui.library.refresh(&[path]));
+        self.ui.library = Arc::clone(&library);
+        self.ui.tell(Event::Indexed(library));
+    }
+
+    pub(super) fn observe(&self) {
+        observe_store(&self.history, &self.store(), &moment(1)).expect("observes");
+    }
+
+    /// Reads the queue, as the library worker does.
+    pub(super) fn load(&mut self) {
+        let items = queue(&self.history, &self.store()).expect("a queue");
+        let waiting = if items.is_empty() {
+            Vec::new()
+        } else {
+            vec![(self.ui.id("claude"), items)]
+        };
+        self.ui.tell(Event::QueueLoaded(waiting));
+    }
+
+    /// The ids of a file that waits, hunk by hunk.
+    pub(super) fn ids(&self, path: &str) -> Vec<String> {
+        let items = queue(&self.history, &self.store()).expect("a queue");
+        let own = items.into_iter().filter(|item| item.path == path);
+        own.flat_map(|item| item.hunks.into_iter().map(|hunk| hunk.id))
+            .collect()
+    }
+
+    pub(super) fn accepting(&self, ids: &[String]) -> Effect {
+        let chosen = vec![(self.ui.id("claude"), ids.to_vec())];
+        Effect::Write(WriteJob::Review(ReviewJob::Accept(chosen)))
+    }
+
+    /// Accepts as the writer does, and tells the app.
+    pub(super) fn carry_out(&mut self, effects: &[Effect]) {
+        let [Effect::Write(WriteJob::Review(job))] = effects else {
+            panic!("{effects:?}");
+        };
+        let store = self.store();
+        let result = match job {
+            ReviewJob::Accept(stores) => {
+                let ids = Selection::Ids(stores[0].1.clone());
+                accept(&self.history, &store, &ids).map(|files| files.len())
+            }
+            ReviewJob::Note { ids, text, .. } => {
+                let ids = Selection::Ids(ids.clone());
+                annotate(&self.history, &store, (&ids, text), &moment(3))
+            }
+        };
+        let job = job.clone();
+        let effects = self.ui.tell(Event::Reviewed { job, result });
+        assert_eq!(effects, [Effect::Library(LibraryJob::Queue)]);
+        self.load();
+    }
+
+    /// Plans a revert as the library worker does; returns what was asked for and the change.
+    fn plan(&mut self, effects: &[Effect]) -> (Request, Change) {
+        let [
+            Effect::Library(LibraryJob::Plan {
+                generation,
+                request,
+            }),
+        ] = effects
+        else {
+            panic!("{effects:?}");
+        };
+        let Request::Revert(chosen) = &**request else {
+            panic!("{request:?}");
+        };
+        let ids = Selection::Ids(chosen[0].1.clone());
+        let change = plan_reverts(&self.history, &[&self.store()], &ids, &moment(4));
+        let change = change.expect("plans");
+        self.ui.tell(Event::Planned {
+            generation: *generation,
+            request: request.clone(),
+            result: Ok(change.clone()),
+            notes: Vec::new(),
+        });
+        ((**request).clone(), change)
+    }
+
+    pub(super) fn press(&mut self, keys: &str) -> Vec<Effect> {
+        self.ui.press(keys)
+    }
+
+    /// Moves the cursor to a file.
+    pub(super) fn select(&mut self, path: &str) {
+        self.press("g");
+        for _ in 0..9 {
+            if self.here().contains(path) {
+                return;
+            }
+            self.press("j");
+        }
+        panic!("no {path} in {}", self.ui.text());
+    }
+
+    pub(super) fn here(&self) -> String {
+        let text = self.ui.text();
+        let row = text.lines().find(|line| line.starts_with("│▌"));
+        row.unwrap_or_default().to_owned()
+    }
+}
+
+#[test]
+fn the_count_is_in_the_header_and_at_its_store_and_opens_the_review() {
+    let mut ui = TestApp::new();
+    assert!(!ui.text().contains("review"), "{}", ui.text());
+    let counts = ReviewCounts::from([(ui.id("claude"), 2), (ui.id("instructions"), 1)]);
+    ui.tell(Event::ReviewCounted(counts));
+    let text = ui.text();
+    let title = text.lines().next().unwrap_or_default().to_owned();
+    assert!(title.contains("3 to review · "), "{text}");
+    assert!(ui.row("▾ claude").contains("2 to review"), "{text}");
+    assert!(ui.row("▸ instructions").contains("1 to review"), "{text}");
+    let hints = text.lines().last().unwrap_or_default();
+    assert!(hints.contains("R review"), "{text}");
+    let at = title
+        .split("to review")
+        .next()
+        .map_or(0, |before| before.chars().count());
+    let click = |column: usize| {
+        Event::Input(vec![Input::Mouse(MouseEvent {
+            kind: MouseEventKind::Down(MouseButton::Left),
+            column: u16::try_from(column).expect("on the screen"),
+            row: 0,
+            modifiers: KeyModifiers::NONE,
+        })])
+    };
+    assert_eq!(ui.tell(click(at - 4)), [], "beside it");
+    assert_eq!(ui.place(), KeyContext::Tree);
+    let load = Effect::Library(LibraryJob::Queue);
+    assert_eq!(ui.tell(click(at)), [load]);
+    assert_eq!(ui.place(), KeyContext::Queue);
+    assert!(ui.text().contains("reading…"));
+    ui.tell(Event::QueueLoaded(Vec::new()));
+    assert!(
+        ui.text().contains("Nothing waits for review."),
+        "{}",
+        ui.text()
+    );
+    ui.press("<esc>");
+    assert_eq!(ui.place(), KeyContext::Tree);
+    let text = ui.text();
+    assert!(
+        !text.contains("to review"),
+        "what nobody waits for is not counted: {text}"
+    );
+}
+
+/// The log of a session.
+fn log(id: &str, title: &str) -> LogSummary {
+    LogSummary {
+        file: LogFile {
+            agent: Agent::ClaudeCode,
+            path: format!("/logs/{id}.jsonl").into(),
+            id: id.to_owned(),
+            parent: None,
+            title: None,
+            size: 0,
+            modified: None,
+            start: LogStart::default(),
+        },
+        title: title.to_owned(),
+        time: 0,
+        turns: 1,
+        cwd: None,
+        session: Some(id.to_owned()),
+        parent: None,
+        below: None,
+        unlisted: None,
+    }
+}
+
+#[test]
+fn what_waits_is_listed_below_its_author_with_the_difference_beside_it() {
+    let mut reviewing = Reviewing::new();
+    let text = reviewing.ui.text();
+    for expected in [
+        "claude-code · 5e551011",
+        "another program",
+        "2 files · 1 session",
+        "+ grace.md",
+        "changed by claude-code in “5e551011”",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    assert!(reviewing.here().contains("~ auth.md"), "{text}");
+    assert!(reviewing.ui.row("changed · 2 hunks").contains("auth.md"));
+    assert!(text.contains("access token: 30 minutes"), "{text}");
+    // The titles of sessions come from their logs, which may be listed later.
+    let logs = Library::group_logs([("/shop".to_owned(), log("5e551011", "Token times"))]);
+    reviewing.ui.tell(Event::LogsListed(Arc::new(logs)));
+    assert!(reviewing.ui.text().contains("claude-code · Token times"));
+}
+
+#[test]
+fn files_and_hunks_are_gone_through_with_the_keys() {
+    let mut reviewing = Reviewing::new();
+    reviewing.press("g");
+    assert!(reviewing.here().contains("auth.md"));
+    reviewing.press("<tab>");
+    assert!(reviewing.here().contains("grace.md"));
+    reviewing.press("<tab>");
+    assert!(reviewing.here().contains("grace.md"), "the last one");
+    reviewing.press("<backtab>");
+    assert!(reviewing.here().contains("auth.md"));
+    reviewing.press("J");
+    assert!(reviewing.ui.text().contains("hunk 1 of 2"));
+    assert!(reviewing.ui.row("migration state").contains("▌"));
+    assert!(!reviewing.ui.row("30 minutes").contains("▌"));
+    reviewing.press("J");
+    assert!(reviewing.ui.text().contains("hunk 2 of 2"));
+    assert!(reviewing.ui.row("30 minutes").contains("▌"));
+    reviewing.press("K K");
+    assert!(
+        reviewing.ui.text().contains("changed · 2 hunks"),
+        "all of it"
+    );
+    reviewing.press("J J J");
+    assert!(
+        reviewing.here().contains("grace.md"),
+        "from the last hunk on"
+    );
+    reviewing.press("h K");
+    assert!(reviewing.ui.text().contains("hunk 2 of 2"), "and back");
+    reviewing.press("<esc>");
+    assert_eq!(reviewing.ui.place(), KeyContext::Queue);
+    reviewing.press("<esc>");
+    assert_eq!(reviewing.ui.place(), KeyContext::Tree);
+}
+
+#[test]
+fn a_file_a_hunk_or_a_session_is_accepted_and_the_cursor_goes_on() {
+    let mut reviewing = Reviewing::new();
+    let auth = reviewing.ids("auth.md");
+    assert_eq!(auth.len(), 2);
+    let effects = reviewing.press("g J a");
+    assert_eq!(effects, [reviewing.accepting(&auth[..1])]);
+    // The next key is about the next hunk, even before the first is accepted.
+    assert!(reviewing.ui.text().contains("hunk 1 of 1"));
+    let more = reviewing.press("a");
+    assert_eq!(more, [reviewing.accepting(&auth[1..])]);
+    assert!(reviewing.here().contains("grace.md"));
+    reviewing.carry_out(&effects);
+    assert!(reviewing.ui.text().contains("Accepted"));
+    reviewing.carry_out(&more);
+    assert!(reviewing.here().contains("grace.md"));
+    let grace = reviewing.ids("grace.md");
+    let effects = reviewing.press("a");
+    assert_eq!(effects, [reviewing.accepting(&grace)]);
+    reviewing.carry_out(&effects);
+    assert!(reviewing.ui.text().contains("Nothing waits for review."));
+    assert_eq!(
+        reviewing.press("a A r e d n <cr> J K"),
+        [],
+        "nothing is left"
+    );
+    reviewing.press("<esc>");
+    assert_eq!(reviewing.ui.place(), KeyContext::Tree);
+}
+
+#[test]
+fn a_session_is_accepted_as_a_whole() {
+    let mut reviewing = Reviewing::new();
+    let auth = reviewing.ids("auth.md");
+    let effects = reviewing.press("g A");
+    assert_eq!(effects, [reviewing.accepting(&auth)]);
+    reviewing.carry_out(&effects);
+    let text = reviewing.ui.text();
+    assert!(
+        !text.contains("auth.md") && text.contains("grace.md"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_changed_after_it_was_shown_is_not_accepted() {
+    let mut reviewing = Reviewing::new();
+    reviewing.write("grace.md", |text| text.replace("Ten", "Sixty"));
+    reviewing.observe();
+    let effects = reviewing.press("G a");
+    reviewing.carry_out(&effects);
+    let text = reviewing.ui.text();
+    assert!(text.contains("It was changed meanwhile"), "{text}");
+    reviewing.press("G");
+    assert!(reviewing.ui.text().contains("Sixty seconds."));
+}
+
+#[test]
+fn a_hunk_is_reverted_through_the_difference_that_is_shown_first() {
+    let mut reviewing = Reviewing::new();
+    let auth = reviewing.ids("auth.md");
+    let effects = reviewing.press("g J J r");
+    let (request, change) = reviewing.plan(&effects);
+    assert_eq!(
+        request,
+        Request::Revert(vec![(reviewing.ui.id("claude"), auth[1..].to_vec())])
+    );
+    assert_eq!(reviewing.ui.place(), KeyContext::Review);
+    let text = reviewing.ui.text();
+    assert!(
+        text.contains("revert 1 file") && text.contains("Enter revert"),
+        "{text}"
+    );
+    let after = change.edits[0].after.clone().unwrap_or_default();
+    let after = String::from_utf8(after).expect("text");
+    assert!(
+        after.contains("15 minutes") && after.contains("migration state"),
+        "{after}"
+    );
+    let effects = reviewing.press("<cr>");
+    let commit = WriteJob::Commit {
+        request: Box::new(request),
+        change: Box::new(change),
+    };
+    assert_eq!(effects, [Effect::Write(commit)]);
+    // To revert a new memory is to delete it.
+    reviewing.press("h G");
+    let effects = reviewing.press("r");
+    reviewing.plan(&effects);
+    assert_eq!(reviewing.ui.place(), KeyContext::Deleting);
+}
+
+#[test]
+fn what_cannot_be_reverted_any_more_is_read_again() {
+    let mut reviewing = Reviewing::new();
+    let effects = reviewing.press("r");
+    let [
+        Effect::Library(LibraryJob::Plan {
+            generation,
+            request,
+        }),
+    ] = effects.as_slice()
+    else {
+        panic!("{effects:?}");
+    };
+    let effects = reviewing.ui.tell(Event::Planned {
+        generation: *generation,
+        request: request.clone(),
+        result: Err(crate::core::Error::not_found("what to revert")),
+        notes: Vec::new(),
+    });
+    assert_eq!(effects, [Effect::Library(LibraryJob::Queue)]);
+    assert!(reviewing.ui.text().contains("what to revert"));
+}

@@ -1,0 +1,170 @@
+//! What is done about the file or hunk under the cursor.
+
+use std::collections::BTreeMap;
+
+use super::QueuePane;
+use super::rows::Entry;
+use crate::core::library::Library;
+use crate::core::review::{ItemChange, ReviewHunk};
+use crate::core::store::StoreId;
+use crate::tui::action::Action;
+use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, Target, UndoDirection, WriteJob};
+use crate::tui::event::Event;
+use crate::tui::keymap::KeyContext;
+use crate::tui::overlay::note::NotePrompt;
+use crate::tui::pane::browse::tree::Key;
+use crate::tui::pane::{PaneContext, Step, Toast};
+
+impl QueuePane {
+    /// Accepts these ids. They leave the list at once, so that the next key is about the next one.
+    fn accept(&mut self, stores: Vec<(StoreId, Vec<String>)>, cx: &PaneContext<'_>) -> Vec<Step> {
+        let ids: Vec<String> = stores.iter().flat_map(|(_, ids)| ids.clone()).collect();
+        if ids.is_empty() {
+            return Vec::new();
+        }
+        let before = self.queue.keys();
+        self.queue.without(&ids);
+        self.follow(&before, cx);
+        let job = ReviewJob::Accept(stores);
+        vec![Step::Effect(Effect::Write(WriteJob::Review(job)))]
+    }
+
+    pub(super) fn accept_chosen(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let entry = self.entry();
+        let chosen = entry.map(|entry| (entry.store.clone(), self.chosen_ids(entry)));
+        self.accept(chosen.into_iter().collect(), cx)
+    }
+
+    /// Accepts everything of the same session, or of the same author if no session is known.
+    pub(super) fn accept_session(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let mut stores: BTreeMap<StoreId, Vec<String>> = BTreeMap::new();
+        let beside = self
+            .entry()
+            .into_iter()
+            .flat_map(|own| self.queue.beside(own));
+        for entry in beside {
+            let ids = stores.entry(entry.store.clone()).or_default();
+            ids.extend(entry.ids());
+        }
+        self.accept(stores.into_iter().collect(), cx)
+    }
+
+    pub(super) fn revert(&self) -> Vec<Step> {
+        let Some(entry) = self.entry() else {
+            return Vec::new();
+        };
+        let chosen = vec![(entry.store.clone(), self.chosen_ids(entry))];
+        vec![Step::Plan(Box::new(Request::Revert(chosen)))]
+    }
+
+    pub(super) fn note(&self) -> Vec<Step> {
+        let Some(entry) = self.entry() else {
+            return Vec::new();
+        };
+        let path = entry.item.path.clone();
+        let prompt = NotePrompt::new(entry.store.clone(), path, self.chosen_ids(entry));
+        vec![Step::Push(Box::new(prompt))]
+    }
+
+    /// The first line of the file that differs in the current hunk, counted from 1.
+    fn line(&self, entry: &Entry) -> Option<usize> {
+        let hunk = entry.item.hunks.get(self.chosen_hunk().unwrap_or(0))?;
+        Some(first_difference(hunk))
+    }
+
+    pub(super) fn edit(&self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let Some(entry) = self.entry() else {
+            return Vec::new();
+        };
+        match FileState::of(entry, cx.library) {
+            FileState::Memory(key) => vec![Step::Broadcast(Box::new(Event::Reveal {
+                key,
+                line: self.line(entry),
+                then: Some(Action::Edit),
+            }))],
+            FileState::Index => {
+                let target = Target::File {
+                    store: entry.store.clone(),
+                    path: entry.item.path.clone(),
+                };
+                vec![Step::Effect(Effect::Library(LibraryJob::Fetch(target)))]
+            }
+            FileState::Gone => vec![self.gone(entry, cx)],
+        }
+    }
+
+    pub(super) fn delete(&self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let Some(entry) = self.entry() else {
+            return Vec::new();
+        };
+        match FileState::of(entry, cx.library) {
+            FileState::Memory(_) => {
+                let paths = vec![entry.item.path.clone()];
+                let request = Request::Delete(vec![(entry.store.clone(), paths)]);
+                vec![Step::Plan(Box::new(request))]
+            }
+            FileState::Index => vec![Step::Toast(Toast::done(
+                "The index is no memory: edit it, or revert it",
+            ))],
+            FileState::Gone => vec![self.gone(entry, cx)],
+        }
+    }
+
+    pub(super) fn open_memory(&self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let Some(entry) = self.entry() else {
+            return Vec::new();
+        };
+        let (key, line) = match FileState::of(entry, cx.library) {
+            FileState::Memory(key) => (key, self.line(entry)),
+            FileState::Index => (Key::Store(entry.store.clone()), None),
+            FileState::Gone => return vec![self.gone(entry, cx)],
+        };
+        let then = None;
+        vec![
+            Step::Close,
+            Step::Broadcast(Box::new(Event::Reveal { key, line, then })),
+        ]
+    }
+
+    /// Says that a file is deleted, and how it comes back.
+    fn gone(&self, entry: &Entry, cx: &PaneContext<'_>) -> Step {
+        let key = cx.keymap.key(KeyContext::Queue, Action::Revert);
+        let path = &entry.item.path;
+        let how = key.map(|key| format!("; {key} brings it back"));
+        Step::Toast(Toast::done(format!(
+            "{path} is not there any more{}",
+            how.unwrap_or_default()
+        )))
+    }
+}
+
+/// Makes or takes back the last change.
+pub(super) fn latest(which: UndoDirection) -> Vec<Step> {
+    let request = Box::new(Request::Latest(which));
+    vec![Step::Effect(Effect::Write(WriteJob::Do(request)))]
+}
+
+fn first_difference(hunk: &ReviewHunk) -> usize {
+    let same = hunk.text.lines().take_while(|line| line.starts_with(' '));
+    hunk.new.start + same.count() + 1
+}
+
+/// What is there of a file that waits.
+enum FileState {
+    Memory(Key),
+    /// An index, which is no memory.
+    Index,
+    Gone,
+}
+
+impl FileState {
+    fn of(entry: &Entry, library: &Library) -> Self {
+        let snapshot = library.store_by_id(&entry.store);
+        let memory = snapshot.and_then(|snapshot| snapshot.memory(&entry.item.path));
+        match memory {
+            Some(memory) => Self::Memory(Key::Memory(entry.store.clone(), memory.path.clone())),
+            None if entry.item.change == ItemChange::Deleted => Self::Gone,
+            None => Self::Index,
+        }
+    }
+}

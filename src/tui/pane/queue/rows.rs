@@ -1,0 +1,157 @@
+//! The rows of the queue: the files that wait, below whoever wrote them.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use crate::core::review::{Item, ItemChange};
+use crate::core::store::StoreId;
+
+/// A file that waits, as one author left it.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) store: StoreId,
+    pub(super) item: Item,
+}
+
+/// Who wrote something, and in which session.
+pub(super) type Source = (String, Option<String>);
+
+impl Entry {
+    pub(super) fn source(&self) -> Source {
+        let session = self.session().map(str::to_owned);
+        (self.item.author.who.clone(), session)
+    }
+
+    pub(super) fn session(&self) -> Option<&str> {
+        let origin = self.item.origin.as_ref();
+        origin.map(|origin| origin.session.as_str())
+    }
+
+    /// How many of its hunks can be decided about one by one.
+    pub(super) fn divisions(&self) -> usize {
+        match self.item.change {
+            ItemChange::Changed => self.item.hunks.len(),
+            _ => 0,
+        }
+    }
+
+    /// How many lines were added and removed.
+    pub(super) fn line_counts(&self) -> (usize, usize) {
+        let lines = self.item.hunks.iter().flat_map(|hunk| hunk.text.lines());
+        lines.fold((0, 0), |(added, removed), line| match line.as_bytes() {
+            [b'+', ..] => (added + 1, removed),
+            [b'-', ..] => (added, removed + 1),
+            _ => (added, removed),
+        })
+    }
+
+    /// The ids of all of it as it was shown. What is written into the file later has other ones.
+    pub(super) fn ids(&self) -> Vec<String> {
+        match self.item.hunks.as_slice() {
+            [] => vec![self.item.id.clone()],
+            hunks => hunks.iter().map(|hunk| hunk.id.clone()).collect(),
+        }
+    }
+}
+
+/// A row: a heading for the entries of one source, or an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Row {
+    /// The first of its entries, and their number.
+    Heading {
+        first: usize,
+        count: usize,
+    },
+    Entry(usize),
+}
+
+/// What waits, grouped by its source; the newest first.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    pub(super) entries: Vec<Entry>,
+    pub(super) rows: Vec<Row>,
+    /// The number of files.
+    pub(super) files: usize,
+    /// The sessions that wrote them.
+    pub(super) sessions: BTreeSet<String>,
+    /// Whether there are files of several stores.
+    pub(super) has_several_stores: bool,
+}
+
+impl Queue {
+    pub(super) fn new(waiting: &[(StoreId, Vec<Item>)]) -> Self {
+        let entries = waiting.iter().flat_map(|(store, items)| {
+            items.iter().map(|item| Entry {
+                store: store.clone(),
+                item: item.clone(),
+            })
+        });
+        Self::of(entries.collect())
+    }
+
+    fn of(mut entries: Vec<Entry>) -> Self {
+        let mut newest: BTreeMap<Source, i64> = BTreeMap::new();
+        for entry in &entries {
+            let time = newest.entry(entry.source()).or_insert(i64::MIN);
+            *time = entry.item.time.max(*time);
+        }
+        entries.sort_by_cached_key(|entry| {
+            let source = entry.source();
+            let newest = Reverse(newest.get(&source).copied());
+            let own = (Reverse(entry.item.time), entry.item.path.clone());
+            (newest, source, own, entry.store.clone())
+        });
+        let mut rows = Vec::new();
+        let mut first = 0;
+        for group in entries.chunk_by(|a, b| a.source() == b.source()) {
+            let count = group.len();
+            rows.push(Row::Heading { first, count });
+            rows.extend((first..first + count).map(Row::Entry));
+            first += count;
+        }
+        let files = entries.iter().map(|entry| (&entry.store, &entry.item.path));
+        let files: BTreeSet<(&StoreId, &String)> = files.collect();
+        let stores: BTreeSet<&StoreId> = files.iter().map(|(store, _)| *store).collect();
+        let sessions = entries.iter().filter_map(Entry::session);
+        Self {
+            files: files.len(),
+            has_several_stores: stores.len() > 1,
+            sessions: sessions.map(str::to_owned).collect(),
+            entries,
+            rows,
+        }
+    }
+
+    /// What waits besides these ids.
+    pub(super) fn without(&mut self, ids: &[String]) {
+        let ids: HashSet<&String> = ids.iter().collect();
+        let entries = std::mem::take(&mut self.entries).into_iter();
+        let left = entries.filter_map(|mut entry| {
+            let had = entry.item.hunks.len();
+            entry.item.hunks.retain(|hunk| !ids.contains(&hunk.id));
+            let is_gone = had > 0 && entry.item.hunks.is_empty() || ids.contains(&entry.item.id);
+            (!is_gone).then_some(entry)
+        });
+        *self = Self::of(left.collect());
+    }
+
+    /// The entries of the same source as this one.
+    pub(super) fn beside(&self, entry: &Entry) -> impl Iterator<Item = &Entry> {
+        let source = entry.source();
+        self.entries
+            .iter()
+            .filter(move |other| other.source() == source)
+    }
+
+    /// What stays the same about each row when the queue is read again.
+    pub(super) fn keys(&self) -> Vec<(Source, Option<String>)> {
+        let key = |row: &Row| match *row {
+            Row::Heading { first, .. } => (self.entries[first].source(), None),
+            Row::Entry(at) => {
+                let entry = &self.entries[at];
+                (entry.source(), Some(entry.item.id.clone()))
+            }
+        };
+        self.rows.iter().map(key).collect()
+    }
+}

@@ -1,0 +1,74 @@
+//! The hunks of one file, each of which can be chosen by itself.
+
+use std::ops::Range;
+
+use ratatui::text::Line;
+
+use super::{DiffRow, Sign, digits, emphasise, row};
+use crate::core::review::ReviewHunk;
+use crate::tui::theme::Theme;
+
+/// The rows of each hunk.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Hunks(Vec<Vec<DiffRow>>);
+
+impl Hunks {
+    pub(crate) fn new(hunks: &[ReviewHunk]) -> Self {
+        Self(hunks.iter().map(rows).collect())
+    }
+
+    /// Returns the lines of all hunks, and which of these lines each hunk has.
+    pub(crate) fn lines(
+        &self,
+        theme: &Theme,
+        width: u16,
+    ) -> (Vec<Line<'static>>, Vec<Range<usize>>) {
+        let width = usize::from(width);
+        let digits = digits(self.0.iter().flatten());
+        let mut lines = Vec::new();
+        let mut ranges = Vec::new();
+        for rows in &self.0 {
+            if !lines.is_empty() {
+                lines.extend(DiffRow::Gap.lines(theme, width, digits));
+            }
+            let start = lines.len();
+            lines.extend(rows.iter().flat_map(|row| row.lines(theme, width, digits)));
+            ranges.push(start..lines.len());
+        }
+        (lines, ranges)
+    }
+}
+
+/// The rows of a hunk, from its text.
+fn rows(hunk: &ReviewHunk) -> Vec<DiffRow> {
+    let (mut old, mut new) = (hunk.old.start, hunk.new.start);
+    let mut rows = Vec::new();
+    for line in hunk.text.split_inclusive('\n') {
+        let mut letters = line.chars();
+        let sign = match letters.next() {
+            Some('+') => Sign::Added,
+            Some('-') => Sign::Removed,
+            Some(' ') => Sign::Same,
+            // A remark on the line before: it has no line end.
+            _ => continue,
+        };
+        let number = match sign {
+            Sign::Removed => {
+                old += 1;
+                old
+            }
+            Sign::Added => {
+                new += 1;
+                new
+            }
+            Sign::Same => {
+                old += 1;
+                new += 1;
+                new
+            }
+        };
+        rows.push(row(sign, number, letters.as_str().as_bytes()));
+    }
+    emphasise(&mut rows);
+    rows
+}

@@ -1,0 +1,115 @@
+//! The writer's part in reviewing: it records what other programs wrote into the stores, and
+//! carries out what the user decides about it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::writer::Writer;
+use crate::core::Result;
+use crate::core::change::Moment;
+use crate::core::library::{Library, StoreSnapshot};
+use crate::core::review::{Observed, Selection, accept, annotate, count, observe};
+use crate::core::store::StoreId;
+use crate::tui::effect::ReviewJob;
+use crate::tui::event::{Event, ReviewCounts};
+
+impl Writer {
+    /// Takes the current stores, and records what other programs wrote into those that were read
+    /// again. Nothing else depends on that, so a store that cannot be observed is left for the
+    /// next time.
+    pub(super) fn take_stores(&mut self, library: Arc<Library>) {
+        let before = std::mem::replace(&mut self.library, library);
+        // What a crashed process left half written is nobody's write.
+        let is_settled = self.settle_stores().is_ok();
+        let moment = (self.clock)();
+        let mut counts = ReviewCounts::new();
+        let mut is_news = false;
+        for snapshot in &self.library.stores {
+            let id = snapshot.store.id();
+            let known = self.review_counts.get(id).copied().unwrap_or(0);
+            let is_known = before.stores.iter().any(|old| Arc::ptr_eq(old, snapshot));
+            let is_leaving = self.lock_wait.leaving.load(Ordering::Relaxed);
+            let is_observed = is_settled && !is_known && !is_leaving && is_listed(snapshot);
+            let see = || self.observe(snapshot, &moment).ok();
+            let observed = is_observed.then(see).flatten();
+            let is_new = |observed: &Observed| !observed.records.is_empty();
+            is_news |= observed.as_ref().is_some_and(is_new);
+            let waiting = observed.map_or(known, |observed| observed.waiting);
+            if waiting > 0 {
+                counts.insert(id.clone(), waiting);
+            }
+        }
+        if is_news || counts != self.review_counts {
+            self.tell_counts(counts);
+        }
+    }
+
+    /// Records what other programs wrote into a store. Another process may be doing the same, but
+    /// not for long.
+    fn observe(&self, snapshot: &StoreSnapshot, moment: &Moment) -> Result<Observed> {
+        const TRIES: usize = 10;
+        const PAUSE: Duration = Duration::from_millis(30);
+        let see = || observe(&self.history, &snapshot.store, &snapshot.memories, moment);
+        let mut observed = see()?;
+        for _ in 0..TRIES {
+            if !observed.is_busy {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+            observed = see()?;
+        }
+        Ok(observed)
+    }
+
+    /// Carries out a decision; returns how many files it was about.
+    pub(super) fn review(&mut self, job: &ReviewJob) -> Result<usize> {
+        let decided = match job {
+            ReviewJob::Accept(stores) => self.accept(stores),
+            ReviewJob::Note { store, ids, text } => {
+                let selection = Selection::Ids(ids.clone());
+                let moment = (self.clock)();
+                let store = self.planner().store(store)?;
+                annotate(&self.history, store, (&selection, text), &moment)
+            }
+        };
+        self.count_again();
+        decided
+    }
+
+    fn accept(&self, stores: &[(StoreId, Vec<String>)]) -> Result<usize> {
+        let mut accepted = 0;
+        for (store, ids) in stores {
+            let selection = Selection::Ids(ids.clone());
+            let store = self.planner().store(store)?;
+            accepted += accept(&self.history, store, &selection)?.len();
+        }
+        Ok(accepted)
+    }
+
+    /// Counts what waits after a decision.
+    fn count_again(&mut self) {
+        let mut counts = ReviewCounts::new();
+        for snapshot in &self.library.stores {
+            let id = snapshot.store.id();
+            let known = self.review_counts.get(id).copied();
+            let waiting = count(&self.history, id).unwrap_or(known).unwrap_or(0);
+            if waiting > 0 {
+                counts.insert(id.clone(), waiting);
+            }
+        }
+        if counts != self.review_counts {
+            self.tell_counts(counts);
+        }
+    }
+
+    fn tell_counts(&mut self, counts: ReviewCounts) {
+        self.review_counts.clone_from(&counts);
+        drop(self.events.send(Event::ReviewCounted(counts)));
+    }
+}
+
+/// Whether the files of a store are known. Those of a store that cannot be read are not gone.
+fn is_listed(snapshot: &StoreSnapshot) -> bool {
+    snapshot.failure.is_none()
+}
