@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::answer::{Failure, QUOTED, ToolAnswer, ToolResult};
 use super::call::Call;
-use super::table::{Field, FieldType, OFFSET, Tool, ToolEffect};
+use super::table::{ALL, Field, FieldType, OFFSET, Tool, ToolEffect};
 use crate::core::corpus::{BuildProgress, Progress};
 use crate::core::display::safe;
 use crate::core::format;
@@ -15,24 +15,21 @@ use crate::core::search::{Hit, HitSource, SearchOutcome, search};
 
 pub(super) const TOOL: Tool = Tool {
     name: "recall_memory",
-    about: "Searches the memories (detail) and the raw conversations (messages), best first. Each result has a citation that memory_read opens.",
+    about: "Searches memories (detail) and earlier conversations (messages), best first. Call it before planning or answering when earlier work, a decision, a preference or a failure may matter. memory_read opens a result's citation.",
     effect: ToolEffect::Reads,
+    layouts: ALL,
     fields: &[
         Field::must(
             "query",
             FieldType::Text,
-            "What to look for: a word, a \"quoted phrase\", or a question in several words",
+            "A word, a \"quoted phrase\", or a question",
         ),
         Field::may(
             "scope",
             FieldType::OneOf(&["all", "detail", "messages"]),
-            "Where to look; default all",
+            "",
         ),
-        Field::may(
-            "limit",
-            FieldType::Number,
-            "Maximum number of results (default 5, at most 50)",
-        ),
+        Field::may("limit", FieldType::Number, "Default 5, at most 50"),
         OFFSET,
     ],
     run,
@@ -79,23 +76,18 @@ fn run(call: &Call<'_>) -> ToolResult {
         answer: found,
         unread,
         left,
-    } = search(
-        call.setup.present(),
-        catalog.as_ref(),
-        &patience,
-        |sources| {
-            let mut found = recall(sources, request(offset + limit));
-            // Both sources have a share of the first hits, so a shorter list is not always a
-            // prefix of a longer one.
-            let before = match offset {
-                0 => Vec::new(),
-                _ => recall(sources, request(offset)).hits,
-            };
-            let is_new = |hit: &Hit| !before.iter().any(|known| known.citation == hit.citation);
-            found.hits.retain(is_new);
-            found
-        },
-    )?;
+    } = search(call.searched(), catalog.as_ref(), &patience, |sources| {
+        let mut found = recall(sources, request(offset + limit));
+        // Both sources have a share of the first hits, so a shorter list is not always a
+        // prefix of a longer one.
+        let before = match offset {
+            0 => Vec::new(),
+            _ => recall(sources, request(offset)).hits,
+        };
+        let is_new = |hit: &Hit| !before.iter().any(|known| known.citation == hit.citation);
+        found.hits.retain(is_new);
+        found
+    })?;
     let mut hits = found.hits;
     for hit in &mut hits {
         hit.text = mask_snippet(&hit.text);

@@ -77,6 +77,7 @@ pub(super) fn read(setup: &ServerSetup, uri: &str) -> Result<String> {
     let store = setup
         .stores
         .iter()
+        .map(|served| &served.store)
         .find(|store| store.name() == name)
         .ok_or_else(none)?;
     if path.is_empty() {

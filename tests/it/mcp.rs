@@ -17,6 +17,11 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
+        Self::start_as(home, args, "test-client")
+    }
+
+    /// Starts a server for a client of this name.
+    fn start_as(home: &Home, args: &[&str], name: &str) -> Self {
         let args: Vec<&str> = ["mcp"].iter().chain(args).copied().collect();
         let mut child = home
             .command(&args)
@@ -38,7 +43,7 @@ impl Client {
             json!({
                 "protocolVersion": "2025-06-18",
                 "capabilities": {},
-                "clientInfo": { "name": "test-client", "version": "1" },
+                "clientInfo": { "name": name, "version": "1" },
             }),
         );
         assert_eq!(hello["result"]["serverInfo"]["name"], "tome", "{hello}");
@@ -269,11 +274,11 @@ fn the_other_layouts_have_theirs() {
         client.names(),
         [
             "recall_memory",
+            "memory_list",
+            "memory_read",
             "coder_memory_recall",
             "coder_memory_store",
-            "memory",
-            "memory_list",
-            "memory_read"
+            "memory"
         ]
     );
     let recalled = client.ok(
@@ -822,8 +827,78 @@ fn read_only_leaves_the_writing_tools_out() {
     client.end();
 }
 
+/// Every tool, in order.
+const TOOLS: [&str; 13] = [
+    "recall_memory",
+    "memory_view",
+    "memory_list",
+    "memory_read",
+    "memory_write",
+    "memory_update",
+    "memory_patch",
+    "memory_append",
+    "memory_delete",
+    "coder_memory_recall",
+    "coder_memory_store",
+    "get_events",
+    "memory",
+];
+
+/// The number of characters of the list of tools.
+fn characters(tools: &[Value]) -> usize {
+    Value::from(tools.to_vec()).to_string().chars().count()
+}
+
 #[test]
-fn several_stores_have_their_names_before_their_tools() {
+fn the_tools_are_the_same_whatever_the_stores() {
+    let home = Home::new();
+    let mut client = Client::start(&home, &[]);
+    let none = client.tools();
+    assert_eq!(client.names(), TOOLS);
+    client.end();
+    home.file("project/.memory/MEMORY.md", "# Memory\n\n(empty)\n");
+    let mut client = Client::start(&home, &[]);
+    assert_eq!(client.tools(), none, "one store");
+    client.end();
+    home.file("project/.claude/memory/MEMORY.md", "# Memory\n");
+    home.file("project/data/memory/facts/user.md", "# U\n");
+    home.file(".sonph-code-memory/semantic/a.md", "**Title:** A\n");
+    let mut client = Client::start(&home, &[]);
+    assert_eq!(client.tools(), none, "four stores");
+    client.end();
+    let slug = home.project().display().to_string().replace('/', "-");
+    for session in 0..60 {
+        home.file(
+            &format!(".ai/sessions/-{slug}--/s{session}/working-memory/overview.md"),
+            "# Working Memory\n",
+        );
+    }
+    let stores = home.ok(&["stores"]);
+    assert!(stores.lines().count() > 60, "{stores}");
+    let mut client = Client::start(&home, &[]);
+    assert_eq!(client.tools(), none, "sixty stores more");
+    // Past sessions are data: they are not listed, and are read by name.
+    let list = client.ok("memory_list", json!({}));
+    assert!(!list.contains("overview"), "{list}");
+    client.end();
+    let size = characters(&none);
+    println!("all layouts: {size} characters");
+    assert!(size <= 9_000, "{size}");
+    for tool in &none {
+        let takes_store = tool["inputSchema"]["properties"]["store"].is_object();
+        assert_eq!(takes_store, tool["name"] != "recall_memory", "{tool}");
+    }
+    for store in ["./.memory", "./data/memory", "../.sonph-code-memory"] {
+        let mut client = Client::start(&home, &["--store", store]);
+        let size = characters(&client.tools());
+        println!("{store}: {size} characters");
+        assert!(size <= 6_000, "{store}: {size}");
+        client.end();
+    }
+}
+
+#[test]
+fn a_call_finds_its_store() {
     let home = index_home();
     home.file(
         "project/.memory/a.md",
@@ -834,51 +909,188 @@ fn several_stores_have_their_names_before_their_tools() {
         "# U\n\n> Summary: pear\n",
     );
     let mut client = Client::start(&home, &[]);
-    let names = client.names();
-    assert_eq!(names[..3], ["recall_memory", "memory_list", "memory_read"]);
-    for name in [
-        "memory_memory_write",
-        "memory_memory",
-        "data_memory_memory_patch",
-        "data_memory_memory",
-    ] {
-        assert!(names.iter().any(|known| known == name), "{names:?}");
-    }
     let tools = client.tools();
     let hints = |name: &str| {
         tools.iter().find(|tool| tool["name"] == name).expect(name)["annotations"].clone()
     };
-    assert_eq!(hints("data_memory_memory_append")["destructiveHint"], false);
-    assert_eq!(hints("memory_memory_delete")["destructiveHint"], true);
+    assert_eq!(hints("memory_append")["destructiveHint"], false);
+    assert_eq!(hints("memory_delete")["destructiveHint"], true);
+    assert_eq!(hints("memory_read")["readOnlyHint"], true);
     let list = client.ok("memory_list", json!({}));
     assert!(
         list.contains("\".memory:a.md\"") && list.contains("\"data-memory:facts/user.md\""),
         "{list}"
     );
-    assert!(
-        client
-            .ok(
+    let list = client.ok("memory_list", json!({ "store": "data-memory" }));
+    assert!(list.starts_with("[{\"path\":\"facts/user.md\""), "{list}");
+    for argument in ["filename", "path"] {
+        for (reference, store) in [
+            ("data-memory:facts/user.md", Value::Null),
+            ("facts/user.md", Value::Null),
+            ("facts/user.md", json!("data-memory")),
+            ("a.md#L6", Value::Null),
+        ] {
+            let read = client.ok(
                 "memory_read",
-                json!({ "path": "data-memory:facts/user.md" })
-            )
-            .contains("pear")
-    );
+                json!({ argument: reference, "store": store }),
+            );
+            assert!(read.contains("pear"), "{reference}: {read}");
+        }
+    }
     assert!(
         client
-            .ok("memory_read", json!({ "path": "a.md#L6" }))
-            .contains("pear")
-    );
-    assert!(
-        client
-            .fails("memory_read", json!({ "path": "none.md" }))
+            .fails("memory_read", json!({ "filename": "none.md" }))
             .contains("not found in any store; there are .memory, data-memory")
+    );
+    assert!(
+        client
+            .fails("memory_list", json!({ "store": "none" }))
+            .contains("No store 'none'; there are .memory, data-memory.")
     );
     let recalled = client.ok("recall_memory", json!({ "query": "pear" }));
     assert!(
         recalled.contains(".memory:a.md#L6") && recalled.contains("data-memory:facts/user.md#L3"),
         "{recalled}"
     );
+    // A new file goes where its path and its tool say.
+    let note = |path: &str| json!({ "path": path, "content": "# P\n", "name": "P", "description": "d", "memory_type": "user" });
+    client.ok("memory_write", note("p.md"));
+    client.ok("memory_write", note("facts/p.md"));
+    client.ok(
+        "memory_append",
+        json!({ "path": "episodes/2026-02.md", "entry": "- x" }),
+    );
+    client.ok(
+        "memory_update",
+        json!({ "filename": "facts/p.md", "old_text": "# P", "new_text": "# Q" }),
+    );
+    assert_eq!(home.read("project/data/memory/facts/p.md"), "# Q\n");
+    assert!(home.read("project/.memory/p.md").ends_with("# P\n"));
+    assert!(
+        home.read("project/data/memory/episodes/2026-02.md")
+            .contains("- x")
+    );
+    // Agents delete no facts, through whichever tool.
+    for (tool, arguments) in [
+        ("memory_delete", json!({ "filename": "facts/p.md" })),
+        (
+            "memory",
+            json!({ "command": "delete", "path": "/memories/facts/p.md", "store": "data-memory" }),
+        ),
+    ] {
+        let refused = client.fails(tool, arguments);
+        assert!(refused.contains("only the user deletes"), "{refused}");
+    }
+    client.ok("memory_delete", json!({ "filename": "p.md" }));
     client.end();
+}
+
+#[test]
+fn a_clients_own_memory_is_left_out_of_its_tools() {
+    let home = Home::new();
+    let slug = home
+        .project()
+        .display()
+        .to_string()
+        .replace(['/', '.'], "-");
+    let own = format!(".claude/projects/{slug}/memory");
+    home.file(
+        &format!("{own}/MEMORY.md"),
+        "# Memory\n\n- [T](t.md) - top\n",
+    );
+    home.file(&format!("{own}/t.md"), "---\nname: T\n---\n\ntopic\n");
+    let write = json!({ "filename": "x.md", "name": "X", "description": "d", "memory_type": "user", "content": "c" });
+    let mut client = Client::start_as(&home, &[], "claude-code");
+    assert_eq!(client.names(), TOOLS);
+    assert_eq!(
+        client.ok("memory_view", json!({ "target": "files" })),
+        "(no memory files yet)"
+    );
+    assert!(client.ok("memory_list", json!({})).starts_with("[]"));
+    let answer = client.ask(
+        "tools/call",
+        json!({ "name": "memory_write", "arguments": write }),
+    );
+    assert!(
+        answer
+            .to_string()
+            .contains("This is the first memory here: created"),
+        "{answer}"
+    );
+    assert!(home.project().join(".memory/x.md").exists());
+    // It is still searched, and what is found is opened.
+    let found = client.ok("recall_memory", json!({ "query": "topic" }));
+    let citation = found
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("Citation: "));
+    let citation = citation.unwrap_or_else(|| panic!("{found}"));
+    assert!(
+        client
+            .ok("memory_read", json!({ "path": citation }))
+            .contains("topic")
+    );
+    client.end();
+    home.ok(&["undo"]);
+    assert!(!home.project().join(".memory").exists());
+    // For others it is a store like any.
+    let mut client = Client::start(&home, &[]);
+    assert!(
+        client
+            .ok("memory_view", json!({ "target": "files" }))
+            .contains("t.md")
+    );
+    client.end();
+}
+
+#[test]
+fn the_first_memory_and_the_first_lesson_are_stored_where_nothing_exists() {
+    let memory = json!({ "filename": "x.md", "name": "X", "description": "d", "memory_type": "user", "content": "c" });
+    let lesson = json!({ "type": "episodic", "title": "Retry storm", "description": "d", "content": "c", "tags": ["failure"] });
+    let created = "This is the first memory here: created";
+    for (tool, arguments, file) in [
+        ("memory_write", memory, "project/.memory/x.md"),
+        (
+            "memory_append",
+            json!({ "path": "facts/user.md", "entry": "- Name: Kim" }),
+            "project/data/memory/facts/user.md",
+        ),
+        (
+            "memory",
+            json!({ "command": "create", "path": "/memories/x.md", "file_text": "c" }),
+            "project/.memory/x.md",
+        ),
+        (
+            "coder_memory_store",
+            lesson,
+            ".sonph-code-memory/episodic/retry-storm.md",
+        ),
+    ] {
+        let home = Home::new();
+        let mut client = Client::start(&home, &[]);
+        let answer = client.ask(
+            "tools/call",
+            json!({ "name": tool, "arguments": arguments }),
+        );
+        assert!(answer.to_string().contains(created), "{tool}: {answer}");
+        assert!(home.path().join(file).exists(), "{tool}");
+        client.end();
+        home.ok(&["undo", "--all"]);
+        assert!(!home.path().join(file).exists(), "{tool}");
+    }
+}
+
+#[test]
+fn what_others_wrote_into_a_listed_store_waits_for_review() {
+    let home = index_home();
+    home.file("project/.memory/a.md", "---\nname: A\n---\n\none\n");
+    let mut client = Client::start(&home, &[]);
+    client.ok("memory_list", json!({}));
+    home.file("project/.memory/a.md", "---\nname: A\n---\n\none, two\n");
+    client.ok("memory_view", json!({ "target": "files" }));
+    client.end();
+    assert!(home.ok(&["history"]).contains("a.md"));
+    let waiting = home.run(&["review", "--count"]);
+    assert_eq!(waiting.out.trim(), "1", "{waiting:?}");
 }
 
 #[test]
