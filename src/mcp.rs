@@ -3,7 +3,8 @@
 //! `table` lists the tools and decides which are served; `read` and `file` define those for memory
 //! files, `coder` and `events` those of their layouts, and `memory` the command set of Anthropic's
 //! memory tool over any store. `call` finds the store of a call. Every write goes through
-//! [`crate::core::change`], with the client's name as its author. Only `server` knows the
+//! [`crate::core::change`], with the client's name as its author. `subscription`
+//! notifies clients of changes. Only `server` knows the
 //! protocol. Standard output carries the protocol and nothing else.
 
 mod answer;
@@ -16,7 +17,12 @@ mod prompt;
 mod read;
 mod recall;
 mod resource;
+#[expect(
+    deprecated,
+    reason = "clients of the protocol versions in use log and subscribe this way"
+)]
 mod server;
+mod subscription;
 mod table;
 
 use std::fmt;

@@ -45,9 +45,10 @@ pub(super) fn run(args: &McpArgs, world: &World) -> CommandResult {
         clock: now,
         access,
         logs: Box::new(world.clone()),
-        session: env::var("CLAUDE_CODE_SESSION_ID")
-            .ok()
-            .filter(|id| !id.is_empty()),
+        session: ["CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID"]
+            .iter()
+            .filter_map(|name| env::var(name).ok())
+            .find(|id| !id.is_empty()),
     };
     serve(setup)?;
     Ok(Outcome::Done)

@@ -24,6 +24,8 @@ pub(super) struct Payload {
     pub(super) session: String,
     /// The directory of the session; some agents leave it out of some events.
     pub(super) cwd: Option<PathBuf>,
+    /// The agent's id of the turn, if it has one.
+    pub(super) turn: Option<String>,
     /// When it happened, if the agent says so.
     pub(super) time: Option<Timestamp>,
     pub(super) text: String,
@@ -100,6 +102,7 @@ pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Pa
         role,
         session: session.unwrap_or_default().to_owned(),
         cwd: cwd.map(PathBuf::from),
+        turn: string_field(&fields, &["prompt_id", "turn_id"]).map(str::to_owned),
         time: fields.get("timestamp").and_then(time),
         text,
         metadata: metadata(&fields),

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -44,8 +45,8 @@ const REAL_WORK: usize = 10;
 /// How many changed files are stored by name.
 const MOST_FILES: usize = 12;
 
-/// How many calls of tools are known again.
-const MOST_CALLS: usize = 16;
+/// How many events are known again.
+const MOST_RECENT: usize = 16;
 
 /// An event that comes again within this many milliseconds comes from a second registration of the
 /// hook.
@@ -94,12 +95,9 @@ pub(super) struct TurnState {
     /// Whether the session has its context.
     #[serde(default)]
     has_context: bool,
-    /// The last event, as a hash, and its time in milliseconds since 1970.
+    /// The last events, as hashes, with the times they came in milliseconds since 1970.
     #[serde(default)]
-    last: Option<(String, i64)>,
-    /// The last calls of tools that can be told apart, likewise.
-    #[serde(default)]
-    calls: Vec<(String, i64)>,
+    recent: Vec<(String, i64)>,
 }
 
 /// The state of a session's turn, and the file it is stored in.
@@ -127,34 +125,28 @@ impl Turn {
     /// Whether the event came before, a moment ago: the hook is registered twice.
     pub(super) fn is_repeat(&mut self, payload: &Payload, (agent, now): (Agent, i64)) -> bool {
         let call = payload.metadata.get("tool_use_id").cloned();
-        let own_time = payload.time.map(|time| time.as_millisecond().to_string());
-        let is_tool = payload.metadata.contains_key("tool_name");
-        let identity = call.or(own_time.clone().filter(|_| is_tool));
+        let own_time = || Some(payload.time?.as_millisecond().to_string());
+        let identity = call.or_else(own_time);
         let parts = [
             agent.name(),
             &payload.event_type,
             &format!("{:?}", payload.stage),
             &payload.text,
             identity.as_deref().unwrap_or_default(),
+            payload.turn.as_deref().unwrap_or_default(),
         ];
         let hash = Revision::of(parts.join("\0").as_bytes()).to_string()[..16].to_owned();
         let is_same = |known: &(String, i64)| known.0 == hash && now - known.1 <= REPEATED;
-        let is_repeat = match (is_tool, &identity) {
-            (true, Some(_)) => self.now.calls.iter().any(is_same),
-            // The same call twice in a row is no repeat if nothing tells the two apart.
-            (true, None) => false,
-            (false, _) => self.now.last.as_ref().is_some_and(is_same),
+        let is_tool = payload.metadata.contains_key("tool_name");
+        let is_repeat = match &identity {
+            Some(_) => self.now.recent.iter().any(is_same),
+            // If nothing tells two events apart, the same call may well be made twice in a row.
+            None => !is_tool && self.now.recent.last().is_some_and(is_same),
         };
         if !is_repeat {
-            match is_tool && identity.is_some() {
-                true => {
-                    self.now.calls.push((hash, now));
-                    let over = self.now.calls.len().saturating_sub(MOST_CALLS);
-                    self.now.calls.drain(..over);
-                    self.now.last = None;
-                }
-                false => self.now.last = Some((hash, now)),
-            }
+            self.now.recent.push((hash, now));
+            let over = self.now.recent.len().saturating_sub(MOST_RECENT);
+            self.now.recent.drain(..over);
         }
         is_repeat
     }
@@ -167,12 +159,19 @@ impl Turn {
         self.now.step(&payload.stage, manner)
     }
 
-    /// Stores the state; that of a session that ended is removed.
-    pub(super) fn save(&self, stage: &Stage) -> Result<()> {
+    /// Stores the state. Of a session that ended, only what tells a repeat of its end is kept.
+    pub(super) fn save(mut self, stage: &Stage) -> Result<()> {
         if *stage == Stage::End {
-            // The file is missing if nothing was counted.
-            drop(fs::remove_file(&self.file));
-            return Ok(());
+            self.now = TurnState {
+                recent: self
+                    .now
+                    .recent
+                    .split_off(self.now.recent.len().saturating_sub(1)),
+                ..TurnState::default()
+            };
+        }
+        if *stage == Stage::Start {
+            self.remove_old();
         }
         if self.now == self.before {
             return Ok(());
@@ -184,6 +183,22 @@ impl Turn {
         private::create_file(&self.file)
             .and_then(|mut open| open.write_all(&bytes))
             .map_err(|e| Error::io(&self.file, e))
+    }
+
+    /// Removes the states of sessions of which nothing was heard for a month.
+    fn remove_old(&self) {
+        const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+        let Some(Ok(files)) = self.file.parent().map(fs::read_dir) else {
+            return;
+        };
+        for file in files.flatten() {
+            let changed = file.metadata().and_then(|known| known.modified());
+            let is_old = changed.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > MONTH));
+            if is_old {
+                // Another hook may have removed it.
+                drop(fs::remove_file(file.path()));
+            }
+        }
     }
 }
 

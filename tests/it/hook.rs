@@ -685,13 +685,28 @@ fn an_event_that_two_registrations_send_is_kept_once() {
     let prompt = json!({ "sessionId": "c", "cwd": home.project(), "timestamp": 1_709_640_000_000_i64, "prompt": "go" });
     let args = ["hook", "copilot", "--event", "userPromptSubmitted"];
     home.run_with_input(&args, prompt.to_string().as_bytes());
-    let claude = json!({ "hook_event_name": "UserPromptSubmit", "session_id": "c", "cwd": home.project(), "prompt": "go" });
-    let mut command = home.command(&["hook", "claude-code"]);
-    let output = run_in(command.env("COPILOT_CLI", "1"), &claude);
-    assert_eq!(output.out, CLAUDE);
+    let both = |event: &str, more: Value| {
+        let mut claude = payload(
+            &home,
+            event,
+            json!({ "session_id": "c", "timestamp": "2024-03-05T12:00:00.000Z" }),
+        );
+        claude
+            .as_object_mut()
+            .expect("fields")
+            .extend(more.as_object().expect("fields").clone());
+        let mut command = home.command(&["hook", "claude-code"]);
+        run_in(command.env("COPILOT_CLI", "1"), &claude).out
+    };
+    assert_eq!(both("UserPromptSubmit", json!({ "prompt": "go" })), CLAUDE);
+    let end = json!({ "sessionId": "c", "cwd": home.project(), "timestamp": 1_709_640_000_000_i64, "reason": "complete" });
+    let args = ["hook", "copilot", "--event", "sessionEnd"];
+    home.run_with_input(&args, end.to_string().as_bytes());
+    assert_eq!(both("SessionEnd", json!({ "reason": "complete" })), CLAUDE);
     let events = events(&home);
-    assert_eq!(events.len(), 1, "{events:?}");
-    assert_eq!(events[0]["agent"], "copilot");
+    let kinds: Vec<&Value> = events.iter().map(|event| &event["event_type"]).collect();
+    assert_eq!(kinds, ["user_message", "session_end"], "{events:?}");
+    assert!(events.iter().all(|event| event["agent"] == "copilot"));
 }
 
 /// Runs a prepared command with a payload on standard input.

@@ -13,6 +13,8 @@ pub(crate) struct Client {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     next: u64,
+    /// What the server says of itself.
+    hello: Value,
 }
 
 impl Client {
@@ -37,6 +39,7 @@ impl Client {
             input,
             output,
             next: 0,
+            hello: Value::Null,
         };
         let hello = client.ask(
             "initialize",
@@ -47,6 +50,7 @@ impl Client {
             }),
         );
         assert_eq!(hello["result"]["serverInfo"]["name"], "tome", "{hello}");
+        client.hello = hello["result"].clone();
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         client
     }
@@ -1194,6 +1198,151 @@ fn bad_requests_and_cancelled_calls_leave_the_server_well() {
         answer = client.answer();
     }
     assert_eq!(answer["id"], ping, "{answer}");
+    client.end();
+}
+
+#[test]
+fn errors_have_the_codes_of_the_protocol() {
+    let home = index_home();
+    let mut client = Client::start(&home, &[]);
+    let mut code =
+        |method: &str, params: Value| client.ask(method, params)["error"]["code"].clone();
+    assert_eq!(code("tools/call", json!({ "arguments": {} })), -32602);
+    assert_eq!(code("tools/call", json!({ "name": 3 })), -32602);
+    assert_eq!(code("tools/call", json!({ "name": "none" })), -32602);
+    assert_eq!(code("prompts/get", json!({})), -32602);
+    assert_eq!(
+        code("resources/read", json!({ "uri": "tome://none" })),
+        -32002
+    );
+    assert_eq!(
+        code("resources/subscribe", json!({ "uri": "tome://none" })),
+        -32002
+    );
+    assert_eq!(code("no/such/method", json!({})), -32601);
+    for line in ["{\"jsonrpc\": \"2.0\", \"id\": 7, \"method\"", "nonsense"] {
+        let input = client.input.as_mut().expect("open");
+        writeln!(input, "{line}").expect("the server reads");
+        let answer = client.answer();
+        assert_eq!(answer["error"]["code"], -32700, "{answer}");
+        assert_eq!(answer["id"], Value::Null, "{answer}");
+    }
+    // The server goes on, and blank lines are nothing.
+    writeln!(client.input.as_mut().expect("open")).expect("the server reads");
+    client.ask("ping", json!({}));
+    client.end();
+}
+
+#[test]
+fn who_subscribed_to_a_memory_is_told_of_its_changes() {
+    let home = index_home();
+    home.file("project/.memory/a.md", "---\nname: A\n---\n\none\n");
+    home.file("project/.memory/b.md", "---\nname: B\n---\n\none\n");
+    let mut client = Client::start(&home, &[]);
+    assert_eq!(client.hello["capabilities"]["resources"]["subscribe"], true);
+    let uri = "tome://.memory/a.md";
+    client.ask("resources/subscribe", json!({ "uri": uri }));
+    // Another program, and a tool of the server.
+    home.file("project/.memory/b.md", "---\nname: B\n---\n\ntwo\n");
+    home.file("project/.memory/a.md", "---\nname: A\n---\n\ntwo\n");
+    let told = client.answer();
+    assert_eq!(told["method"], "notifications/resources/updated", "{told}");
+    assert_eq!(told["params"]["uri"], uri, "{told}");
+    let update = json!({ "filename": "a.md", "old_text": "two", "new_text": "three" });
+    let id = client.request(
+        "tools/call",
+        json!({ "name": "memory_update", "arguments": update }),
+    );
+    let mut told: Vec<Value> = vec![client.answer(), client.answer()];
+    // The change of another program may be reported in two parts.
+    while !told.iter().any(|told| told["id"] == id) {
+        told.push(client.answer());
+    }
+    assert!(
+        told.iter().any(|told| told["params"]["uri"] == uri),
+        "{told:?}"
+    );
+    client.end();
+}
+
+#[test]
+fn a_client_that_asks_for_it_is_told_of_changes_and_failures() {
+    let home = index_home();
+    let mut client = Client::start(&home, &[]);
+    assert!(client.hello["capabilities"]["logging"].is_object());
+    let read = json!({ "name": "memory_read", "arguments": { "filename": "none.md" } });
+    client.ask("tools/call", read.clone());
+    client.ask("logging/setLevel", json!({ "level": "info" }));
+    let write = json!({ "filename": "a.md", "name": "A", "description": "d", "memory_type": "user", "content": "c" });
+    for (call, level, text) in [
+        (
+            json!({ "name": "memory_write", "arguments": write }),
+            "info",
+            "Memory saved: a.md",
+        ),
+        (read.clone(), "warning", "not found"),
+    ] {
+        let id = client.request("tools/call", call);
+        let both = [client.answer(), client.answer()];
+        assert!(both.iter().any(|said| said["id"] == id), "{both:?}");
+        let told = both
+            .iter()
+            .find(|said| said["method"] == "notifications/message");
+        let told = told.unwrap_or_else(|| panic!("{both:?}"));
+        assert_eq!(told["params"]["level"], level, "{told}");
+        assert!(told["params"]["data"].to_string().contains(text), "{told}");
+    }
+    client.ask("logging/setLevel", json!({ "level": "error" }));
+    client.ask("tools/call", read);
+    client.end();
+}
+
+#[test]
+fn a_model_is_told_when_to_recall() {
+    let home = index_home();
+    let mut client = Client::start(&home, &[]);
+    let instructions = client.hello["instructions"].as_str().expect("text");
+    assert!(
+        instructions.contains("Call recall_memory before you plan or answer")
+            && instructions.contains("Stores: .memory."),
+        "{instructions}"
+    );
+    assert!(instructions.len() < 1_500, "{}", instructions.len());
+    let tools = client.tools();
+    let loaded: Vec<&Value> = tools
+        .iter()
+        .filter(|tool| tool["_meta"]["anthropic/alwaysLoad"] == true)
+        .map(|tool| &tool["name"])
+        .collect();
+    assert_eq!(loaded, ["recall_memory"]);
+    client.end();
+}
+
+#[test]
+fn the_memory_tool_does_what_anthropics_helper_does() {
+    let home = index_home();
+    home.file("project/.memory/a.md", "one\ntwo");
+    home.file("project/data/memory/facts/user.md", "# U\n");
+    let mut client = Client::start(&home, &[]);
+    let view = json!({ "command": "view", "path": "/memories/a.md", "view_range": [0, 1] });
+    assert!(client.ok("memory", view).ends_with("     1\tone"));
+    client.ok("memory", json!({ "command": "insert", "path": "/memories/a.md", "insert_line": 1, "insert_text": "x" }));
+    assert_eq!(home.read("project/.memory/a.md"), "one\nx\ntwo\n");
+    // Subfolders where the layout has them, and a word about it where it does not.
+    let create = |path: &str| json!({ "command": "create", "path": path, "file_text": "# P\n" });
+    client.ok("memory", create("/memories/facts/project.md"));
+    assert_eq!(home.read("project/data/memory/facts/project.md"), "# P\n");
+    let refused = client.fails("memory", create("/memories/sub/p.md"));
+    assert!(refused.contains("write sub_p.md instead"), "{refused}");
+    let tools = client.tools();
+    let about = tools
+        .iter()
+        .find(|tool| tool["name"] == "memory")
+        .expect("there");
+    let about = about["description"].as_str().expect("text");
+    for limit in [".md", "Subfolders", "generated", "50,000", "not deleted"] {
+        assert!(about.contains(limit), "{limit}: {about}");
+    }
     client.end();
 }
 
