@@ -134,7 +134,7 @@ fn child(args: &[String]) -> io::Result<()> {
         "grown" => ("open, one log grown by a line", build(&cache, &logs)?),
         "filter" => ("open, ask every filter for a word", filter(&cache)?),
         "words" => ("open, scan all words", scan(&cache, Part::Words)?),
-        _ => ("open, scan all tool text", scan(&cache, Part::Tools)?),
+        _ => ("open, scan all tool text", scan(&cache, Part::Results)?),
     };
     let wall = started.elapsed().as_nanos();
     let cpu = used().zip(cpu).map_or(String::new(), |(after, before)| {
@@ -157,7 +157,7 @@ fn build(cache: &Path, logs: &[LogFile]) -> io::Result<String> {
     Ok(format!(
         "{} MB words, {} MB tools",
         text(Part::Words),
-        text(Part::Tools)
+        text(Part::Results) + text(Part::Calls)
     ))
 }
 
@@ -199,7 +199,7 @@ fn filter(cache: &Path) -> io::Result<String> {
     let words = count(Part::Words, stem);
     Ok(format!(
         "{words} words, {} tools",
-        count(Part::Tools, Term::of(WORD))
+        count(Part::Results, Term::of(WORD))
     ))
 }
 

@@ -18,7 +18,7 @@ use std::{env, fs, io};
 use tome::core::corpus::{BuildOptions, Corpus, WhenBusy};
 use tome::core::log::{self, LogLocations};
 use tome::core::query::Query;
-use tome::core::search::fuzzy::{FindRequest, find};
+use tome::core::search::fuzzy::{FindRequest, SearchCache, find};
 use tome::core::search::{MemoryTexts, Sources};
 
 use synthetic::dice::Dice;
@@ -240,7 +240,7 @@ fn fuzzy() -> io::Result<()> {
         let mut total = 0;
         let tome = middle(|| {
             let started = Instant::now();
-            total = find(sources, request, None, &()).total;
+            total = find(sources, request, &mut SearchCache::default(), &()).total;
             Ok((started.elapsed(), 0))
         })?;
         let fzf = middle(|| {

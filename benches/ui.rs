@@ -18,6 +18,9 @@ use ratatui_textarea::TextArea;
 use tome::tui::measure::HeadlessApp;
 
 const MEMORIES: usize = 10_000;
+/// The length of a long line.
+const LINE_BYTES: usize = 216_000;
+
 const LINES: usize = 10_000;
 const SIZE: (u16, u16) = (120, 40);
 const NONE: KeyModifiers = KeyModifiers::NONE;
@@ -42,6 +45,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     fs::write(long.join("long.md"), &text)?;
     fs::write(long.join("MEMORY.md"), "- [long](long.md) - long\n")?;
     let letter = letters(&long)?;
+    let wide = home.path().join("wide");
+    fs::create_dir(&wide)?;
+    let line = "some words of one endless line, ".repeat(LINE_BYTES / 32);
+    let head = "---\nname: Wide\ndescription: one long line\ntype: project\n---\n\n";
+    fs::write(wide.join("wide.md"), format!("{head}{line}\n"))?;
+    fs::write(wide.join("MEMORY.md"), "- [wide](wide.md) - wide\n")?;
+    let wide_letter = letters(&wide)?;
     let peer = peer_letters(&text);
     let idle = idle(home.path())?;
 
@@ -62,6 +72,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "{:<44} {}",
         "a letter in 10,000 lines of Markdown",
         both(&letter)
+    )?;
+    writeln!(
+        out,
+        "{:<44} {}",
+        "a letter in a line of 216 KB",
+        both(&wide_letter)
     )?;
     writeln!(
         out,

@@ -8,6 +8,7 @@ mod action;
 mod app;
 pub mod cells;
 mod chrome;
+mod clipboard;
 #[cfg(test)]
 pub mod dump;
 mod effect;
@@ -75,10 +76,14 @@ pub struct Setup {
     pub keymap: Option<(PathBuf, String)>,
     /// The command of `$VISUAL` or `$EDITOR`.
     pub editor: Option<String>,
+    /// The programs that may copy to the clipboard, best first; none to ask the terminal.
+    pub clipboard: Vec<ClipboardCommand>,
     /// A short name for the current scope, displayed in the title line.
     pub title: String,
     /// The directories that are searched for stores and logs.
     pub searched_places: Vec<SearchedPlace>,
+    /// What was typed while the terminal was asked what it can do.
+    pub typed: Vec<u8>,
     /// Problems in the settings and the theme.
     pub warnings: Vec<Warning>,
     /// Whether to panic after the first frame, so that tests can check the terminal afterwards.
@@ -112,6 +117,7 @@ pub struct NamedStore {
     pub layout: Option<Layout>,
 }
 
+pub use clipboard::ClipboardCommand;
 pub use pane::find::Print;
 pub use run::run;
 pub use terminal::background;

@@ -125,7 +125,7 @@ pub enum Verb {
     Stats(StatsArgs),
     /// Search memories and logs for a question or some words, the best hits first
     Recall(RecallArgs),
-    /// Find memories and messages with the query syntax of the UI: fuzzy, "exact", 'word, !not, filters
+    /// Find memories and messages with the query syntax of the UI: words, "exact", 'word, !not, filters
     Find(FindArgs),
     /// Pick a hit in the full-screen finder and print it: for $(tome pick) in a shell
     Pick(PickArgs),
@@ -372,7 +372,7 @@ pub struct RecallArgs {
     /// What to search
     #[arg(long, value_enum, default_value = "all")]
     pub scope: ScopeName,
-    /// Show at most this many
+    /// Show at most this many; 0 is the default
     #[arg(long, default_value_t = 5, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub limit: u32,
 }

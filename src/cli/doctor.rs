@@ -111,7 +111,7 @@ impl Report {
         let on_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
         let mut report = Self {
             known: match on_terminal {
-                true => terminal(&world.settings),
+                true => terminal(&world.settings).0,
                 false => Terminal::default(),
             },
             folders: Vec::new(),
@@ -394,7 +394,16 @@ impl Report {
         for memory in &memories {
             if let Some(problem) = &memory.problem {
                 let place = world.short_path(&root.join(&memory.path));
-                self.trouble(place, problem, "correct it: `e` on it in `tome` edits it");
+                let bytes = store.root().read(&store.rules().file_of(&memory.path));
+                let is_text =
+                    matches!(&bytes, Ok(Some(bytes)) if std::str::from_utf8(bytes).is_ok());
+                let remedy = match is_text {
+                    true => "correct it: `e` on it in `tome` edits it",
+                    false => {
+                        "convert it to UTF-8, for instance with `iconv -f latin1 -t utf-8`; only then can it be edited"
+                    }
+                };
+                self.trouble(place, problem, remedy);
             }
         }
         self.look_at_memories(world, store);

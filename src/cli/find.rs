@@ -11,7 +11,7 @@ use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::query::{Query, QueryError};
 use crate::core::search::Hit;
-use crate::core::search::fuzzy::{FindRequest, find, hit};
+use crate::core::search::fuzzy::{Closeness, FindRequest, SearchCache, find};
 
 pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let text = args.query.join(" ");
@@ -25,28 +25,38 @@ pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> Comm
     };
     // Logs can match even when there is no store.
     let stores = world.stores_or(|_| {})?;
-    let (total, hits) = world.search(&stores, IncludeLogs::Yes, |sources| {
-        let found = find(sources, request, None, &());
-        let hits = found
-            .matches
-            .iter()
-            .filter_map(|found| hit(sources, &query, found));
-        (found.total, hits.collect::<Vec<Hit>>())
+    let (total, hits, has_logs) = world.search(&stores, IncludeLogs::Yes, |sources| {
+        let found = find(sources, request, &mut SearchCache::default(), &());
+        let matches = found.without_copies(sources);
+        let hits = matches.iter().filter_map(|(one, copies)| {
+            let mut hit = found.hit(sources, one)?;
+            hit.copies = *copies;
+            Some((one.closeness, hit))
+        });
+        let hits: Vec<(Closeness, Hit)> = hits.collect();
+        (found.total, hits, sources.has_logs())
     })?;
-    if hits.is_empty() && stores.is_empty() {
+    if hits.is_empty() && stores.is_empty() && !has_logs {
         say_no_store();
     }
     if printer.is_json() {
-        let results: Vec<Value> = hits.iter().map(as_json).collect();
+        let results: Vec<Value> = hits.iter().map(found_json).collect();
         printer.object(json!({ "query": text, "total": total, "results": results }))?;
     } else {
-        let rows: Vec<Vec<Cell>> = hits.iter().map(row).collect();
+        let rows: Vec<Vec<Cell>> = hits.iter().map(|(_, hit)| row(hit)).collect();
         printer.table(&rows)?;
     }
     Ok(match hits.is_empty() {
         true => Outcome::Nothing,
         false => Outcome::Done,
     })
+}
+
+/// Returns a hit with how it matches: by words, by words with a slip, or by letters only.
+fn found_json((closeness, hit): &(Closeness, Hit)) -> Value {
+    let mut value = as_json(hit);
+    value["match"] = json!(closeness.name());
+    value
 }
 
 fn row(hit: &Hit) -> Vec<Cell> {

@@ -1,10 +1,14 @@
-//! `tome logs`: the conversations that agents have logged, newest first.
+//! `tome logs`: the conversations that agents have logged, newest first, or those that match
+//! a query, best first.
+
+use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
 use super::args::LogsArgs;
 use super::corpus::{LogCorpus, ParsedLogFilter};
 use super::print::{Cell, Printer, TextStyle as Paint, format_age};
+use super::recall::as_json as hit_as_json;
 use super::world::World;
 use super::{CommandResult, Outcome};
 use crate::core::catalog::{Listing, last_activity, listings, log_title, logs_not_understood};
@@ -13,6 +17,9 @@ use crate::core::display::safe;
 use crate::core::layout::format_size;
 use crate::core::library::Unlisted;
 use crate::core::log::Role;
+use crate::core::query::Query;
+use crate::core::search::recall::{RecallRequest, Scope, SessionHit, sessions};
+use crate::core::search::{MemoryTexts, Sources};
 
 pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let filter = world.parse_filter(&args.filter)?;
@@ -58,8 +65,6 @@ fn listing(
         .filter(|(number, _)| speaks.as_ref().is_none_or(|speaks| speaks[*number]))
         .filter(|(number, _)| args.every || listings[*number].unlisted.is_none())
         .collect();
-    logs.sort_by_key(|(_, log)| std::cmp::Reverse(last_activity(log)));
-    logs.truncate(args.limit);
     for unknown in logs_not_understood(catalog, corpus, files) {
         let path = world.short_path(&unknown.path);
         let name = unknown.agent.name();
@@ -68,10 +73,39 @@ fn listing(
             unknown.why
         )));
     }
-    if is_json {
-        let list = logs
+    let mut best: Vec<SessionHit> = Vec::new();
+    if args.query.is_empty() {
+        logs.sort_by_key(|(_, log)| std::cmp::Reverse(last_activity(log)));
+        logs.truncate(args.limit);
+    } else {
+        let query = Query::of_prose(&args.query.join(" "), &world.now);
+        let by_number: HashMap<usize, Log<'_>> = logs.into_iter().collect();
+        let request = RecallRequest {
+            query: &query,
+            scope: Scope::Messages,
+            limit: args.limit,
+            without: None,
+        };
+        let sources = Sources {
+            memories: &MemoryTexts::default(),
+            corpus: Some(corpus),
+        };
+        best = sessions(sources, request, &|log| by_number.contains_key(&log));
+        best.truncate(args.limit);
+        let found = best
             .iter()
-            .map(|(number, log)| as_json(log, &listings[*number]));
+            .filter_map(|hit| by_number.get_key_value(&hit.log));
+        logs = found.map(|(number, log)| (*number, *log)).collect();
+    }
+    if is_json {
+        let list = logs.iter().enumerate().map(|(place, (number, log))| {
+            let mut value = as_json(log, &listings[*number]);
+            if let Some(hit) = best.get(place) {
+                value["score"] = json!(hit.score);
+                value["best"] = hit_as_json(&hit.best);
+            }
+            value
+        });
         return LogRows::Json(list.collect());
     }
     let ids: Vec<&str> = logs.iter().map(|(_, log)| log.id()).collect();
@@ -167,7 +201,7 @@ fn as_json(log: &Log<'_>, listing: &Listing) -> Value {
         "turns": log.turns(),
         "size": log.stamp().0,
         "words": log.text_bytes(Part::Words),
-        "tools": log.text_bytes(Part::Tools),
+        "tools": log.text_bytes(Part::Calls) + log.text_bytes(Part::Results),
         "first": time(span.map(|span| span.0)),
         "last": time(span.map(|span| span.1)),
         "skipped": skipped,

@@ -35,13 +35,16 @@ pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> Co
             ScopeName::Messages => Scope::Messages,
         },
         limit: args.limit as usize,
+        without: None,
     };
     let logs = match request.scope {
         Scope::Detail => IncludeLogs::No,
         Scope::All | Scope::Messages => IncludeLogs::Yes,
     };
-    let answer = world.search(&stores, logs, |sources| recall(sources, request))?;
-    if answer.hits.is_empty() && stores.is_empty() {
+    let (answer, has_logs) = world.search(&stores, logs, |sources| {
+        (recall(sources, request), sources.has_logs())
+    })?;
+    if answer.hits.is_empty() && stores.is_empty() && !has_logs {
         say_no_store();
     }
     if printer.is_json() {

@@ -67,7 +67,7 @@ fn counts(
         count.turns += log.turns();
         count.bytes += log.stamp().0;
         count.words += log.text_bytes(Part::Words);
-        count.tools += log.text_bytes(Part::Tools);
+        count.tools += log.text_bytes(Part::Calls) + log.text_bytes(Part::Results);
     }
     counts
 }

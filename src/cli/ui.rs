@@ -16,7 +16,7 @@ use crate::core::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::layout::Layout;
 use crate::core::sandbox::Root;
 use crate::tui::theme::{Background, ColorDepth, Terminal, Theme, ThemeFile};
-use crate::tui::{self, Exit, NamedStore, Pick, Setup, StoreSource};
+use crate::tui::{self, ClipboardCommand, Exit, NamedStore, Pick, Setup, StoreSource};
 
 /// Opens the terminal UI, at `path` if given.
 pub(super) fn run(path: Option<&Path>, world: &World) -> CommandResult {
@@ -39,7 +39,7 @@ pub(super) fn open(
     world: &World,
 ) -> Result<Exit, Failure> {
     let (source, title) = source(path, world)?;
-    let terminal = terminal(&world.settings);
+    let (terminal, typed) = terminal(&world.settings);
     let theme_path = world.config_dir.join("theme.toml");
     let theme_text = read(&theme_path)?;
     let file = theme_text.as_deref().map(|text| ThemeFile {
@@ -74,8 +74,12 @@ pub(super) fn open(
             let set = env::var(name).ok();
             set.filter(|command| !command.trim().is_empty())
         }),
+        clipboard: clipboard_commands(|name| {
+            env::var_os(name).is_some_and(|value| !value.is_empty())
+        }),
         title,
         searched_places: searched_places(&world.environment, &world.settings, &world.locations),
+        typed,
         warnings,
         panics: cfg!(debug_assertions) && env::var_os(super::world::PANIC).is_some(),
     });
@@ -83,6 +87,26 @@ pub(super) fn open(
         tui::Failure::Terminal(error) => error.into(),
         unwritten @ tui::Failure::Unwritten(_) => Failure::Usage(unwritten.to_string()),
     })
+}
+
+/// Returns the programs that may reach a clipboard here, given which variables are set.
+fn clipboard_commands(is_set: impl Fn(&str) -> bool) -> Vec<ClipboardCommand> {
+    let mut commands: Vec<&[&str]> = Vec::new();
+    if is_set("WAYLAND_DISPLAY") {
+        commands.push(&["wl-copy"]);
+    }
+    if is_set("DISPLAY") {
+        commands.push(&["xclip", "-selection", "clipboard"]);
+        commands.push(&["xsel", "--clipboard", "--input"]);
+    }
+    if cfg!(target_os = "macos") {
+        commands.push(&["pbcopy"]);
+    }
+    if is_set("TMUX") {
+        commands.push(&["tmux", "load-buffer", "-w", "-"]);
+    }
+    let words = |words: &&[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    commands.iter().map(words).collect()
 }
 
 /// Returns the current time.
@@ -164,7 +188,8 @@ fn name(path: &Path) -> String {
 }
 
 /// Determines colour depth and background of the terminal, from variables and its own reply.
-pub(super) fn terminal(settings: &Settings) -> Terminal {
+/// Returns what was typed meanwhile, too.
+pub(super) fn terminal(settings: &Settings) -> (Terminal, Vec<u8>) {
     let says = |name: &str| env::var(name).unwrap_or_default();
     let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let depth = match settings.color {
@@ -174,10 +199,12 @@ pub(super) fn terminal(settings: &Settings) -> Terminal {
         _ if matches!(says("COLORTERM").as_str(), "truecolor" | "24bit") => ColorDepth::True,
         _ => ColorDepth::Ansi,
     };
-    let background = from_colorfgbg(&says("COLORFGBG"))
-        .or_else(tui::background)
-        .unwrap_or_default();
-    Terminal { background, depth }
+    let (background, typed) = match from_colorfgbg(&says("COLORFGBG")) {
+        Some(background) => (Some(background), Vec::new()),
+        None => tui::background(),
+    };
+    let background = background.unwrap_or_default();
+    (Terminal { background, depth }, typed)
 }
 
 /// Parses `COLORFGBG`: `15;0` is white on black.

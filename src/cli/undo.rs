@@ -52,12 +52,13 @@ pub(super) fn redo(args: &RedoArgs, world: &World, printer: &mut Printer) -> Com
 
 pub(super) fn restore(args: &RestoreArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let record = world.history.find(&args.id)?;
+    let only = args.path.as_deref().map(Into::into);
     carry_out(
         world,
         printer,
         change_options(args.dry_run),
         &record.roots(),
-        || change::restore(&world.history, &record, args.path.as_deref(), &world.moment),
+        || change::restore(&world.history, &record, only, &world.moment),
     )
 }
 

@@ -32,8 +32,8 @@ pub use orphan::{DeadLinks, dead_links, memories_linking_to};
 pub use plan::{ChangeContext, ChangeRequest, plan};
 pub use planned::PlannedFiles;
 pub use recover::{interrupted, recover_interrupted};
-pub use replay::{replay, restore};
-pub use transfer::plan_move;
+pub use replay::{RestoredFile, replay, restore};
+pub use transfer::{BrokenLinks, Transfer, plan_move, plan_moves};
 
 /// The current time, passed in by the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,13 +3,13 @@
 //! # Files
 //!
 //! The cache directory, which the caller passes, holds a small manifest that is replaced
-//! whole, and five packs that are append-only and memory-mapped. Conversation text
-//! (messages, reasoning, notices) and tool text (calls and results) have packs of their own.
+//! whole, and seven packs that are append-only and memory-mapped. Conversation text
+//! (messages, reasoning, notices), tool calls and tool results have packs of their own.
 //! Text is stored in blocks of about 64 KB, and a message is never split between blocks. The
 //! index of each block is stored in a separate pack, so that a search does not read the
-//! blocks that cannot match. Conversation text is indexed by a concordance, which is about as
-//! large as the text. Tool text is ten times as much and is searched less often, so it has
-//! only a filter. Packs that are half garbage are copied into new ones.
+//! blocks that cannot match. Conversation text and calls are indexed by a concordance, which
+//! is about as large as the text. Results are several times as much and are searched less
+//! often, so they have only a filter. Packs that are half garbage are copied into new ones.
 //!
 //! # Guarantees
 //!
@@ -57,13 +57,15 @@ pub use view::{Block, BlockContent, CorpusMessage, Log, MessageSummary, MessageT
 use manifest::Manifest;
 use pack::{Maps, Pack};
 
-/// The two kinds of text, which are stored separately.
+/// The kinds of text, which are stored separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     /// Conversation text: messages, reasoning, notices, injected text; has a concordance.
     Words,
-    /// Tool calls and results; has a filter of folded words.
-    Tools,
+    /// Tool calls: what an agent did; has a concordance.
+    Calls,
+    /// Results of tools: what an agent read; has a filter of folded words.
+    Results,
 }
 
 /// What to do while another process or thread builds the corpus.
@@ -122,7 +124,7 @@ pub struct Corpus {
     shown: Vec<usize>,
     /// Each owner number with the index of its visible log, sorted by owner.
     owners: Vec<(u32, usize)>,
-    checked: [Vec<AtomicU8>; 2],
+    checked: [Vec<AtomicU8>; PARTS],
     is_damaged: AtomicBool,
     unread: Vec<Error>,
     notes: Vec<String>,
@@ -131,15 +133,25 @@ pub struct Corpus {
     projects: OnceLock<HashedProjects>,
 }
 
+/// The number of parts.
+const PARTS: usize = Part::ALL.len();
+
 impl Part {
-    /// Both parts.
-    pub const ALL: [Self; 2] = [Self::Words, Self::Tools];
+    /// All parts.
+    pub const ALL: [Self; 3] = [Self::Words, Self::Calls, Self::Results];
 
     fn number(self) -> usize {
         match self {
             Self::Words => 0,
-            Self::Tools => 1,
+            Self::Calls => 1,
+            Self::Results => 2,
         }
+    }
+
+    /// Whether the blocks of this part have a concordance, so that forms of words are found
+    /// without reading the text.
+    pub fn has_concordance(self) -> bool {
+        self != Self::Results
     }
 }
 
@@ -175,7 +187,7 @@ impl Corpus {
         let unchecked = |count: usize| (0..count).map(|_| AtomicU8::new(0)).collect();
         Self {
             cache: cache.to_owned(),
-            checked: [0, 1].map(|part| unchecked(manifest.blocks[part].len())),
+            checked: Part::ALL.map(|part| unchecked(manifest.blocks[part.number()].len())),
             manifest,
             maps,
             shown: Vec::new(),
@@ -592,8 +604,8 @@ mod tests {
                     for (_, message) in content.messages() {
                         for word in words(message.text) {
                             let term = match part {
-                                Part::Words => stems.term(&word),
-                                Part::Tools => word.term(),
+                                Part::Words | Part::Calls => stems.term(&word),
+                                Part::Results => word.term(),
                             };
                             prop_assert!(block.may_contain(term), "{}", word.text);
                         }
@@ -717,7 +729,7 @@ mod tests {
         let logs = [log];
         let corpus = home.refresh(&logs);
         assert_right(&corpus, &logs);
-        assert_eq!(messages_of(&corpus, 0, Part::Tools).len(), 1);
+        assert_eq!(messages_of(&corpus, 0, Part::Results).len(), 1);
     }
 
     #[test]

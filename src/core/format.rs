@@ -88,6 +88,7 @@ mod tests {
             time: None,
             log: None,
             copies: 0,
+            project: None,
         }
     }
 

@@ -384,13 +384,21 @@ fn occurrences(text: &str, needle: &str) -> (Option<usize>, bool) {
     (Some(at), text[at + step..].contains(needle))
 }
 
-/// A readable size: `500B`, `1.2KB`.
+/// A readable size: `500B`, `1.2KB`, `68.7MB`.
 pub fn format_size(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes}B");
     }
-    let tenths = (bytes * 10 + 512) / 1024;
-    format!("{}.{}KB", tenths / 10, tenths % 10)
+    let mut tenths = (bytes.saturating_mul(10) + 512) / 1024;
+    let mut unit = "KB";
+    for larger in ["MB", "GB", "TB"] {
+        if tenths < 10 * 1024 {
+            break;
+        }
+        tenths = (tenths + 512) / 1024;
+        unit = larger;
+    }
+    format!("{}.{}{unit}", tenths / 10, tenths % 10)
 }
 
 /// The error for editing a file that tome generates.
@@ -463,7 +471,14 @@ mod tests {
 
     #[test]
     fn sizes_have_one_decimal_from_a_kilobyte_on() {
-        for (bytes, text) in [(0, "0B"), (1023, "1023B"), (1024, "1.0KB"), (1229, "1.2KB")] {
+        for (bytes, text) in [
+            (0, "0B"),
+            (1023, "1023B"),
+            (1024, "1.0KB"),
+            (1229, "1.2KB"),
+            (72_000_000, "68.7MB"),
+            (1 << 30, "1.0GB"),
+        ] {
             assert_eq!(format_size(bytes), text);
         }
     }

@@ -37,6 +37,8 @@ pub struct StoreSnapshot {
     pub memories: Vec<Memory>,
     /// The size of the index that agents load, if the layout has one.
     pub index: Option<Budget>,
+    /// The memories that the index does not name, so that agents do not learn of them.
+    pub unlisted: Vec<String>,
     /// Why the store could not be listed, if that failed.
     pub failure: Option<String>,
 }
@@ -53,6 +55,7 @@ impl PartialEq for StoreSnapshot {
             && self.why == other.why
             && self.memories == other.memories
             && self.index == other.index
+            && self.unlisted == other.unlisted
             && self.failure == other.failure
     }
 }
@@ -355,12 +358,26 @@ impl StoreSnapshot {
             Ok(memories) => (memories, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
+        let (index, unlisted) = index_of(&store, &memories);
         Self {
-            index: budget(&store),
+            index,
+            unlisted,
             store,
             why,
             memories,
             failure,
+        }
+    }
+
+    /// Returns where the store belongs in a list: first the agents' own memory of the project,
+    /// then what else agents keep, then other stores. Discovery names them after the agents.
+    pub fn rank(&self) -> u8 {
+        const AGENTS: [&str; 3] = ["claude", "codex", "gemini"];
+        let name = self.store.name();
+        match self.store.layout() {
+            Layout::Index if name == AGENTS[0] => 0,
+            Layout::Index if AGENTS.iter().any(|agent| name.starts_with(agent)) => 1,
+            _ => 2,
         }
     }
 
@@ -376,13 +393,17 @@ impl StoreSnapshot {
         let store = Arc::clone(&self.store);
         let changed = |file: &str| touched.iter().any(|path| *path == Path::new(file));
         match store.list_again(&self.memories, changed) {
-            Ok(memories) => Self {
-                index: budget(&store),
-                store,
-                why: self.why.clone(),
-                memories,
-                failure: None,
-            },
+            Ok(memories) => {
+                let (index, unlisted) = index_of(&store, &memories);
+                Self {
+                    index,
+                    unlisted,
+                    store,
+                    why: self.why.clone(),
+                    memories,
+                    failure: None,
+                }
+            }
             Err(_) => Self::read(store, self.why.clone()),
         }
     }
@@ -399,12 +420,16 @@ impl StoreSnapshot {
     }
 }
 
-fn budget(store: &Store) -> Option<Budget> {
-    if store.layout() != Layout::Index {
-        return None;
+/// Returns the size of the store's index, if it has one, and the memories that it does not name.
+fn index_of(store: &Store, memories: &[Memory]) -> (Option<Budget>, Vec<String>) {
+    let text = match store.layout() {
+        Layout::Index => store.text(index::INDEX).ok().flatten(),
+        _ => None,
+    };
+    match text {
+        Some(text) => (Some(Budget::of(&text)), index::missing(&text, memories)),
+        None => (None, Vec::new()),
     }
-    let text = store.text(index::INDEX).ok()??;
-    Some(Budget::of(&text))
 }
 
 #[cfg(test)]

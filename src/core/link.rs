@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use super::header::{Line, lines};
 use super::work;
@@ -338,6 +339,14 @@ pub fn resolve_target(file: &str, target: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
+/// Resolves `target` relative to the folder of the file at this absolute path, wherever it leads;
+/// `None` for URLs and absolute targets.
+pub fn resolve_path(file: &Path, target: &str) -> Option<PathBuf> {
+    let root = Path::new("/");
+    let file = file.strip_prefix(root).ok()?.to_str()?;
+    Some(root.join(resolve_target(file, target)?))
+}
+
 /// Returns the path of `to` relative to the folder of `file`.
 pub fn relative_target(file: &str, to: &str) -> String {
     let from: Vec<&str> = file.split('/').collect();
@@ -356,6 +365,15 @@ pub fn relative_target(file: &str, to: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_out_of_a_store_leads_to_a_path() {
+        let resolve = |target| resolve_path(Path::new("/a/one/x.md"), target);
+        assert_eq!(resolve("../two/y.md"), Some(PathBuf::from("/a/two/y.md")));
+        assert_eq!(resolve("y.md"), Some(PathBuf::from("/a/one/y.md")));
+        assert_eq!(resolve("https://x/y.md"), None);
+        assert_eq!(resolve("../../../../y.md"), None);
+    }
 
     #[test]
     fn both_forms_are_found_with_their_spans() {

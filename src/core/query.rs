@@ -50,7 +50,7 @@ pub struct Atom {
 /// How an atom matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchMode {
-    /// The letters in this order, with anything between them.
+    /// As typed; if that gives nothing, with a slip of the keyboard, or its letters in order.
     Fuzzy,
     /// Literally, anywhere.
     Exact,

@@ -5,6 +5,7 @@
 //! searched in the [`Corpus`], which keeps itself up to date. There is no other index.
 
 mod blocks;
+mod candidate;
 mod copies;
 mod current;
 mod exact;
@@ -13,6 +14,7 @@ mod fixture;
 pub mod fuzzy;
 pub mod lesson;
 mod needle;
+mod proximity;
 mod ranked;
 pub mod recall;
 mod recent;
@@ -79,6 +81,8 @@ pub struct Hit {
     pub log: Option<(PathBuf, String)>,
     /// The number of copies of the message in other logs, for which this hit stands too.
     pub copies: usize,
+    /// The working directory of the session.
+    pub project: Option<String>,
 }
 
 impl HitSource {
@@ -101,6 +105,11 @@ pub struct Sources<'a> {
 }
 
 impl Sources<'_> {
+    /// Returns whether there is a log to search.
+    pub fn has_logs(&self) -> bool {
+        self.corpus.is_some_and(|corpus| corpus.logs().len() > 0)
+    }
+
     /// Returns the hit for a line of a memory.
     fn line(&self, memory_text: &MemoryText, line: usize, (text, score): (String, f32)) -> Hit {
         Hit {
@@ -123,6 +132,7 @@ impl Sources<'_> {
             time: (memory_text.memory.modified > 0).then_some(memory_text.memory.modified),
             log: None,
             copies: 0,
+            project: None,
         }
     }
 
@@ -188,6 +198,7 @@ impl Sources<'_> {
             time: Some(last_activity(&log)).filter(|time| *time > 0),
             log: Some((file, log.id().to_owned())),
             copies: 0,
+            project: log.cwd().map(str::to_owned),
         }
     }
 }
@@ -298,10 +309,10 @@ fn over_blocks<S, T: Send>(
     work: impl Fn(&mut S, &Block<'_>, &mut Vec<T>) + Sync,
 ) -> Vec<T> {
     // Few blocks for each thread, but enough that releasing memory is not most of the work:
-    // of words all blocks are touched, of tool text mostly only the filters.
+    // of words all blocks are touched, of results mostly only the filters.
     let together = match part {
-        Part::Words => 8,
-        Part::Tools => 32,
+        Part::Words | Part::Calls => 8,
+        Part::Results => 32,
     };
     let count = corpus.blocks(part).len();
     let found = with_on_all_cores(count.div_ceil(together), make, |own, at| {

@@ -175,6 +175,21 @@ impl EditorCopy {
         Ok(Self { dir: own, file })
     }
 
+    /// Keeps the copy and returns its path, which no later copy has.
+    pub fn keep(self) -> PathBuf {
+        let bytes = read_capped(&self.file, LARGEST_WHOLE).unwrap_or_default();
+        let name = format!("kept-{}", &Revision::of(&bytes).to_string()[..12]);
+        let place = self.dir.with_file_name(name);
+        match fs::rename(&self.dir, &place) {
+            Ok(()) => place.join(self.file.file_name().unwrap_or_default()),
+            Err(_) => {
+                let file = self.file.clone();
+                std::mem::forget(self);
+                file
+            }
+        }
+    }
+
     /// Returns the path of the copy.
     pub fn path(&self) -> &Path {
         &self.file
@@ -279,5 +294,16 @@ mod tests {
         let path = copy.path().to_owned();
         drop(copy);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_copy_that_is_kept_survives_the_next_one() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let copy = EditorCopy::create(temp.path(), "a.md", "x").expect("makes");
+        fs::write(copy.path(), b"\xff not text").expect("edits");
+        assert!(copy.text().is_err());
+        let kept = copy.keep();
+        drop(EditorCopy::create(temp.path(), "a.md", "y").expect("makes"));
+        assert_eq!(fs::read(&kept).expect("kept"), b"\xff not text");
     }
 }

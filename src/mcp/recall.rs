@@ -10,8 +10,8 @@ use crate::core::corpus::{BuildProgress, Progress};
 use crate::core::display::safe;
 use crate::core::format;
 use crate::core::query::Query;
-use crate::core::search::recall::{RecallRequest, Scope, recall};
-use crate::core::search::{Hit, HitSource, SearchOutcome, search};
+use crate::core::search::recall::{DEFAULT_LIMIT, RecallRequest, Scope, recall};
+use crate::core::search::{HitSource, SearchOutcome, search};
 
 pub(super) const TOOL: Tool = Tool {
     name: "recall_memory",
@@ -38,8 +38,8 @@ pub(super) const TOOL: Tool = Tool {
 /// The maximum number of results of one answer.
 const MOST: usize = 50;
 
-/// The largest offset; a client that needs more should narrow the query.
-const FARTHEST: usize = 1_000;
+/// The largest offset: more than the hits of any query that somebody reads to the end.
+const FARTHEST: usize = 100_000;
 
 /// How long one call reads logs. The first reading can take longer: the cache keeps what was
 /// read, and the next call continues from there.
@@ -63,10 +63,11 @@ fn run(call: &Call<'_>) -> ToolResult {
         Scope::Detail => None,
         Scope::All | Scope::Messages => Some(call.setup.logs.log_catalog()?),
     };
-    let request = |limit| RecallRequest {
+    let request = RecallRequest {
         query: &query,
         scope,
-        limit,
+        limit: offset + limit,
+        without: call.client.session.as_deref(),
     };
     let patience = Deadline {
         until: Instant::now() + READING_LIMIT,
@@ -77,15 +78,8 @@ fn run(call: &Call<'_>) -> ToolResult {
         unread,
         left,
     } = search(call.searched(), catalog.as_ref(), &patience, |sources| {
-        let mut found = recall(sources, request(offset + limit));
-        // Both sources have a share of the first hits, so a shorter list is not always a
-        // prefix of a longer one.
-        let before = match offset {
-            0 => Vec::new(),
-            _ => recall(sources, request(offset)).hits,
-        };
-        let is_new = |hit: &Hit| !before.iter().any(|known| known.citation == hit.citation);
-        found.hits.retain(is_new);
+        let mut found = recall(sources, request);
+        found.hits.drain(..offset.min(found.hits.len()));
         found
     })?;
     let mut hits = found.hits;
@@ -132,13 +126,12 @@ fn scope(call: &Call<'_>) -> Result<Scope, Failure> {
 }
 
 fn limit(call: &Call<'_>) -> Result<usize, Failure> {
-    const DEFAULT: usize = 5;
     let limit = call.number("limit")?.unwrap_or(0);
     match usize::try_from(limit) {
-        Ok(0) => Ok(DEFAULT),
+        Ok(0) => Ok(DEFAULT_LIMIT),
         Ok(limit) => Ok(limit.min(MOST)),
         Err(_) => Err(Failure::Message(format!(
-            "invalid limit {limit}: must be 0 (for {DEFAULT}) or more"
+            "invalid limit {limit}: must be 0 (for {DEFAULT_LIMIT}) or more"
         ))),
     }
 }

@@ -31,8 +31,14 @@ pub(crate) enum Action {
     NextLink,
     PreviousLink,
     Agent,
+    OneList,
     Mark,
+    MarkRange,
+    MarkDown,
+    MarkUp,
+    MarkInvert,
     MarkNone,
+    Zoom,
     Edit,
     EditOutside,
     Save,
@@ -47,12 +53,17 @@ pub(crate) enum Action {
     History,
     UndoThis,
     Restore,
+    AllChanges,
+    Confirm,
+    KeepLinks,
     TakeMine,
     TakeTheirs,
     TakeBoth,
     Copy,
     CopyText,
     Resume,
+    CopyResume,
+    Subagent,
     Find,
     NextMatch,
     PreviousMatch,
@@ -64,9 +75,111 @@ pub(crate) enum Action {
     ScrollDown,
     ScrollUp,
     Reload,
+    Repaint,
+    Scope,
+    ListInIndex,
     Demo,
     Palette,
     Help,
     Suspend,
     Quit,
+}
+
+impl Action {
+    /// Other words for the action, under which the palette and the help find it, too. Its own
+    /// name is in `assets/keymap.toml`.
+    pub(crate) fn also(self) -> &'static str {
+        match self {
+            Self::Find => "search grep look",
+            Self::Filter => "search find narrow grep",
+            Self::Sort => "order age size name",
+            Self::Edit => "change write modify",
+            Self::EditOutside => "external vim editor",
+            Self::Save => "write commit",
+            Self::New => "create add memory",
+            Self::Rename => "mv name title",
+            Self::Duplicate => "clone copy",
+            Self::Move => "mv store transfer",
+            Self::Delete => "remove rm prune trash",
+            Self::Discard => "abandon revert drop",
+            Self::Undo | Self::UndoThis => "revert back",
+            Self::Redo => "again repeat",
+            Self::History => "changes log versions restore undo",
+            Self::Restore => "recover version",
+            Self::Copy | Self::CopyText => "yank clipboard citation cite",
+            Self::Resume => "continue session",
+            Self::Mark => "select",
+            Self::MarkNone => "clear deselect",
+            Self::FoldAll => "collapse close",
+            Self::UnfoldAll => "expand open",
+            Self::ToggleSource => "markdown raw view",
+            Self::TogglePreview => "hide pane view",
+            Self::Agent => "context prompt see",
+            Self::Reload => "refresh rescan",
+            Self::Repaint => "redraw refresh clear",
+            Self::Scope => "all project everything",
+            Self::ListInIndex => "MEMORY.md unlisted",
+            Self::Help => "keys shortcuts ?",
+            Self::Palette => "commands menu",
+            Self::Suspend => "stop background shell",
+            Self::Quit => "exit close leave",
+            Self::Demo => "sample example",
+            Self::NextPane => "focus switch",
+            _ => "",
+        }
+    }
+
+    /// The heading below which the help lists the action.
+    pub(crate) fn group(self) -> &'static str {
+        match self {
+            Self::Up
+            | Self::Down
+            | Self::PageUp
+            | Self::PageDown
+            | Self::HalfUp
+            | Self::HalfDown
+            | Self::Top
+            | Self::Bottom
+            | Self::Left
+            | Self::Right
+            | Self::NextPane
+            | Self::GoBack
+            | Self::NextTurn
+            | Self::PreviousTurn
+            | Self::ScrollDown
+            | Self::ScrollUp => "move",
+            Self::Find
+            | Self::Filter
+            | Self::NextMatch
+            | Self::PreviousMatch
+            | Self::Open
+            | Self::NextLink
+            | Self::PreviousLink => "find and open",
+            Self::Edit
+            | Self::EditOutside
+            | Self::Save
+            | Self::New
+            | Self::Rename
+            | Self::Duplicate
+            | Self::Move
+            | Self::Delete
+            | Self::Discard
+            | Self::Undo
+            | Self::Redo
+            | Self::History
+            | Self::UndoThis
+            | Self::Restore
+            | Self::TakeMine
+            | Self::TakeTheirs
+            | Self::TakeBoth
+            | Self::ListInIndex => "change",
+            Self::Mark | Self::MarkNone | Self::Copy | Self::CopyText | Self::Resume => {
+                "mark and copy"
+            }
+            Self::Back | Self::Palette | Self::Help | Self::Suspend | Self::Quit | Self::Demo => {
+                "program"
+            }
+            _ => "show",
+        }
+    }
 }

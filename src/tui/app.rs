@@ -3,6 +3,7 @@
 //! It holds no pane's logic. [`App::update`] does no I/O and reads no clock, and [`App::view`]
 //! changes nothing, so both are tested without a terminal.
 
+mod division;
 mod outcome;
 #[cfg(test)]
 mod tests;
@@ -13,15 +14,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use ratatui::crossterm::event::{Event as Input, KeyEvent, KeyEventKind};
-use ratatui::layout::{Rect, Size};
+use ratatui::crossterm::event::{
+    Event as Input, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind,
+};
+use ratatui::layout::{Position, Size};
 
 use super::action::Action;
+use super::chrome::Hint;
 use super::effect::{Effect, LibraryJob, LogsJob, TerminalJob, UnsavedJob};
 use super::event::{Changes, Event};
 use super::highlight::Syntaxes;
 use super::keymap::Keymap;
 use super::layout::{Areas, Arrangement, Divider, Focus, Visibility};
+use super::overlay::help::HelpDialog;
 use super::overlay::palette::Palette;
 use super::overlay::reader::TextDialog;
 use super::pane::browse::BrowsePane;
@@ -32,7 +37,7 @@ use super::theme::Theme;
 use super::worker::UNSAVED_THREAD;
 use super::{Exit, Pick};
 use crate::core::config::{EditorKeys, Warning};
-use crate::core::discover::SearchedPlace;
+use crate::core::discover::{DiscoveryScope, SearchedPlace};
 use crate::core::library::{Library, LogGroup};
 use crate::core::unsaved::Unsaved;
 
@@ -46,8 +51,14 @@ pub(crate) struct App {
     /// The panes, bottom first; the last one gets the keys. Dialogs are panes that do not fill
     /// the screen.
     panes: Vec<Box<dyn Pane>>,
+    /// A pane that was set aside, to be shown again.
+    parked: Option<Box<dyn Pane>>,
+    /// The queries of this run, oldest first.
+    queries: Vec<String>,
     areas: Areas,
     wanted: Arrangement,
+    /// The part of the screen that has all of it; `None` if it is divided.
+    zoom: Option<Focus>,
     user: UserContext,
     /// The logs, which are loaded and updated independently of the stores.
     logs: Arc<Vec<LogGroup>>,
@@ -75,6 +86,8 @@ pub(crate) struct UserContext {
     pub(crate) zone: TimeZone,
     /// The key bindings of the editor.
     pub(crate) editor_keys: EditorKeys,
+    /// Which stores and logs are shown; `None` if the caller listed the stores.
+    pub(crate) scope: Option<DiscoveryScope>,
 }
 
 /// How the screen is divided until a pane requests another arrangement.
@@ -96,8 +109,11 @@ impl App {
             syntaxes: Syntaxes::load(),
             library: Arc::default(),
             panes: vec![Box::new(BrowsePane::new())],
+            parked: None,
+            queries: Vec::new(),
             areas: Areas::default(),
             wanted: START,
+            zoom: None,
             user,
             logs: Arc::default(),
             reading: None,
@@ -123,14 +139,17 @@ impl App {
         )];
     }
 
-    /// Shows the first problem of the settings, and the number of the others.
+    /// Shows the problem of the settings, or a list of several.
     pub(crate) fn warn(&mut self, warnings: &[Warning]) {
-        if let Some(first) = warnings.first() {
-            let more = match warnings.len() {
-                1 => String::new(),
-                number => format!(" (and {} more)", number - 1),
-            };
-            self.say(Toast::trouble(format!("{first}{more}")));
+        match warnings {
+            [] => {}
+            [one] => self.say(Toast::trouble(one.to_string())),
+            several => {
+                let lines: Vec<String> = several.iter().map(Warning::to_string).collect();
+                let title = format!("{} problems in the settings", several.len());
+                let dialog = TextDialog::text(title, &lines.join("\n"));
+                self.panes.push(Box::new(dialog));
+            }
         }
     }
 
@@ -160,23 +179,6 @@ impl App {
     fn say(&mut self, toast: Toast) {
         self.toasts += 1;
         self.toast = Some((self.toasts, toast));
-    }
-
-    /// Sets the size of the screen.
-    pub(crate) fn resize(&mut self, size: Size) {
-        let whole = Rect::new(0, 0, size.width, size.height);
-        self.areas = Areas::of(whole, self.wanted);
-        self.for_each_pane(|pane, cx| pane.resize(cx));
-    }
-
-    /// Divides the screen again if a pane requests another arrangement.
-    fn arrange(&mut self) {
-        let wanted = self.panes.iter().rev().find_map(|pane| pane.arrangement());
-        if let Some(wanted) = wanted.filter(|wanted| *wanted != self.wanted) {
-            self.wanted = wanted;
-            self.areas = Areas::of(self.areas.whole, wanted);
-            self.for_each_pane(|pane, cx| pane.resize(cx));
-        }
     }
 
     /// Calls `act` with each pane and the context.
@@ -210,6 +212,7 @@ impl App {
             keymap: &self.keymap,
             syntaxes: &self.syntaxes,
             user: &self.user,
+            queries: &self.queries,
             reading: self.reading,
             is_top: true,
             now: self.now,
@@ -229,10 +232,17 @@ impl App {
                 for input in inputs {
                     self.input(input, &mut effects);
                 }
+                for at in (0..self.panes.len()).rev() {
+                    let steps = self.with_pane(at, |pane, cx| pane.settle(cx));
+                    self.take(steps.unwrap_or_default(), at, &mut effects);
+                }
             }
             Event::ToastExpired => self.toast = None,
             Event::Stopped => effects.push(Effect::Terminal(TerminalJob::Suspend)),
             Event::Resumed => {}
+            Event::NotCopied(text) => {
+                effects.push(Effect::Terminal(TerminalJob::CopyByTerminal(text)));
+            }
             Event::Terminated => effects.push(Effect::Terminal(TerminalJob::Leave(Exit::Done))),
             Event::Changed(Changes::At(paths)) => {
                 effects.push(Effect::Library(LibraryJob::Refresh(paths)));
@@ -309,6 +319,12 @@ impl App {
                 return self.key(key, effects);
             }
             Input::Paste(text) => self.with_pane(top, |pane, cx| pane.paste(&text, cx)),
+            Input::Mouse(mouse) if self.hint_at(mouse).is_some() => {
+                if let Some(action) = self.hint_at(mouse) {
+                    self.act(action, top, effects);
+                }
+                return;
+            }
             Input::Mouse(mouse) => self.with_pane(top, |pane, cx| pane.mouse(mouse, cx)),
             Input::Resize(width, height) => {
                 self.resize(Size::new(width, height));
@@ -317,6 +333,19 @@ impl App {
             _ => None,
         };
         self.take(steps.unwrap_or_default(), top, effects);
+    }
+
+    /// The action of the hint that the mouse is pressed on.
+    fn hint_at(&self, mouse: MouseEvent) -> Option<Action> {
+        let status = self.areas.status;
+        let is_pressed = mouse.kind == MouseEventKind::Down(MouseButton::Left);
+        let is_here = status.contains(Position::new(mouse.column, mouse.row));
+        // A toast is drawn over the hints.
+        if !is_pressed || !is_here || self.toast.is_some() || self.waiting.is_some() {
+            return None;
+        }
+        let column = mouse.column.checked_sub(status.x + 1)?;
+        Hint::action_at(&self.hints(), usize::from(column))
     }
 
     fn key(&mut self, key: KeyEvent, effects: &mut Vec<Effect>) {
@@ -343,12 +372,14 @@ impl App {
             return;
         };
         match action {
-            Action::Help => self
-                .panes
-                .push(Box::new(TextDialog::help(&self.keymap, context))),
-            Action::Palette => self
-                .panes
-                .push(Box::new(Palette::new(&self.keymap, context))),
+            Action::Help => {
+                let keys = self.user.editor_keys;
+                self.open_dialog(Box::new(HelpDialog::new(&self.keymap, context, keys)));
+            }
+            Action::Palette => self.open_dialog(Box::new(Palette::new(&self.keymap, context))),
+            Action::Repaint => effects.push(Effect::Terminal(TerminalJob::Repaint)),
+            Action::Scope => self.switch_scope(effects),
+            Action::Zoom => self.toggle_zoom(),
             Action::Suspend => effects.push(Effect::Terminal(TerminalJob::Suspend)),
             Action::Demo if self.library.stores.is_empty() && self.logs.is_empty() => {
                 effects.push(Effect::Terminal(TerminalJob::Leave(Exit::Demo)));
@@ -356,6 +387,50 @@ impl App {
             Action::Demo => self.say(Toast::done("`tome --demo` opens the sample")),
             Action::Quit => effects.push(Effect::Terminal(TerminalJob::Leave(Exit::Done))),
             _ => {}
+        }
+    }
+
+    /// Opens a pane or dialog. What was said before is not about it, so it is not said below it.
+    fn open_dialog(&mut self, pane: Box<dyn Pane>) {
+        if !pane.is_fullscreen() {
+            self.toast = None;
+        }
+        self.panes.push(pane);
+    }
+
+    /// Switches between the stores and logs of this project and everything.
+    fn switch_scope(&mut self, effects: &mut Vec<Effect>) {
+        let (scope, message) = match self.user.scope {
+            None => {
+                let message = "Only the named stores are open; start tome without them";
+                return self.say(Toast::done(message));
+            }
+            Some(DiscoveryScope::Project) => (DiscoveryScope::Everything, "Everything, not only "),
+            Some(DiscoveryScope::Everything) => (DiscoveryScope::Project, "Only "),
+        };
+        self.user.scope = Some(scope);
+        self.say(Toast::done(format!("{message}{}", self.user.title)));
+        effects.push(Effect::Library(LibraryJob::Scope(scope)));
+    }
+
+    /// Shows the pane again that was set aside. What it missed meanwhile is asked for again.
+    fn unpark(&mut self, effects: &mut Vec<Effect>) {
+        let Some(mut pane) = self.parked.take() else {
+            return;
+        };
+        pane.resize(&self.pane_context());
+        self.panes.push(pane);
+        let top = self.top();
+        let missed = Event::SearchSourcesChanged;
+        let steps = self.with_pane(top, |pane, cx| pane.on_event(&missed, cx));
+        self.take(steps.unwrap_or_default(), top, effects);
+    }
+
+    /// Remembers a query once, as the newest.
+    fn remember_query(&mut self, query: String) {
+        self.queries.retain(|known| *known != query);
+        if !query.is_empty() {
+            self.queries.push(query);
         }
     }
 
@@ -373,8 +448,13 @@ impl App {
                 }
                 Step::Push(mut pane) => {
                     pane.resize(&self.pane_context());
-                    self.panes.push(pane);
+                    self.open_dialog(pane);
                 }
+                Step::Park if at > 0 && at < self.panes.len() => {
+                    self.parked = Some(self.panes.remove(at));
+                }
+                Step::Park => {}
+                Step::Return => self.unpark(effects),
                 // The bottom pane cannot be closed.
                 Step::Close if at > 0 && at < self.panes.len() => drop(self.panes.remove(at)),
                 Step::Close => {}

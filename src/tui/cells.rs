@@ -57,17 +57,19 @@ impl Cell<'_> {
 
 /// Returns the cells of a line, tabs expanded.
 pub fn cells(line: &str) -> impl Iterator<Item = Cell<'_>> {
-    let mut column = 0;
-    // Most lines are ASCII, which needs no segmentation.
-    let pieces: Box<dyn Iterator<Item = (usize, &str)>> = if line.is_ascii() {
-        Box::new((0..line.len()).map(move |at| (at, &line[at..at + 1])))
-    } else {
-        Box::new(line.grapheme_indices(true))
-    };
-    pieces.map(move |(at, text)| {
+    cells_in(line, 0..line.len(), 0)
+}
+
+/// Returns the cells of a part of a line that starts at a cell in this column.
+pub fn cells_in(line: &str, part: Range<usize>, column: usize) -> impl Iterator<Item = Cell<'_>> {
+    let (mut at, end) = (part.start, part.end.min(line.len()));
+    let mut column = column;
+    std::iter::from_fn(move || {
+        let text = first_grapheme(line.get(at..end)?)?;
         let width = match text {
             "\t" => TAB - column % TAB,
             text if text.len() == 1 => 1,
+            text if text.chars().all(|c| visible_char(c).is_none()) => width(text).max(1),
             text => width(&escape_line(text)).max(1),
         };
         let cell = Cell {
@@ -76,9 +78,20 @@ pub fn cells(line: &str) -> impl Iterator<Item = Cell<'_>> {
             column,
             width,
         };
+        at += text.len();
         column += width;
-        cell
+        Some(cell)
     })
+}
+
+/// Returns the first grapheme. Most text is ASCII, which needs no segmentation.
+fn first_grapheme(text: &str) -> Option<&str> {
+    match text.as_bytes() {
+        [] => None,
+        [first] | [first, ..] if !first.is_ascii() => text.graphemes(true).next(),
+        [_, second, ..] if !second.is_ascii() => text.graphemes(true).next(),
+        _ => Some(&text[..1]),
+    }
 }
 
 /// Returns the column of byte `at` in `line`.
@@ -129,9 +142,23 @@ pub fn fit(text: &str, width: usize) -> String {
     out
 }
 
+/// A row of a wrapped line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The bytes of the line.
+    pub range: Range<usize>,
+    /// The column of the line at which the row starts.
+    pub column: usize,
+}
+
 /// Wraps a line at `width` columns; returns the byte range of each row. Rows break after blanks,
 /// or within a word that is too long. Blanks at the end of a row may exceed the width.
 pub fn wrap(line: &str, width: usize) -> Vec<Range<usize>> {
+    rows(line, width).into_iter().map(|row| row.range).collect()
+}
+
+/// Wraps a line as [`wrap`] does.
+pub fn rows(line: &str, width: usize) -> Vec<Row> {
     let width = width.max(2);
     let mut rows = Vec::new();
     let (mut start, mut start_column) = (0, 0);
@@ -143,7 +170,10 @@ pub fn wrap(line: &str, width: usize) -> Vec<Range<usize>> {
             let (at, column) = after_blank
                 .filter(|(at, _)| *at > start)
                 .unwrap_or((cell.at, cell.column));
-            rows.push(start..at);
+            rows.push(Row {
+                range: start..at,
+                column: start_column,
+            });
             (start, start_column) = (at, column);
             after_blank = None;
         }
@@ -151,7 +181,10 @@ pub fn wrap(line: &str, width: usize) -> Vec<Range<usize>> {
             after_blank = Some((cell.at + cell.text.len(), cell.column + cell.width));
         }
     }
-    rows.push(start..line.len());
+    rows.push(Row {
+        range: start..line.len(),
+        column: start_column,
+    });
     rows
 }
 

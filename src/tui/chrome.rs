@@ -1,12 +1,13 @@
 //! Drawing shared by panes and dialogs: borders, shortened texts, two-ended rows, key hints.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Padding};
 use unicode_width::UnicodeWidthChar as _;
 
+use super::action::Action;
 use super::cells::{self, escape_line};
 use super::keymap::{KeyContext, Keymap};
 use super::pane::PaneContext;
@@ -47,8 +48,26 @@ fn readable(style: Style) -> Style {
 
 /// Returns the border of a dialog, with the title at the top and the keys at the bottom.
 pub(crate) fn dialog(cx: &PaneContext<'_>, title: &str, context: KeyContext) -> Block<'static> {
+    let hints = Hint::of_context(cx.keymap, context, cx.areas.whole.width, &|_| true);
+    framed(cx, title, Hint::line(&hints, cx.theme))
+}
+
+/// Returns the border of a dialog in which an action has a name of its own.
+pub(crate) fn dialog_with(
+    cx: &PaneContext<'_>,
+    title: &str,
+    context: KeyContext,
+    named: (Action, &str),
+) -> Block<'static> {
+    let mut hints = Hint::of_context(cx.keymap, context, cx.areas.whole.width, &|_| true);
+    for hint in hints.iter_mut().filter(|hint| hint.action == named.0) {
+        hint.word = named.1.to_owned();
+    }
+    framed(cx, title, Hint::line(&hints, cx.theme))
+}
+
+fn framed(cx: &PaneContext<'_>, title: &str, mut keys: Line<'static>) -> Block<'static> {
     let theme = cx.theme;
-    let mut keys = hints(cx.keymap, theme, context, cx.areas.whole.width);
     keys.spans.insert(0, Span::raw(" "));
     for span in &mut keys.spans {
         span.style = readable(span.style);
@@ -84,10 +103,16 @@ pub(crate) fn fit_end(text: &str, width: usize) -> String {
 pub(crate) fn short_path(path: &Path) -> String {
     let parts: Vec<String> = path
         .components()
+        .filter(|part| *part != Component::RootDir)
         .map(|part| part.as_os_str().to_string_lossy().into_owned())
         .collect();
     let from = parts.len().saturating_sub(2);
-    parts[from..].join("/")
+    let root = if from == 0 && path.has_root() {
+        "/"
+    } else {
+        ""
+    };
+    format!("{root}{}", parts[from..].join("/"))
 }
 
 /// Returns a row with text at both ends; the left text is cut if they do not fit.
@@ -119,33 +144,74 @@ pub(crate) fn two_ends<'a>(
     Line::from(spans).style(style)
 }
 
-/// Returns the most useful keys of a context: `e edit   n new`. If not all fit, the last two stay:
-/// help and leaving.
-pub(crate) fn hints(
-    keymap: &Keymap,
-    theme: &Theme,
-    context: KeyContext,
-    width: u16,
-) -> Line<'static> {
-    const LAST: usize = 2;
-    let rows = keymap.rows(context);
-    let mut hints: Vec<(String, String)> = rows
-        .iter()
-        .filter_map(|row| Some((row.on.first()?.to_string(), row.hint.clone()?)))
-        .collect();
-    let wide = |(key, hint): &(String, String)| cells::width(key) + cells::width(hint) + 4;
-    while hints.len() > LAST && hints.iter().map(wide).sum::<usize>() > usize::from(width) + 3 {
-        hints.remove(hints.len() - 1 - LAST);
+/// A key hint: `e edit`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Hint {
+    pub(crate) key: String,
+    pub(crate) word: String,
+    pub(crate) action: Action,
+}
+
+/// The blanks behind each hint.
+const HINT_GAP: usize = 3;
+
+impl Hint {
+    /// Returns the most useful keys of a context for actions that `offers` admits. If not all
+    /// fit, the last two stay: help and leaving.
+    pub(crate) fn of_context(
+        keymap: &Keymap,
+        context: KeyContext,
+        width: u16,
+        offers: &dyn Fn(Action) -> bool,
+    ) -> Vec<Self> {
+        const LAST: usize = 2;
+        let rows = keymap.rows(context);
+        let rows = rows.iter().filter(|row| offers(row.run));
+        let mut hints: Vec<Self> = rows
+            .filter_map(|row| {
+                Some(Self {
+                    key: row.on.first()?.to_string(),
+                    word: row.hint.clone()?,
+                    action: row.run,
+                })
+            })
+            .collect();
+        let most = usize::from(width) + HINT_GAP;
+        while hints.len() > LAST && hints.iter().map(Self::width).sum::<usize>() > most {
+            hints.remove(hints.len() - 1 - LAST);
+        }
+        hints
     }
-    let mut spans = Vec::new();
-    for (key, hint) in hints {
-        spans.push(Span::styled(key, theme.style(Role::KeyHint)));
-        spans.push(Span::styled(
-            format!(" {hint}   "),
-            theme.style(Role::Muted),
-        ));
+
+    /// The width with the blanks behind it.
+    fn width(&self) -> usize {
+        cells::width(&self.key) + 1 + cells::width(&self.word) + HINT_GAP
     }
-    Line::from(spans)
+
+    /// Returns the action of the hint at a column of their line.
+    pub(crate) fn action_at(hints: &[Self], column: usize) -> Option<Action> {
+        let mut start = 0;
+        for hint in hints {
+            let end = start + hint.width();
+            if (start..end - HINT_GAP).contains(&column) {
+                return Some(hint.action);
+            }
+            start = end;
+        }
+        None
+    }
+
+    /// Returns the line that shows the hints.
+    pub(crate) fn line(hints: &[Self], theme: &Theme) -> Line<'static> {
+        let mut spans = Vec::new();
+        for hint in hints {
+            let key = Span::styled(hint.key.clone(), theme.style(Role::KeyHint));
+            let word = format!(" {}{}", hint.word, " ".repeat(HINT_GAP));
+            spans.push(key);
+            spans.push(Span::styled(word, theme.style(Role::Muted)));
+        }
+        Line::from(spans)
+    }
 }
 
 /// Formats a count with its noun: `1 memory`, `2 memories`.
@@ -156,6 +222,32 @@ pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_is_shown_by_its_end() {
+        for (path, expected) in [
+            ("/repo", "/repo"),
+            ("/home/kim/shop", "kim/shop"),
+            ("/", "/"),
+            ("a/b", "a/b"),
+        ] {
+            assert_eq!(short_path(Path::new(path)), expected);
+        }
+    }
+
+    #[test]
+    fn a_hint_is_where_it_is_drawn() {
+        let keymap = Keymap::new();
+        let offers = |action: Action| action != Action::Edit;
+        let hints = Hint::of_context(&keymap, KeyContext::Tree, 200, &offers);
+        let line = Hint::line(&hints, &Theme::default()).to_string();
+        assert!(!line.contains("e edit"), "{line}");
+        let at = line.find("d delete").expect("offered");
+        assert_eq!(Hint::action_at(&hints, at), Some(Action::Delete));
+        assert_eq!(Hint::action_at(&hints, at + 7), Some(Action::Delete));
+        assert_eq!(Hint::action_at(&hints, at + 8), None);
+        assert_eq!(Hint::action_at(&hints, 500), None);
+    }
 
     #[test]
     fn what_is_cut_says_so() {

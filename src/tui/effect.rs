@@ -4,8 +4,10 @@
 use std::path::PathBuf;
 
 use super::Exit;
-use crate::core::change::{Change, ChangeRequest};
-use crate::core::log::LogFile;
+use crate::core::catalog::LogScope;
+use crate::core::change::{BrokenLinks, Change, ChangeRequest};
+use crate::core::discover::DiscoveryScope;
+use crate::core::log::{LogFile, Resume};
 use crate::core::store::StoreId;
 use crate::core::unsaved::Unsaved;
 
@@ -33,6 +35,8 @@ pub(crate) enum Effect {
 pub(crate) enum LibraryJob {
     /// Find the stores and read them all.
     Load,
+    /// Find the stores and logs of another scope.
+    Scope(DiscoveryScope),
     /// Read the changed paths again.
     Refresh(Vec<PathBuf>),
     /// Read a text for a preview; a newer request of the same requester supersedes it.
@@ -90,6 +94,8 @@ pub(crate) enum UnsavedJob {
 pub(crate) enum LogsJob {
     /// Look for logs, including those in these stores.
     Discover(Vec<PathBuf>),
+    /// The scope of the logs that are looked for next.
+    Scope(LogScope),
     /// Refresh the corpus: logs changed, or the cache was damaged.
     Refresh,
 }
@@ -111,9 +117,16 @@ pub(crate) struct TranscriptJob {
 /// Uses of the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TerminalJob {
+    /// Copy a text to the clipboard.
     Copy(String),
+    /// Copy a text through the terminal: no program can.
+    CopyByTerminal(String),
+    /// Draw the whole screen again.
+    Repaint,
     /// Open a text in `$EDITOR`.
     EditOutside(Unsaved),
+    /// Run the agent that goes on with a session.
+    Resume(Resume),
     /// Suspend the process, as Ctrl-Z does.
     Suspend,
     /// End the UI.
@@ -152,16 +165,21 @@ pub(crate) enum Request {
     Save(Unsaved),
     /// Delete memories of several stores in one change.
     Delete(Vec<(StoreId, Vec<String>)>),
-    /// Move a memory to another store.
+    /// Move memories to another store in one change.
     Move {
-        store: StoreId,
-        path: String,
+        memories: Vec<(StoreId, String)>,
         to: StoreId,
+        links: BrokenLinks,
     },
     /// Undo a recorded change.
     Undo(String),
-    /// Restore the versions of a recorded change.
-    Restore(String),
+    /// Make a recorded change again that was undone.
+    Redo(String),
+    /// Restore the versions of a recorded change, or only that of one file: root and path.
+    Restore {
+        id: String,
+        only: Option<(PathBuf, String)>,
+    },
     /// Undo the latest change, or redo the latest undone one.
     Latest(UndoDirection),
 }
@@ -172,6 +190,8 @@ pub(crate) struct NewMemory {
     pub(crate) store: StoreId,
     pub(crate) kind: String,
     pub(crate) name: String,
+    /// What it is about, for its description; may be empty.
+    pub(crate) about: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,6 +9,8 @@ use super::action::Action;
 use super::effect::{Request, Target};
 use super::pane::browse::tree::Key;
 use super::panics::PanicReport;
+use super::widget::editor::EditorState;
+use super::widget::emphasis::MarkedWords;
 use super::worker::search::FindResults;
 use crate::core::Error;
 use crate::core::change::{Change, Edit};
@@ -91,12 +93,25 @@ pub(crate) enum Event {
     /// A text was edited in `$EDITOR`.
     EditedOutside {
         subject: Unsaved,
-        result: Result<String, String>,
+        /// What the editor left in the file; `None` if it did not run.
+        written: Option<String>,
+        /// Why the editor failed, if it did.
+        trouble: Option<String>,
+    },
+    /// A text was copied to the clipboard through a program or the terminal.
+    Copied { text: String, by: String },
+    /// No program could copy a text.
+    NotCopied(String),
+    /// The agent that went on with a session has ended.
+    ResumeEnded {
+        program: String,
+        /// Why it failed, if it did.
+        trouble: Option<String>,
     },
     /// The user resolved a conflict between two versions of a text.
     Resolved(Unsaved),
     /// The editor was closed with an unsaved text.
-    EditorLeft(Unsaved),
+    EditorLeft(LeftText),
     /// A request to show an entry in the tree, from this line of its file on, and then to run an
     /// action on it if it exists.
     Reveal {
@@ -104,6 +119,17 @@ pub(crate) enum Event {
         line: Option<usize>,
         then: Option<Action>,
     },
+    /// A request to read a memory that the finder found, from this line of its file on, and then
+    /// to run an action on it if it exists. Leaving it comes back to the finder.
+    OpenFound {
+        key: Key,
+        line: Option<usize>,
+        /// What was found, to be marked.
+        words: MarkedWords,
+        then: Option<Action>,
+    },
+    /// A query was used, and is remembered.
+    Queried(String),
     /// Memories were marked in another pane.
     Marked(Vec<Key>),
     /// Unsaved texts that a crashed process left.
@@ -120,6 +146,14 @@ pub(crate) enum Event {
     Resumed,
     /// The process is to end.
     Terminated,
+}
+
+/// An unsaved text whose editor was closed.
+#[derive(Debug, Clone)]
+pub(crate) struct LeftText {
+    pub(crate) text: Unsaved,
+    /// Its undo steps and its cursor; `None` if it comes from another process.
+    pub(crate) state: Option<EditorState>,
 }
 
 /// Which paths changed.

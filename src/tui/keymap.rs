@@ -3,6 +3,7 @@
 //! The same rows are used for the help, the palette and the key hints, so that these always
 //! match the bindings.
 
+mod editor;
 mod table;
 
 use std::collections::{BTreeMap, HashMap};
@@ -17,6 +18,7 @@ use toml::Spanned;
 use super::action::Action;
 use crate::core::config::Warning;
 
+pub(crate) use editor::own_keys;
 pub use table::markdown;
 
 /// The default keymap.
@@ -34,10 +36,13 @@ pub(crate) enum KeyContext {
     Log,
     History,
     Review,
+    Deleting,
+    Moving,
     Merge,
     Prompt,
     List,
     Reader,
+    Help,
     Offer,
 }
 
@@ -46,6 +51,7 @@ impl KeyContext {
     fn outer(self) -> Option<Self> {
         match self {
             Self::Tree | Self::Preview => Some(Self::Browse),
+            Self::Moving => Some(Self::Review),
             _ => None,
         }
     }
@@ -60,10 +66,13 @@ impl KeyContext {
             Self::Log => "log",
             Self::History => "history",
             Self::Review => "planned change",
+            Self::Deleting => "planned deletion",
+            Self::Moving => "planned move",
             Self::Merge => "merge",
             Self::Prompt => "prompt",
             Self::List => "list",
             Self::Reader => "reader",
+            Self::Help => "help",
             Self::Offer => "unsaved text",
         }
     }
@@ -335,6 +344,13 @@ impl Keymap {
         for chord in chords {
             self.bound.insert((context, *chord), run);
         }
+        // A row without a description has the words of the action's row around it or elsewhere.
+        let same = |rows: &Vec<Binding>| rows.iter().find(|row| row.run == run).cloned();
+        let outer = context.outer().and_then(|outer| self.rows.get(&outer));
+        let known = outer
+            .and_then(same)
+            .or_else(|| self.rows.values().find_map(same))
+            .filter(|_| written.desc.is_none());
         let rows = self.rows.entry(context).or_default();
         match rows.iter_mut().find(|row| row.run == run) {
             Some(row) => {
@@ -345,8 +361,11 @@ impl Keymap {
             None => rows.push(Binding {
                 on: chords.to_vec(),
                 run,
-                desc: written.desc.unwrap_or_default(),
-                hint: written.hint,
+                desc: written
+                    .desc
+                    .or_else(|| known.as_ref().map(|known| known.desc.clone()))
+                    .unwrap_or_default(),
+                hint: written.hint.or_else(|| known.and_then(|known| known.hint)),
             }),
         }
     }
@@ -454,6 +473,27 @@ mod tests {
             keymap.key(KeyContext::Tree, Action::Edit).as_deref(),
             Some("Ctrl-X")
         );
+    }
+
+    #[test]
+    fn a_rebound_key_keeps_its_words() {
+        let mut keymap = Keymap::new();
+        let text =
+            "tree = [{ on = \"X\", run = \"edit\" }]\nbrowse = [{ on = \"e\", run = \"none\" }]\n";
+        assert_eq!(keymap.read("mine.toml", text), []);
+        let rows = keymap.rows(KeyContext::Tree);
+        let row = rows.iter().find(|row| row.run == Action::Edit);
+        let words = row.map(|row| (row.keys(), row.hint.as_deref(), row.desc.as_str()));
+        assert_eq!(words, Some(("X".to_owned(), Some("edit"), "edit it here")));
+    }
+
+    #[test]
+    fn the_bottom_line_and_the_help_use_the_same_words() {
+        let keymap = Keymap::new();
+        for row in keymap.rows.values().flatten() {
+            let hint = row.hint.as_deref().unwrap_or_default();
+            assert!(row.desc.starts_with(hint), "{hint}: {}", row.desc);
+        }
     }
 
     #[test]

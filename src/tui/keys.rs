@@ -51,6 +51,7 @@ fn named(name: &str) -> Option<KeyEvent> {
         "down" => KeyCode::Down,
         "home" => KeyCode::Home,
         "end" => KeyCode::End,
+        "f5" => KeyCode::F(5),
         "pageup" => KeyCode::PageUp,
         "pagedown" => KeyCode::PageDown,
         other => KeyCode::Char(

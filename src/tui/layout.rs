@@ -65,6 +65,8 @@ pub(crate) struct Areas {
     pub(crate) preview: Rect,
     /// The status line at the bottom.
     pub(crate) status: Rect,
+    /// Whether one pane has the whole screen.
+    pub(crate) is_zoomed: bool,
 }
 
 impl Areas {
@@ -84,6 +86,21 @@ impl Areas {
             tree,
             preview,
             status,
+            is_zoomed: false,
+        }
+    }
+
+    /// Returns the areas with one of the two parts on the whole screen.
+    pub(crate) fn zoomed(self, part: Focus) -> Self {
+        let (tree, preview) = match part {
+            Focus::Tree => (self.body, Rect::default()),
+            Focus::Preview => (Rect::default(), self.body),
+        };
+        Self {
+            tree,
+            preview,
+            is_zoomed: true,
+            ..self
         }
     }
 
@@ -136,7 +153,10 @@ fn split(body: Rect, arrangement: Arrangement) -> (Rect, Rect) {
     if arrangement.preview == Visibility::Shown && body.width >= WIDE {
         let tree = match arrangement.divider.columns {
             Some(columns) => columns.clamp(LEAST_COLUMNS, body.width - LEAST_COLUMNS),
-            None => (body.width * 2 / 5).clamp(40, 64),
+            // What a comfortable preview does not need goes to the tree.
+            None => (body.width * 2 / 5)
+                .clamp(40, 64)
+                .max(body.width.saturating_sub(MEASURE + 4).min(body.width / 2)),
         };
         let [tree, preview] =
             Layout::horizontal([Constraint::Length(tree), Constraint::Min(1)]).areas(body);
@@ -199,6 +219,8 @@ mod tests {
     fn the_preview_is_beside_below_or_a_key_away() {
         let wide = areas(120, 40, Focus::Tree);
         assert_eq!((wide.tree.width, wide.preview.width), (48, 72));
+        let wider = areas(200, 60, Focus::Tree);
+        assert_eq!((wider.tree.width, wider.preview.width), (100, 100));
         let narrow = areas(80, 24, Focus::Tree);
         assert_eq!(narrow.tree.height + narrow.preview.height, 22);
         assert_eq!(narrow.tree.width, 80);

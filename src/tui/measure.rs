@@ -46,6 +46,7 @@ impl HeadlessApp {
             title: "measured".to_owned(),
             zone: TimeZone::UTC,
             editor_keys: EditorKeys::Readline,
+            scope: Some(crate::core::discover::DiscoveryScope::Project),
         };
         let mut app = App::new(Theme::default(), Keymap::new(), user);
         app.resize(Size::new(width, height));

@@ -2,6 +2,7 @@
 
 pub(crate) mod chooser;
 pub(crate) mod form;
+pub(crate) mod help;
 pub(crate) mod merge;
 pub(crate) mod palette;
 pub(crate) mod prompt;

@@ -36,6 +36,8 @@ pub(crate) struct PaneContext<'a> {
     pub(crate) keymap: &'a Keymap,
     pub(crate) syntaxes: &'a Arc<Syntaxes>,
     pub(crate) user: &'a UserContext,
+    /// The queries of this run, oldest first.
+    pub(crate) queries: &'a [String],
     /// How much of the logs has been read, in percent; `None` when no reading is in progress.
     pub(crate) reading: Option<u64>,
     /// Whether this pane is on top: no dialog covers it.
@@ -55,6 +57,10 @@ pub(crate) enum Step {
     Push(Box<dyn Pane>),
     /// Close the pane that returned this step.
     Close,
+    /// Set the pane that returned this step aside, until [`Step::Return`].
+    Park,
+    /// Show the pane again that was set aside, if there is one.
+    Return,
     /// Close the pane that returned this step and run an action on the one below.
     Act(Action),
     /// Send an event to every pane.
@@ -125,6 +131,11 @@ pub(crate) trait Pane: std::fmt::Debug {
         Vec::new()
     }
 
+    /// Catches up after keys that arrived at once: does what need not be done for each of them.
+    fn settle(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
+        Vec::new()
+    }
+
     /// Handles an event.
     fn on_event(&mut self, _event: &Event, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
@@ -151,6 +162,11 @@ pub(crate) trait Pane: std::fmt::Debug {
     /// The unsaved texts of the pane.
     fn unsaved(&self) -> Vec<Unsaved> {
         Vec::new()
+    }
+
+    /// Whether an action can be run now, so that its key is offered.
+    fn offers(&self, _action: Action) -> bool {
+        true
     }
 
     /// Whether it hides everything below it.

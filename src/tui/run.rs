@@ -2,8 +2,10 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
+
+use ratatui::crossterm::event::Event as Input;
 
 use super::app::{App, UserContext};
 use super::effect::{Effect, LibraryJob, TerminalJob};
@@ -12,7 +14,7 @@ use super::keymap::Keymap;
 use super::reader::InputReader;
 use super::terminal::{self, Screen};
 use super::worker::{WorkerContext, Workers};
-use super::{Clock, Exit, Failure, Setup, panics};
+use super::{ClipboardCommand, Clock, Exit, Failure, Setup, StoreSource, clipboard, panics};
 use crate::core::fault::FaultLog;
 use crate::core::unsaved::EditorCopy;
 
@@ -27,6 +29,10 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
     if let Some((path, text)) = &setup.keymap {
         warnings.extend(keymap.read(&path.display().to_string(), text));
     }
+    let scope = match &setup.source {
+        StoreSource::Discover { scope, .. } => Some(*scope),
+        StoreSource::Named(_) => None,
+    };
     let outside = WorkerContext {
         source: setup.source,
         catalog: setup.catalog,
@@ -46,15 +52,18 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
         title: setup.title,
         zone: setup.zone,
         editor_keys: setup.editor_keys,
+        scope,
     };
     let mut running = Loop {
         app: App::new(setup.theme, keymap, given),
         screen,
-        reader: InputReader::start(events)?,
+        reader: InputReader::start(events.clone())?,
+        events,
         workers,
         clock: setup.clock,
         editor_copies: setup.unsaved,
         editor: setup.editor,
+        clipboard: setup.clipboard,
         toast: None,
         panics: setup.panics,
     };
@@ -63,7 +72,7 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
         running.app.start_pick(pick);
     }
     running.app.warn(&warnings);
-    let ended = running.run(&inbox);
+    let ended = running.run(&inbox, terminal::typed_keys(&setup.typed));
     // Restore the terminal before the last texts are kept, so that the user does not wait.
     drop(running.screen);
     let is_written = running.workers.finish();
@@ -88,10 +97,12 @@ struct Loop {
     app: App,
     screen: Screen,
     reader: InputReader,
+    events: Sender<Event>,
     workers: Workers,
     clock: Clock,
     editor_copies: PathBuf,
     editor: Option<String>,
+    clipboard: Vec<ClipboardCommand>,
     /// The number of the visible toast, and when it expires.
     toast: Option<(u64, Instant)>,
     panics: bool,
@@ -99,12 +110,16 @@ struct Loop {
 
 impl Loop {
     /// Runs until the user leaves.
-    fn run(&mut self, inbox: &Receiver<Event>) -> io::Result<Exit> {
+    fn run(&mut self, inbox: &Receiver<Event>, typed: Vec<Input>) -> io::Result<Exit> {
         self.app.update(Event::Woke(self.now()));
         self.app.resize(self.screen.size()?);
         self.screen.draw(&self.app)?;
         assert!(!self.panics, "a panic was asked for");
         self.workers.read(LibraryJob::Load);
+        if let Some(left) = self.take(Event::Input(typed))? {
+            return Ok(left);
+        }
+        self.screen.draw(&self.app)?;
         loop {
             self.reader.allow_read();
             let Some(first) = self.next(inbox) else {
@@ -172,39 +187,69 @@ impl Loop {
     fn perform_here(&mut self, job: TerminalJob) -> io::Result<Option<Exit>> {
         match job {
             TerminalJob::Leave(left) => return Ok(Some(left)),
-            TerminalJob::Copy(text) => terminal::copy(&text)?,
+            TerminalJob::Copy(text) if !self.clipboard.is_empty() => {
+                clipboard::copy(self.clipboard.clone(), text, self.events.clone())?;
+            }
+            TerminalJob::Copy(text) | TerminalJob::CopyByTerminal(text) => {
+                terminal::copy(&text)?;
+                let by = "the terminal (OSC 52)".to_owned();
+                return self.take(Event::Copied { text, by });
+            }
+            TerminalJob::Resume(resume) => {
+                self.screen.leave()?;
+                let trouble = terminal::resume(&resume);
+                self.screen.enter()?;
+                let program = resume.program.to_owned();
+                return self.take(Event::ResumeEnded { program, trouble });
+            }
+            TerminalJob::Repaint => self.screen.repaint()?,
             TerminalJob::Suspend => {
                 self.screen.leave()?;
                 terminal::stop()?;
                 self.screen.enter()?;
             }
             TerminalJob::EditOutside(subject) => {
-                let result = self.edit_outside(&subject.path, &subject.text)?;
-                return self.take(Event::EditedOutside { subject, result });
+                let (written, trouble) = self.edit_outside(&subject.path, &subject.text)?;
+                return self.take(Event::EditedOutside {
+                    subject,
+                    written,
+                    trouble,
+                });
             }
         }
         Ok(None)
     }
 
     /// Edits a text in `$EDITOR`. The input reader does not read meanwhile, so every key goes to
-    /// that program.
-    fn edit_outside(&mut self, name: &str, text: &str) -> io::Result<Result<String, String>> {
+    /// that program. Returns what it wrote, and why it failed, if it did.
+    fn edit_outside(
+        &mut self,
+        name: &str,
+        text: &str,
+    ) -> io::Result<(Option<String>, Option<String>)> {
         let Some(editor) = &self.editor else {
-            return Ok(Err(
-                "set EDITOR or VISUAL to your editor's command".to_owned()
-            ));
+            let trouble = "set EDITOR or VISUAL to your editor's command";
+            return Ok((None, Some(trouble.to_owned())));
         };
         let copy = match EditorCopy::create(&self.editor_copies, name, text) {
             Ok(copy) => copy,
-            Err(error) => return Ok(Err(error.to_string())),
+            Err(error) => return Ok((None, Some(error.to_string()))),
         };
         self.screen.leave()?;
         let ended = terminal::edit(editor, copy.path());
         self.screen.enter()?;
-        Ok(match ended {
-            Ok(status) if status.success() => copy.text().map_err(|error| error.to_string()),
-            Ok(status) => Err(format!("{editor}: {status}; nothing was changed")),
-            Err(error) => Err(format!("{editor}: {error}")),
+        let trouble = match ended {
+            Ok(status) if status.success() => None,
+            Ok(status) => Some(format!("{editor}: {status}")),
+            Err(error) => Some(format!("{editor}: {error}")),
+        };
+        Ok(match copy.text() {
+            Ok(written) => (Some(written), trouble),
+            Err(error) => {
+                let kept = copy.keep();
+                let trouble = format!("{error}; the file is kept: {}", kept.display());
+                (None, Some(trouble))
+            }
         })
     }
 }

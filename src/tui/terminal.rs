@@ -16,7 +16,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{
     DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste,
-    EnableFocusChange, EnableMouseCapture,
+    EnableFocusChange, EnableMouseCapture, Event as Input, KeyCode, KeyEvent, KeyModifiers,
 };
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
@@ -29,6 +29,7 @@ use signal_hook::iterator::Signals;
 use super::app::App;
 use super::event::Event;
 use super::theme::Background;
+use crate::core::log::Resume;
 
 /// The terminal in raw mode on the alternate screen; dropping it restores the terminal.
 pub(crate) struct Screen {
@@ -58,6 +59,11 @@ impl Screen {
 
     pub(crate) fn draw(&mut self, app: &App) -> io::Result<()> {
         self.terminal.draw(|frame| app.view(frame)).map(drop)
+    }
+
+    /// Draws everything again in the next frame, also what something else drew over.
+    pub(crate) fn repaint(&mut self) -> io::Result<()> {
+        self.terminal.clear()
     }
 
     /// Restores the terminal for another program.
@@ -153,7 +159,8 @@ pub(crate) fn stop() -> io::Result<()> {
     signal_hook::low_level::emulate_default_handler(SIGTSTP)
 }
 
-/// Copies a text to the clipboard through the terminal (OSC 52).
+/// Copies a text to the clipboard through the terminal (OSC 52). Whether the terminal does it is
+/// not known.
 pub(crate) fn copy(text: &str) -> io::Result<()> {
     let mut out = device()?;
     write!(out, "\u{1b}]52;c;{}\u{7}", BASE64_STANDARD.encode(text))?;
@@ -170,27 +177,98 @@ pub(crate) fn edit(command: &str, file: &Path) -> io::Result<ExitStatus> {
         .status()
 }
 
+/// Runs an agent that goes on with a session, in its directory; returns why it failed, if it did.
+pub(crate) fn resume(resume: &Resume) -> Option<String> {
+    let program = resume.program;
+    if let Some(cwd) = resume.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
+        let cwd = cwd.display();
+        return Some(format!("its directory is not there any more: {cwd}"));
+    }
+    let mut command = Command::new(program);
+    command.args(&resume.args);
+    if let Some(cwd) = &resume.cwd {
+        command.current_dir(cwd);
+    }
+    match command.status() {
+        Ok(status) if status.success() => None,
+        Ok(status) => Some(format!("{program}: {status}")),
+        Err(error) => Some(format!("{program}: {error}; is it installed?")),
+    }
+}
+
 /// How long to wait for the terminal to report its background.
 const ANSWER_LIMIT: Duration = Duration::from_millis(200);
 
 /// Queries the terminal for its background (OSC 11). A second query (DA1), which every terminal
 /// answers, avoids the wait on terminals that do not support the first.
-pub fn background() -> Option<Background> {
-    if !io::stdin().is_terminal() {
-        return None;
+///
+/// What was typed meanwhile is returned, too: it is input, not part of the reply.
+pub fn background() -> (Option<Background>, Vec<u8>) {
+    if !io::stdin().is_terminal() || enable_raw_mode().is_err() {
+        return (None, Vec::new());
     }
-    enable_raw_mode().ok()?;
-    let answer = ask();
+    let mut answer = Vec::new();
+    let is_answered = ask(&mut answer).is_some();
     drop(disable_raw_mode());
-    light_or_dark(&answer?)
+    let text = String::from_utf8_lossy(&answer);
+    let background = light_or_dark(&text).filter(|_| is_answered);
+    (background, typed(&answer))
 }
 
-fn ask() -> Option<String> {
+/// Returns the bytes that are not part of a terminal's replies.
+fn typed(answer: &[u8]) -> Vec<u8> {
+    let replies =
+        regex::bytes::Regex::new(r"(?-u)\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[\?[0-9;]*c");
+    match replies {
+        Ok(replies) => replies.replace_all(answer, &b""[..]).into_owned(),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Returns typed bytes as keys. Sequences of rarely used keys are left out.
+pub(crate) fn typed_keys(bytes: &[u8]) -> Vec<Input> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut rest = text.as_ref();
+    let mut keys = Vec::new();
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        let code = match c {
+            '\u{1b}' if rest.starts_with(['[', 'O']) => {
+                let end = rest[1..].find(|c: char| c.is_ascii_alphabetic() || c == '~');
+                let end = end.map_or(rest.len(), |end| end + 2);
+                let (sequence, behind) = rest.split_at(end);
+                rest = behind;
+                match &sequence[1..] {
+                    "A" => KeyCode::Up,
+                    "B" => KeyCode::Down,
+                    "C" => KeyCode::Right,
+                    "D" => KeyCode::Left,
+                    _ => continue,
+                }
+            }
+            '\u{1b}' => KeyCode::Esc,
+            '\r' | '\n' => KeyCode::Enter,
+            '\t' => KeyCode::Tab,
+            '\u{7f}' => KeyCode::Backspace,
+            '\u{1}'..='\u{1a}' => {
+                let letter = char::from(b'a' + c as u8 - 1);
+                let key = KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL);
+                keys.push(Input::Key(key));
+                continue;
+            }
+            c if c.is_control() => continue,
+            c => KeyCode::Char(c),
+        };
+        keys.push(Input::Key(KeyEvent::from(code)));
+    }
+    keys
+}
+
+fn ask(answer: &mut Vec<u8>) -> Option<()> {
     let mut out = device().ok()?;
     write!(out, "\u{1b}]11;?\u{7}\u{1b}[c").ok()?;
     out.flush().ok()?;
     let stdin = io::stdin();
-    let mut answer = Vec::new();
     let until = Instant::now() + ANSWER_LIMIT;
     loop {
         let left = until.checked_duration_since(Instant::now())?;
@@ -205,9 +283,10 @@ fn ask() -> Option<String> {
         let mut bytes = [0; 256];
         let read = rustix::io::read(&stdin, &mut bytes).ok()?;
         answer.extend_from_slice(bytes.get(..read)?);
-        let text = String::from_utf8_lossy(&answer);
-        if read == 0 || text.contains("\u{1b}[?") && text.ends_with('c') {
-            return Some(text.into_owned());
+        let text = String::from_utf8_lossy(answer);
+        let reply = text.rsplit_once("\u{1b}[?");
+        if read == 0 || reply.is_some_and(|(_, reply)| reply.contains('c')) {
+            return Some(());
         }
     }
 }
@@ -232,6 +311,21 @@ fn light_or_dark(answer: &str) -> Option<Background> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_typed_before_the_first_frame_is_kept() {
+        let answer = b"/re\x1b]11;rgb:1c1c/1f1f/2828\x1b\\f\x1b[?62;cr\x1b[A\r\x03";
+        let left = typed(answer);
+        assert_eq!(left, b"/refr\x1b[A\r\x03");
+        let keys = typed_keys(&left);
+        let codes: Vec<KeyCode> = keys
+            .iter()
+            .filter_map(|key| key.as_key_event().map(|key| key.code))
+            .collect();
+        let typed = "/refr".chars().map(KeyCode::Char);
+        let others = [KeyCode::Up, KeyCode::Enter, KeyCode::Char('c')];
+        assert_eq!(codes, typed.chain(others).collect::<Vec<_>>());
+    }
 
     #[test]
     fn a_terminal_says_how_bright_it_is() {

@@ -181,3 +181,23 @@ fn the_version_is_told_with_the_commit_or_without() {
         assert_eq!(day.split('-').count(), 3);
     }
 }
+
+#[test]
+fn a_file_that_is_not_text_is_to_be_converted_and_not_edited() {
+    let home = Home::new();
+    let head = b"---\nname: Old\ndescription: d\ntype: project\n---\n\ncaf\xe9\n";
+    home.file("project/.memory/old.md", head.as_slice());
+    home.file("project/.memory/MEMORY.md", "- [Old](old.md) - d\n");
+    let (_, report) = report(&home);
+    let problems = report["problems"].as_array().expect("a list");
+    let about = problems.iter().find(|problem| {
+        let text = problem["problem"].as_str().unwrap_or_default();
+        text.contains("not UTF-8 text")
+    });
+    let remedy = about.and_then(|problem| problem["remedy"].as_str());
+    let remedy = remedy.expect("it is told");
+    assert!(
+        remedy.contains("iconv") && !remedy.contains("`e`"),
+        "{remedy}"
+    );
+}

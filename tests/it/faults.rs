@@ -371,7 +371,12 @@ const KINDS: [Kind; 18] = [
         roots: &["index"],
         plan: |bench, history| {
             let record = history.undoable(&[&bench.root("index")])?;
-            restore(history, &record.expect("a change"), Some("a.md"), &moment())
+            restore(
+                history,
+                &record.expect("a change"),
+                Some("a.md".into()),
+                &moment(),
+            )
         },
     },
     Kind {

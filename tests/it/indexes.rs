@@ -1135,7 +1135,12 @@ fn one_file_of_a_change_is_restored_by_its_reference_or_its_path() {
     let history = History::open(&bench.dir.path().join("history"));
     let record = history.records().expect("reads").pop().expect("a change");
     for only in ["detail/a.md", "working-memory/detail/a.md"] {
-        let change = restore(&history, &record, Some(only), &change_context().moment);
+        let change = restore(
+            &history,
+            &record,
+            Some(only.into()),
+            &change_context().moment,
+        );
         let change = change.expect("plans");
         let paths: Vec<&str> = change.edits.iter().map(|edit| edit.path.as_str()).collect();
         assert_eq!(paths, ["working-memory/detail/a.md"], "{only}");
@@ -1143,7 +1148,7 @@ fn one_file_of_a_change_is_restored_by_its_reference_or_its_path() {
     let none = restore(
         &history,
         &record,
-        Some("detail/c.md"),
+        Some("detail/c.md".into()),
         &change_context().moment,
     );
     assert!(none.is_err());

@@ -57,6 +57,39 @@ fn conversations(home: &Home) -> String {
     path
 }
 
+#[test]
+fn a_query_lists_the_sessions_that_match_best_first() {
+    let home = Home::new();
+    conversations(&home);
+    let found = home.ok(&["--all", "logs", "--json", "cargo", "test"]);
+    let found = json(&found);
+    let logs = found["logs"].as_array().expect("a list");
+    assert_eq!(logs.len(), 1, "{found}");
+    assert_eq!(logs[0]["id"], ID);
+    assert_eq!(logs[0]["best"]["text"], "command: cargo test");
+    let found = json(&home.ok(&["--all", "logs", "--json", "project", "token"]));
+    let logs = found["logs"].as_array().expect("a list");
+    assert_eq!(logs.len(), 2, "{found}");
+    assert!(logs[0]["score"].as_f64() >= logs[1]["score"].as_f64());
+    let codex = home.ok(&["--all", "logs", "--agent", "codex", "project", "token"]);
+    assert_eq!(codex.lines().count(), 1, "{codex}");
+    assert_eq!(home.run(&["--all", "logs", "zebra", "crossing"]).code, 1);
+}
+
+#[test]
+fn no_store_is_reported_only_where_there_are_no_logs_either() {
+    let home = Home::new();
+    for verb in ["recall", "find"] {
+        let nothing = home.run(&["--all", verb, "zebra"]);
+        assert!(nothing.err.contains("no store here"), "{}", nothing.err);
+    }
+    conversations(&home);
+    for verb in ["recall", "find"] {
+        let nothing = home.run(&["--all", verb, "zebra"]);
+        assert_eq!((nothing.code, nothing.err.as_str()), (1, ""), "{verb}");
+    }
+}
+
 fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("JSON")
 }

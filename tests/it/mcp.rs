@@ -24,9 +24,19 @@ impl Client {
 
     /// Starts a server for a client of this name.
     fn start_as(home: &Home, args: &[&str], name: &str) -> Self {
+        Self::start_with(home, args, (name, None))
+    }
+
+    /// Starts a server for a client of this name, with a variable in its environment.
+    fn start_with(
+        home: &Home,
+        args: &[&str],
+        (name, set): (&str, Option<(&str, &str)>),
+    ) -> Self {
         let args: Vec<&str> = ["mcp"].iter().chain(args).copied().collect();
         let mut child = home
             .command(&args)
+            .envs(set)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -511,34 +521,49 @@ fn recall_ranks_finds_what_is_new_and_goes_on() {
         found[0].starts_with("Found 2 result(s)") && found[0].contains(&format!("{id}#L2")),
         "{found:?}"
     );
-    // All pages together contain every hit once.
-    let body: String = (0..12).map(|n| format!("heron {n}\n")).collect();
-    home.file("project/.memory/herons.md", &body);
-    home.file(&log, output("a heron flew by"));
-    let mut seen = Vec::new();
-    let mut offset = 0;
-    loop {
-        let page = ask(&mut client, json!({ "query": "heron", "offset": offset }));
-        let cited = page[0]
-            .lines()
-            .filter_map(|line| line.trim().strip_prefix("Citation: "));
-        seen.extend(cited.map(str::to_owned));
-        let more = format!("continue with offset: {}", offset + 5);
-        offset += 5;
-        if !page.iter().any(|text| text.ends_with(&more)) {
-            break;
-        }
+    // All pages together contain every hit once, whatever the size of a page: a memory gives
+    // one hit, and the conversation is not on the last page.
+    for n in 0..12 {
+        let body = format!("heron {n}\n").repeat(n + 1);
+        home.file(&format!("project/.memory/heron{n}.md"), &body);
     }
-    assert_eq!(seen.len(), 13, "{seen:?}");
-    assert!(
-        seen[..5]
-            .iter()
-            .any(|cited| cited.starts_with("claude-code:")),
-        "{seen:?}"
-    );
-    seen.sort();
-    seen.dedup();
-    assert_eq!(seen.len(), 13, "{seen:?}");
+    home.file(&log, output("a heron flew by"));
+    for (query, limit) in [
+        ("heron", 5),
+        ("heron", 1),
+        ("heron", 2),
+        ("a heron flew", 1),
+    ] {
+        let mut seen = Vec::new();
+        loop {
+            let arguments = json!({ "query": query, "limit": limit, "offset": seen.len() });
+            let page = ask(&mut client, arguments);
+            let cited = page[0]
+                .lines()
+                .filter_map(|line| line.trim().strip_prefix("Citation: "));
+            seen.extend(cited.map(str::to_owned));
+            let more = format!("continue with offset: {}", seen.len());
+            if !page.iter().any(|text| text.ends_with(&more)) {
+                break;
+            }
+        }
+        assert!(
+            seen[..2]
+                .iter()
+                .any(|cited| cited.starts_with("claude-code:")),
+            "{seen:?}"
+        );
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), 13, "{query} by {limit}: {seen:?}");
+    }
+    // No limit, and a limit of 0, are the default.
+    for limit in [json!({}), json!({ "limit": 0 })] {
+        let mut arguments = json!({ "query": "heron" });
+        arguments["limit"] = limit.get("limit").cloned().unwrap_or(Value::Null);
+        let page = ask(&mut client, arguments);
+        assert!(page[0].starts_with("Found 5 result(s)"), "{page:?}");
+    }
     assert_eq!(
         ask(&mut client, json!({ "query": "heron", "offset": 20 })),
         ["No more results for: \"heron\""]
@@ -1295,6 +1320,40 @@ fn a_client_that_asks_for_it_is_told_of_changes_and_failures() {
     client.ask("logging/setLevel", json!({ "level": "error" }));
     client.ask("tools/call", read);
     client.end();
+}
+
+#[test]
+fn the_running_session_is_no_hit_of_its_own_question() {
+    let home = index_home();
+    let line = |id: &str, text: &str| {
+        json!({
+            "type": "user", "uuid": text, "sessionId": id, "cwd": home.project(),
+            "message": { "role": "user", "content": text },
+        })
+    };
+    let ids = [
+        "11111111-1111-1111-1111-111111111111",
+        "22222222-2222-2222-2222-222222222222",
+    ];
+    for (id, text) in ids.iter().zip(["which pelican?", "the pelican is blue"]) {
+        let log = format!(".claude/projects/-p/{id}.jsonl");
+        home.file(&log, format!("{}\n", line(id, text)));
+    }
+    let query = json!({ "query": "pelican" });
+    let mut client = Client::start(&home, &[]);
+    assert!(client.ok("recall_memory", query.clone()).starts_with("Found 2"));
+    // Codex names its session in the call.
+    let call = json!({ "name": "recall_memory", "arguments": query, "_meta": { "sessionId": ids[1] } });
+    let found = client.ask("tools/call", call).to_string();
+    assert!(found.contains(ids[0]) && !found.contains(ids[1]), "{found}");
+    client.end();
+    // Claude Code and Copilot CLI name it in the environment.
+    for name in ["CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID"] {
+        let mut client = Client::start_with(&home, &[], ("test-client", Some((name, ids[0]))));
+        let found = client.ok("recall_memory", query.clone());
+        assert!(found.contains(ids[1]) && !found.contains(ids[0]), "{found}");
+        client.end();
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! screen, never for a fixed time.
 
 mod begin;
+mod editing;
 mod finding;
 mod waiting;
 
@@ -318,7 +319,8 @@ fn three_marked_are_deleted_and_undo_brings_them_back() {
     tty.see("3 marked");
     tty.press("d", "delete 3 memories");
     tty.see("deploy.md");
-    tty.send(ENTER);
+    tty.see("y delete 3 memories");
+    tty.send("y");
     tty.see("1 memory ");
     assert_eq!(files(&home).len(), 2);
     tty.send("u");
@@ -399,7 +401,7 @@ fn a_new_memory_of_each_layout() {
         tty.send(ENTER);
         tty.see("edit · ");
         tty.press("Tag it.", "Tag it.");
-        tty.press(SAVE, "Enter write");
+        tty.press(SAVE, "Enter save");
         tty.send(ENTER);
         tty.see("Memory saved");
         let text = home.read(&format!("project/.memory/{file}"));
@@ -477,9 +479,9 @@ fn every_size_and_a_resize_while_typing() {
     for wide in [(80, 24), (200, 60), (60, 16)] {
         let tty = Tty::sized(&home, &[], wide, &[]);
         tty.see("4 memories");
-        tty.press("?", "keys · tree");
+        tty.press("?", "help · tree");
         tty.send(ESCAPE);
-        tty.gone("keys · tree");
+        tty.gone("help · tree");
         tty.send("q");
         assert!(tty.end().0.success());
     }

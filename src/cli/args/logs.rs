@@ -20,6 +20,9 @@ pub struct LogFilter {
 /// Arguments of `logs`.
 #[derive(Debug, ClapArgs)]
 pub struct LogsArgs {
+    /// Only sessions that match a question or some words, best first
+    #[arg(value_name = "QUERY")]
+    pub query: Vec<String>,
     /// Which logs.
     #[command(flatten)]
     pub filter: LogFilter,

@@ -174,26 +174,48 @@ fn update_indexes(
     Ok(())
 }
 
+/// One file of a recorded change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RestoredFile<'a> {
+    /// The store's root; `None` for any store.
+    pub root: Option<&'a Path>,
+    /// The file or its reference.
+    pub path: &'a str,
+}
+
+impl<'a> From<&'a str> for RestoredFile<'a> {
+    fn from(path: &'a str) -> Self {
+        Self { root: None, path }
+    }
+}
+
+impl RestoredFile<'_> {
+    fn is(&self, file_change: &FileChange) -> bool {
+        self.root.is_none_or(|root| root == file_change.root)
+            && (file_change.reference() == self.path || file_change.path == self.path)
+    }
+}
+
 /// Plans restoring the files of `record` to the version that it wrote, or, for a file that it
 /// deleted, to the version that it deleted. With `only`, just that file.
 pub fn restore(
     history: &History,
     record: &Record,
-    only: Option<&str>,
+    only: Option<RestoredFile<'_>>,
     moment: &Moment,
 ) -> Result<Change> {
     let wanted: Vec<&FileChange> = record
         .files
         .iter()
         .filter(|file_change| match only {
-            Some(path) => file_change.reference() == path || file_change.path == path,
+            Some(only) => only.is(file_change),
             None => !file_change.derived,
         })
         // The old name of a renamed or moved file is not a deleted file.
         .filter(|file_change| file_change.after.is_some() || record.verb == ChangeVerb::Delete)
         .collect();
     if wanted.is_empty() {
-        let what = only.unwrap_or("a file");
+        let what = only.map_or("a file", |only| only.path);
         return Err(Error::not_found(format!("{what} in change {}", record.id)));
     }
     let mut edits = Vec::new();

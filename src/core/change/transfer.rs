@@ -1,63 +1,219 @@
-//! Moves a memory from one store to another.
+//! Moves memories from one store to another.
 
 use super::plan::{ChangeContext, Planner};
 use super::{Change, ChangeVerb, PlannedFiles};
+use crate::core::header::replaced;
 use crate::core::layout::{Fields, Layout, Operation, WriteInput, index};
+use crate::core::link::{self, LinkSyntax};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
-/// Plans moving a memory from one store to another. Between stores of one layout the bytes stay
-/// the same; otherwise the body and the header's values are written in the new layout.
+/// What becomes of the links between a moved memory and the store that it leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BrokenLinks {
+    /// They are rewritten to lead to the file at its new place. A `[[name]]` stays as it is.
+    Follow,
+    /// They stay as they are and lead nowhere.
+    Leave,
+}
+
+/// A memory to move, and its path in the other store.
+#[derive(Debug, Clone)]
+pub struct Transfer<'a> {
+    /// The store that it leaves.
+    pub source: &'a Store,
+    /// Its path there.
+    pub path: &'a str,
+    /// Its path in the other store.
+    pub place: String,
+}
+
+/// Plans moving one memory; its links follow.
 pub fn plan_move(
-    from: (&Store, &str),
-    to: (&Store, &str),
+    (source, path): (&Store, &str),
+    (target, place): (&Store, &str),
     context: &ChangeContext,
 ) -> Result<Change> {
-    let (source, old) = from;
-    let (target, new) = to;
-    let leaving = Planner {
-        store: source,
-        context,
+    let transfer = Transfer {
+        source,
+        path,
+        place: place.to_owned(),
     };
-    let arriving = Planner {
-        store: target,
-        context,
-    };
-    let old_file = leaving.target(Operation::Delete, old)?;
-    let new_file = arriving.target(Operation::Write, new)?;
-    if target.root().has(&new_file) {
-        return Err(Error::refused(
-            new,
-            "there is a memory of that name already",
-        ));
-    }
-    let mut gone = PlannedFiles::new(source, &context.moment);
+    plan_moves(&[transfer], target, BrokenLinks::Follow, context)
+}
+
+/// Plans moving memories to another store as one change. Between stores of one layout the bytes
+/// stay the same; otherwise the body and the header's values are written in the new layout.
+pub fn plan_moves(
+    transfers: &[Transfer<'_>],
+    target: &Store,
+    links: BrokenLinks,
+    context: &ChangeContext,
+) -> Result<Change> {
     let mut come = PlannedFiles::new(target, &context.moment);
-    leaving.check(&gone, &old_file)?;
-    let bytes = gone.bytes(&old_file)?;
-    let bytes = bytes.ok_or_else(|| Error::not_found(old))?;
-    let bytes = match source.layout() == target.layout() {
-        true => bytes,
-        false => {
-            let text = source.decoded(&old_file, bytes)?;
-            rewritten((source, &old_file, &text), (target, &new_file), &come)?.into_bytes()
+    let mut sources: Vec<Departure<'_>> = Vec::new();
+    for transfer in transfers {
+        let same = |departure: &Departure<'_>| departure.store.id() == transfer.source.id();
+        let at = match sources.iter().position(same) {
+            Some(at) => at,
+            None => {
+                sources.push(Departure {
+                    store: transfer.source,
+                    gone: PlannedFiles::new(transfer.source, &context.moment),
+                    moved: Vec::new(),
+                });
+                sources.len() - 1
+            }
+        };
+        sources[at].move_one(transfer, (target, &mut come), context)?;
+    }
+    let mut edits = Vec::new();
+    let mut names = Vec::new();
+    for mut departure in sources {
+        if links == BrokenLinks::Follow {
+            departure.relink(target, &mut come)?;
+        }
+        departure.gone.update_index()?;
+        names.extend(departure.moved.iter().map(|moved| {
+            let old = departure.store.rules().reference_of(&moved.old);
+            let new = target.rules().reference_of(&moved.new);
+            (old, new)
+        }));
+        edits.extend(departure.gone.into_edits());
+    }
+    come.update_index()?;
+    let message = match names.as_slice() {
+        [(old, new)] => format!("Memory moved: {old} → {}:{new}", target.name()),
+        several => {
+            let old: Vec<&str> = several.iter().map(|(old, _)| old.as_str()).collect();
+            let (number, to) = (several.len(), target.name());
+            format!("{number} memories moved to {to}: {}", old.join(", "))
         }
     };
-    gone.set(&old_file, None)?;
-    come.set(&new_file, Some(bytes))?;
-    come.keep_attributes(&new_file, source.root().attributes(&old_file));
-    gone.update_index()?;
-    come.update_index()?;
-    let message = format!(
-        "Memory moved: {} → {}:{}",
-        leaving.reference_of(&old_file),
-        target.name(),
-        arriving.reference_of(&new_file)
-    );
     let mut change = come.into_change(ChangeVerb::Move, message);
-    change.edits.extend(gone.into_edits());
+    change.edits.extend(edits);
     change.edits.sort_by_key(|edit| edit.derived);
     Ok(change)
+}
+
+/// A store that memories leave.
+struct Departure<'a> {
+    store: &'a Store,
+    gone: PlannedFiles<'a>,
+    moved: Vec<MovedFile>,
+}
+
+/// The file of a moved memory, before and after.
+struct MovedFile {
+    old: String,
+    new: String,
+}
+
+impl Departure<'_> {
+    fn move_one(
+        &mut self,
+        transfer: &Transfer<'_>,
+        (target, come): (&Store, &mut PlannedFiles<'_>),
+        context: &ChangeContext,
+    ) -> Result<()> {
+        let leaving = Planner {
+            store: self.store,
+            context,
+        };
+        let arriving = Planner {
+            store: target,
+            context,
+        };
+        let old = leaving.target(Operation::Delete, transfer.path)?;
+        let new = arriving.target(Operation::Write, &transfer.place)?;
+        if come.contains(&new) {
+            return Err(Error::refused(
+                &transfer.place,
+                "there is a memory of that name already",
+            ));
+        }
+        leaving.check(&self.gone, &old)?;
+        let bytes = self.gone.bytes(&old)?;
+        let bytes = bytes.ok_or_else(|| Error::not_found(transfer.path))?;
+        let bytes = match self.store.layout() == target.layout() {
+            true => bytes,
+            false => {
+                let text = self.store.decoded(&old, bytes)?;
+                rewritten((self.store, &old, &text), (target, &new), come)?.into_bytes()
+            }
+        };
+        self.gone.set(&old, None)?;
+        come.set(&new, Some(bytes))?;
+        come.keep_attributes(&new, self.store.root().attributes(&old));
+        self.moved.push(MovedFile { old, new });
+        Ok(())
+    }
+
+    /// Rewrites the links to the moved files, and those of the moved files to what stays.
+    fn relink(&mut self, target: &Store, come: &mut PlannedFiles<'_>) -> Result<()> {
+        let rules = self.store.rules();
+        let listed = self.gone.memories_before()?;
+        let files: Vec<String> = listed.iter().map(|one| rules.file_of(&one.path)).collect();
+        for file in files {
+            // A file that is not text has no links, and a moved one is not there any more.
+            let Ok(Some(text)) = self.gone.text(&file) else {
+                continue;
+            };
+            let linked = relinked(&text, |to| {
+                let to = self.led_to(&file, to)?;
+                let moved = self.moved.iter().find(|moved| moved.old == to)?;
+                Some(between((self.store, &file), (target, &moved.new)))
+            });
+            if linked != text {
+                self.store.root().writable(&file)?;
+                self.gone.set(&file, Some(linked.into_bytes()))?;
+            }
+        }
+        for moved in &self.moved {
+            let Ok(Some(text)) = come.text(&moved.new) else {
+                continue;
+            };
+            let linked = relinked(&text, |to| {
+                let to = self.led_to(&moved.old, to)?;
+                match self.moved.iter().find(|other| other.old == to) {
+                    Some(other) => Some(link::relative_target(&moved.new, &other.new)),
+                    None => Some(between((target, &moved.new), (self.store, &to))),
+                }
+            });
+            if linked != text {
+                let attributes = self.store.root().attributes(&moved.old);
+                come.set(&moved.new, Some(linked.into_bytes()))?;
+                come.keep_attributes(&moved.new, attributes);
+            }
+        }
+        Ok(())
+    }
+
+    /// The file of this store that a link in `file` leads to, if it is there before the move.
+    fn led_to(&self, file: &str, to: &str) -> Option<String> {
+        let is_there = |file: &String| self.store.root().has(file);
+        let relative = link::resolve_target(file, to).filter(is_there);
+        relative.or_else(|| Some(self.store.rules().file_of(to)).filter(is_there))
+    }
+}
+
+/// A text whose links lead to new targets; `None` keeps one as it is.
+fn relinked(text: &str, new_target: impl Fn(&str) -> Option<String>) -> String {
+    let edits: Vec<_> = link::links(text)
+        .iter()
+        .filter(|found| found.form == LinkSyntax::Inline)
+        .filter_map(|found| {
+            let target = new_target(&found.target)?;
+            (target != found.target).then(|| found.pointed_at(&target))
+        })
+        .collect();
+    replaced(text, &edits)
+}
+
+/// The path of a file of one store relative to a file of another.
+fn between((from, file): (&Store, &str), (to, target): (&Store, &str)) -> String {
+    let place = |store: &Store, file: &str| store.root().absolute(file).display().to_string();
+    link::relative_target(&place(from, file), &place(to, target))
 }
 
 /// The text of a memory in another layout.
@@ -93,5 +249,81 @@ fn category(target: &Store, own: &Option<String>) -> Option<String> {
                 .unwrap_or_else(|| "project".to_owned()),
         ),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::super::Moment;
+    use super::*;
+
+    fn store(at: &Path, name: &str, files: &[(&str, &str)]) -> Store {
+        let root = at.join(name);
+        fs::create_dir_all(&root).expect("a folder");
+        for (file, body) in files {
+            let text = format!("---\nname: {file}\ndescription: d\ntype: project\n---\n\n{body}\n");
+            fs::write(root.join(file), text).expect("writes");
+        }
+        Store::open(name, &root, Some(Layout::Index)).expect("opens")
+    }
+
+    fn body(change: &Change, path: &str) -> String {
+        let edit = change
+            .edits
+            .iter()
+            .find(|edit| edit.path == path && edit.after.is_some());
+        let bytes = edit
+            .and_then(|edit| edit.after.clone())
+            .expect("is written");
+        let text = String::from_utf8(bytes).expect("text");
+        text.split("---\n\n").nth(1).unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn links_between_what_moves_and_what_stays_follow() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let one = store(
+            temp.path(),
+            "one",
+            &[
+                (
+                    "a.md",
+                    "to [b](b.md#part), [stays](stays.md) and [web](https://x/y.md)",
+                ),
+                ("b.md", "back to [a](./a.md)"),
+                ("stays.md", "see [a](a.md) and [[a]]"),
+            ],
+        );
+        let two = store(temp.path(), "two", &[]);
+        let transfers = ["a.md", "b.md"].map(|path| Transfer {
+            source: &one,
+            path,
+            place: path.to_owned(),
+        });
+        let context = ChangeContext {
+            moment: Moment {
+                time: jiff::Timestamp::UNIX_EPOCH,
+                today: jiff::civil::date(2026, 2, 12),
+            },
+            expected: None,
+        };
+        let plan = |links| plan_moves(&transfers, &two, links, &context).expect("plans");
+        let change = plan(BrokenLinks::Follow);
+        assert_eq!(
+            body(&change, "a.md"),
+            "to [b](b.md#part), [stays](../one/stays.md) and [web](https://x/y.md)\n"
+        );
+        assert_eq!(body(&change, "b.md"), "back to [a](a.md)\n");
+        assert_eq!(
+            body(&change, "stays.md"),
+            "see [a](../two/a.md) and [[a]]\n"
+        );
+        assert_eq!(change.message, "2 memories moved to two: a.md, b.md");
+        let change = plan(BrokenLinks::Leave);
+        assert_eq!(body(&change, "b.md"), "back to [a](./a.md)\n");
+        assert!(change.edits.iter().all(|edit| edit.path != "stays.md"));
     }
 }

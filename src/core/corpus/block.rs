@@ -40,7 +40,7 @@ pub(super) struct SealedBlock {
     pub(super) part: Part,
     /// Text, rows and names.
     pub(super) bytes: Vec<u8>,
-    /// A concordance for words, a filter for tool text.
+    /// A concordance, or a filter for results.
     pub(super) filter: Vec<u8>,
     pub(super) shape: BlockShape,
     /// The owners of its messages, each once.
@@ -78,7 +78,8 @@ impl Part {
     /// Returns the part in which a message of this kind is stored.
     pub fn of(kind: MessageKind) -> Self {
         match kind {
-            MessageKind::ToolCall | MessageKind::ToolResult => Self::Tools,
+            MessageKind::ToolCall => Self::Calls,
+            MessageKind::ToolResult => Self::Results,
             MessageKind::Text | MessageKind::Thinking | MessageKind::Notice => Self::Words,
         }
     }
@@ -183,10 +184,10 @@ impl BlockBuilder {
         }
     }
 
-    /// Returns the index of the text: a concordance for words, a filter for tool text.
+    /// Returns the index of the text: a concordance, or a filter for results.
     fn filter(&mut self, stems: &mut Stems) -> Vec<u8> {
         let words = text::words(&self.text);
-        if self.part == Part::Tools {
+        if !self.part.has_concordance() {
             let mut filter = BloomFilter::for_text(self.text.len());
             words.for_each(|word| filter.insert(word.term()));
             return filter.into_bytes();
@@ -380,7 +381,7 @@ mod tests {
             call: None,
             subagent: None,
         };
-        let mut builder = BlockBuilder::new(Part::Tools);
+        let mut builder = BlockBuilder::new(Part::Results);
         builder.push(7, &CorpusMessage::of(&message));
         assert!(builder.is_full());
         let sealed = builder.seal(&mut Stems::default());

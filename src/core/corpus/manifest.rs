@@ -7,20 +7,20 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use super::Part;
 use super::block::BlockShape;
 use super::bytes::{ByteReader, ByteWriter, checksum};
-use super::pack::{Generation, HEADER};
+use super::pack::{Generation, HEADER, Lengths, PACKS};
+use super::{PARTS, Part};
 use crate::core::foreign::{LARGEST_WHOLE, read_capped};
 use crate::core::log::Agent;
 use crate::core::{Error, Result, private};
 
 /// Incremented when the stored format or the decoding of logs changes.
-const VERSION: u64 = 4;
+const VERSION: u64 = 5;
 const MAGIC: &[u8; 8] = b"tomecat\0";
 const NAME: &str = "catalogue";
 /// The sizes of a log's and of a block's row, in bytes.
-const LOG: usize = 176;
+const LOG: usize = 192;
 const BLOCK: usize = 48;
 
 /// A range of the manifest's strings.
@@ -51,10 +51,10 @@ pub(super) struct LogRow {
     pub(super) state: (u64, u64),
     pub(super) first: Option<i64>,
     pub(super) last: Option<i64>,
-    /// Bytes of text in words and in tools, including the last line.
-    pub(super) text: [u64; 2],
+    /// Bytes of text in each part, including the last line.
+    pub(super) text: [u64; PARTS],
     /// Bytes of text of the last line without a line break.
-    pub(super) tail_text: [u64; 2],
+    pub(super) tail_text: [u64; PARTS],
 }
 
 /// How far a log was read, and the hashes that identify what was read.
@@ -81,12 +81,12 @@ pub(super) struct BlockRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Manifest {
     pub(super) generation: Generation,
-    pub(super) lengths: [u64; 5],
+    pub(super) lengths: Lengths,
     pub(super) next_owner: u32,
-    /// Bytes of text written to words and to tools, garbage included.
-    pub(super) written: [u64; 2],
+    /// Bytes of text written to each part, garbage included.
+    pub(super) written: [u64; PARTS],
     pub(super) logs: Vec<LogRow>,
-    pub(super) blocks: [Vec<BlockRow>; 2],
+    pub(super) blocks: [Vec<BlockRow>; PARTS],
     owners: Vec<u32>,
     strings: Vec<u8>,
 }
@@ -96,11 +96,11 @@ impl Manifest {
     pub(super) fn new(generation: Generation) -> Self {
         Self {
             generation,
-            lengths: [HEADER; 5],
+            lengths: [HEADER; PACKS.len()],
             next_owner: 1,
-            written: [0; 2],
+            written: [0; PARTS],
             logs: Vec::new(),
-            blocks: [Vec::new(), Vec::new()],
+            blocks: Default::default(),
             owners: Vec::new(),
             strings: Vec::new(),
         }
@@ -165,9 +165,9 @@ impl Manifest {
             .unwrap_or_default()
     }
 
-    /// Returns the bytes of text in words and in tools that belong to a log.
-    pub(super) fn live(&self) -> [u64; 2] {
-        [0, 1].map(|part| self.logs.iter().map(|log| log.text[part]).sum())
+    /// Returns the bytes of text in each part that belong to a log.
+    pub(super) fn live(&self) -> [u64; PARTS] {
+        std::array::from_fn(|part| self.logs.iter().map(|log| log.text[part]).sum())
     }
 
     /// Replaces the manifest on disk.
@@ -190,7 +190,7 @@ impl Manifest {
 
     fn encode(&self) -> Vec<u8> {
         let mut out = ByteWriter(Vec::with_capacity(
-            self.logs.len() * (LOG + 200) + self.blocks[1].len() * 2 * BLOCK,
+            self.logs.len() * (LOG + 200) + self.blocks.iter().map(Vec::len).sum::<usize>() * BLOCK,
         ));
         out.u64(fingerprint());
         out.u64(self.generation.number);
@@ -199,8 +199,9 @@ impl Manifest {
         self.written.iter().for_each(|bytes| out.u64(*bytes));
         out.u32(self.next_owner);
         out.u32(self.logs.len() as u32);
-        out.u32(self.blocks[0].len() as u32);
-        out.u32(self.blocks[1].len() as u32);
+        for blocks in &self.blocks {
+            out.u32(blocks.len() as u32);
+        }
         out.u32(self.owners.len() as u32);
         out.u32(self.strings.len() as u32);
         self.logs.iter().for_each(|log| log.write(&mut out));
@@ -237,7 +238,10 @@ impl Manifest {
         }
         new.next_owner = input.u32()?;
         let logs = input.u32()? as usize;
-        let blocks = [input.u32()? as usize, input.u32()? as usize];
+        let mut blocks = [0; PARTS];
+        for count in &mut blocks {
+            *count = input.u32()? as usize;
+        }
         let (owners, strings) = (input.u32()? as usize, input.u32()? as usize);
         let mut rows = ByteReader(input.bytes(logs.checked_mul(LOG)?)?);
         new.logs = (0..logs)
@@ -318,8 +322,8 @@ impl LogRow {
             state: (row.u64()?, row.u64()?),
             first: row.time()?,
             last: row.time()?,
-            text: [row.u64()?, row.u64()?],
-            tail_text: [row.u64()?, row.u64()?],
+            text: [row.u64()?, row.u64()?, row.u64()?],
+            tail_text: [row.u64()?, row.u64()?, row.u64()?],
         })
     }
 }

@@ -28,13 +28,18 @@ pub(super) enum Pack {
 }
 
 /// All packs, in the order of their numbers.
-pub(super) const PACKS: [Pack; 5] = [
+pub(super) const PACKS: [Pack; 7] = [
     Pack::Blocks(Part::Words),
     Pack::Filters(Part::Words),
-    Pack::Blocks(Part::Tools),
-    Pack::Filters(Part::Tools),
+    Pack::Blocks(Part::Calls),
+    Pack::Filters(Part::Calls),
+    Pack::Blocks(Part::Results),
+    Pack::Filters(Part::Results),
     Pack::States,
 ];
+
+/// The length of each pack, in bytes, in the order of [`PACKS`].
+pub(super) type Lengths = [u64; PACKS.len()];
 
 /// The size of a pack's header, in bytes: [`MAGIC`] and the mark.
 pub(super) const HEADER: u64 = 16;
@@ -55,9 +60,11 @@ impl Pack {
         match self {
             Self::Blocks(Part::Words) => 0,
             Self::Filters(Part::Words) => 1,
-            Self::Blocks(Part::Tools) => 2,
-            Self::Filters(Part::Tools) => 3,
-            Self::States => 4,
+            Self::Blocks(Part::Calls) => 2,
+            Self::Filters(Part::Calls) => 3,
+            Self::Blocks(Part::Results) => 4,
+            Self::Filters(Part::Results) => 5,
+            Self::States => 6,
         }
     }
 
@@ -65,8 +72,10 @@ impl Pack {
         match self {
             Self::Blocks(Part::Words) => "words",
             Self::Filters(Part::Words) => "words-filters",
-            Self::Blocks(Part::Tools) => "tools",
-            Self::Filters(Part::Tools) => "tools-filters",
+            Self::Blocks(Part::Calls) => "calls",
+            Self::Filters(Part::Calls) => "calls-filters",
+            Self::Blocks(Part::Results) => "results",
+            Self::Filters(Part::Results) => "results-filters",
             Self::States => "states",
         }
     }
@@ -79,8 +88,8 @@ impl Pack {
 /// The packs of a generation, open for appending.
 #[derive(Debug)]
 pub(super) struct Appender {
-    sinks: [PackSink; 5],
-    lengths: [u64; 5],
+    sinks: [PackSink; PACKS.len()],
+    lengths: Lengths,
     cache: PathBuf,
 }
 
@@ -94,7 +103,7 @@ enum PackSink {
 impl Appender {
     /// Starts the packs of a new generation.
     pub(super) fn create(cache: &Path, generation: Generation) -> Result<Self> {
-        Self::each(cache, [HEADER; 5], |pack| {
+        Self::each(cache, [HEADER; PACKS.len()], |pack| {
             let path = pack.path(cache, generation.number);
             // A process may still map a file of that name, so it must not be truncated.
             match fs::remove_file(&path) {
@@ -109,7 +118,7 @@ impl Appender {
     }
 
     /// Opens existing packs to append after `lengths`.
-    pub(super) fn resume(cache: &Path, generation: Generation, lengths: [u64; 5]) -> Result<Self> {
+    pub(super) fn resume(cache: &Path, generation: Generation, lengths: Lengths) -> Result<Self> {
         Self::each(cache, lengths, |pack| {
             let path = pack.path(cache, generation.number);
             let mut file = private::open_write(&path)?;
@@ -127,14 +136,14 @@ impl Appender {
     pub(super) fn in_memory(cache: &Path) -> Self {
         Self {
             sinks: PACKS.map(|_| PackSink::Memory(vec![0; HEADER as usize])),
-            lengths: [HEADER; 5],
+            lengths: [HEADER; PACKS.len()],
             cache: cache.to_owned(),
         }
     }
 
     fn each(
         cache: &Path,
-        lengths: [u64; 5],
+        lengths: Lengths,
         mut open: impl FnMut(Pack) -> io::Result<File>,
     ) -> Result<Self> {
         let mut sinks = Vec::with_capacity(PACKS.len());
@@ -164,7 +173,7 @@ impl Appender {
     }
 
     /// Returns the length of each pack, in bytes.
-    pub(super) fn lengths(&self) -> [u64; 5] {
+    pub(super) fn lengths(&self) -> Lengths {
         self.lengths
     }
 
@@ -196,7 +205,7 @@ enum PackBytes {
 
 impl Maps {
     /// Opens the packs; `None` if one is missing, too short or of another generation.
-    pub(super) fn open(cache: &Path, generation: Generation, lengths: [u64; 5]) -> Option<Self> {
+    pub(super) fn open(cache: &Path, generation: Generation, lengths: Lengths) -> Option<Self> {
         let mut maps = Vec::with_capacity(PACKS.len());
         for (pack, length) in PACKS.into_iter().zip(lengths) {
             let mut file = open_regular(&pack.path(cache, generation.number)).ok()?;

@@ -16,7 +16,7 @@ use super::manifest::{LogRow, Manifest};
 use super::pack::{self, Appender, Generation, Pack};
 use super::plan::Plan;
 use super::worker::{BuildOutput, BuildWorker, FinishedLog, WorkerResult};
-use super::{BuildOptions, BuildProgress, Corpus, Part, Progress, WhenBusy};
+use super::{BuildOptions, BuildProgress, Corpus, PARTS, Part, Progress, WhenBusy};
 use crate::core::log::LogFile;
 use crate::core::{Error, Result, private};
 
@@ -213,7 +213,7 @@ impl Build<'_> {
             old.written[part] > WORTH_COMPACTING && live[part] < old.written[part] / 2
         };
         let states: u64 = old.logs.iter().map(|log| log.state.1).sum();
-        is_garbage(0) || is_garbage(1) || old.lengths[Pack::States.number()] > 4 * states + PILED_UP
+        (0..PARTS).any(is_garbage) || old.lengths[Pack::States.number()] > 4 * states + PILED_UP
     }
 
     /// Estimates the number of bytes to read of a log.

@@ -181,11 +181,11 @@ impl<'a> Block<'a> {
         owners.filter_map(|owner| corpus.owned_by(*owner))
     }
 
-    /// Whether a message in it may contain the term: a stem for words, a folded word for tool
-    /// text. There are no false negatives.
+    /// Whether a message in it may contain the term: a stem, or a folded word for
+    /// results. There are no false negatives.
     pub fn may_contain(&self, term: Term) -> bool {
-        let answer = match self.part {
-            Part::Words => {
+        let answer = match self.part.has_concordance() {
+            true => {
                 let mut is_there = false;
                 self.filter()
                     .and_then(|bytes| {
@@ -193,7 +193,7 @@ impl<'a> Block<'a> {
                     })
                     .map(|()| is_there)
             }
-            Part::Tools => self
+            false => self
                 .filter()
                 .and_then(|bytes| filter::may_contain(bytes, term)),
         };
@@ -204,9 +204,10 @@ impl<'a> Block<'a> {
     }
 
     /// Calls `take` for the messages, visible or not, that contain a word with this stem: once
-    /// for each form, in no order. `exact` is the requested form. For [`Part::Words`] only.
+    /// for each form, in no order. `exact` is the requested form. Only for parts with a
+    /// concordance.
     pub fn occurrences(&self, (stem, exact): (Term, Term), take: &mut dyn FnMut(Occurrence)) {
-        debug_assert_eq!(self.part, Part::Words);
+        debug_assert!(self.part.has_concordance());
         let found = self
             .filter()
             .and_then(|bytes| concordance::look_up(bytes, (stem, exact), take));

@@ -10,7 +10,7 @@ use super::pack::{Appender, Pack};
 use super::plan::Task;
 use super::source::{LineEnd, LogReader, MessageListener, ReadOutcome, ResumePoint};
 use super::state::LogState;
-use super::{Corpus, CorpusMessage, Part};
+use super::{Corpus, CorpusMessage, PARTS, Part};
 use crate::core::log::{self, LogFile};
 use crate::core::text::Stems;
 use crate::core::{Error, Result};
@@ -30,7 +30,7 @@ pub(super) struct BuildWorker<'a> {
     pub(super) store: &'a BuildOutput,
     /// The error of writing the output; a log that cannot be read is not such an error.
     pub(super) failure: Option<Error>,
-    builders: [BlockBuilder; 2],
+    builders: [BlockBuilder; PARTS],
     stems: Stems,
     log: CurrentLog,
 }
@@ -40,8 +40,8 @@ pub(super) struct BuildWorker<'a> {
 struct CurrentLog {
     owner: u32,
     tail_owner: u32,
-    text: [u64; 2],
-    tail_text: [u64; 2],
+    text: [u64; PARTS],
+    tail_text: [u64; PARTS],
 }
 
 /// A log that has been read.
@@ -241,7 +241,9 @@ impl<'a> BuildWorker<'a> {
         {
             self.log = CurrentLog {
                 owner: row.owner,
-                text: [0, 1].map(|part| row.text[part] - row.tail_text[part].min(row.text[part])),
+                text: std::array::from_fn(|part| {
+                    row.text[part] - row.tail_text[part].min(row.text[part])
+                }),
                 ..CurrentLog::default()
             };
             if let Some(outcome) = reader.resume(log, ResumePoint { row, carry }, self)? {

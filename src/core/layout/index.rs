@@ -358,6 +358,14 @@ pub fn unlisted(store: &Store) -> Result<Vec<Memory>> {
     Ok(missing.cloned().collect())
 }
 
+/// The paths of the memories that the text of an index does not name, so that agents do not
+/// learn of them.
+pub fn missing(text: &str, memories: &[Memory]) -> Vec<String> {
+    let unlinked = page::unlinked(text, memories).into_iter();
+    let missing = unlinked.filter(|memory| has_header(memory) && !text.contains(&memory.path));
+    missing.map(|memory| memory.path.clone()).collect()
+}
+
 /// Whether a file has a memory's header. Codex, for example, keeps other files beside its index.
 pub fn has_header(memory: &Memory) -> bool {
     memory.category.is_some() || !memory.summary.is_empty()

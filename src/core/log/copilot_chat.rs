@@ -315,7 +315,7 @@ mod tests {
       {"requestId":"r2","message":"old form","response":["plain"]},
       7]}"#;
 
-    const EXPECTED: [&str; 11] = [
+    const EXPECTED: [&str; 12] = [
         "1 user text: find it",
         "1 assistant thinking: hm",
         "1 assistant text: Look at a.rs first.",
@@ -324,6 +324,7 @@ mod tests {
         "1 assistant tool-call run_in_terminal: ls",
         "1 tool tool-result run_in_terminal: files",
         "1 assistant tool-call copilot_think: Thinking",
+        "1 tool tool-result copilot_think: ",
         "1 assistant text: Done.",
         "1 system notice*: stopped",
         "2 user text: old form",
@@ -339,8 +340,8 @@ mod tests {
         );
         let transcript = home.read();
         let told = describe_messages(&transcript.messages);
-        assert_eq!(told[..11], EXPECTED);
-        assert_eq!(told[11], "2 assistant text: plain");
+        assert_eq!(told[..12], EXPECTED);
+        assert_eq!(told[12], "2 assistant text: plain");
         assert_eq!(
             (transcript.skipped.unknown, transcript.skipped.not_object),
             (1, 1)

@@ -362,7 +362,10 @@ mod tests {
         };
         let before = state();
         assert_eq!(before.len(), 2);
-        assert_eq!(describe_messages(&home.read().messages), EXPECTED);
+        assert_eq!(
+            describe_messages(&home.read().messages),
+            expected("user text")
+        );
         assert!(state() == before, "{:?}", names(&home));
     }
 

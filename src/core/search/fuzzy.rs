@@ -1,30 +1,35 @@
-//! Fuzzy search while the user types: lines of memories and logs with the letters of the query.
+//! Search while the user types: lines of memories and logs with the words of the query.
 //!
-//! `matcher` tests every line, which is cheap and decides what matches; the most promising
-//! matches are ranked by nucleo, whose order users know. Lines are not copied: they are read
-//! from the mapped corpus.
+//! Three kinds of matches, each searched only if those before it leave room: the words as they
+//! are typed ([`term`]), the words with a slip of the keyboard ([`slip`]), and the letters of
+//! the words in their order ([`matcher`], ranked by nucleo). Lines are not copied: they are
+//! read from the mapped corpus.
 //!
 //! Blocks are searched in waves. After each wave the watcher receives the matches so far, and
 //! may cancel the search. A query that narrows the last one searches only the messages that
 //! the last one matched.
 
+mod group;
 mod matcher;
-mod spot;
+mod rank;
+mod scan;
+mod slip;
+mod term;
 
-use std::cmp::Reverse;
+use std::ops::Range;
 
-use nucleo::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
-use nucleo::{Config, Matcher, Utf32Str};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::blocks::OpenBlocks;
-use super::{Hit, Sources, allowed_logs, allows_memory, on_all_cores, snippet};
-use crate::core::corpus::{Corpus, CorpusMessage, Part};
-use crate::core::query::{Atom, Case, MatchMode, Polarity, Query, SearchArea};
+use super::{Hit, Sources, snippet};
+use crate::core::corpus::{CorpusMessage, Part};
+use crate::core::query::{Atom, Polarity, Query};
 
-use matcher::LineMatcher;
-
-pub use spot::{Match, MatchSpot};
+pub use group::MatchGroup;
+use rank::letter_indices;
+use scan::Search;
+use slip::Vocabulary;
+pub use term::Term;
 
 /// The query and options of a search.
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +53,22 @@ pub trait SearchWatcher: Sync {
 
 impl SearchWatcher for () {}
 
+/// What a search keeps for the next one.
+#[derive(Debug, Default)]
+pub struct SearchCache {
+    /// The last result, which a longer query narrows.
+    last: Option<Matches>,
+    /// The words of the sources, read when they are needed first.
+    vocabulary: Option<Vocabulary>,
+}
+
+impl SearchCache {
+    /// Forgets the last result, because the sources have changed.
+    pub fn forget(&mut self) {
+        self.last = None;
+    }
+}
+
 /// The progress of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchState {
@@ -57,6 +78,28 @@ pub enum SearchState {
     Stale,
     /// Everything was searched.
     Complete,
+}
+
+/// How closely a line matches the query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Closeness {
+    /// It has the words as they are typed.
+    Words,
+    /// It has words that differ in a letter or two.
+    Slips,
+    /// It has the letters of each word in their order, with others between them.
+    Letters,
+}
+
+impl Closeness {
+    /// Returns the name used in output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Words => "words",
+            Self::Slips => "slips",
+            Self::Letters => "letters",
+        }
+    }
 }
 
 /// The result of a search.
@@ -69,51 +112,82 @@ pub struct Matches {
     /// The progress of the search.
     pub progress: SearchState,
     query: Query,
-    /// The messages that matched; `None` if there are too many to remember.
-    messages: Option<Vec<(Part, u32, u32)>>,
-    /// The parts that were searched; tool text only if the words gave no match.
+    /// The terms of each kind of match that was searched.
+    terms: Vec<(Closeness, Vec<Term>)>,
+    /// The messages that have the words, as typed; `None` if there are too many to remember.
+    messages: Option<Vec<MessageAt>>,
+    /// The parts that were searched for the words; tool text only if nothing else has them.
     parts: Vec<Part>,
 }
 
-/// The quick score and position of a line that may be among the best.
-type Promising = (u32, MatchSpot);
+/// A line that matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Match {
+    /// How closely it matches.
+    pub closeness: Closeness,
+    /// The score; comparable among matches of the same closeness.
+    pub score: u32,
+    /// The position of the line.
+    pub spot: MatchSpot,
+}
 
-/// The maximum number of lines that nucleo ranks.
-const MOST_RANKED: usize = 2000;
-/// The maximum number of messages that are remembered for the next query.
-const REMEMBERED: usize = 200_000;
-/// The maximum number of bytes of a line that nucleo ranks.
+/// The position of a matching line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MatchSpot {
+    /// The title of the memory with this index.
+    Title(usize),
+    /// The index of the memory, and the line from 1.
+    Line(usize, usize),
+    /// A line of a message.
+    Message {
+        /// Words or tool text.
+        part: Part,
+        /// The block's number.
+        block: u32,
+        /// The message's number in the block.
+        number: u32,
+        /// The byte offset of the line in the message's text.
+        offset: u32,
+    },
+}
+
+/// A message: the part, the block, the number in it.
+type MessageAt = (Part, u32, u32);
+
+/// The maximum number of bytes of a line that is ranked and of which matches are shown.
 const SHOWN: usize = 2048;
+/// With fewer lines than this, a rare word may be a slip.
+const FEW: usize = 10;
 
-/// Finds the matching lines; `last` is the result of the previous query on the same sources.
+/// Finds the matching lines.
 pub fn find(
     sources: Sources<'_>,
     request: FindRequest<'_>,
-    last: Option<&Matches>,
+    cache: &mut SearchCache,
     watch: &dyn SearchWatcher,
 ) -> Matches {
-    let mut search = Search::new(sources, request);
-    search.search_memories();
-    let usable = last
-        .filter(|last| last.progress == SearchState::Complete && request.query.narrows(&last.query))
-        .and_then(|last| Some((last.messages.as_ref()?, &last.parts)));
-    let filters = &request.query.filters;
-    if let Some((messages, parts)) = usable {
-        search.parts.clone_from(parts);
-        search.search_last_matches(messages, watch);
-    } else {
-        if filters.wants(SearchArea::Logs) {
-            search.search_logs(Part::Words, watch);
-        }
-        if filters.wants(SearchArea::Tools) {
-            search.search_logs(Part::Tools, watch);
-        }
+    let mut search = Search::new(sources, request, watch);
+    search.words(cache.last.as_ref());
+    let wanted: Vec<&Atom> = wanted(request.query).collect();
+    if search.found.total < FEW && !search.is_over() && !wanted.is_empty() {
+        let is_known = |vocabulary: &Vocabulary| vocabulary.fits(sources);
+        let vocabulary = match cache.vocabulary.take().filter(is_known) {
+            Some(vocabulary) => vocabulary,
+            None => Vocabulary::of(sources),
+        };
+        search.slips(cache.vocabulary.insert(vocabulary));
     }
-    let is_last_hope = filters.areas.is_empty() && search.found.total == 0;
-    if is_last_hope && !search.parts.contains(&Part::Tools) {
-        search.search_logs(Part::Tools, watch);
+    if search.found.total == 0 && !search.is_over() && !wanted.is_empty() {
+        search.letters();
     }
-    search.finish()
+    let found = search.finish();
+    cache.last = Some(found.clone()).filter(|found| found.progress == SearchState::Complete);
+    found
+}
+
+fn wanted(query: &Query) -> impl Iterator<Item = &Atom> {
+    let atoms = query.atoms.iter();
+    atoms.filter(|atom| atom.sense == Polarity::Wanted)
 }
 
 /// Returns the text of the matching line.
@@ -128,56 +202,11 @@ fn line_on<'a>(pages: &OpenBlocks<'a>, sources: Sources<'a>, spot: MatchSpot) ->
         }
         MatchSpot::Line(memory_text, line) => {
             let memory_text = sources.memories.texts.get(memory_text)?;
-            let (_, span) = memory_text.lines().find(|(number, _)| *number == line)?;
-            memory_text.text.get(span)
+            memory_text.text.lines().nth(line.checked_sub(1)?)
         }
         MatchSpot::Message { offset, .. } => {
             let text = message(pages, spot)?.text.get(offset as usize..)?;
             text.lines().next()
-        }
-    }
-}
-
-/// Returns the indices of the characters of a line that the query matches, for highlighting.
-pub fn indices(query: &Query, line: &str) -> Vec<u32> {
-    let mut matcher = Matcher::new(Config::DEFAULT);
-    let mut chars = Vec::new();
-    let mut found = Vec::new();
-    for pattern in patterns(query) {
-        pattern.indices(Utf32Str::new(line, &mut chars), &mut matcher, &mut found);
-    }
-    found.sort_unstable();
-    found.dedup();
-    found
-}
-
-/// Returns the hit for a match, with the text around it.
-pub fn hit(sources: Sources<'_>, query: &Query, found: &Match) -> Option<Hit> {
-    let whole = line(sources, found.spot)?;
-    let shown = snippet::begin(whole, SHOWN);
-    // The text begins at the start of the line, unless the match is further behind.
-    let at = match shown.len() > snippet::LONGEST {
-        true => indices(query, shown).first().copied().unwrap_or(0),
-        false => 0,
-    };
-    let at = shown
-        .grapheme_indices(true)
-        .nth(at as usize)
-        .map_or(0, |(at, _)| at);
-    let text = (snippet::around(whole, at), found.score as f32);
-    match found.spot {
-        MatchSpot::Title(memory_text) => {
-            Some(sources.line(sources.memories.texts.get(memory_text)?, 1, text))
-        }
-        MatchSpot::Line(memory_text, line) => {
-            Some(sources.line(sources.memories.texts.get(memory_text)?, line, text))
-        }
-        MatchSpot::Message { .. } => {
-            let message = message(&OpenBlocks::new(sources.corpus), found.spot)?;
-            let log = sources.corpus?.log(message.log)?;
-            let mut hit = sources.message(log, &message, text);
-            hit.copies = found.copies;
-            Some(hit)
         }
     }
 }
@@ -195,279 +224,91 @@ fn message<'a>(pages: &OpenBlocks<'a>, spot: MatchSpot) -> Option<CorpusMessage<
     pages.message(part, (block as usize, number as usize))
 }
 
-/// Returns the patterns that nucleo ranks by.
-fn patterns(query: &Query) -> Vec<Pattern> {
-    let wanted = query
-        .atoms
-        .iter()
-        .filter(|atom| atom.sense == Polarity::Wanted);
-    wanted.map(pattern).collect()
-}
+impl Matches {
+    /// Returns the terms of the matches of this closeness.
+    pub fn terms(&self, closeness: Closeness) -> &[Term] {
+        let found = self.terms.iter().find(|(kind, _)| *kind == closeness);
+        found.map_or(&[], |(_, terms)| terms)
+    }
 
-fn pattern(atom: &Atom) -> Pattern {
-    let case = match atom.case {
-        Case::Ignored => CaseMatching::Ignore,
-        Case::Kept => CaseMatching::Respect,
-    };
-    let kind = match atom.form {
-        MatchMode::Fuzzy => AtomKind::Fuzzy,
-        MatchMode::Exact | MatchMode::Word => AtomKind::Substring,
-        MatchMode::Start => AtomKind::Prefix,
-        MatchMode::End => AtomKind::Postfix,
-        MatchMode::Line => AtomKind::Exact,
-    };
-    Pattern::new(&atom.text, case, Normalization::Smart, kind, false)
-}
-
-struct Search<'a> {
-    sources: Sources<'a>,
-    request: FindRequest<'a>,
-    quick: LineMatcher,
-    logs: Vec<bool>,
-    promising: Vec<Promising>,
-    parts: Vec<Part>,
-    found: Matches,
-}
-
-/// The matches in one block.
-#[derive(Default)]
-struct BlockMatches {
-    promising: Vec<Promising>,
-    messages: Vec<(Part, u32, u32)>,
-    total: usize,
-}
-
-impl<'a> Search<'a> {
-    fn new(sources: Sources<'a>, request: FindRequest<'a>) -> Self {
-        Self {
-            sources,
-            request,
-            quick: LineMatcher::new(request.query),
-            logs: allowed_logs(&request.query.filters, sources),
-            promising: Vec::new(),
-            parts: Vec::new(),
-            found: Matches {
-                matches: Vec::new(),
-                total: 0,
-                progress: SearchState::Looking,
-                query: request.query.clone(),
-                messages: Some(Vec::new()),
-                parts: Vec::new(),
-            },
+    /// Returns what finds the matching characters of lines of this closeness.
+    pub fn marker(&self, closeness: Closeness) -> Marker<'_> {
+        Marker {
+            query: &self.query,
+            closeness,
+            terms: self
+                .terms(closeness)
+                .iter()
+                .filter_map(Term::regex)
+                .collect(),
         }
     }
 
-    fn search_memories(&mut self) {
-        let filters = &self.request.query.filters;
-        for (number, memory_text) in self.sources.memories.texts.iter().enumerate() {
-            if !allows_memory(filters, memory_text) {
-                continue;
-            }
-            let mut take = |text: &str, spot: MatchSpot| {
-                if let Some(score) = self.quick.score(text) {
-                    self.promising.push((score, spot));
-                    self.found.total += 1;
-                }
-            };
-            take(&memory_text.memory.title, MatchSpot::Title(number));
-            for (line, span) in memory_text.lines() {
-                take(&memory_text.text[span], MatchSpot::Line(number, line));
-            }
+    /// Returns the byte offset of the first match in a line: of its longest term.
+    fn offset(&self, closeness: Closeness, line: &str) -> usize {
+        if closeness == Closeness::Letters {
+            let shown = snippet::begin(line, SHOWN);
+            let first = letter_indices(&self.query, shown).first().copied();
+            let mut graphemes = shown.grapheme_indices(true);
+            return graphemes
+                .nth(first.unwrap_or(0) as usize)
+                .map_or(0, |(at, _)| at);
         }
+        let longest = self.terms(closeness).iter().max_by_key(|term| term.len());
+        let found = longest.and_then(|term| Some(term.regex()?.find(line)?.start()));
+        found.unwrap_or(0)
     }
 
-    /// Searches every message of a part, wave by wave.
-    fn search_logs(&mut self, part: Part, watch: &dyn SearchWatcher) {
-        let Some(corpus) = self.sources.corpus else {
-            return;
+    /// Returns the hit for a match, with the text around it.
+    pub fn hit(&self, sources: Sources<'_>, found: &Match) -> Option<Hit> {
+        let whole = line(sources, found.spot)?;
+        // The text begins at the start of the line, unless the match is further behind.
+        let at = match whole.len() > snippet::LONGEST {
+            true => self.offset(found.closeness, whole),
+            false => 0,
         };
-        if !self.quick.is_worth_a_scan() {
-            // A search that was skipped cannot be narrowed.
-            self.found.messages = None;
-            return;
-        }
-        self.parts.push(part);
-        let count = corpus.blocks(part).len();
-        let mut from = 0;
-        // The first wave is small, so that the first results appear soon.
-        let mut wave = 64;
-        while from < count {
-            let to = count.min(from + wave);
-            let matches = on_all_cores(to - from, |at| {
-                if watch.is_stale() {
-                    return BlockMatches::default();
-                }
-                self.block(corpus, part, from + at)
-            });
-            self.take(matches);
-            corpus.release(part, from..to);
-            if self.is_abandoned(watch) {
-                return;
+        let text = (snippet::around(whole, at), found.score as f32);
+        match found.spot {
+            MatchSpot::Title(memory_text) => {
+                Some(sources.line(sources.memories.texts.get(memory_text)?, 1, text))
             }
-            from = to;
-            wave = (wave * 4).min(4096);
-            if from < count {
-                self.rank();
-                watch.partial(&self.found);
+            MatchSpot::Line(memory_text, line) => {
+                Some(sources.line(sources.memories.texts.get(memory_text)?, line, text))
+            }
+            MatchSpot::Message { .. } => {
+                let message = message(&OpenBlocks::new(sources.corpus), found.spot)?;
+                let log = sources.corpus?.log(message.log)?;
+                Some(sources.message(log, &message, text))
             }
         }
-    }
-
-    /// Searches the messages that the last query matched.
-    fn search_last_matches(&mut self, messages: &[(Part, u32, u32)], watch: &dyn SearchWatcher) {
-        let Some(corpus) = self.sources.corpus else {
-            return;
-        };
-        const TOGETHER: usize = 4096;
-        let chunks: Vec<&[(Part, u32, u32)]> = messages.chunks(TOGETHER).collect();
-        let matches = on_all_cores(chunks.len(), |at| {
-            let mut matches = BlockMatches::default();
-            let mut open = None;
-            for (part, block, number) in chunks[at] {
-                if open.is_none_or(|(key, _)| key != (*part, *block)) {
-                    if watch.is_stale() {
-                        break;
-                    }
-                    let read = || corpus.block(*part, *block as usize)?.read();
-                    open = Some(((*part, *block), read()));
-                }
-                let content = open.and_then(|(_, content)| content);
-                if let Some(message) = content.and_then(|c| c.message(*number as usize)) {
-                    self.message((*part, *block, *number), &message, &mut matches);
-                }
-            }
-            matches
-        });
-        self.take(matches);
-        self.is_abandoned(watch);
-    }
-
-    fn block(&self, corpus: &Corpus, part: Part, number: usize) -> BlockMatches {
-        let mut matches = BlockMatches::default();
-        let Some(content) = corpus.block(part, number).and_then(|block| block.read()) else {
-            return matches;
-        };
-        for (at, message) in content.messages() {
-            self.message((part, number as u32, at as u32), &message, &mut matches);
-        }
-        keep_best(&mut matches.promising);
-        matches
-    }
-
-    /// Tests every line of a message.
-    fn message(
-        &self,
-        at: (Part, u32, u32),
-        message: &CorpusMessage<'_>,
-        matches: &mut BlockMatches,
-    ) {
-        let filters = &self.request.query.filters;
-        let is_allowed = self.logs.get(message.log).copied().unwrap_or(false)
-            && filters.allows_role(message.role)
-            && filters.allows_time(message.time);
-        if !is_allowed {
-            return;
-        }
-        let before = matches.total;
-        let mut offset = 0;
-        let (part, block, number) = at;
-        while offset < message.text.len() {
-            let rest = &message.text[offset..];
-            let length = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
-            if let Some(score) = self.quick.score(&rest[..length]) {
-                let spot = MatchSpot::Message {
-                    part,
-                    block,
-                    number,
-                    offset: offset as u32,
-                };
-                matches.promising.push((score, spot));
-                matches.total += 1;
-            }
-            offset += length + 1;
-        }
-        if matches.total > before {
-            matches.messages.push(at);
-        }
-    }
-
-    fn take(&mut self, matches: Vec<BlockMatches>) {
-        for matches in matches {
-            self.found.total += matches.total;
-            self.promising.extend(matches.promising);
-            if let Some(messages) = &mut self.found.messages {
-                messages.extend(matches.messages);
-                if messages.len() > REMEMBERED {
-                    self.found.messages = None;
-                }
-            }
-            if self.promising.len() > 8 * MOST_RANKED {
-                keep_best(&mut self.promising);
-            }
-        }
-    }
-
-    fn is_abandoned(&mut self, watch: &dyn SearchWatcher) -> bool {
-        let is_stale = watch.is_stale();
-        if is_stale {
-            self.found.progress = SearchState::Stale;
-        }
-        is_stale
-    }
-
-    /// Ranks the most promising lines with nucleo.
-    fn rank(&mut self) {
-        keep_best(&mut self.promising);
-        // Neighbours are ranked together, so that few blocks are opened twice.
-        self.promising.sort_unstable_by_key(|(_, spot)| *spot);
-        let patterns = patterns(self.request.query);
-        const TOGETHER: usize = 250;
-        let chunks: Vec<&[Promising]> = self.promising.chunks(TOGETHER).collect();
-        let ranked = on_all_cores(chunks.len(), |at| {
-            let mut matcher = Matcher::new(Config::DEFAULT);
-            let pages = OpenBlocks::new(self.sources.corpus);
-            let mut chars = Vec::new();
-            let scored = chunks[at].iter().filter_map(|(_, spot)| {
-                let text = line_on(&pages, self.sources, *spot)?;
-                let text = snippet::begin(text, SHOWN);
-                let mut score = 0_u32;
-                for pattern in &patterns {
-                    // A match behind the ranked part of the line counts for little.
-                    let one = pattern.score(Utf32Str::new(text, &mut chars), &mut matcher);
-                    score += u32::from(one.unwrap_or(1));
-                }
-                Some(Match {
-                    score,
-                    spot: *spot,
-                    copies: 0,
-                })
-            });
-            scored.collect::<Vec<Match>>()
-        });
-        let mut matches: Vec<Match> = ranked.into_iter().flatten().collect();
-        matches.sort_by_key(|found| (Reverse(found.score), found.spot.source(), found.spot));
-        // Compared with lines that have the whole words, scattered letters are noise.
-        let best = matches.first().map_or(0, |found| found.score);
-        matches.retain(|found| found.score * 2 >= best);
-        let mut matches = spot::collapse_copies(self.sources, matches);
-        matches.truncate(self.request.limit);
-        self.found.matches = matches;
-    }
-
-    fn finish(mut self) -> Matches {
-        self.rank();
-        if self.found.progress == SearchState::Looking {
-            self.found.progress = SearchState::Complete;
-        }
-        self.found.parts = self.parts;
-        self.found
     }
 }
 
-fn keep_best(promising: &mut Vec<Promising>) {
-    if promising.len() > MOST_RANKED {
-        promising.select_nth_unstable_by_key(MOST_RANKED, |(score, spot)| (Reverse(*score), *spot));
-        promising.truncate(MOST_RANKED);
+/// Finds the matching characters of lines, for highlighting.
+#[derive(Debug)]
+pub struct Marker<'a> {
+    query: &'a Query,
+    closeness: Closeness,
+    terms: Vec<regex::Regex>,
+}
+
+impl Marker<'_> {
+    /// Returns the indices of the graphemes of a line that match.
+    pub fn indices(&self, line: &str) -> Vec<u32> {
+        let line = snippet::begin(line, SHOWN);
+        if self.closeness == Closeness::Letters {
+            return letter_indices(self.query, line);
+        }
+        let found = self.terms.iter().flat_map(|term| term.find_iter(line));
+        let places: Vec<Range<usize>> = found.map(|found| found.range()).collect();
+        if places.is_empty() {
+            return Vec::new();
+        }
+        let graphemes = line.grapheme_indices(true).enumerate();
+        graphemes
+            .filter(|(_, (at, _))| places.iter().any(|place| place.contains(at)))
+            .map(|(number, _)| number as u32)
+            .collect()
     }
 }
 
@@ -490,6 +331,7 @@ mod tests {
             memories: &memories,
             corpus: Some(&corpus),
         };
+        let mut cache = SearchCache::default();
         let mut last: Option<Matches> = None;
         for text in queries {
             let query = query(text);
@@ -497,17 +339,29 @@ mod tests {
                 query: &query,
                 limit: 50,
             };
-            last = Some(find(sources, request, last.as_ref(), &()));
+            last = Some(find(sources, request, &mut cache, &()));
         }
         let found = last.expect("a query was asked");
-        let found_query = query(queries.last().expect("a query was asked"));
         assert_eq!(found.progress, SearchState::Complete);
-        let hits = found
-            .matches
-            .iter()
-            .filter_map(|found| hit(sources, &found_query, found));
+        let matches = found.matches.iter();
+        let hits = matches.filter_map(|one| found.hit(sources, one));
         hits.map(|hit| format!("{} {}", hit.citation, hit.text))
             .collect()
+    }
+
+    /// Returns the result of one search.
+    fn search(home: &TestHome, text: &str) -> Matches {
+        let (memories, corpus) = (home.memories(), home.corpus());
+        let sources = Sources {
+            memories: &memories,
+            corpus: Some(&corpus),
+        };
+        let query = query(text);
+        let request = FindRequest {
+            query: &query,
+            limit: 50,
+        };
+        find(sources, request, &mut SearchCache::default(), &())
     }
 
     fn house() -> TestHome {
@@ -528,8 +382,8 @@ mod tests {
             [
                 "detail/note.md#L1 Tokio runtime",
                 "detail/note.md#L1 # Tokio runtime",
-                "messages.jsonl#L1 the tokio runtime is here",
                 "messages.jsonl#L3 Tokio RT",
+                "messages.jsonl#L1 the tokio runtime is here",
             ]
         );
         assert_eq!(
@@ -540,6 +394,71 @@ mod tests {
             texts(&house(), &["runtime in:memories ^use"]),
             ["detail/note.md#L3 use one runtime"]
         );
+    }
+
+    #[test]
+    fn words_come_before_slips_and_letters_only_without_either() {
+        let home = TestHome::new(
+            &[(
+                "a.md",
+                "# Verify load-bearing claims\n\nthe changelog of a release\n",
+            )],
+            &[conversation(&[
+                "chat; hard alternating novel glow",
+                "vague exact rows if you look at obvious deeds",
+                "the release of the changelog",
+            ])],
+        );
+        let kinds = |text: &str| -> Vec<Closeness> {
+            let found = search(&home, text);
+            found.matches.iter().map(|one| one.closeness).collect()
+        };
+        for slip in [
+            "chnagelog",
+            "chnagelog relase",
+            "verfy laod bearing clams",
+            "changlog",
+        ] {
+            assert!(
+                kinds(slip).iter().all(|kind| *kind == Closeness::Slips),
+                "{slip}: {:?}",
+                kinds(slip)
+            );
+            assert!(!kinds(slip).is_empty(), "{slip}");
+        }
+        assert_eq!(kinds("changelog"), [Closeness::Words; 2]);
+        let letters = kinds("chnglg");
+        assert!(letters.len() > 1 && letters.iter().all(|kind| *kind == Closeness::Letters));
+        assert_eq!(kinds("\"chnagelog\""), [], "a quotation stands as it is");
+    }
+
+    #[test]
+    fn the_excerpt_of_a_long_line_has_the_match() {
+        let line = format!(
+            "{} the needle is here {}",
+            "straw ".repeat(900),
+            "hay ".repeat(99)
+        );
+        let home = TestHome::new(&[("a.md", "x")], &[vec![line]]);
+        let found = texts(&home, &["\"needle is\""]);
+        assert!(found[0].contains("the needle is here"), "{found:?}");
+    }
+
+    #[test]
+    fn words_on_different_lines_of_one_text_are_found_behind_those_on_one() {
+        let home = TestHome::new(
+            &[
+                ("a.md", "# Auth\n\nUse JWT.\n"),
+                ("b.md", "# Other\n\nauth by jwt\n"),
+            ],
+            &[],
+        );
+        assert_eq!(
+            texts(&home, &["auth jwt"]),
+            ["detail/b.md#L3 auth by jwt", "detail/a.md#L1 # Auth"]
+        );
+        assert_eq!(texts(&home, &["\"auth use\""]), [""; 0]);
+        assert_eq!(texts(&home, &["auth !jwt ^#"]), ["detail/a.md#L1 # Auth"]);
     }
 
     #[test]
@@ -579,8 +498,14 @@ mod tests {
 
     #[test]
     fn the_letters_that_match_are_known_for_a_row() {
-        assert_eq!(indices(&query("tki"), "the tokio"), [4, 6, 7]);
-        assert_eq!(indices(&query("\"ok\" !zz"), "the tokio"), [5, 6]);
+        let indices = |text: &str| {
+            let found = search(&house(), text);
+            let kind = found.matches[0].closeness;
+            (kind, found.marker(kind).indices("the tokio"))
+        };
+        assert_eq!(indices("tki"), (Closeness::Letters, vec![4, 6, 7]));
+        assert_eq!(indices("\"ok\" !zz"), (Closeness::Words, vec![5, 6]));
+        assert_eq!(indices("toiko"), (Closeness::Slips, vec![4, 5, 6, 7, 8]));
     }
 
     /// Records the partial results, and cancels after `patience` of them.
@@ -624,7 +549,7 @@ mod tests {
                 query: &query,
                 limit: 5,
             };
-            let found = find(sources, request, None, &watcher);
+            let found = find(sources, request, &mut SearchCache::default(), &watcher);
             (found, watcher.totals.into_inner().expect("nobody panicked"))
         };
         let (found, totals) = run(usize::MAX);

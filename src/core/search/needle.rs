@@ -98,7 +98,7 @@ impl Needles {
         self.all.is_empty()
     }
 
-    /// Returns which needles a block of tool text may contain, one bit each.
+    /// Returns which needles a block of results may contain, one bit each.
     pub(super) fn may_be_in(&self, block: &Block<'_>) -> u32 {
         let all = self.all.iter().enumerate();
         all.map(|(number, needle)| u32::from(block.may_contain(needle.exact)) << number)
@@ -197,10 +197,10 @@ impl Needle {
     }
 
     /// Returns `None` if the word is no form of this needle, otherwise whether it is written
-    /// as in the query. In tool text only exact words count, since its filters have no stems.
+    /// as in the query. In results only exact words count, since their filters have no stems.
     fn is(&self, word: &Word<'_>, part: Part, stems: &mut Stems) -> Option<bool> {
         let is_exact = word.term() == self.exact;
-        let is_form = is_exact || (part == Part::Words && stems.term(word) == self.stem);
+        let is_form = is_exact || (part.has_concordance() && stems.term(word) == self.stem);
         is_form.then_some(is_exact)
     }
 }
@@ -315,7 +315,7 @@ mod tests {
             for (needle, wanted) in needles(query).all.iter().enumerate() {
                 let folded = fold(word.text);
                 let is_exact = folded == wanted.word.as_str();
-                if is_exact || (part == Part::Words && stem(&folded) == stem(&wanted.word)) {
+                if is_exact || (part.has_concordance() && stem(&folded) == stem(&wanted.word)) {
                     found.push(NeedleMatch {
                         at: word.at,
                         needle,
@@ -358,7 +358,7 @@ mod tests {
         assert_eq!(at("connecting"), [0, 12, 32]);
         assert_eq!(at("resume"), [53, 61]);
         assert_eq!(at("cafe"), [69]);
-        assert_eq!(found("connected", text, Part::Tools).len(), 1);
+        assert_eq!(found("connected", text, Part::Results).len(), 1);
     }
 
     #[test]

@@ -33,35 +33,44 @@ struct MemoryOccurrences {
     group: PassageGroup,
 }
 
+/// The matches in one part of one log, in the order of the log.
+struct LogOccurrences {
+    log: usize,
+    part: Part,
+    found: Vec<TermOccurrence>,
+}
+
 /// All matches, before scoring.
 pub(super) struct Occurrences {
     texts: Vec<MemoryOccurrences>,
-    /// By log; the matches of each in the order of the log.
-    logs: Vec<(usize, Vec<TermOccurrence>)>,
-    part: Part,
+    logs: Vec<LogOccurrences>,
     /// The number of texts that contain each needle.
     with: Vec<usize>,
     bytes: u64,
 }
 
+/// The texts with the best scores.
+pub(super) struct Ranking {
+    /// All lines of memories.
+    pub(super) lines: Vec<Ranked>,
+    /// The best messages, best first.
+    pub(super) messages: Vec<Ranked>,
+    /// The best messages of each log that has any, best first.
+    pub(super) sessions: Vec<Vec<Ranked>>,
+    /// The rarity of the needles.
+    pub(super) rarity: Rarity,
+}
+
 impl Occurrences {
-    /// Finds the needles in the memory texts and in one part of the logs.
-    pub(super) fn find(
-        sources: Sources<'_>,
-        needles: &Needles,
-        (texts, part): (&[usize], Option<Part>),
-    ) -> Self {
+    /// Finds the needles in the memory texts.
+    pub(super) fn in_memories(sources: Sources<'_>, needles: &Needles, texts: &[usize]) -> Self {
         let mut occurrences = Self {
             texts: Vec::new(),
             logs: Vec::new(),
-            part: part.unwrap_or(Part::Words),
             with: vec![0; needles.all.len()],
             bytes: 0,
         };
         occurrences.search_memories(sources, needles, texts);
-        if let (Some(corpus), Some(part)) = (sources.corpus, part) {
-            occurrences.search_logs(corpus, needles, part);
-        }
         occurrences
     }
 
@@ -95,15 +104,16 @@ impl Occurrences {
         self.bytes += sizes.sum::<u64>();
     }
 
-    fn search_logs(&mut self, corpus: &Corpus, needles: &Needles, part: Part) {
+    /// Adds the needles in one part of the logs.
+    pub(super) fn search_logs(&mut self, corpus: &Corpus, needles: &Needles, part: Part) {
         // Threads that share a regex contend for its scratch space.
         let own = || (Stems::default(), needles.clone());
         type Own = (Stems, Needles);
         let work = |(stems, needles): &mut Own, block: &Block<'_>, found: &mut _| {
             // A damaged block is recorded by the corpus.
-            let _ = match part {
-                Part::Words => look_up_block(block, needles, found),
-                Part::Tools => search_block(block, needles, (stems, found)),
+            let _ = match part.has_concordance() {
+                true => look_up_block(block, needles, found),
+                false => search_block(block, needles, (stems, found)),
             };
         };
         let found = over_blocks(corpus, part, own, work);
@@ -113,9 +123,10 @@ impl Occurrences {
             logs[log as usize].push(occurrence);
         }
         let logs = logs.into_iter().enumerate();
-        self.logs = logs
-            .filter(|(_, occurrences)| !occurrences.is_empty())
-            .collect();
+        self.logs.extend(
+            logs.filter(|(_, found)| !found.is_empty())
+                .map(|(log, found)| LogOccurrences { log, part, found }),
+        );
         self.bytes += corpus.logs().map(|log| log.text_bytes(part)).sum::<u64>();
     }
 
@@ -130,55 +141,102 @@ impl Occurrences {
             + self
                 .logs
                 .iter()
-                .map(|(_, found)| found.chunk_by(|a, b| a.at() == b.at()).count())
+                .map(|log| log.found.chunk_by(|a, b| a.at() == b.at()).count())
                 .sum::<usize>()
     }
 
-    /// Scores all texts and returns those that `wants` accepts: all lines of memories, and
-    /// the `most` best messages, in no particular order.
+    /// Scores all texts and returns those that `wants` accepts: all lines of memories, the
+    /// `most` best messages, and the best of each log.
     pub(super) fn rank(
-        &self,
+        mut self,
         corpus: Option<&Corpus>,
         (most, wants): (usize, &(dyn Fn(&Ranked) -> bool + Sync)),
-    ) -> Vec<Ranked> {
+    ) -> Ranking {
         let rarity = Rarity::new(&self.with, self.bytes);
-        let mut all = Vec::new();
+        let mut lines = Vec::new();
         for written in &self.texts {
-            let holder = Holder::Memory(written.memory_text);
             let groups = std::slice::from_ref(&written.group);
-            all.extend(scored(&rarity, groups, holder).filter(wants));
+            let holder = |_| Holder::Memory(written.memory_text);
+            lines.extend(scored(&rarity, groups, holder).filter(wants));
         }
-        if let Some(corpus) = corpus.filter(|_| !self.logs.is_empty()) {
-            let best = Best::new(most);
-            self.rank_logs(corpus, &rarity, &|ranked| {
-                if best.may_take(ranked.score) && wants(&ranked) {
-                    best.take(ranked);
-                }
-            });
-            all.extend(best.finish());
+        let best = Best::new(most);
+        let sessions = match corpus.filter(|_| !self.logs.is_empty()) {
+            Some(corpus) => self.rank_logs(corpus, &rarity, (&best, wants)),
+            None => Vec::new(),
+        };
+        let mut messages = best.finish();
+        messages.sort_unstable_by(Ranked::compare);
+        Ranking {
+            lines,
+            messages,
+            sessions,
+            rarity,
         }
-        all
     }
 
-    fn rank_logs(&self, corpus: &Corpus, rarity: &Rarity, take: &(dyn Fn(Ranked) + Sync)) {
+    /// Scores the messages of all logs; returns the best of each log.
+    fn rank_logs(
+        &mut self,
+        corpus: &Corpus,
+        rarity: &Rarity,
+        (best, wants): (&Best, &(dyn Fn(&Ranked) -> bool + Sync)),
+    ) -> Vec<Vec<Ranked>> {
         /// How many logs are scored before the memory of their blocks is released.
         const TOGETHER: usize = 16;
-        let blocks = blocks_of_logs(corpus, self.part);
+        /// How many messages of each log are returned.
+        const OF_EACH: usize = 3;
+        let blocks = blocks_of_logs(corpus, Part::Words);
         // Logs in the same blocks are scored together.
-        let mut logs: Vec<&(usize, Vec<TermOccurrence>)> = self.logs.iter().collect();
-        logs.sort_by_key(|(log, _)| blocks[*log].first());
-        let groups: Vec<&[&(usize, Vec<TermOccurrence>)]> = logs.chunks(TOGETHER).collect();
-        on_all_cores(groups.len(), |group| {
-            for (log, found) in groups[group] {
-                let walker = LogWalker::new(corpus, self.part, (*log, &blocks[*log]));
-                let holder = Holder::Log(*log, self.part);
-                scored(rarity, &walker.passage_groups(found), holder).for_each(take);
+        self.logs
+            .sort_by_key(|found| (blocks[found.log].first(), found.log, found.part));
+        let logs: Vec<&[LogOccurrences]> = self.logs.chunk_by(|a, b| a.log == b.log).collect();
+        let groups: Vec<&[&[LogOccurrences]]> = logs.chunks(TOGETHER).collect();
+        let sessions = on_all_cores(groups.len(), |group| {
+            let mut sessions = Vec::new();
+            for parts in groups[group] {
+                let log = parts[0].log;
+                let mut passages = Vec::new();
+                for LogOccurrences { part, found, .. } in *parts {
+                    let walker = LogWalker::new(corpus, *part, (log, &blocks[log]));
+                    passages.extend(match part {
+                        Part::Words => walker.passage_groups(found),
+                        Part::Calls | Part::Results => walker.single_passages(found),
+                    });
+                }
+                let mut first: Vec<Ranked> = Vec::with_capacity(OF_EACH + 1);
+                for ranked in scored(rarity, &passages, |part| Holder::Log(log, part)) {
+                    let place = first
+                        .iter()
+                        .position(|known| Ranked::compare(&ranked, known).is_lt())
+                        .unwrap_or(first.len());
+                    let is_first = place < OF_EACH;
+                    let may_be_best = best.may_take(ranked.score);
+                    if !(is_first || may_be_best) || !wants(&ranked) {
+                        continue;
+                    }
+                    if is_first {
+                        first.insert(place, ranked);
+                        first.truncate(OF_EACH);
+                    }
+                    if may_be_best {
+                        best.take(ranked);
+                    }
+                }
+                sessions.extend((!first.is_empty()).then_some(first));
             }
-            let touched = groups[group].iter().flat_map(|(log, _)| &blocks[*log]);
-            if let (Some(first), Some(last)) = (touched.clone().min(), touched.max()) {
-                corpus.release(self.part, *first..last + 1);
+            for part in Part::ALL {
+                let mine = groups[group].iter().copied().flatten();
+                let touched = mine
+                    .filter(|found| found.part == part)
+                    .flat_map(|found| &found.found)
+                    .map(|occurrence| occurrence.block as usize);
+                if let (Some(first), Some(last)) = (touched.clone().min(), touched.max()) {
+                    corpus.release(part, first..last + 1);
+                }
             }
+            sessions
         });
+        sessions.into_iter().flatten().collect()
     }
 }
 
@@ -229,25 +287,38 @@ impl Best {
 impl Ranked {
     /// Orders by descending score, then by position.
     pub(super) fn compare(a: &Self, b: &Self) -> std::cmp::Ordering {
-        b.score.total_cmp(&a.score).then(a.at.cmp(&b.at))
+        b.score
+            .total_cmp(&a.score)
+            .then_with(|| a.holder.order().cmp(&b.holder.order()))
+            .then(a.at.cmp(&b.at))
     }
 }
 
-fn scored(
+impl Holder {
+    fn order(self) -> (usize, Part) {
+        match self {
+            Self::Memory(number) => (number, Part::Words),
+            Self::Log(log, part) => (log, part),
+        }
+    }
+}
+
+/// Scores the passages of one log or file; `holder` returns the holder of those of a part.
+fn scored<H: Fn(Part) -> Holder>(
     rarity: &Rarity,
     groups: &[PassageGroup],
-    holder: Holder,
-) -> impl Iterator<Item = Ranked> + use<> {
+    holder: H,
+) -> impl Iterator<Item = Ranked> + use<H> {
     let mut found = Vec::new();
     rarity.score(groups, &mut found);
     found.into_iter().map(move |(score, passage)| Ranked {
         score,
-        holder,
+        holder: holder(passage.part),
         at: passage.at,
     })
 }
 
-/// Looks the needles up in a block of words; appends log and occurrence, in order.
+/// Looks the needles up in the concordance of a block; appends log and occurrence, in order.
 fn look_up_block(
     block: &Block<'_>,
     needles: &Needles,
@@ -285,7 +356,7 @@ fn look_up_block(
     Some(())
 }
 
-/// Searches the needles in a block of tool text, unless its filter excludes all of them.
+/// Searches the needles in a block of results, unless its filter excludes all of them.
 fn search_block(
     block: &Block<'_>,
     needles: &Needles,
@@ -300,7 +371,7 @@ fn search_block(
     let mut places: Vec<NeedleMatch> = Vec::new();
     let haystack = Haystack {
         text: content.text(),
-        part: Part::Tools,
+        part: Part::Results,
         may_hold,
     };
     needles.find(haystack, stems, &mut places);
@@ -345,11 +416,14 @@ fn memory_passages(
     let mut from = 0;
     for (line, span) in memory_text.lines() {
         group.passages.push(Passage {
+            part: Part::Words,
             at: (number, line),
             time: None,
             length: span.len(),
             worth: worth(&memory_text.text[span.clone()]),
         });
+        // Lines of structure are no passages.
+        from += places[from..].partition_point(|place| place.at < span.start);
         let length = places[from..].partition_point(|place| place.at < span.end);
         let counts = counted(&places[from..from + length]);
         group.count(group.passages.len() - 1, &counts);

@@ -1,25 +1,38 @@
-//! Recall: the lines of memories and the messages that match a question, best first.
+//! Recall: the memories and messages that match a question, best first.
 //!
-//! A query of one word, or of one phrase in quotation marks, returns exactly the lines that
-//! contain it, ignoring case. Any other query is ranked, see `score`. Curated memories go
-//! before messages of equal score, and both are represented.
+//! A query of one word, or of one phrase in quotation marks, returns exactly the memories and
+//! messages that contain it, ignoring case. Any other query is ranked, see `score`: the best
+//! texts are read, and those go first in which the words are near each other and in order. A
+//! memory gives one hit, at its best line. Curated memories go before messages of equal score,
+//! and the first two hits are of both sources if both have any. The order does not depend on
+//! the limit, so that a longer list begins with a shorter one.
+
+mod pool;
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use regex::bytes::Regex;
-
-use super::copies::collapse;
-use super::exact::{self, CopyKey, ExactMatch};
+use super::candidate::{
+    HitCandidate, OrderedScore, both_sources_first, by_session, candidate_of, distinct, key,
+};
+use super::exact;
 use super::needle::{Haystack, Needles, literal};
-use super::ranked::{Holder, Occurrences, Ranked};
+use super::ranked::Holder;
+use super::score::session_scores;
 use super::walker::MessagePosition;
-use super::{Hit, HitSource, Sources, allowed_logs, allows_memory, snippet};
+use super::{Hit, Sources, allowed_logs, allows_memory, snippet};
 use crate::core::corpus::{Corpus, CorpusMessage, Part};
 use crate::core::log::Role;
 use crate::core::query::{Filters, MatchMode, Query, SearchArea};
 use crate::core::text::Stems;
 
+use pool::{Candidates, POOL_SESSIONS, find_phrase};
+
+/// The number of hits if none is requested.
+pub const DEFAULT_LIMIT: usize = 5;
+
+/// With fewer hits than this, the results of tools are searched too.
+const FEW: usize = 5;
 /// Which sources are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scope {
@@ -39,17 +52,30 @@ pub struct RecallRequest<'a> {
     pub query: &'a Query,
     /// Which sources are searched.
     pub scope: Scope,
-    /// The maximum number of hits.
+    /// The maximum number of hits; 0 is [`DEFAULT_LIMIT`].
     pub limit: usize,
+    /// The id of a session that is left out: the running one, which an agent knows.
+    pub without: Option<&'a str>,
 }
 
 /// The hits of a recall.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RecallResult {
-    /// How many lines and messages match.
+    /// How many memories and messages match.
     pub total: usize,
     /// The best hits.
     pub hits: Vec<Hit>,
+}
+
+/// A session that matches a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionHit {
+    /// The log's index in [`Corpus::logs`].
+    pub log: usize,
+    /// The relevance; comparable within one result only.
+    pub score: f32,
+    /// The message that matches best.
+    pub best: Hit,
 }
 
 /// Runs a query.
@@ -59,6 +85,25 @@ pub fn recall(sources: Sources<'_>, request: RecallRequest<'_>) -> RecallResult 
         Some(text) => search.exact(&text),
         None => search.ranked(),
     }
+}
+
+/// Returns the sessions that match a query, best first: a session is ranked by its best
+/// messages together. Only logs whose index in [`Corpus::logs`] `allows` accepts are searched;
+/// the scope of the request does not matter.
+pub fn sessions(
+    sources: Sources<'_>,
+    request: RecallRequest<'_>,
+    allows: &dyn Fn(usize) -> bool,
+) -> Vec<SessionHit> {
+    let request = RecallRequest {
+        scope: Scope::Messages,
+        ..request
+    };
+    let mut search = Search::new(sources, request);
+    for (log, allowed) in search.logs.iter_mut().enumerate() {
+        *allowed &= allows(log);
+    }
+    search.sessions()
 }
 
 /// Returns the word or phrase of a query that consists of one.
@@ -80,27 +125,12 @@ fn single_term(query: &Query) -> Option<String> {
 struct Search<'a> {
     sources: Sources<'a>,
     request: RecallRequest<'a>,
+    limit: usize,
     filters: &'a Filters,
     /// The indices of the memory texts that the filters admit.
     texts: Vec<usize>,
     /// For each log, whether the filters admit it.
     logs: Vec<bool>,
-}
-
-/// A hit whose text has not been cut out yet.
-#[derive(Debug, Clone, Copy)]
-struct HitCandidate {
-    tier: bool,
-    score: f32,
-    source: HitSource,
-    holder: Holder,
-    at: MessagePosition,
-    line: u64,
-    copy: Option<CopyKey>,
-    /// The number of copies that it stands for.
-    copies: usize,
-    /// The byte offset of the match, if it is known already.
-    offset: Option<usize>,
 }
 
 impl<'a> Search<'a> {
@@ -112,12 +142,22 @@ impl<'a> Search<'a> {
                 && !memory_text.is_in_context()
                 && allows_memory(filters, memory_text)
         });
+        let mut logs = allowed_logs(filters, sources);
+        if let Some((corpus, without)) = sources.corpus.zip(request.without) {
+            for (allowed, log) in logs.iter_mut().zip(corpus.logs()) {
+                *allowed &= log.id() != without;
+            }
+        }
         Self {
             sources,
             request,
+            limit: match request.limit {
+                0 => DEFAULT_LIMIT,
+                limit => limit,
+            },
             filters,
             texts: texts.map(|(number, _)| number).collect(),
-            logs: allowed_logs(filters, sources),
+            logs,
         }
     }
 
@@ -129,18 +169,20 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the parts of the logs to search; those in the second list only if the first
-    /// ones did not give enough hits.
-    fn parts(&self) -> (Vec<Part>, Vec<Part>) {
+    /// ones gave few hits.
+    fn parts(&self) -> (&'static [Part], &'static [Part]) {
         let filters = self.filters;
         match (
             filters.wants(SearchArea::Logs),
             filters.wants(SearchArea::Tools),
         ) {
-            (true, true) => (Part::ALL.to_vec(), Vec::new()),
-            (true, false) if filters.areas.is_empty() => (vec![Part::Words], vec![Part::Tools]),
-            (true, false) => (vec![Part::Words], Vec::new()),
-            (false, true) => (vec![Part::Tools], Vec::new()),
-            (false, false) => (Vec::new(), Vec::new()),
+            (true, true) => (&Part::ALL, &[]),
+            (true, false) if filters.areas.is_empty() => {
+                (&[Part::Words, Part::Calls], &[Part::Results])
+            }
+            (true, false) => (&[Part::Words], &[]),
+            (false, true) => (&[Part::Calls, Part::Results], &[]),
+            (false, false) => (&[], &[]),
         }
     }
 
@@ -156,20 +198,18 @@ impl<'a> Search<'a> {
         if let Some(corpus) = self.corpus() {
             let (first, then) = self.parts();
             let look = |part: Part| {
-                let allows = |message: &CorpusMessage<'_>| {
-                    self.allows(message.log, (message.role, message.time))
-                };
+                let allows = |message: &CorpusMessage<'_>| self.allows_message(message);
                 let exact_match = exact::in_logs(corpus, &literal, (part, &allows)).into_iter();
                 exact_match.map(move |exact_match| {
                     candidate_of(exact_match, Holder::Log(exact_match.holder, part))
                 })
             };
             for part in first {
-                candidates.extend(look(part));
+                candidates.extend(look(*part));
             }
-            for part in then {
-                if candidates.len() < self.request.limit {
-                    candidates.extend(look(part));
+            if candidates.len() < FEW {
+                for part in then {
+                    candidates.extend(look(*part));
                 }
             }
         }
@@ -182,133 +222,67 @@ impl<'a> Search<'a> {
             && self.filters.allows_time(time)
     }
 
+    fn allows_message(&self, message: &CorpusMessage<'_>) -> bool {
+        self.allows(message.log, (message.role, message.time)) && !self.is_left_out(message)
+    }
+
+    /// Returns whether the message is of the session that is left out, in a log of several.
+    fn is_left_out(&self, message: &CorpusMessage<'_>) -> bool {
+        message.session.is_some() && message.session == self.request.without
+    }
+
     fn ranked(&self) -> RecallResult {
-        let needles = Needles::of(self.request.query);
-        if needles.is_empty() {
+        let Some(mut found) = self.candidates(self.limit, POOL_SESSIONS) else {
             return RecallResult::default();
-        }
-        let corpus = self.corpus();
-        let (first, then) = match corpus {
-            Some(_) => self.parts(),
-            None => Default::default(),
         };
-        let mut ranked: Vec<Ranked> = Vec::new();
-        let mut total = 0;
-        let mut look = |texts: &[usize], part: Option<Part>, ranked: &mut Vec<Ranked>| {
-            let occurrences = Occurrences::find(self.sources, &needles, (texts, part));
-            total += occurrences.count();
-            let wants = |ranked: &Ranked| self.is_wanted(ranked);
-            ranked.extend(occurrences.rank(corpus, (self.candidate_limit(), &wants)));
-        };
-        let mut texts = self.texts.as_slice();
-        if first.is_empty() {
-            look(texts, None, &mut ranked);
-        }
-        for part in first {
-            look(texts, Some(part), &mut ranked);
-            texts = &[];
-        }
-        for part in then {
-            if ranked.is_empty() {
-                look(&[], Some(part), &mut ranked);
+        for session in by_session(&mut found.all) {
+            let own: Vec<f32> = session.iter().map(|candidate| candidate.score).collect();
+            for (candidate, score) in session.iter_mut().zip(session_scores(&own)) {
+                candidate.score = score;
             }
         }
-        let sentence = phrase_pattern(self.request.query);
-        let find_phrase = |text: &str| exact::first(sentence.as_ref()?, text);
-        let mut candidates = self.best_candidates(&ranked);
-        self.read_texts(&mut candidates, &mut |candidate, text| {
-            candidate.tier = find_phrase(text).is_some_and(|(_, is_whole)| is_whole);
-            needles.has_phrases(text)
-        });
+        let Candidates {
+            needles,
+            phrase,
+            all,
+            more,
+        } = found;
         let offset = |text: &str| {
-            find_phrase(text).map_or_else(|| first_needle(&needles, text), |(at, _)| at)
+            let phrase = find_phrase(phrase.as_ref(), text);
+            phrase.map_or_else(|| first_needle(&needles, text), |(at, _)| at)
         };
-        let mut answer = self.finish(candidates, &offset);
-        answer.total = total.max(answer.hits.len());
+        let mut answer = self.finish(all, &offset);
+        answer.total = answer.total.max(more.unwrap_or(0));
         answer
     }
 
-    fn is_wanted(&self, ranked: &Ranked) -> bool {
-        let Holder::Log(log, part) = ranked.holder else {
-            return true;
+    fn sessions(&self) -> Vec<SessionHit> {
+        let Some(mut found) = self.candidates(0, POOL_SESSIONS.max(self.limit)) else {
+            return Vec::new();
         };
-        let is_allowed = self.logs.get(log).copied().unwrap_or(false);
-        // Only these filters need the message itself.
-        let is_plain = self.filters.roles.is_empty()
-            && self.filters.since.is_none()
-            && self.filters.before.is_none();
-        let table = || self.sources.corpus?.block(part, ranked.at.0)?.table();
-        let sketch = || table()?.summary(ranked.at.1);
-        is_allowed
-            && (is_plain
-                || sketch().is_some_and(|sketch| self.allows(log, (sketch.role, sketch.time))))
-    }
-
-    /// Returns how many candidates are read, several times the limit.
-    fn candidate_limit(&self) -> usize {
-        200 + self.request.limit.saturating_mul(20)
-    }
-
-    /// Returns the best candidates of each source, whose texts have not been read yet.
-    fn best_candidates(&self, ranked: &[Ranked]) -> Vec<HitCandidate> {
-        let enough = self.candidate_limit();
-        let mut candidates = Vec::new();
-        for source in [HitSource::Detail, HitSource::Messages] {
-            let of_source = |ranked: &&Ranked| {
-                matches!(ranked.holder, Holder::Memory(_)) == (source == HitSource::Detail)
-            };
-            let mut mine: Vec<&Ranked> = ranked.iter().filter(of_source).collect();
-            if mine.len() > enough {
-                mine.select_nth_unstable_by(enough, |a, b| Ranked::compare(a, b));
-                mine.truncate(enough);
-            }
-            // In the order of reading.
-            mine.sort_unstable_by_key(|ranked| ranked.at);
-            candidates.extend(mine.into_iter().map(|ranked| HitCandidate {
-                tier: false,
-                score: ranked.score,
-                source,
-                holder: ranked.holder,
-                at: ranked.at,
-                line: ranked.at.1 as u64,
-                copy: None,
-                copies: 0,
-                offset: None,
-            }));
+        let mut best: Vec<HitCandidate> = Vec::new();
+        for session in by_session(&mut found.all) {
+            let own: Vec<f32> = session.iter().map(|candidate| candidate.score).collect();
+            best.push(HitCandidate {
+                tier: session.iter().any(|candidate| candidate.tier),
+                score: session_scores(&own).first().copied().unwrap_or(0.0),
+                ..session[0]
+            });
         }
-        candidates
-    }
-
-    /// Reads the text of each candidate, and removes those that `keeps` rejects.
-    fn read_texts(
-        &self,
-        candidates: &mut Vec<HitCandidate>,
-        keeps: &mut dyn FnMut(&mut HitCandidate, &str) -> bool,
-    ) {
-        /// How many texts are read before their memory is released.
-        const TOGETHER: usize = 16;
-        let mut since = None;
-        let mut count = 0;
-        candidates.retain_mut(|candidate| {
-            let Holder::Log(_, part) = candidate.holder else {
-                return keeps(candidate, self.text(candidate));
+        self.sort(&mut best);
+        best.truncate(self.limit);
+        let offset = |text: &str| first_needle(&found.needles, text);
+        let hits = best.iter().filter_map(|candidate| {
+            let Holder::Log(log, _) = candidate.holder else {
+                return None;
             };
-            let Some(message) = self.message(part, candidate.at) else {
-                return false;
-            };
-            candidate.line = message.line;
-            candidate.copy = exact::copy_key(&message);
-            let is_kept = keeps(candidate, message.text);
-            let first = *since.get_or_insert(candidate.at.0);
-            count += 1;
-            if count % TOGETHER == 0
-                && let Some(corpus) = self.sources.corpus
-            {
-                corpus.release(part, first..candidate.at.0 + 1);
-                since = None;
-            }
-            is_kept
+            Some(SessionHit {
+                log,
+                score: candidate.score,
+                best: self.to_hit(candidate, &offset)?,
+            })
         });
+        hits.collect()
     }
 
     fn message(&self, part: Part, (block, number): MessagePosition) -> Option<CorpusMessage<'a>> {
@@ -336,17 +310,33 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Sorts the candidates, with path and line deciding between equal scores, removes
-    /// duplicates, reserves a slot for each source and builds the hits; `offset` finds the
-    /// match in a text.
+    /// Sorts the candidates, removes duplicates and all but one line of each memory, and
+    /// builds the hits; `offset` finds the match in a text.
     fn finish(
         &self,
         mut candidates: Vec<HitCandidate>,
         offset: &dyn Fn(&str) -> usize,
     ) -> RecallResult {
-        let places = self.path_order(&candidates);
+        self.sort(&mut candidates);
+        let mut candidates = distinct(candidates);
+        let total = candidates.len();
+        both_sources_first(&mut candidates);
+        candidates.truncate(self.limit);
+        RecallResult {
+            total,
+            hits: candidates
+                .iter()
+                .filter_map(|candidate| self.to_hit(candidate, offset))
+                .collect(),
+        }
+    }
+
+    /// Sorts the candidates, best first; path and line decide between equal scores.
+    fn sort(&self, candidates: &mut [HitCandidate]) {
+        let places = self.path_order(candidates);
         candidates.sort_by_cached_key(|candidate| {
             (
+                Reverse(candidate.is_in_pool),
                 Reverse(candidate.tier),
                 Reverse(OrderedScore(candidate.score)),
                 candidate.source,
@@ -354,21 +344,6 @@ impl<'a> Search<'a> {
                 candidate.line,
             )
         });
-        let mut seen = HashSet::new();
-        candidates.retain(|candidate| seen.insert((key(candidate.holder), candidate.line)));
-        let candidates = collapse(
-            candidates,
-            |candidate| candidate.copy,
-            |candidate| &mut candidate.copies,
-        );
-        RecallResult {
-            total: candidates.len(),
-            hits: self
-                .reserve_slots(candidates)
-                .iter()
-                .filter_map(|candidate| self.to_hit(candidate, offset))
-                .collect(),
-        }
     }
 
     /// Returns the rank of each holder in the order of paths.
@@ -398,25 +373,6 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// Returns the first hits, with at least one of each source that has any.
-    fn reserve_slots(&self, hits: Vec<HitCandidate>) -> Vec<HitCandidate> {
-        let limit = self.request.limit;
-        let mut best: Vec<HitCandidate> = hits.iter().take(limit).copied().collect();
-        if limit < 2 {
-            return best;
-        }
-        for source in [HitSource::Detail, HitSource::Messages] {
-            if best.iter().any(|candidate| candidate.source == source) {
-                continue;
-            }
-            if let Some(first) = hits.iter().find(|candidate| candidate.source == source) {
-                best.pop();
-                best.push(*first);
-            }
-        }
-        best
-    }
-
     fn to_hit(&self, candidate: &HitCandidate, offset: &dyn Fn(&str) -> usize) -> Option<Hit> {
         let text = self.text(candidate);
         let at = candidate.offset.unwrap_or_else(|| offset(text));
@@ -437,37 +393,6 @@ impl<'a> Search<'a> {
     }
 }
 
-fn candidate_of(exact_match: ExactMatch, holder: Holder) -> HitCandidate {
-    HitCandidate {
-        tier: exact_match.is_whole,
-        score: if exact_match.is_whole { 2.0 } else { 1.0 },
-        source: match holder {
-            Holder::Memory(_) => HitSource::Detail,
-            Holder::Log(..) => HitSource::Messages,
-        },
-        holder,
-        at: exact_match.at,
-        line: exact_match.line,
-        copy: exact_match.copy,
-        copies: 0,
-        offset: Some(exact_match.offset),
-    }
-}
-
-fn key(holder: Holder) -> (bool, usize) {
-    match holder {
-        Holder::Memory(number) => (false, number),
-        Holder::Log(log, _) => (true, log),
-    }
-}
-
-/// Returns the search for all words of the query as one phrase.
-fn phrase_pattern(query: &Query) -> Option<Regex> {
-    let text: Vec<&str> = query.atoms.iter().map(|atom| atom.text.as_str()).collect();
-    let text = text.join(" ");
-    literal(text.trim_end_matches(['?', '!', '.', ' ']))
-}
-
 /// Returns the byte offset of the first word of the query in a text.
 fn first_needle(needles: &Needles, text: &str) -> usize {
     let mut places = Vec::new();
@@ -475,26 +400,9 @@ fn first_needle(needles: &Needles, text: &str) -> usize {
     places.iter().map(|place| place.at).min().unwrap_or(0)
 }
 
-/// A score that can be sorted; scores are never NaN.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct OrderedScore(f32);
-
-impl Eq for OrderedScore {}
-
-impl PartialOrd for OrderedScore {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for OrderedScore {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::HitSource;
     use std::fs;
     use std::path::PathBuf;
 
@@ -504,6 +412,7 @@ mod tests {
     use super::super::needle;
     use super::super::score::{PassageGroup, Rarity};
     use super::super::walker::passage_of_message;
+    use super::pool::PROXIMITY;
     use super::*;
     use crate::core::log;
     use crate::core::query::noon;
@@ -522,6 +431,7 @@ mod tests {
                 query: &query,
                 scope,
                 limit,
+                without: None,
             },
         )
     }
@@ -533,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn one_word_gives_exactly_the_lines_that_have_it_whole_words_first() {
+    fn one_word_gives_exactly_the_memories_and_messages_that_have_it_whole_words_first() {
         let home = TestHome::new(
             &[
                 ("b.md", "# B\n\nauthentication\n"),
@@ -550,7 +460,6 @@ mod tests {
             cited(&home, "auth"),
             [
                 "detail/a.md#L1",
-                "detail/a.md#L4",
                 "messages.jsonl#L1",
                 "messages.jsonl#L4",
                 "detail/b.md#L3",
@@ -573,23 +482,149 @@ mod tests {
         };
         assert_eq!(sources(2), [HitSource::Detail, HitSource::Messages]);
         assert_eq!(sources(1), [HitSource::Detail]);
-        assert_eq!(sources(0), []);
+        assert_eq!(sources(0), sources(DEFAULT_LIMIT));
         assert_eq!(request(&home, "retry", (Scope::Messages, 9)).hits.len(), 1);
-        assert_eq!(request(&home, "retry", (Scope::Detail, 9)).hits.len(), 3);
+        assert_eq!(request(&home, "retry", (Scope::Detail, 9)).hits.len(), 1);
     }
 
     #[test]
-    fn an_answer_without_the_words_of_its_question_is_found_beside_it() {
+    fn an_answer_earns_from_its_question_and_a_text_without_any_of_the_words_is_no_hit() {
         let mut talk = conversation(&[
-            "hello",
+            "staging is slow today",
             "hi there",
             "Which database do we deploy to staging?",
-            "Postgres fifteen.",
+            "Postgres fifteen on staging.",
+            "Thanks.",
         ]);
         talk.extend((0..30).map(|n| format!("filler number {n} about the weather")));
-        let home = TestHome::new(&[], &[talk]);
+        let home = TestHome::new(
+            &[(
+                "a.md",
+                "# Postgres\n\n<!-- META:\n- type: staging\n-->\n\nnone\n",
+            )],
+            &[talk],
+        );
         let cited = cited(&home, "what database is deployed on staging");
-        assert_eq!(cited[..2], ["messages.jsonl#L3", "messages.jsonl#L4"]);
+        assert_eq!(
+            cited,
+            [
+                "messages.jsonl#L3",
+                "messages.jsonl#L4",
+                "messages.jsonl#L1"
+            ]
+        );
+    }
+
+    /// The records of a session in which an agent calls a tool and reads its result.
+    fn calls(call: &str, result: &str) -> String {
+        let record = |role: &str, content: serde_json::Value| {
+            let message = serde_json::json!({"role": role, "content": content});
+            serde_json::json!({"type": "message", "id": format!("{role} of {call}"), "timestamp": 9, "message": message})
+                .to_string()
+        };
+        let call = serde_json::json!([{"type": "toolCall", "name": "bash", "arguments": {"command": call}}]);
+        let result = serde_json::json!([{"type": "text", "text": result}]);
+        format!(
+            "{}\n{}\n",
+            record("assistant", call),
+            record("toolResult", result)
+        )
+    }
+
+    #[test]
+    fn what_an_agent_did_is_found_and_what_it_read_only_if_little_else_is() {
+        let home = TestHome::new(&[], &[conversation(&["hello"])]);
+        home.write(
+            "s1/messages.jsonl",
+            &calls("git commit -m 'rotate tokens'", "ok"),
+        );
+        home.write("s2/messages.jsonl", &calls("git log", "rotate tokens"));
+        let found = |query: &str| -> Vec<String> {
+            let answer = request(&home, query, (Scope::Messages, 9));
+            let place =
+                |hit: &Hit| format!("{}#{}", hit.session.as_deref().unwrap_or(""), hit.line);
+            answer.hits.iter().map(place).collect()
+        };
+        assert_eq!(found("rotate tokens"), ["s1#1", "s2#2"]);
+        assert_eq!(found("tokens"), ["s1#1", "s2#2"]);
+        for number in 3..8 {
+            let path = format!("s{number}/messages.jsonl");
+            home.write(&path, &calls(&format!("rotate all tokens {number}"), "ok"));
+        }
+        for query in ["rotate tokens", "tokens"] {
+            let found = found(query);
+            assert!(
+                found.len() == 6 && !found.contains(&"s2#2".to_owned()),
+                "{found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn sessions_are_ranked_as_wholes_and_the_running_one_can_be_left_out() {
+        let home = TestHome::new(
+            &[],
+            &[
+                conversation(&["rotate the tokens", "fine", "more"]),
+                conversation(&["rotate tokens", "the tokens rotate", "we rotate tokens"]),
+                conversation(&["nothing of it"]),
+            ],
+        );
+        let (memories, corpus) = (home.memories(), home.corpus());
+        let sources = Sources {
+            memories: &memories,
+            corpus: Some(&corpus),
+        };
+        let query = Query::of_prose("rotate tokens", &noon());
+        let request = |without| RecallRequest {
+            query: &query,
+            scope: Scope::All,
+            limit: 9,
+            without,
+        };
+        let found = |without, allows: &dyn Fn(usize) -> bool| -> Vec<String> {
+            let sessions = sessions(sources, request(without), allows);
+            let ids = sessions.into_iter().filter_map(|hit| hit.best.session);
+            ids.collect()
+        };
+        assert_eq!(found(None, &|_| true), ["s1", "s0"]);
+        assert_eq!(found(Some("s1"), &|_| true), ["s0"]);
+        assert_eq!(found(None, &|log| log != 0), ["s1"]);
+        let hits = recall(sources, request(Some("s1"))).hits;
+        assert!(!hits.is_empty() && hits.iter().all(|hit| hit.session.as_deref() == Some("s0")));
+    }
+
+    #[test]
+    fn a_longer_list_begins_with_a_shorter_one() {
+        let notes: Vec<(String, String)> = (0..4)
+            .map(|n| (format!("n{n}.md"), "retry the deploy\n".repeat(n + 1)))
+            .collect();
+        let notes: Vec<(&str, &str)> = notes
+            .iter()
+            .map(|(a, b)| (a.as_str(), b.as_str()))
+            .collect();
+        let talk = |n: usize| -> Vec<String> {
+            (0..n)
+                .map(|m| format!("retry {} deploy {m}", "x ".repeat(m)))
+                .collect()
+        };
+        let home = TestHome::new(&notes, &[talk(3), talk(2)]);
+        for query in ["retry the deploy", "retry"] {
+            let cited = |limit: usize| -> Vec<String> {
+                let answer = request(&home, query, (Scope::All, limit));
+                assert_eq!(answer.total, 9, "{query}");
+                answer
+                    .hits
+                    .iter()
+                    .map(|hit| format!("{}{}", hit.citation, hit.path))
+                    .collect()
+            };
+            let all = cited(100);
+            assert_eq!(all.len(), 9, "{all:?}");
+            for limit in 1..9 {
+                assert_eq!(cited(limit), all[..limit]);
+            }
+        }
     }
 
     #[test]
@@ -661,6 +696,32 @@ mod tests {
         );
     }
 
+    /// The nearness of consecutive words, from all pairs of their places.
+    fn naive_nearness(wanted: &[String], text: &str, rarity: &Rarity) -> f32 {
+        let all: Vec<String> = words(text)
+            .map(|w| stem(&fold(w.text)).into_owned())
+            .collect();
+        let places = |word: &String| -> Vec<usize> {
+            (0..all.len()).filter(|at| all[*at] == stem(word)).collect()
+        };
+        let mut sum = 0.0;
+        for (number, pair) in wanted.windows(2).enumerate() {
+            let mut best: f32 = 0.0;
+            for first in places(&pair[0]) {
+                for second in places(&pair[1]) {
+                    let steps = first.abs_diff(second);
+                    best = best.max(match second > first {
+                        _ if steps > 10 => 0.0,
+                        true => 1.0 / steps as f32,
+                        false => 0.75 / (steps + 1) as f32,
+                    });
+                }
+            }
+            sum += best * rarity.of(number).min(rarity.of(number + 1));
+        }
+        sum
+    }
+
     /// Scores every message of every log by reading it and stemming every word.
     fn naive(home: &TestHome, query: &str) -> Vec<(PathBuf, u64, f32)> {
         let parsed = Query::of_prose(query, &noon());
@@ -674,11 +735,10 @@ mod tests {
         }
         let corpus = home.corpus();
         let mut with = vec![0; wanted.len()];
-        let mut logs: Vec<(PathBuf, Vec<u64>, PassageGroup)> = Vec::new();
+        let mut logs = Vec::new();
         for (at, log) in home.logs().iter().enumerate() {
             let transcript = log::read(log).expect("readable");
             let mut stretch = PassageGroup::default();
-            let mut lines = Vec::new();
             for (number, message) in transcript.messages.iter().enumerate() {
                 let borrowed = CorpusMessage {
                     log: at,
@@ -697,7 +757,6 @@ mod tests {
                 stretch
                     .passages
                     .push(passage_of_message((0, number), &borrowed));
-                lines.push(message.line);
                 let mut found: Vec<(usize, u32, bool)> = Vec::new();
                 for (needle, word) in wanted.iter().enumerate() {
                     let all: Vec<String> = words(&message.text)
@@ -711,19 +770,25 @@ mod tests {
                 }
                 stretch.count(number, &found);
             }
-            logs.push((log.path.clone(), lines, stretch));
+            let texts = transcript.messages.into_iter();
+            let texts = texts.map(|message| (message.line, message.text));
+            let texts: Vec<(u64, String)> = texts.collect();
+            logs.push((log.path.clone(), texts, stretch));
         }
         let bytes = corpus.logs().map(|log| log.text_bytes(Part::Words)).sum();
         let rarity = Rarity::new(&with, bytes);
         let mut all = Vec::new();
-        for (path, lines, stretch) in logs {
+        for (path, texts, stretch) in logs {
             let mut found = Vec::new();
             rarity.score(&[stretch], &mut found);
-            all.extend(
-                found
-                    .into_iter()
-                    .map(|(score, spot)| (path.clone(), lines[spot.at.1], score)),
-            );
+            for (score, spot) in &mut found {
+                let text = &texts[spot.at.1].1;
+                *score += PROXIMITY * spot.worth * naive_nearness(&wanted, text, &rarity);
+            }
+            found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.at.cmp(&b.1.at)));
+            let own: Vec<f32> = found.iter().map(|(score, _)| *score).collect();
+            let scored = found.iter().zip(session_scores(&own));
+            all.extend(scored.map(|((_, spot), score)| (path.clone(), texts[spot.at.1].0, score)));
         }
         all.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
         all

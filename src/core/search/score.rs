@@ -3,9 +3,14 @@
 //! For each word of the query a message gets the highest contribution of itself and its
 //! neighbours, where a neighbour counts less the further away it is: an answer seldom
 //! repeats the words of the question before it. The best contribution in the whole
-//! conversation adds a little, and covering many of the query's words adds more.
+//! conversation adds a little, and covering many of the query's words adds more. A message
+//! without any of the words has no score.
+//!
+//! [`session_scores`] then scores the messages of one session together: a session that has
+//! several good messages goes before one that has a single one.
 
 use super::needle::NeedleMatch;
+use crate::core::corpus::Part;
 use crate::core::text::is_question;
 
 /// How soon repetitions of a word stop adding to the score (BM25's k1).
@@ -15,17 +20,24 @@ const LENGTH: f32 = 0.3;
 /// The length of a typical text, in bytes.
 pub(super) const ORDINARY: f32 = 160.0;
 /// The shares that a message gets of the contributions of those before it, nearest first.
-pub(super) const FROM_BEFORE: [f32; 4] = [0.6, 0.35, 0.2, 0.1];
+pub(super) const FROM_BEFORE: [f32; 4] = [0.6, 0.4, 0.25, 0.15];
 /// The shares that a message gets of the contributions of those after it, nearest first.
 pub(super) const FROM_AFTER: [f32; 3] = [0.4, 0.2, 0.1];
 /// The share that each message gets of the best contributions in its conversation.
-const CONVERSATION: f32 = 0.1;
+const CONVERSATION: f32 = 0.15;
 /// The part of the score that depends on how many of the words are covered.
-const COVERAGE: f32 = 0.3;
+const COVERAGE: f32 = 0.4;
 /// The weight of another form of a word.
-const OTHER_FORM: f32 = 0.95;
+const OTHER_FORM: f32 = 0.85;
+/// The exponent of the inverse document frequency: below 1, one rare word counts less.
+const RARE: f32 = 0.9;
 /// The weight of a question, since answers are more useful.
 const QUESTION: f32 = 0.8;
+/// The weights of a session's best message and of the two after it.
+const SESSION: [f32; 3] = [1.0, 0.8, 0.6];
+/// How much less each further message of a session counts, so that the first hits are not all
+/// of one session.
+const FURTHER: f32 = 0.9;
 /// The time in milliseconds beyond which messages are not neighbours.
 const PAUSE: i64 = 60 * 60 * 1000;
 const DAY: i64 = 24 * PAUSE;
@@ -37,6 +49,8 @@ pub(super) struct Rarity(Vec<f32>);
 /// A message or line, as it is scored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Passage {
+    /// The part of the log; [`Part::Words`] for a line of a memory.
+    pub(super) part: Part,
     /// The position: a block or file, and the number in it.
     pub(super) at: (usize, usize),
     pub(super) time: Option<i64>,
@@ -73,9 +87,19 @@ impl Rarity {
             }
             let with = *with as f32;
             let all = (bytes as f32 / ORDINARY).max(with);
-            (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
+            (1.0 + (all - with + 0.5) / (with + 0.5)).ln().powf(RARE)
         };
         Self(texts_with.iter().map(of).collect())
+    }
+
+    /// Returns the number of needles.
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the rarity of a needle.
+    pub(super) fn of(&self, needle: usize) -> f32 {
+        self.0.get(needle).copied().unwrap_or(0.0)
     }
 
     /// Returns the contribution of a passage for a needle.
@@ -87,7 +111,7 @@ impl Rarity {
     }
 
     /// Scores every passage of the groups, which belong to one log or file; passages without
-    /// a score are left out.
+    /// a needle are left out.
     pub(super) fn score(&self, groups: &[PassageGroup], found: &mut Vec<(f32, Passage)>) {
         let needles = self.0.len();
         let all: f32 = self.0.iter().sum();
@@ -113,7 +137,11 @@ impl Rarity {
         let mut best = Vec::new();
         for group in groups {
             self.best(group, &mut best);
-            for (passage, best) in group.passages.iter().zip(best.chunks_exact(needles)) {
+            let mut with_needle: Vec<usize> = group.counts.iter().map(|c| c.passage).collect();
+            with_needle.dedup();
+            for number in with_needle {
+                let passage = &group.passages[number];
+                let best = &best[number * needles..(number + 1) * needles];
                 let sum: f32 = best.iter().sum();
                 if sum <= 0.0 {
                     continue;
@@ -188,6 +216,21 @@ impl PassageGroup {
     }
 }
 
+/// Returns the scores of the messages of one session, whose own scores are given, best first.
+/// They are in the same order, and at most the own scores.
+pub(super) fn session_scores(own: &[f32]) -> Vec<f32> {
+    let all: f32 = SESSION.iter().sum();
+    let mut share = 1.0;
+    (0..own.len())
+        .map(|number| {
+            let rest = own[number..].iter().zip(SESSION);
+            let score = share * rest.map(|(own, weight)| own * weight).sum::<f32>() / all;
+            share *= FURTHER;
+            score
+        })
+        .collect()
+}
+
 /// Counts the matches in one text by needle.
 pub(super) fn counted(places: &[NeedleMatch]) -> Vec<(usize, u32, bool)> {
     let mut counts: Vec<(usize, u32, bool)> = Vec::new();
@@ -243,6 +286,7 @@ mod tests {
 
     fn passage(number: usize, time: Option<i64>) -> Passage {
         Passage {
+            part: Part::Words,
             at: (0, number),
             time,
             length: 100,
@@ -268,31 +312,55 @@ mod tests {
         }
     }
 
-    #[test]
-    fn neighbours_earn_less_the_further_they_are() {
-        let passages: Vec<Passage> = (0..12).map(|number| passage(number, Some(0))).collect();
+    /// The scores of passages that all have the second needle, where one has the first, too.
+    fn beside(one_with_first: usize, times: &[Option<i64>]) -> Vec<f32> {
+        let passages = times.iter().enumerate();
+        let passages = passages.map(|(number, time)| passage(number, *time));
+        let mut counts: Vec<Count> = (0..times.len()).map(|number| one(number, 1)).collect();
+        counts.insert(one_with_first, one(one_with_first, 0));
         let found = scored(PassageGroup {
-            passages,
-            counts: vec![one(5, 0)],
+            passages: passages.collect(),
+            counts,
         });
         let numbers: Vec<usize> = found.iter().map(|(_, number)| *number).collect();
-        assert_eq!(numbers, [2, 3, 4, 5, 6, 7, 8, 9]);
-        let score = |number: usize| found[number - 2].0;
-        assert!(score(5) > score(6) && score(6) > score(4) && score(6) > score(7));
+        assert_eq!(numbers, (0..times.len()).collect::<Vec<usize>>());
+        found.into_iter().map(|(score, _)| score).collect()
+    }
+
+    #[test]
+    fn neighbours_earn_less_the_further_they_are() {
+        let scores = beside(5, &[Some(0); 12]);
+        assert!(scores[5] > scores[6] && scores[6] > scores[4] && scores[6] > scores[7]);
+        assert!(scores[9] > scores[10] && scores[2] > scores[1]);
+        assert_eq!((scores[0], scores[11]), (scores[1], scores[10]));
+    }
+
+    #[test]
+    fn a_passage_without_any_needle_has_no_score() {
+        let passages: Vec<Passage> = (0..3).map(|number| passage(number, Some(0))).collect();
+        let counts = vec![one(1, 0), one(1, 1)];
+        let found = scored(PassageGroup { passages, counts });
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].1, 1);
+    }
+
+    #[test]
+    fn a_session_with_several_good_messages_goes_before_one_with_a_single_one() {
+        let (several, single) = (
+            session_scores(&[9.0, 8.0, 8.0, 1.0]),
+            session_scores(&[9.5]),
+        );
+        assert!(several[0] > single[0]);
+        assert!(several.is_sorted_by(|a, b| a > b));
+        assert!(several[0] <= 9.0 && session_scores(&[]).is_empty());
     }
 
     #[test]
     fn nobody_hears_across_a_pause() {
-        let passages = vec![
-            passage(0, Some(0)),
-            passage(1, Some(PAUSE + 1)),
-            passage(2, None),
-        ];
-        let found = scored(PassageGroup {
-            passages,
-            counts: vec![one(0, 0)],
-        });
-        assert_eq!(found.len(), 1);
+        let heard = beside(0, &[Some(0), Some(PAUSE), None]);
+        assert!(heard[1] > heard[2]);
+        let scores = beside(0, &[Some(0), Some(PAUSE + 1), Some(PAUSE + 1)]);
+        assert_eq!(scores[1], scores[2]);
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! The memories of the stores with their text, as [`Store::read_all`] reads them now.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::core::Result;
+use crate::core::header::frontmatter::Frontmatter;
 use crate::core::header::lines;
+use crate::core::header::meta::Meta;
 use crate::core::layout::Layout;
 use crate::core::layout::coder::README;
 use crate::core::layout::listing::{Bullet, bullets, without_bullets};
@@ -44,6 +47,8 @@ pub struct MemoryText {
     pub memory: Memory,
     /// The whole text; invalid UTF-8 is replaced.
     pub text: String,
+    /// The range of the header: the frontmatter or the META comment.
+    head: Range<usize>,
 }
 
 impl MemoryTexts {
@@ -137,11 +142,17 @@ impl MemoryTexts {
 }
 
 impl MemoryText {
-    /// Returns the lines that are not blank, each with its number from 1 and its byte range.
-    pub fn lines(&self) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
+    /// Returns the lines with words, each with its number from 1 and its byte range. Lines
+    /// that only give the text its structure are left out: those without letters or digits,
+    /// and fields of the header that hold no words of a person or an agent.
+    pub fn lines(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         lines(&self.text, 0)
             .enumerate()
-            .filter(|(_, line)| !line.text.trim().is_empty())
+            .filter(|(_, line)| {
+                let is_in_head = self.head.contains(&line.span.start);
+                line.text.contains(char::is_alphanumeric)
+                    && !(is_in_head && is_plain_field(line.text))
+            })
             .map(|(at, line)| (at + 1, line.span))
     }
 
@@ -149,6 +160,35 @@ impl MemoryText {
     /// adds nothing.
     pub fn is_in_context(&self) -> bool {
         self.memory.kind == FileKind::Overview
+    }
+}
+
+/// Returns whether a line of a header opens it or is a field such as a type or a time.
+fn is_plain_field(line: &str) -> bool {
+    const WITH_WORDS: [&str; 6] = [
+        "description",
+        "keywords",
+        "name",
+        "summary",
+        "tags",
+        "title",
+    ];
+    let line = line.trim().trim_start_matches("- ");
+    let field = line.split_once(':').map(|(key, _)| key);
+    line.starts_with("<!--")
+        || field.is_some_and(|key| {
+            !key.contains(char::is_whitespace)
+                && !WITH_WORDS
+                    .iter()
+                    .any(|known| key.eq_ignore_ascii_case(known))
+        })
+}
+
+/// Returns the range of a text's header.
+fn head_of(text: &str) -> Range<usize> {
+    match Frontmatter::parse(text) {
+        Some(frontmatter) => 0..frontmatter.body(),
+        None => Meta::parse(text).comment.unwrap_or(0..0),
     }
 }
 
@@ -182,6 +222,40 @@ fn read_memory_text(store: &Store, memory: Memory, text: String) -> Option<Memor
         store: store.name().to_owned(),
         layout: store.layout(),
         memory,
+        head: head_of(&text),
         text,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::TestHome;
+
+    #[test]
+    fn lines_of_structure_are_not_searched() {
+        let meta = "# The parser\n\n<!-- META:\n- created: 2026-01-01\n- type: compaction\n\
+                    - keywords: [\"parser\"]\n-->\n\nrewrite it\n---\n```\ntype: a word\n";
+        let front = "---\nname: parser\ntype: compaction\ndescription: rewrite\n---\nbody\n";
+        let home = TestHome::new(&[("a.md", meta), ("b.md", front)], &[]);
+        let shown: Vec<Vec<String>> = home
+            .memories()
+            .texts
+            .iter()
+            .map(|text| {
+                text.lines()
+                    .map(|(_, span)| text.text[span].to_owned())
+                    .collect()
+            })
+            .collect();
+        assert_eq!(
+            shown[0],
+            [
+                "# The parser",
+                "- keywords: [\"parser\"]",
+                "rewrite it",
+                "type: a word"
+            ]
+        );
+        assert_eq!(shown[1], ["name: parser", "description: rewrite", "body"]);
+    }
 }

@@ -3,9 +3,7 @@
 use std::cell::Cell;
 
 use super::score::{Count, FROM_AFTER, FROM_BEFORE, Passage, PassageGroup, worth_of};
-#[cfg(test)]
-use crate::core::corpus::CorpusMessage;
-use crate::core::corpus::{Corpus, MessageSummary, MessageTable, Part};
+use crate::core::corpus::{Corpus, CorpusMessage, MessageSummary, MessageTable, Part};
 use crate::core::log::{MessageKind, Origin};
 
 /// A message's position: the block, and the number in it.
@@ -87,20 +85,26 @@ impl<'a> LogWalker<'a> {
                 group.passages.extend(self.passage(at));
             }
             let passage = group.passages.len().saturating_sub(1);
-            group
-                .counts
-                .extend(occurrences.iter().map(|occurrence| Count {
-                    passage,
-                    needle: usize::from(occurrence.needle),
-                    times: occurrence.times,
-                    is_exact: occurrence.is_exact,
-                }));
+            group.counts.extend(counts_of(occurrences, passage));
         }
         if let Some(last) = group.passages.last().map(|passage| passage.at) {
             self.after(last, (FROM_BEFORE.len(), None), &mut group.passages);
             done.push(group);
         }
         done
+    }
+
+    /// Returns the matches without their neighbours: what an agent did in one call says little
+    /// about the calls before and after it.
+    pub(super) fn single_passages(&self, found: &[TermOccurrence]) -> Vec<PassageGroup> {
+        let messages = found.chunk_by(|a, b| a.at() == b.at());
+        let groups = messages.filter_map(|occurrences| {
+            let mut group = PassageGroup::default();
+            group.passages.push(self.passage(occurrences[0].at())?);
+            group.counts.extend(counts_of(occurrences, 0));
+            Some(group)
+        });
+        groups.collect()
     }
 
     /// Appends the passages after `at`, at most `most` and none behind `last`.
@@ -162,7 +166,7 @@ impl<'a> LogWalker<'a> {
         let summary = table
             .summary(at.1)
             .filter(|summary| summary.log == self.log)?;
-        Some(passage_of_summary(at, &summary))
+        Some(passage_of_summary((self.part, at), &summary))
     }
 
     fn table(&self, block: usize) -> Option<MessageTable<'a>> {
@@ -175,9 +179,20 @@ impl<'a> LogWalker<'a> {
     }
 }
 
+/// Returns the counts of the needles in one passage.
+fn counts_of(occurrences: &[TermOccurrence], passage: usize) -> impl Iterator<Item = Count> {
+    occurrences.iter().map(move |occurrence| Count {
+        passage,
+        needle: usize::from(occurrence.needle),
+        times: occurrence.times,
+        is_exact: occurrence.is_exact,
+    })
+}
+
 /// Returns the passage for a message, from its summary in the block.
-fn passage_of_summary(at: MessagePosition, summary: &MessageSummary) -> Passage {
+fn passage_of_summary((part, at): (Part, MessagePosition), summary: &MessageSummary) -> Passage {
     Passage {
+        part,
         at,
         time: summary.time,
         length: summary.length,
@@ -189,17 +204,25 @@ fn passage_of_summary(at: MessagePosition, summary: &MessageSummary) -> Passage 
 #[cfg(test)]
 pub(super) fn passage_of_message(at: MessagePosition, message: &CorpusMessage<'_>) -> Passage {
     Passage {
+        part: Part::of(message.kind),
         at,
         time: message.time,
         length: message.text.len(),
-        worth: speech_weight(message.origin, message.kind) * super::score::worth(message.text),
+        worth: message_worth(message),
     }
 }
 
-/// Returns a weight: messages count more than thinking, notices and injected text.
+/// Returns the weight of a message compared with others that have the same words.
+pub(super) fn message_worth(message: &CorpusMessage<'_>) -> f32 {
+    speech_weight(message.origin, message.kind) * super::score::worth(message.text)
+}
+
+/// Returns a weight: messages and calls count more than thinking, notices, injected text and
+/// what tools returned.
 fn speech_weight(origin: Origin, kind: MessageKind) -> f32 {
     match (origin, kind) {
         (Origin::Injected, _) => 0.7,
+        (_, MessageKind::ToolResult) => 0.5,
         (_, MessageKind::Thinking | MessageKind::Notice) => 0.85,
         _ => 1.0,
     }

@@ -1,15 +1,17 @@
 //! The app's own handling of events: plans, commits, edited texts, conflicts.
 
 use super::App;
-use crate::core::change::Change;
+use crate::core::change::{Change, ChangeRequest};
 use crate::core::diff::merge;
+use crate::core::display::format_size;
 use crate::core::error::Conflict;
 use crate::core::history::Record;
 use crate::core::store::Document;
 use crate::core::unsaved::Unsaved;
 use crate::core::{Error, Result};
 use crate::tui::action::Action;
-use crate::tui::effect::{Request, Target, UndoDirection};
+use crate::tui::cells;
+use crate::tui::effect::{Effect, Request, Target, UndoDirection, UnsavedJob};
 use crate::tui::event::{Event, NewMemoryText};
 use crate::tui::keymap::KeyContext;
 use crate::tui::overlay::merge::MergeDialog;
@@ -44,11 +46,24 @@ impl App {
             }
             Event::Composed(result) => self.composed(result),
             Event::Fetched { target, result } => self.fetched(target, result),
-            Event::EditedOutside { subject, result } => self.edited_outside(subject, result),
+            Event::EditedOutside {
+                subject,
+                written,
+                trouble,
+            } => self.edited_outside(subject, written, trouble),
             Event::Abandoned(texts) => texts
                 .into_iter()
                 .map(|text| Step::Push(Box::new(RecoverDialog::new(text))))
                 .collect(),
+            Event::Copied { text, by } => self.copied(&text, &by),
+            Event::ResumeEnded { program, trouble } => vec![Step::Toast(match trouble {
+                Some(trouble) => Toast::trouble(trouble),
+                None => Toast::done(format!("{program} has ended")),
+            })],
+            Event::Queried(query) => {
+                self.remember_query(query);
+                Vec::new()
+            }
             Event::Failed(message) => vec![Step::Toast(Toast::trouble(message))],
             // The same problems are reported once, however often the library is read.
             Event::Indexed(library) if library.problems != self.problems => {
@@ -67,6 +82,11 @@ impl App {
         notes: Vec<String>,
     ) -> Vec<Step> {
         match result {
+            Ok(change) if change.is_empty() && is_index_update(&request) => {
+                vec![Step::Toast(Toast::trouble(
+                    "The index has no list: write a first line such as - [name](file.md) into it",
+                ))]
+            }
             Ok(change) if change.is_empty() => {
                 vec![Step::Toast(Toast::done("Nothing would be different"))]
             }
@@ -101,10 +121,29 @@ impl App {
             Request::Latest(UndoDirection::Undo) => (Action::Redo, "makes it again"),
             _ => (Action::Undo, "undoes it"),
         };
-        match self.keymap.key(KeyContext::Tree, action) {
-            Some(key) => format!("{} · {key} {word}", record.message),
-            None => record.message.clone(),
+        let Some(key) = self.keymap.key(KeyContext::Tree, action) else {
+            return record.message.clone();
+        };
+        // The message may name many files; the key must stay on the screen.
+        let undo = format!(" · {key} {word}");
+        let room = usize::from(self.areas.status.width).saturating_sub(cells::width(&undo) + 4);
+        format!("{}{undo}", cells::cut(&record.message, room))
+    }
+
+    /// Says what was copied and through what. In the editor every cut is a copy, so it is silent.
+    fn copied(&self, text: &str, by: &str) -> Vec<Step> {
+        let context = self.panes.last().map(|pane| pane.key_context());
+        if context == Some(KeyContext::Editor) {
+            return Vec::new();
         }
+        let what = match text.trim_end().contains('\n') {
+            true => format_size(text.len() as u64),
+            false => text.trim_end().to_owned(),
+        };
+        let by = format!(" · {by}");
+        let room = usize::from(self.areas.status.width).saturating_sub(cells::width(&by) + 11);
+        let what = cells::cut(&what, room);
+        vec![Step::Toast(Toast::done(format!("Copied {what}{by}")))]
     }
 
     fn composed(&mut self, result: Result<NewMemoryText>) -> Vec<Step> {
@@ -160,37 +199,43 @@ impl App {
         }
     }
 
-    /// Opens the editor on a text edited in `$EDITOR`; saving shows a diff first.
+    /// Opens the editor on a text edited in `$EDITOR`; saving shows a diff first. What a failing
+    /// editor wrote is kept as an unsaved text.
     fn edited_outside(
         &mut self,
         subject: Unsaved,
-        result: std::result::Result<String, String>,
+        written: Option<String>,
+        trouble: Option<String>,
     ) -> Vec<Step> {
-        match result {
-            Err(message) => vec![Step::Toast(Toast::trouble(message))],
-            Ok(text) if text == subject.text => {
-                vec![Step::Toast(Toast::done("Nothing was changed"))]
-            }
-            Ok(text) => {
-                let open = self
-                    .panes
-                    .iter()
-                    .any(|pane| pane.key_context() == KeyContext::Editor);
-                if open {
-                    return Vec::new();
-                }
-                let text = Unsaved {
-                    text,
-                    time: self.now,
-                    ..subject
-                };
-                let editor = EditorPane::open(text.clone(), 0, &self.pane_context());
-                vec![
-                    Step::Push(Box::new(editor)),
-                    Step::Broadcast(Box::new(Event::Resolved(text))),
-                ]
-            }
+        let written = written.filter(|text| *text != subject.text);
+        let toast = match (&written, trouble) {
+            (Some(_), Some(trouble)) => Some(Toast::trouble(format!(
+                "{trouble}; what was written is here, not saved yet"
+            ))),
+            (None, Some(trouble)) => Some(Toast::trouble(trouble)),
+            (Some(_), None) => None,
+            (None, None) => Some(Toast::done("Nothing was changed")),
+        };
+        let is_open = self
+            .panes
+            .iter()
+            .any(|pane| pane.key_context() == KeyContext::Editor);
+        let mut steps = Vec::new();
+        if let Some(text) = written.filter(|_| !is_open) {
+            let text = Unsaved {
+                text,
+                time: self.now,
+                ..subject
+            };
+            let editor = EditorPane::open(text.clone(), 0, &self.pane_context());
+            steps.push(Step::Push(Box::new(editor)));
+            steps.push(match toast {
+                Some(_) => Step::Effect(Effect::Unsaved(UnsavedJob::Keep(text))),
+                None => Step::Broadcast(Box::new(Event::Resolved(text))),
+            });
         }
+        steps.extend(toast.map(Step::Toast));
+        steps
     }
 }
 
@@ -219,6 +264,13 @@ fn on_conflict(text: Unsaved, conflict: Conflict) -> Vec<Step> {
         }
         None => vec![Step::Push(Box::new(MergeDialog::new(text, their_text)))],
     }
+}
+
+fn is_index_update(request: &Request) -> bool {
+    let Request::Change { change_request, .. } = request else {
+        return false;
+    };
+    matches!(change_request, ChangeRequest::Index(_))
 }
 
 fn error_toast(error: &Error) -> Step {

@@ -1,8 +1,12 @@
 //! Tests of the app: keys in, effects and drawn screens out.
 
 mod finding;
+mod found;
 mod keys;
 mod looks;
+mod place;
+mod pruning;
+mod reading;
 mod unsaved;
 mod workers;
 
@@ -57,6 +61,7 @@ impl TestApp {
                 title: "shop".to_owned(),
                 zone: TimeZone::UTC,
                 editor_keys: EditorKeys::Readline,
+                scope: Some(crate::core::discover::DiscoveryScope::Project),
             },
         );
         app.resize(Size::new(width, height));
@@ -75,7 +80,7 @@ impl TestApp {
                 Effect::Library(LibraryJob::Read {
                     generation, target, ..
                 }) => {
-                    let result = Ok(self.read(&target));
+                    let result = self.read(&target);
                     left.extend(self.tell(Event::Read {
                         generation,
                         target,
@@ -83,7 +88,7 @@ impl TestApp {
                     }));
                 }
                 Effect::Library(LibraryJob::Fetch(target)) => {
-                    let result = Ok(self.read(&target));
+                    let result = self.read(&target);
                     left.extend(self.tell(Event::Fetched { target, result }));
                 }
                 other => left.push(other),
@@ -92,11 +97,11 @@ impl TestApp {
         left
     }
 
-    fn read(&self, target: &Target) -> Document {
-        match target {
+    fn read(&self, target: &Target) -> crate::core::Result<Document> {
+        Ok(match target {
             Target::File { store, path } => {
                 let snapshot = self.library.store_by_id(store).expect("a store");
-                snapshot.store.read(path).expect("reads")
+                snapshot.store.read(path)?
             }
             Target::Context { store } => {
                 let store = &self.library.store_by_id(store).expect("a store").store;
@@ -107,7 +112,7 @@ impl TestApp {
                     bytes: text.into_bytes(),
                 }
             }
-        }
+        })
     }
 
     fn press(&mut self, text: &str) -> Vec<Effect> {
@@ -281,7 +286,7 @@ fn every_action_gives_its_effect() {
         ("<c-r>", vec![again(UndoDirection::Redo)]),
         ("y", vec![Effect::Terminal(TerminalJob::Copy(citation))]),
         ("H", vec![Effect::Library(LibraryJob::Records)]),
-        ("<c-l>", vec![Effect::Library(LibraryJob::Load)]),
+        ("<f5>", vec![Effect::Library(LibraryJob::Load)]),
         ("<c-z>", vec![Effect::Terminal(TerminalJob::Suspend)]),
         ("q", vec![Effect::Terminal(TerminalJob::Leave(Exit::Done))]),
         (
@@ -310,7 +315,7 @@ fn delete_is_planned_shown_and_then_made() {
         })]
     );
     ui.planned(&effects);
-    assert_eq!(ui.place(), KeyContext::Review);
+    assert_eq!(ui.place(), KeyContext::Deleting);
     let text = ui.text();
     assert!(
         text.contains("delete 2 memories")
@@ -321,7 +326,10 @@ fn delete_is_planned_shown_and_then_made() {
     assert_eq!(ui.press("<esc>"), []);
     let effects = ui.press("d");
     ui.planned(&effects);
-    let effects = ui.press("<cr>");
+    assert_eq!(ui.press("<cr>"), [], "Enter unfolds, as in the tree");
+    assert!(ui.text().contains("Tag, build, publish."), "{}", ui.text());
+    assert!(ui.row("y delete 2 memories").contains("Enter unfold"));
+    let effects = ui.press("y");
     assert!(
         matches!(effects.as_slice(), [Effect::Write(WriteJob::Commit { request: made, .. })] if **made == request)
     );
@@ -358,7 +366,7 @@ fn rename_new_move_and_duplicate_ask_first() {
     ui.press("<esc>");
     let effects = ui.press("D<cr>");
     assert!(
-        matches!(effects.as_slice(), [Effect::Library(LibraryJob::Plan { request, .. })] if matches!(&**request, Request::Save(text) if text.path == "auth-2.md" && text.base.is_none()))
+        matches!(effects.as_slice(), [Effect::Library(LibraryJob::Plan { request, .. })] if matches!(&**request, Request::Save(text) if text.path == "auth_refactor_2.md" && text.base.is_none() && text.text.contains("name: Auth Refactor 2\n")))
     );
     ui.press("<esc>");
     let effects = ui.press("M<cr>");
@@ -370,6 +378,7 @@ fn rename_new_move_and_duplicate_ask_first() {
         store: ui.id("claude"),
         kind: "project".to_owned(),
         name: "Tokens".to_owned(),
+        about: String::new(),
     };
     assert_eq!(effects, [Effect::Library(LibraryJob::Compose(new))]);
 }

@@ -5,8 +5,11 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::App;
+use crate::core::discover::DiscoveryScope;
+use crate::tui::action::Action;
 use crate::tui::cells::{self, cut, escape_line};
-use crate::tui::chrome::{count, hints, two_ends};
+use crate::tui::chrome::{Hint, count, two_ends};
+use crate::tui::keymap::KeyContext;
 use crate::tui::pane::{PaneContext, Tone};
 use crate::tui::theme::Role;
 
@@ -35,7 +38,7 @@ impl App {
         let ground = self.panes.iter().rev().find(|pane| pane.is_fullscreen());
         let place = ground
             .and_then(|pane| pane.title(&cx))
-            .unwrap_or_else(|| self.user.title.clone());
+            .unwrap_or_else(|| self.scope_title());
         let facts = ground
             .and_then(|pane| pane.facts())
             .unwrap_or_else(|| self.facts());
@@ -52,6 +55,14 @@ impl App {
         frame.render_widget(line, area);
     }
 
+    /// What the tree shows: this project, or everything.
+    fn scope_title(&self) -> String {
+        match self.user.scope {
+            Some(DiscoveryScope::Everything) => "everything".to_owned(),
+            _ => self.user.title.clone(),
+        }
+    }
+
     fn facts(&self) -> String {
         let mut facts = vec![count(self.library.memories(), "memory", "memories")];
         if self.library.sessions() > 0 {
@@ -60,11 +71,25 @@ impl App {
         if let Some(percent) = self.reading {
             facts.push(format!("reading logs {percent} %"));
         }
+        if self.user.scope == Some(DiscoveryScope::Project) && self.library.memories() == 0 {
+            let key = self.keymap.key(KeyContext::Tree, Action::Scope);
+            facts.extend(key.map(|key| format!("{key} shows everything")));
+        }
         let unsaved = self.panes.iter().flat_map(|pane| pane.unsaved()).count();
         if unsaved > 0 {
             facts.push(format!("{unsaved} unsaved"));
         }
         facts.join(" · ")
+    }
+
+    /// The hints in the status line; none below a dialog, which has its own.
+    pub(super) fn hints(&self) -> Vec<Hint> {
+        let Some(top) = self.panes.last().filter(|pane| pane.is_fullscreen()) else {
+            return Vec::new();
+        };
+        let width = self.areas.status.width.saturating_sub(1);
+        let offers = |action| top.offers(action);
+        Hint::of_context(&self.keymap, top.key_context(), width, &offers)
     }
 
     fn view_status(&self, frame: &mut Frame<'_>, area: Rect) {
@@ -94,15 +119,7 @@ impl App {
             frame.render_widget(line, area);
             return;
         }
-        let Some(top) = self.panes.last().filter(|pane| pane.is_fullscreen()) else {
-            return;
-        };
-        let mut line = hints(
-            &self.keymap,
-            theme,
-            top.key_context(),
-            area.width.saturating_sub(1),
-        );
+        let mut line = Hint::line(&self.hints(), theme);
         line.spans.insert(0, Span::raw(" "));
         frame.render_widget(line, area);
     }

@@ -29,7 +29,13 @@ const MOVES: [Action; 10] = [
 ];
 
 /// Actions that are the same in every context and are listed only in the first.
-const EVERYWHERE: [Action; 4] = [Action::Help, Action::Palette, Action::Suspend, Action::Back];
+const EVERYWHERE: [Action; 5] = [
+    Action::Help,
+    Action::Palette,
+    Action::Suspend,
+    Action::Back,
+    Action::Zoom,
+];
 
 /// Returns the keys of the main contexts as the Markdown table of the README.
 pub fn markdown() -> String {

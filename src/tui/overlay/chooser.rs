@@ -1,4 +1,4 @@
-//! The dialog for choosing the store that a memory is moved to.
+//! The dialog for choosing one of several changes, such as the store that memories are moved to.
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
@@ -6,7 +6,6 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Span;
 use ratatui::widgets::Clear;
 
-use crate::core::store::StoreId;
 use crate::tui::action::Action;
 use crate::tui::cells::escape_line;
 use crate::tui::chrome::{dialog, two_ends};
@@ -17,28 +16,27 @@ use crate::tui::pane::{Handled, Pane, PaneContext, Step};
 use crate::tui::theme::Role;
 use crate::tui::widget::list::{Cursor, Move};
 
-/// A store that can be chosen.
+/// A change that can be chosen.
 #[derive(Debug)]
-pub(crate) struct PaletteEntry {
-    pub(crate) store: StoreId,
-    pub(crate) name: String,
+pub(crate) struct ChooserOption {
+    pub(crate) label: String,
+    /// A remark at the end of the row.
+    pub(crate) detail: String,
+    pub(crate) request: Request,
 }
 
-/// The list of stores to move a memory to.
+/// The list of changes to choose from.
 #[derive(Debug)]
-pub(crate) struct StoreChooser {
-    store: StoreId,
-    path: String,
-    options: Vec<PaletteEntry>,
+pub(crate) struct Chooser {
+    title: String,
+    options: Vec<ChooserOption>,
     cursor: Cursor,
 }
 
-impl StoreChooser {
-    /// Lists the stores that the memory at `path` can be moved to.
-    pub(crate) fn store(store: StoreId, path: String, options: Vec<PaletteEntry>) -> Self {
+impl Chooser {
+    pub(crate) fn new(title: String, options: Vec<ChooserOption>) -> Self {
         Self {
-            store,
-            path,
+            title,
             options,
             cursor: Cursor::default(),
         }
@@ -46,7 +44,7 @@ impl StoreChooser {
 
     fn area(&self, cx: &PaneContext<'_>) -> Rect {
         let rows = u16::try_from(self.options.len()).unwrap_or(u16::MAX);
-        centred(cx.areas.whole, 56, rows.saturating_add(2))
+        centred(cx.areas.whole, 64, rows.saturating_add(2))
     }
 
     fn step(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -59,16 +57,11 @@ impl StoreChooser {
         let Some(chosen) = self.options.get(self.cursor.selected) else {
             return Vec::new();
         };
-        let request = Request::Move {
-            store: self.store.clone(),
-            path: self.path.clone(),
-            to: chosen.store.clone(),
-        };
-        vec![Step::Close, Step::Plan(Box::new(request))]
+        vec![Step::Close, Step::Plan(Box::new(chosen.request.clone()))]
     }
 }
 
-impl Pane for StoreChooser {
+impl Pane for Chooser {
     fn key_context(&self) -> KeyContext {
         KeyContext::List
     }
@@ -116,8 +109,7 @@ impl Pane for StoreChooser {
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let area = self.area(cx);
-        let title = format!("move {} to", self.path);
-        let block = dialog(cx, &title, KeyContext::List);
+        let block = dialog(cx, &self.title, KeyContext::List);
         let inner = block.inner(area);
         frame.render_widget(Clear, area);
         frame.render_widget(block, area);
@@ -136,9 +128,9 @@ impl Pane for StoreChooser {
                 (Span::raw("  "), Role::Text)
             };
             let line = two_ends(
-                vec![bar, Span::raw(escape_line(&option.name))],
+                vec![bar, Span::raw(escape_line(&option.label))],
                 vec![Span::styled(
-                    option.store.layout().name(),
+                    format!(" {} ", escape_line(&option.detail)),
                     theme.style(Role::Muted),
                 )],
                 usize::from(inner.width),

@@ -1,4 +1,4 @@
-//! The form of a new memory: store, kind and name.
+//! The form of a new memory: store, kind, name, and what it is about.
 
 use std::sync::Arc;
 
@@ -27,6 +27,7 @@ enum Field {
     Store,
     Kind,
     Name,
+    About,
 }
 
 /// A store that new memories can be added to.
@@ -47,6 +48,7 @@ pub(crate) struct NewMemoryForm {
     store: usize,
     kind: usize,
     name: Input,
+    about: Input,
     field: Field,
 }
 
@@ -91,6 +93,7 @@ impl NewMemoryForm {
             store,
             kind,
             name: Input::default(),
+            about: Input::default(),
             field: Field::Name,
         })
     }
@@ -114,6 +117,43 @@ impl NewMemoryForm {
         self.target().layout != Layout::Instructions
     }
 
+    /// Whether memories of this layout have a description.
+    fn has_about(&self) -> bool {
+        matches!(
+            self.target().layout,
+            Layout::Index | Layout::Facts | Layout::Coder
+        )
+    }
+
+    /// The fields that apply, from top to bottom.
+    fn fields(&self) -> Vec<Field> {
+        let mut fields = vec![Field::Store, Field::Kind, Field::Name];
+        if self.has_about() {
+            fields.push(Field::About);
+        }
+        fields
+    }
+
+    /// Goes to the field after or before this one, around the ends.
+    fn go_to_field(&mut self, forward: Forward) {
+        let fields = self.fields();
+        let at = fields.iter().position(|field| *field == self.field);
+        let step = match forward {
+            Forward::Yes => 1,
+            Forward::No => fields.len() - 1,
+        };
+        self.field = fields[(at.unwrap_or(0) + step) % fields.len()];
+    }
+
+    /// The input under the cursor, if the field is typed.
+    fn typed(&mut self) -> Option<&mut Input> {
+        match self.field {
+            Field::Name => Some(&mut self.name),
+            Field::About => Some(&mut self.about),
+            Field::Store | Field::Kind => None,
+        }
+    }
+
     fn turn(&mut self, forward: Forward) {
         let turned = |at: usize, count: usize| match forward {
             Forward::Yes => (at + 1) % count.max(1),
@@ -125,7 +165,7 @@ impl NewMemoryForm {
                 self.kind = 0;
             }
             Field::Kind => self.kind = turned(self.kind, self.target().kinds.len()),
-            Field::Name => {}
+            Field::Name | Field::About => {}
         }
     }
 
@@ -138,6 +178,10 @@ impl NewMemoryForm {
             store: self.target().id.clone(),
             kind: self.kind().to_owned(),
             name: name.to_owned(),
+            about: match self.has_about() {
+                true => self.about.text().trim().to_owned(),
+                false => String::new(),
+            },
         };
         vec![
             Step::Close,
@@ -180,19 +224,11 @@ impl Pane for NewMemoryForm {
             Action::Open => self.go_on(),
             Action::Back => vec![Step::Close],
             Action::Down => {
-                self.field = match self.field {
-                    Field::Store => Field::Kind,
-                    Field::Kind => Field::Name,
-                    Field::Name => Field::Store,
-                };
+                self.go_to_field(Forward::Yes);
                 Vec::new()
             }
             Action::Up => {
-                self.field = match self.field {
-                    Field::Store => Field::Name,
-                    Field::Kind => Field::Store,
-                    Field::Name => Field::Kind,
-                };
+                self.go_to_field(Forward::No);
                 Vec::new()
             }
             _ => Vec::new(),
@@ -200,27 +236,28 @@ impl Pane for NewMemoryForm {
     }
 
     fn key(&mut self, key: KeyEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
-        match (self.field, key.code) {
-            (Field::Name, _) => {
-                self.name.key(key);
-            }
-            (_, KeyCode::Right | KeyCode::Char(' ' | 'l')) => self.turn(Forward::Yes),
-            (_, KeyCode::Left | KeyCode::Char('h')) => self.turn(Forward::No),
+        if let Some(input) = self.typed() {
+            input.key(key);
+            return Vec::new();
+        }
+        match key.code {
+            KeyCode::Right | KeyCode::Char(' ' | 'l') => self.turn(Forward::Yes),
+            KeyCode::Left | KeyCode::Char('h') => self.turn(Forward::No),
             _ => {}
         }
         Vec::new()
     }
 
     fn paste(&mut self, text: &str, _cx: &PaneContext<'_>) -> Vec<Step> {
-        if self.field == Field::Name {
-            self.name.paste(text);
+        if let Some(input) = self.typed() {
+            input.paste(text);
         }
         Vec::new()
     }
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
-        let area = centred(cx.areas.whole, 64, 7);
+        let area = centred(cx.areas.whole, 64, if self.has_about() { 8 } else { 7 });
         let block = dialog(cx, "new memory", KeyContext::Prompt);
         let inner = block.inner(area);
         let width = inner.width.saturating_sub(8);
@@ -257,19 +294,23 @@ impl Pane for NewMemoryForm {
             (None, true) => self.path(),
             (None, false) => String::new(),
         };
-        let text = vec![
-            Line::from(store),
-            Line::from(kind),
-            Line::from(name),
-            Line::from(vec![
-                label(None, "file    "),
-                Span::styled(fit_end(&file, usize::from(width)), theme.style(Role::Muted)),
-            ]),
-        ];
+        let (described, about_column) = self.about.line(theme, width);
+        let mut about = vec![label(Some(Field::About), "about   ")];
+        about.extend(described.spans);
+        let mut text = vec![Line::from(store), Line::from(kind), Line::from(name)];
+        if self.has_about() {
+            text.push(Line::from(about));
+        }
+        text.push(Line::from(vec![
+            label(None, "file    "),
+            Span::styled(fit_end(&file, usize::from(width)), theme.style(Role::Muted)),
+        ]));
         frame.render_widget(Clear, area);
         frame.render_widget(Paragraph::new(text).block(block), area);
-        if self.field == Field::Name {
-            frame.set_cursor_position((inner.x + 8 + column, inner.y + 2));
+        match self.field {
+            Field::Name => frame.set_cursor_position((inner.x + 8 + column, inner.y + 2)),
+            Field::About => frame.set_cursor_position((inner.x + 8 + about_column, inner.y + 3)),
+            Field::Store | Field::Kind => {}
         }
     }
 }

@@ -33,7 +33,9 @@ pub(crate) struct Palette {
 }
 
 /// Actions that are left out of the palette.
-const OBVIOUS: [Action; 8] = [
+const OBVIOUS: [Action; 10] = [
+    Action::Left,
+    Action::Right,
     Action::Up,
     Action::Down,
     Action::PageUp,
@@ -65,16 +67,14 @@ impl Palette {
         }
     }
 
+    /// Lists the actions that have all typed words, those first whose name begins with them.
     fn narrow(&mut self) {
         let text = self.input.text().to_lowercase();
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let has = |option: &PaletteEntry| {
-            let desc = option.desc.to_lowercase();
-            words.iter().all(|word| desc.contains(word))
-        };
-        self.found = (0..self.all.len())
-            .filter(|at| has(&self.all[*at]))
+        let mut found: Vec<(u8, usize)> = (0..self.all.len())
+            .filter_map(|at| Some((rank(&self.all[at], &text)?, at)))
             .collect();
+        found.sort_unstable();
+        self.found = found.into_iter().map(|(_, at)| at).collect();
         self.cursor = Cursor::default();
     }
 
@@ -100,6 +100,28 @@ impl Palette {
             None => Vec::new(),
         }
     }
+}
+
+/// Returns how well an action fits the typed words, 0 best; `None` if it lacks one.
+fn rank(entry: &PaletteEntry, typed: &str) -> Option<u8> {
+    let desc = entry.desc.to_lowercase();
+    let all = format!("{desc} {}", entry.action.also().to_lowercase());
+    let begins = |text: &str, word: &str| {
+        let mut parts = text.split(|c: char| !c.is_alphanumeric() && c != '$' && c != '?');
+        parts.any(|part| part.starts_with(word))
+    };
+    let mut rank = 0;
+    for word in typed.split_whitespace() {
+        let one = match () {
+            () if desc.starts_with(word) => 0,
+            () if begins(entry.action.also(), word) => 1,
+            () if begins(&desc, word) => 2,
+            () if all.contains(word) => 3,
+            () => return None,
+        };
+        rank = rank.max(one);
+    }
+    Some(rank)
 }
 
 impl Pane for Palette {
@@ -206,5 +228,64 @@ impl Pane for Palette {
             frame.render_widget(line, row(y));
         }
         frame.set_cursor_position((inner.x + 2 + column, inner.y));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_action_is_found_by_its_common_names() {
+        let keymap = Keymap::new();
+        let best = |typed: &str| {
+            let mut palette = Palette::new(&keymap, KeyContext::Tree);
+            palette.input.paste(typed);
+            palette.narrow();
+            let at = *palette.found.first()?;
+            let entry = &palette.all[at];
+            assert!(!entry.keys.is_empty(), "{typed} has no key");
+            Some(entry.action)
+        };
+        for (typed, expected) in [
+            ("rename", Action::Rename),
+            ("undo", Action::Undo),
+            ("redo", Action::Redo),
+            ("quit", Action::Quit),
+            ("exit", Action::Quit),
+            ("history", Action::History),
+            ("filter", Action::Filter),
+            ("find", Action::Find),
+            ("search", Action::Filter),
+            ("help", Action::Help),
+            ("reload", Action::Reload),
+            ("refresh", Action::Reload),
+            ("resume", Action::Resume),
+            ("continue", Action::Resume),
+            ("duplicate", Action::Duplicate),
+            ("clone", Action::Duplicate),
+            ("delete", Action::Delete),
+            ("remove", Action::Delete),
+            ("new", Action::New),
+            ("create", Action::New),
+            ("edit", Action::Edit),
+            ("move", Action::Move),
+            ("mark", Action::Mark),
+            ("sort", Action::Sort),
+            ("copy", Action::Copy),
+            ("scope", Action::Scope),
+            ("fold", Action::FoldAll),
+            ("expand", Action::UnfoldAll),
+            ("repaint", Action::Repaint),
+            ("suspend", Action::Suspend),
+            ("agent", Action::Agent),
+            ("preview", Action::TogglePreview),
+            ("source", Action::ToggleSource),
+            ("demo", Action::Demo),
+        ] {
+            assert_eq!(best(typed), Some(expected), "{typed}");
+        }
+        assert!(best("restore").is_some(), "by way of the history");
+        assert_eq!(best("dance"), None);
     }
 }

@@ -7,9 +7,10 @@ use ratatui::widgets::{Clear, Paragraph};
 
 use crate::core::change::ChangeRequest;
 use crate::core::store::StoreId;
+use crate::core::template::{renamed_path, with_title};
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
-use crate::tui::cells::cut;
+use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{dialog, fit_end};
 use crate::tui::effect::Request;
 use crate::tui::event::Event;
@@ -31,7 +32,7 @@ pub(crate) enum Purpose {
 pub(crate) struct NamePrompt {
     purpose: Purpose,
     store: StoreId,
-    path: String,
+    title: String,
     subject: Unsaved,
     input: Input,
     /// The last request; the dialog stays open until it is planned.
@@ -41,46 +42,60 @@ pub(crate) struct NamePrompt {
 }
 
 impl NamePrompt {
-    /// Creates a prompt for the new name of the memory at `path`.
-    pub(crate) fn new(purpose: Purpose, store: StoreId, path: String, subject: Unsaved) -> Self {
+    /// Creates a prompt for the new name of a memory with this title.
+    pub(crate) fn new(purpose: Purpose, store: StoreId, title: String, subject: Unsaved) -> Self {
         let name = match purpose {
-            Purpose::Rename => path.clone(),
-            Purpose::Duplicate => match path.rsplit_once('.') {
-                Some((stem, ending)) => format!("{stem}-2.{ending}"),
-                None => format!("{path}-2"),
-            },
+            Purpose::Rename => subject.path.clone(),
+            Purpose::Duplicate => format!("{title} 2"),
         };
         Self {
             purpose,
             store,
             input: Input::new(&name),
-            path,
+            title,
             subject,
             asked: None,
             trouble: None,
         }
     }
 
+    /// The file that the typed name means.
+    fn file(&self) -> String {
+        renamed_path(self.subject.layout, &self.subject.path, self.input.text())
+    }
+
+    /// The title of a copy: the typed name, or for a typed file the old title with a number, so
+    /// that the two can be told apart.
+    fn title_of_copy(&self, file: &str) -> String {
+        match self.input.text().trim() {
+            typed if typed != file => typed.rsplit('/').next().unwrap_or(typed).to_owned(),
+            _ => format!("{} 2", self.title),
+        }
+    }
+
     fn go_on(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        let to = self.input.text().trim().to_owned();
+        let to = self.file();
         let snapshot = cx.library.store_by_id(&self.store);
-        if to != self.path && snapshot.is_some_and(|snapshot| snapshot.memory(&to).is_some()) {
+        if to != self.subject.path
+            && snapshot.is_some_and(|snapshot| snapshot.memory(&to).is_some())
+        {
             // Refuse a taken name here: an existing memory is not a version to merge with.
             self.trouble = Some("There is a memory of that name already".to_owned());
             return Vec::new();
         }
-        if to.is_empty() || to == self.path {
+        if to.is_empty() || to == self.subject.path {
             return vec![Step::Toast(Toast::done("Type another name, or Esc"))];
         }
         let request = match self.purpose {
             Purpose::Rename => Request::Change {
                 store: self.store.clone(),
                 change_request: ChangeRequest::Rename {
-                    from: self.path.clone(),
+                    from: self.subject.path.clone(),
                     to,
                 },
             },
             Purpose::Duplicate => Request::Save(Unsaved {
+                text: with_title(&self.subject.text, &self.title_of_copy(&to)),
                 path: to,
                 base: None,
                 ..self.subject.clone()
@@ -140,33 +155,52 @@ impl Pane for NamePrompt {
             Purpose::Rename => "rename",
             Purpose::Duplicate => "duplicate",
         };
-        let area = centred(cx.areas.whole, 64, 6);
         let block = dialog(cx, title, KeyContext::Prompt);
+        let wide = usize::from(block.inner(centred(cx.areas.whole, 64, 8)).width);
+        let trouble = self.trouble.as_deref().map(escape_line).unwrap_or_default();
+        let trouble: Vec<String> = cells::wrap(&trouble, wide)
+            .into_iter()
+            .map(|row| trouble[row].to_owned())
+            .collect();
+        let rows = u16::try_from(trouble.len()).unwrap_or(1).clamp(1, 4);
+        let area = centred(cx.areas.whole, 64, 6 + rows);
         let inner = block.inner(area);
         let width = inner.width.saturating_sub(6);
         let (typed, column) = self.input.line(theme, width);
         let label = |text: &'static str| Span::styled(text, theme.style(Role::Muted));
         let mut line = vec![label("to    ")];
         line.extend(typed.spans);
+        let file = self.file();
         let note = match self.purpose {
-            Purpose::Rename => "Links and the index follow.",
-            Purpose::Duplicate => "The copy is another memory from then on.",
+            Purpose::Rename => format!(
+                "Links and the index follow; the title stays {}.",
+                self.title
+            ),
+            Purpose::Duplicate => format!("Its title: {}", self.title_of_copy(&file)),
         };
-        let text = vec![
+        let mut text = vec![
             Line::from(vec![
                 label("from  "),
-                Span::raw(fit_end(&self.path, usize::from(width))),
+                Span::raw(fit_end(&self.subject.path, usize::from(width))),
             ]),
             Line::from(line),
+            Line::from(vec![
+                label("file  "),
+                Span::styled(fit_end(&file, usize::from(width)), theme.style(Role::Muted)),
+            ]),
             Line::default(),
-            match &self.trouble {
-                Some(trouble) => Line::from(Span::styled(
-                    cut(trouble, usize::from(inner.width)),
-                    theme.style(Role::Warn),
-                )),
-                None => Line::from(label(note)),
-            },
         ];
+        match &self.trouble {
+            Some(_) => text.extend(
+                trouble
+                    .into_iter()
+                    .map(|row| Line::from(Span::styled(row, theme.style(Role::Warn)))),
+            ),
+            None => text.push(Line::from(Span::styled(
+                cells::cut(&note, usize::from(inner.width)),
+                theme.style(Role::Muted),
+            ))),
+        }
         frame.render_widget(Clear, area);
         frame.render_widget(Paragraph::new(text).block(block), area);
         frame.set_cursor_position((inner.x + 6 + column, inner.y + 1));

@@ -1,4 +1,4 @@
-//! A dialog with a text to read: the help, or the context that an agent loads.
+//! A dialog with a text to read, such as the context that an agent loads.
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
@@ -10,101 +10,48 @@ use unicode_width::UnicodeWidthChar as _;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::dialog;
-use crate::tui::keymap::{KeyContext, Keymap};
-use crate::tui::layout::{centred, reading_area};
+use crate::tui::keymap::KeyContext;
+use crate::tui::layout::reading_area;
 use crate::tui::pane::{Handled, Pane, PaneContext, Step};
-use crate::tui::theme::{Role, Theme};
+use crate::tui::theme::Role;
 
 /// A text with a title.
 #[derive(Debug)]
 pub(crate) struct TextDialog {
     title: String,
-    body: Body,
+    /// The lines, wrapped at the width.
+    text: Vec<String>,
     scroll: usize,
 }
 
-#[derive(Debug)]
-enum Body {
-    /// Keys and what they do.
-    Keys(Vec<(String, String)>),
-    /// Plain lines, wrapped at the width.
-    Text(Vec<String>),
-}
-
 impl TextDialog {
-    /// Creates the help of a context: its keys.
-    pub(crate) fn help(keymap: &Keymap, context: KeyContext) -> Self {
-        let rows = keymap.rows(context).into_iter();
-        let rows = rows
-            .filter(|row| !row.on.is_empty())
-            .map(|row| (row.keys(), row.desc.clone()));
-        Self {
-            title: format!("keys · {}", context.name()),
-            body: Body::Keys(rows.collect()),
-            scroll: 0,
-        }
-    }
-
     /// Creates a dialog with a text.
     pub(crate) fn text(title: String, text: &str) -> Self {
         let lines = text.lines().map(escape_line).collect();
         Self {
             title,
-            body: Body::Text(lines),
+            text: lines,
             scroll: 0,
         }
     }
 
     fn area(&self, cx: &PaneContext<'_>) -> Rect {
-        match &self.body {
-            Body::Keys(rows) => {
-                let width = rows.iter().map(|(keys, desc)| {
-                    cells::width(keys).max(key_width(rows)) + cells::width(desc)
-                });
-                let width = u16::try_from(width.max().unwrap_or(0) + 8).unwrap_or(u16::MAX);
-                let rows = u16::try_from(rows.len()).unwrap_or(u16::MAX);
-                centred(cx.areas.whole, width.max(50), rows.saturating_add(2))
-            }
-            Body::Text(_) => reading_area(cx.areas.whole),
-        }
+        reading_area(cx.areas.whole)
     }
 
-    fn lines(&self, theme: &Theme, width: usize) -> Vec<Line<'static>> {
-        match &self.body {
-            Body::Keys(rows) => {
-                let column = key_width(rows);
-                rows.iter()
-                    .map(|(keys, desc)| {
-                        let gap = column.saturating_sub(cells::width(keys)) + 3;
-                        Line::from(vec![
-                            Span::styled(keys.clone(), theme.style(Role::KeyHint)),
-                            Span::raw(" ".repeat(gap)),
-                            Span::raw(desc.clone()),
-                        ])
-                    })
-                    .collect()
-            }
-            Body::Text(lines) => lines
-                .iter()
-                .flat_map(|line| wrapped(line, width))
-                .map(Line::from)
-                .collect(),
-        }
+    fn lines(&self, width: usize) -> Vec<Line<'static>> {
+        let lines = self.text.iter().flat_map(|line| wrapped(line, width));
+        lines.map(Line::from).collect()
     }
 
     fn scroll_by(&mut self, rows: isize, cx: &PaneContext<'_>) -> Vec<Step> {
         let area = self.area(cx);
         let width = usize::from(area.width.saturating_sub(4));
-        let lines = self.lines(cx.theme, width).len();
+        let lines = self.lines(width).len();
         let most = lines.saturating_sub(usize::from(area.height.saturating_sub(2)));
         self.scroll = self.scroll.saturating_add_signed(rows).min(most);
         Vec::new()
     }
-}
-
-fn key_width(rows: &[(String, String)]) -> usize {
-    let widths = rows.iter().map(|(keys, _)| cells::width(keys));
-    widths.max().unwrap_or(0)
 }
 
 /// Wraps a line at `width` columns, at blanks where there are any.
@@ -163,7 +110,7 @@ impl Pane for TextDialog {
         let area = self.area(cx);
         let mut block = dialog(cx, &self.title, KeyContext::Reader);
         let inner = block.inner(area);
-        let lines = self.lines(cx.theme, usize::from(inner.width));
+        let lines = self.lines(usize::from(inner.width));
         if lines.len() > usize::from(inner.height) {
             let last = (self.scroll + usize::from(inner.height)).min(lines.len());
             let context = format!(" {}–{last}/{} ", self.scroll + 1, lines.len());

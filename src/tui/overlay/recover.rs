@@ -9,7 +9,7 @@ use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::chrome::{dialog, fit_end};
 use crate::tui::effect::{Effect, UnsavedJob};
-use crate::tui::event::Event;
+use crate::tui::event::{Event, LeftText};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::pane::editor::EditorPane;
@@ -52,7 +52,10 @@ impl Pane for RecoverDialog {
             // The text is kept: editing its memory opens it.
             Action::Back => vec![
                 Step::Close,
-                Step::Broadcast(Box::new(Event::EditorLeft(self.text.clone()))),
+                Step::Broadcast(Box::new(Event::EditorLeft(LeftText {
+                    text: self.text.clone(),
+                    state: None,
+                }))),
             ],
             _ => Vec::new(),
         })

@@ -6,10 +6,10 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
-use crate::core::change::{Change, ChangeVerb};
+use crate::core::change::{BrokenLinks, Change, ChangeVerb};
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{count, dialog};
+use crate::tui::chrome::{count, dialog_with};
 use crate::tui::effect::{Effect, Request, WriteJob};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
@@ -60,8 +60,43 @@ impl ReviewDialog {
             ChangeVerb::Edit | ChangeVerb::Write => {
                 format!("save {}", count(self.change.edits.len(), "file", "files"))
             }
+            ChangeVerb::Move => {
+                let moved = self.change.edits.iter().filter(|edit| !edit.derived);
+                let new = moved.filter(|edit| edit.before.is_none());
+                format!("move {}", count(new.count(), "memory", "memories"))
+            }
             verb => verb.name().to_owned(),
         }
+    }
+
+    /// The context of the keys: what deletes needs another key than Enter.
+    fn context(&self) -> KeyContext {
+        match (&*self.request, self.change.verb) {
+            (Request::Move { .. }, _) => KeyContext::Moving,
+            (_, ChangeVerb::Delete) => KeyContext::Deleting,
+            _ => KeyContext::Review,
+        }
+    }
+
+    /// The name of the act, for its key.
+    fn act_name(&self) -> String {
+        match self.change.verb {
+            ChangeVerb::Edit | ChangeVerb::Write => "save".to_owned(),
+            ChangeVerb::Delete => self.title(),
+            verb => verb.name().to_owned(),
+        }
+    }
+
+    /// The same move, with its links treated the other way.
+    fn with_other_links(&self) -> Vec<Step> {
+        let mut request = self.request.clone();
+        if let Request::Move { links, .. } = &mut *request {
+            *links = match links {
+                BrokenLinks::Follow => BrokenLinks::Leave,
+                BrokenLinks::Leave => BrokenLinks::Follow,
+            };
+        }
+        vec![Step::Close, Step::Plan(request)]
     }
 
     fn area(&self, cx: &PaneContext<'_>) -> Rect {
@@ -108,19 +143,24 @@ fn initial_diff(change: &Change) -> Diff {
 
 impl Pane for ReviewDialog {
     fn key_context(&self) -> KeyContext {
-        KeyContext::Review
+        self.context()
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
         let page = isize::try_from(self.area(cx).height.saturating_sub(3)).unwrap_or(1);
         Handled::Used(match action {
-            Action::Open => vec![
+            Action::Confirm => vec![
                 Step::Close,
                 Step::Effect(Effect::Write(WriteJob::Commit {
                     request: self.request.clone(),
                     change: Box::new(self.change.clone()),
                 })),
             ],
+            Action::Open => {
+                self.diff.toggle_all();
+                self.scroll(0, cx)
+            }
+            Action::KeepLinks => self.with_other_links(),
             Action::Up => self.scroll(-1, cx),
             Action::Down => self.scroll(1, cx),
             Action::PageUp => self.scroll(-page, cx),
@@ -144,7 +184,8 @@ impl Pane for ReviewDialog {
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let area = self.area(cx);
-        let mut block = dialog(cx, &self.title(), KeyContext::Review);
+        let act = self.act_name();
+        let mut block = dialog_with(cx, &self.title(), self.context(), (Action::Confirm, &act));
         let inner = block.inner(area);
         let lines = self.diff.lines(cx.theme, inner.width).len();
         if lines > usize::from(inner.height) {

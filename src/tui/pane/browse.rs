@@ -8,7 +8,10 @@ pub(crate) mod fixture;
 mod fold;
 mod follow;
 mod list;
+mod marks;
 mod mouse;
+mod offer;
+mod place;
 pub(crate) mod tree;
 mod view;
 
@@ -28,13 +31,14 @@ use crate::core::library::Library;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::effect::{Requester, Target};
-use crate::tui::event::Event;
+use crate::tui::event::{Event, LeftText};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
+use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{Cursor, Move};
 pub(crate) use actions::editable_text;
-use tree::{Fold, Key, Node, Tree, TreeOptions};
+use tree::{Fold, Key, Node, Order, Tree, TreeOptions};
 
 /// The tree and the preview.
 #[derive(Debug)]
@@ -44,6 +48,8 @@ pub(crate) struct BrowsePane {
     options: TreeOptions,
     cursor: Cursor,
     marks: BTreeSet<Key>,
+    /// Where an open range of marks started.
+    range: Option<Key>,
     /// The filter input, if there is a filter.
     filter: Option<Input>,
     /// Whether keys go to the filter.
@@ -57,11 +63,13 @@ pub(crate) struct BrowsePane {
     /// The action to run once the text under the cursor is read.
     waiting: Option<Action>,
     /// Unsaved texts of editors that were closed.
-    unsaved_texts: Vec<Unsaved>,
+    unsaved_texts: Vec<LeftText>,
     /// The rows from which links were followed, for going back.
     trail: Vec<Key>,
     /// The line to scroll to in the next text.
     line: Option<usize>,
+    /// Whether the finder opened what the preview shows, so that leaving it goes back there.
+    is_found: bool,
     /// Whether the library has been read.
     loaded: bool,
     /// The directories searched for stores and logs.
@@ -76,6 +84,7 @@ impl BrowsePane {
             options: TreeOptions::default(),
             cursor: Cursor::default(),
             marks: BTreeSet::new(),
+            range: None,
             filter: None,
             typing: false,
             focus: Focus::Tree,
@@ -87,6 +96,7 @@ impl BrowsePane {
             unsaved_texts: Vec::new(),
             trail: Vec::new(),
             line: None,
+            is_found: false,
             loaded: false,
             searched_places: Vec::new(),
         }
@@ -102,36 +112,6 @@ impl BrowsePane {
 
     fn height(cx: &PaneContext<'_>) -> usize {
         usize::from(cx.areas.tree_rows().height).max(1)
-    }
-
-    /// Builds the rows again, with the cursor on the same entry at the same screen line.
-    fn rebuild(&mut self, library: &Arc<Library>, cx: &PaneContext<'_>) -> Vec<Step> {
-        let key = self.selected();
-        let before = std::mem::take(&mut self.tree);
-        let old = std::mem::replace(&mut self.library, Arc::clone(library));
-        self.tree = Tree::of(&self.library, &self.options);
-        let line = self.cursor.selected.saturating_sub(self.cursor.top);
-        if let Some(key) = key {
-            let found = self.tree.find(&self.library, &key).or_else(|| {
-                // The entry is gone: take the nearest row that still exists.
-                let at = self.cursor.selected.min(before.rows.len());
-                let (above, below) = before.rows.split_at(at);
-                let near = below.iter().skip(1).chain(above.iter().rev());
-                near.take(50)
-                    .map(|row| before.key(&old, row))
-                    .find_map(|key| self.tree.find(&self.library, &key))
-            });
-            self.cursor.selected = found.unwrap_or(0);
-            self.cursor.top = self.cursor.selected.saturating_sub(line);
-        }
-        self.cursor.fit(Self::height(cx), self.tree.rows.len());
-        self.update_preview(cx)
-    }
-
-    /// Builds the rows again from the same library.
-    fn reshape(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        let library = Arc::clone(&self.library);
-        self.rebuild(&library, cx)
     }
 
     /// Shows the row under the cursor in the preview.
@@ -180,24 +160,9 @@ impl BrowsePane {
         if self.cursor.selected == before {
             return Vec::new();
         }
+        self.is_found = false;
+        self.preview.mark(MarkedWords::default());
         self.update_preview(cx)
-    }
-
-    /// Moves the cursor to an entry, unfolding the rows above it.
-    pub(super) fn go(&mut self, key: &Key, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
-        if self.tree.find(&self.library, key).is_none() {
-            self.filter = None;
-            self.typing = false;
-            self.options.filter.clear();
-            for above in actions::above(&self.library, key) {
-                self.options.folds.insert(above, Fold::Open);
-            }
-            self.tree = Tree::of(&self.library, &self.options);
-        }
-        let at = self.tree.find(&self.library, key)?;
-        self.cursor
-            .select(at, Self::height(cx), self.tree.rows.len());
-        Some(self.update_preview(cx))
     }
 
     /// The parent of the row under the cursor.
@@ -245,21 +210,39 @@ impl BrowsePane {
             Action::FoldAll => self.fold_all(Fold::Closed, cx),
             Action::UnfoldAll => self.fold_all(Fold::Open, cx),
             Action::Filter => {
+                self.end_range();
                 self.typing = true;
                 self.filter = Some(Input::default());
                 self.options.filter.clear();
                 self.reshape(cx)
             }
             Action::Sort => {
+                self.end_range();
                 self.options.sort = self.options.sort.next();
                 let mut steps = self.reshape(cx);
                 let message = format!("Sorted by {}", self.options.sort.name());
                 steps.push(Step::Toast(Toast::done(message)));
                 steps
             }
+            Action::OneList => {
+                // A range is one of rows that stand together.
+                self.end_range();
+                self.options.order = Order::next(self.options.order);
+                let mut steps = self.reshape(cx);
+                steps.push(Step::Toast(Toast::done(match self.options.order {
+                    Some(order) => format!("All stores, {}", order.name()),
+                    None => "By store".to_owned(),
+                })));
+                steps
+            }
             Action::Mark => self.mark(cx),
+            Action::MarkRange => self.mark_range(),
+            Action::MarkDown => self.extend_range(Move::Down, cx),
+            Action::MarkUp => self.extend_range(Move::Up, cx),
+            Action::MarkInvert => self.invert_marks(),
             Action::MarkNone => {
                 self.marks.clear();
+                self.range = None;
                 Vec::new()
             }
             _ => return None,
@@ -287,6 +270,11 @@ impl BrowsePane {
     fn back(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         if self.focus == Focus::Preview {
             self.focus = Focus::Tree;
+            if std::mem::take(&mut self.is_found) {
+                return vec![Step::Return];
+            }
+        } else if self.range.is_some() {
+            self.range = None;
         } else if self.filter.is_some() {
             return self.type_filter(InputOutcome::Cancelled, cx);
         } else if !self.marks.is_empty() {
@@ -364,15 +352,52 @@ impl Pane for BrowsePane {
             Event::EditorLeft(text) => {
                 self.unsaved_texts.push(text.clone());
                 // Select its memory, so that the edit key opens it again.
-                let key = Key::Memory(text.store(), text.path.clone());
+                let key = Key::Memory(text.text.store(), text.text.path.clone());
                 self.go(&key, cx).unwrap_or_default()
             }
+            Event::EditedOutside {
+                subject,
+                written: Some(text),
+                ..
+            } => {
+                // The editor goes on with it.
+                if *text != subject.text {
+                    self.take_unsaved(subject);
+                }
+                Vec::new()
+            }
+            Event::Committed {
+                result: Ok(Some(record)),
+                ..
+            } => self.go_to_changed(record, cx),
             Event::Reveal { key, line, then } => {
                 self.line = *line;
                 let Some(mut steps) = self.go(key, cx) else {
                     self.line = None;
                     return vec![Step::Toast(Toast::trouble("That is not there any more"))];
                 };
+                if let Some(action) = then {
+                    steps.extend(self.act_on_selection(*action, cx).unwrap_or_default());
+                }
+                steps
+            }
+            Event::OpenFound {
+                key,
+                line,
+                words,
+                then,
+            } => {
+                self.line = *line;
+                self.preview.mark(words.clone());
+                let Some(mut steps) = self.go(key, cx) else {
+                    self.line = None;
+                    return vec![
+                        Step::Return,
+                        Step::Toast(Toast::trouble("That is not there any more")),
+                    ];
+                };
+                self.focus = Focus::Preview;
+                self.is_found = true;
                 if let Some(action) = then {
                     steps.extend(self.act_on_selection(*action, cx).unwrap_or_default());
                 }
@@ -399,7 +424,8 @@ impl Pane for BrowsePane {
     }
 
     fn unsaved(&self) -> Vec<Unsaved> {
-        self.unsaved_texts.clone()
+        let texts = self.unsaved_texts.iter();
+        texts.map(|left| left.text.clone()).collect()
     }
 
     fn arrangement(&self) -> Option<Arrangement> {
@@ -408,6 +434,10 @@ impl Pane for BrowsePane {
             focus: self.focus,
             divider: self.divider,
         })
+    }
+
+    fn offers(&self, action: Action) -> bool {
+        self.can_run(action)
     }
 
     fn is_fullscreen(&self) -> bool {

@@ -3,6 +3,7 @@
 //! Every edit is kept in the data directory until it is saved, so that neither a crash nor
 //! leaving the editor loses it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ratatui::Frame;
@@ -18,22 +19,35 @@ use crate::tui::action::Action;
 use crate::tui::cells::{cut, escape_line};
 use crate::tui::chrome::{count, two_ends};
 use crate::tui::effect::{Effect, Request, TerminalJob, UnsavedJob};
-use crate::tui::event::Event;
+use crate::tui::event::{Event, LeftText};
 use crate::tui::highlight::Language;
 use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Role;
-use crate::tui::widget::editor::{Caret, Editor as Widget, EditorOutcome, TextPosition as At};
+use crate::tui::widget::editor::{
+    Caret, Editor as Widget, EditorOutcome, EditorState, TextPosition as At,
+};
 
 /// The length in characters from which a description is too long for an agent's index.
 const LONG_DESCRIPTION: usize = 160;
 
-/// The editor of one file.
+/// The editor of one file. Only the widget holds the text.
 #[derive(Debug)]
 pub(crate) struct EditorPane {
-    /// The file, its content when it was opened, and the current text.
-    subject: Unsaved,
+    file: EditedFile,
     widget: Widget,
+    /// The revision of the widget's text that the fields below belong to.
+    revision: u64,
+    is_modified: bool,
     check: Check,
+}
+
+/// The file that is edited, and its content when it was opened.
+#[derive(Debug)]
+struct EditedFile {
+    root: PathBuf,
+    layout: Layout,
+    path: String,
+    base: Option<String>,
 }
 
 /// The result of checking the header.
@@ -47,89 +61,128 @@ struct Check {
 
 impl EditorPane {
     /// Opens a text with the cursor on `line`, counted from 0.
-    pub(crate) fn open(subject: Unsaved, line: usize, cx: &PaneContext<'_>) -> Self {
-        let widget = Self::widget(&subject, cx);
-        let mut editor = Self {
-            check: Check::default(),
-            widget,
-            subject,
-        };
+    pub(crate) fn open(text: Unsaved, line: usize, cx: &PaneContext<'_>) -> Self {
         let line = match line {
-            0 if editor.subject.base.is_none() => editor.widget.lines().len().saturating_sub(1),
-            0 => first_line_of_body(&editor.subject),
+            0 if text.base.is_none() => usize::MAX,
+            0 => first_line_of_body(&text),
             line => line,
         };
+        let mut editor = Self::of(text, None, cx);
         editor.widget.go_to(At::new(line, 0));
-        editor.sync_text();
         editor
     }
 
-    fn widget(subject: &Unsaved, cx: &PaneContext<'_>) -> Widget {
-        let widget = Widget::open(subject.text.as_bytes()).unwrap_or_else(|_| {
-            // A subject is always text, so this fallback is never used.
-            Widget::open(b"").expect("no bytes are text")
-        });
-        let language = Language::of(&subject.path);
+    /// Opens a text that was left unsaved, with its undo steps if they are known.
+    pub(crate) fn reopen(left: LeftText, line: usize, cx: &PaneContext<'_>) -> Self {
+        let state = left.state.filter(|state| state.text() == left.text.text);
+        if state.is_none() {
+            return Self::open(left.text, line, cx);
+        }
+        let mut editor = Self::of(left.text, state, cx);
+        if line > 0 {
+            editor.widget.go_to(At::new(line, 0));
+        }
+        editor
+    }
+
+    fn of(text: Unsaved, state: Option<EditorState>, cx: &PaneContext<'_>) -> Self {
+        let language = Language::of(&text.path);
+        let widget = match state {
+            Some(state) => Widget::restore(state),
+            None => Widget::of(&text.text),
+        };
         let mut widget = widget
             .with_colours(cx.syntaxes.clone(), &language)
             .with_flavour(cx.user.editor_keys);
         let area = text_area(cx);
         widget.resize(area.width, area.height);
-        widget
+        let mut editor = Self {
+            file: EditedFile {
+                root: text.root,
+                layout: text.layout,
+                path: text.path,
+                base: text.base,
+            },
+            revision: widget.revision(),
+            widget,
+            is_modified: false,
+            check: Check::default(),
+        };
+        editor.look_at(&text.text);
+        editor
     }
 
-    fn is_modified(&self) -> bool {
-        self.subject.base.as_ref() != Some(&self.subject.text)
+    /// The text with its file, as it is kept and saved.
+    fn to_unsaved(&self, time: i64) -> Unsaved {
+        Unsaved {
+            root: self.file.root.clone(),
+            layout: self.file.layout,
+            path: self.file.path.clone(),
+            base: self.file.base.clone(),
+            text: self.widget.text(),
+            time,
+        }
     }
 
-    /// Copies the text from the widget and checks its header.
-    fn sync_text(&mut self) {
-        self.subject.text = self.widget.text();
-        let rules = self.subject.layout.rules();
-        let memory = rules.read(&rules.file_of(&self.subject.path), &self.subject.text);
-        self.check = check(self.subject.layout, &memory);
+    /// Checks the header of the text, and whether it differs from the file.
+    fn look_at(&mut self, text: &str) {
+        self.revision = self.widget.revision();
+        self.is_modified = self.file.base.as_deref() != Some(text);
+        let rules = self.file.layout.rules();
+        let memory = rules.read(&rules.file_of(&self.file.path), text);
+        self.check = check(self.file.layout, &memory);
     }
 
-    fn changed(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.sync_text();
-        self.subject.time = cx.now;
-        let subject = self.subject.clone();
-        vec![Step::Effect(if self.is_modified() {
-            Effect::Unsaved(UnsavedJob::Keep(subject))
-        } else {
-            Effect::Unsaved(UnsavedJob::Forget(subject))
-        })]
+    /// Looks at the current text and keeps it while it is not saved.
+    fn keep(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let text = self.to_unsaved(cx.now);
+        self.look_at(&text.text);
+        vec![Step::Effect(Effect::Unsaved(match self.is_modified {
+            true => UnsavedJob::Keep(text),
+            false => UnsavedJob::Forget(text),
+        }))]
     }
 
+    /// Keeps the text if it has changed since it was looked at. The text itself is asked, since
+    /// every kind of edit counts: typed, pasted, replaced, repeated, undone.
+    fn keep_changes(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        match self.widget.revision() == self.revision {
+            true => Vec::new(),
+            false => self.keep(cx),
+        }
+    }
+
+    /// Handles what the widget did. Mere edits are looked at once for all keys that arrived.
     fn after(&mut self, outcome: EditorOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
-        match outcome {
-            EditorOutcome::None | EditorOutcome::Unused => Vec::new(),
-            EditorOutcome::Changed => self.changed(cx),
-            EditorOutcome::Copied(text) => {
+        if matches!(outcome, EditorOutcome::None | EditorOutcome::Changed) {
+            return Vec::new();
+        }
+        let mut steps = self.keep_changes(cx);
+        steps.extend(match outcome {
+            EditorOutcome::None | EditorOutcome::Unused | EditorOutcome::Changed => Vec::new(),
+            // What vi deletes goes to its register alone: copying runs a program for each.
+            EditorOutcome::Cut(_) if self.widget.mode_name().is_some() => Vec::new(),
+            EditorOutcome::Copied(text) | EditorOutcome::Cut(text) => {
                 vec![Step::Effect(Effect::Terminal(TerminalJob::Copy(text)))]
             }
-            EditorOutcome::Cut(text) => {
-                let mut steps = self.changed(cx);
-                steps.push(Step::Effect(Effect::Terminal(TerminalJob::Copy(text))));
-                steps
-            }
-            EditorOutcome::Save | EditorOutcome::SaveAndLeave => self.save(),
+            EditorOutcome::Save | EditorOutcome::SaveAndLeave => self.save(cx),
             EditorOutcome::Leave => self.leave(cx),
-            EditorOutcome::Discard => self.discard(),
+            EditorOutcome::Discard => self.discard(cx),
             EditorOutcome::Message(text) => vec![Step::Toast(Toast::done(text))],
-        }
+        });
+        steps
     }
 
-    fn save(&self) -> Vec<Step> {
-        if !self.is_modified() {
+    fn save(&self, cx: &PaneContext<'_>) -> Vec<Step> {
+        if !self.is_modified {
             return vec![Step::Toast(Toast::done("Nothing was changed"))];
         }
-        vec![Step::Plan(Box::new(Request::Save(self.subject.clone())))]
+        vec![Step::Plan(Box::new(Request::Save(self.to_unsaved(cx.now))))]
     }
 
     /// Closes the editor; unsaved text is kept.
     fn leave(&self, cx: &PaneContext<'_>) -> Vec<Step> {
-        if !self.is_modified() {
+        if !self.is_modified {
             return vec![Step::Close];
         }
         let key = cx
@@ -138,42 +191,45 @@ impl EditorPane {
             .unwrap_or_default();
         vec![
             Step::Close,
-            Step::Broadcast(Box::new(Event::EditorLeft(self.subject.clone()))),
+            Step::Broadcast(Box::new(Event::EditorLeft(LeftText {
+                text: self.to_unsaved(cx.now),
+                state: Some(self.widget.state()),
+            }))),
             Step::Toast(Toast::trouble(format!(
                 "{} is not saved; {key} goes on with it",
-                self.subject.path
+                self.file.path
             ))),
         ]
     }
 
-    fn discard(&self) -> Vec<Step> {
+    fn discard(&self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let forget = UnsavedJob::Forget(self.to_unsaved(cx.now));
         vec![
             Step::Close,
-            Step::Effect(Effect::Unsaved(UnsavedJob::Forget(self.subject.clone()))),
+            Step::Effect(Effect::Unsaved(forget)),
             Step::Toast(Toast::done("Nothing was saved")),
         ]
     }
 
     /// Handles a successful save; text typed meanwhile stays unsaved.
     fn saved(&mut self, saved: &Unsaved, cx: &PaneContext<'_>) -> Vec<Step> {
-        if saved.text == self.subject.text {
-            let forget = Effect::Unsaved(UnsavedJob::Forget(self.subject.clone()));
+        if saved.text == self.widget.text() {
+            let forget = Effect::Unsaved(UnsavedJob::Forget(saved.clone()));
             return vec![Step::Close, Step::Effect(forget)];
         }
-        self.subject.base = Some(saved.text.clone());
-        self.changed(cx)
+        self.file.base = Some(saved.text.clone());
+        self.keep(cx)
     }
 
     fn is_about(&self, other: &Unsaved) -> bool {
-        self.subject.is_same_file(other)
+        (&self.file.root, self.file.layout, &self.file.path)
+            == (&other.root, other.layout, &other.path)
     }
 
-    fn take(&mut self, text: Unsaved, cx: &PaneContext<'_>) {
-        let at = self.widget.cursor();
-        self.subject = text;
-        self.widget = Self::widget(&self.subject, cx);
-        self.widget.go_to(at);
-        self.sync_text();
+    /// Goes on with another version of the text; undo leads back to the one before.
+    fn take(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.widget.replace_text(text);
+        self.keep(cx)
     }
 }
 
@@ -245,24 +301,38 @@ impl Pane for EditorPane {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        Handled::Used(match action {
-            Action::Save => self.save(),
+        let is_own = matches!(
+            action,
+            Action::Save | Action::EditOutside | Action::Discard | Action::Back
+        );
+        if !is_own {
+            return Handled::Unused;
+        }
+        let mut steps = self.keep_changes(cx);
+        steps.extend(match action {
+            Action::Save => self.save(cx),
             Action::EditOutside => vec![Step::Effect(Effect::Terminal(TerminalJob::EditOutside(
-                self.subject.clone(),
+                self.to_unsaved(cx.now),
             )))],
-            Action::Discard => self.discard(),
+            Action::Discard => self.discard(cx),
             // The widget decides what Escape leaves: a prompt, a selection, a mode, or the editor.
             Action::Back => {
                 let escape = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);
-                return Handled::Used(self.key(escape, cx));
+                self.key(escape, cx)
             }
-            _ => return Handled::Unused,
-        })
+            _ => Vec::new(),
+        });
+        Handled::Used(steps)
     }
 
     fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let outcome = self.widget.key(key, time(cx));
+        let outcome = self.widget.press(key, time(cx));
         self.after(outcome, cx)
+    }
+
+    fn settle(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.widget.settle();
+        self.keep_changes(cx)
     }
 
     fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -285,22 +355,20 @@ impl Pane for EditorPane {
                 _ => Vec::new(),
             },
             Event::Resolved(text) if self.is_about(text) => {
-                self.take(text.clone(), cx);
-                let mut steps = self.changed(cx);
-                steps.extend(self.save());
+                self.file.base.clone_from(&text.base);
+                let mut steps = self.take(&text.text, cx);
+                steps.extend(self.save(cx));
                 steps
             }
             Event::EditedOutside {
                 subject,
-                result: Ok(text),
+                written: Some(text),
+                trouble,
             } if self.is_about(subject) => {
-                let text = Unsaved {
-                    text: text.clone(),
-                    ..self.subject.clone()
-                };
-                self.take(text, cx);
-                let mut steps = self.changed(cx);
-                steps.extend(self.save());
+                let mut steps = self.take(text, cx);
+                if trouble.is_none() {
+                    steps.extend(self.save(cx));
+                }
                 steps
             }
             _ => Vec::new(),
@@ -313,8 +381,8 @@ impl Pane for EditorPane {
     }
 
     fn title(&self, _cx: &PaneContext<'_>) -> Option<String> {
-        let dot = if self.is_modified() { " ●" } else { "" };
-        Some(format!("edit · {}{dot}", self.subject.path))
+        let dot = if self.is_modified { " ●" } else { "" };
+        Some(format!("edit · {}{dot}", self.file.path))
     }
 
     fn facts(&self) -> Option<String> {
@@ -327,7 +395,7 @@ impl Pane for EditorPane {
     }
 
     fn unsaved(&self) -> Vec<Unsaved> {
-        let modified = self.is_modified().then(|| self.subject.clone());
+        let modified = self.is_modified.then(|| self.to_unsaved(0));
         modified.into_iter().collect()
     }
 

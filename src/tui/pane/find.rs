@@ -2,17 +2,17 @@
 //!
 //! `tome pick` shows this pane alone and prints the chosen hits.
 
+mod choose;
 mod input;
 mod view;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use super::browse::tree::Key;
-use super::log::{LogPane, OpenAt, copy_to_clipboard, resume};
+use super::log::{OpenAt, resume};
 use super::preview::{Preview, PreviewContent, PreviewRequest as Text};
 use super::{Handled, Pane, PaneContext, Step, Toast};
 use crate::core::citation::CitedPart;
@@ -50,6 +50,12 @@ pub(crate) struct FindPane {
     generation: u64,
     /// The results; `None` until the first arrive.
     found: Option<FindResults>,
+    /// The listed rows: the index of a result and, below an unfolded one, of its other lines.
+    list: Vec<(usize, Option<usize>)>,
+    /// The memories and sessions whose other lines are listed.
+    unfolded: HashSet<String>,
+    /// How many queries back the input is, and what was typed before.
+    recalled: Option<(usize, String)>,
     cursor: Cursor,
     /// The marked rows, including those that the current query does not find.
     marks: BTreeMap<String, HitRow>,
@@ -76,6 +82,9 @@ impl FindPane {
             query: QueryInput::new(query),
             generation: 0,
             found: None,
+            list: Vec::new(),
+            unfolded: HashSet::new(),
+            recalled: None,
             cursor: Cursor::default(),
             marks: BTreeMap::new(),
             answered: 0,
@@ -96,12 +105,98 @@ impl FindPane {
         }))
     }
 
-    fn rows(&self) -> &[HitRow] {
-        self.found.as_ref().map_or(&[], |found| &found.rows)
+    /// The number of listed rows.
+    fn count(&self) -> usize {
+        self.list.len()
+    }
+
+    /// A listed row, and whether it is one of the other lines of an unfolded one.
+    fn row_at(&self, at: usize) -> Option<(&HitRow, bool)> {
+        let (row, other) = self.list.get(at)?;
+        let row = self.found.as_ref()?.rows.get(*row)?;
+        match other {
+            None => Some((row, false)),
+            Some(other) => Some((row.others.get(*other)?, true)),
+        }
     }
 
     fn row(&self) -> Option<&HitRow> {
-        self.rows().get(self.cursor.selected)
+        Some(self.row_at(self.cursor.selected)?.0)
+    }
+
+    /// Lists the rows again, after new results or unfolding.
+    fn list_rows(&mut self) {
+        let rows = self.found.iter().flat_map(|found| &found.rows);
+        let mut list = Vec::new();
+        for (at, row) in rows.enumerate() {
+            list.push((at, None));
+            if self.unfolded.contains(&Self::place_of(row)) {
+                list.extend((0..row.others.len()).map(|other| (at, Some(other))));
+            }
+        }
+        self.list = list;
+    }
+
+    /// The key of the memory or session of a row.
+    fn place_of(row: &HitRow) -> String {
+        match &row.hit.log {
+            Some((path, id)) => format!("{} {id}", path.display()),
+            None => Self::mark_of(row),
+        }
+    }
+
+    /// Unfolds the other lines of the row under the cursor, or folds them.
+    fn unfold(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let Some((at, _)) = self.list.get(self.cursor.selected).copied() else {
+            return Vec::new();
+        };
+        let Some(place) = self.row().map(Self::place_of) else {
+            return Vec::new();
+        };
+        if !self.unfolded.remove(&place) {
+            self.unfolded.insert(place);
+        }
+        self.list_rows();
+        // The row itself stays under the cursor.
+        let selected = self.list.iter().position(|row| *row == (at, None));
+        self.cursor
+            .select(selected.unwrap_or(0), Self::height(cx), self.count());
+        self.update_preview(cx)
+    }
+
+    /// Whether the row under the cursor has other lines, and whether they are listed.
+    fn fold_state(&self) -> Option<bool> {
+        let (row, is_other) = self.row_at(self.cursor.selected)?;
+        let is_open = self.unfolded.contains(&Self::place_of(row));
+        (is_other || !row.others.is_empty()).then_some(is_open)
+    }
+
+    /// Puts an earlier query into the input; after the earliest comes what was typed.
+    fn recall(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let (back, typed) = match self.recalled.take() {
+            Some((back, typed)) => (back + 1, typed),
+            None => (0, self.query.query()),
+        };
+        let mut earlier = cx.queries.iter().rev().filter(|query| **query != typed);
+        let text = match earlier.nth(back) {
+            Some(query) => {
+                self.recalled = Some((back, typed));
+                query.clone()
+            }
+            None => typed,
+        };
+        if text == self.query.query() {
+            return Vec::new();
+        }
+        self.query = QueryInput::new(&format!("{text} "));
+        self.cursor = Cursor::default();
+        vec![self.ask(cx)]
+    }
+
+    /// The step that remembers the query, for Up in a later search.
+    fn remember(&self) -> Step {
+        let query = self.query.query().trim().to_owned();
+        Step::Broadcast(Box::new(Event::Queried(query)))
     }
 
     /// The number of rows that fit; each has two lines.
@@ -111,7 +206,7 @@ impl FindPane {
 
     fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         let before = self.cursor.selected;
-        let count = self.rows().len();
+        let count = self.count();
         self.cursor.step(to, Self::height(cx), count);
         if before == self.cursor.selected {
             return Vec::new();
@@ -121,9 +216,8 @@ impl FindPane {
 
     /// Shows the row under the cursor in the preview.
     fn update_preview(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        let words = self.query.words();
-        self.preview
-            .mark(MarkedWords::new(words.iter().map(String::as_str)));
+        let words = self.row().map(|row| self.marked_words(row));
+        self.preview.mark(words.unwrap_or_default());
         let Some(row) = self.row() else {
             self.preview.show(PreviewContent::default(), cx);
             return Vec::new();
@@ -161,172 +255,24 @@ impl FindPane {
         cx.library.log(path, id)
     }
 
+    /// What a row matches, to be marked in its text.
+    fn marked_words(&self, row: &HitRow) -> MarkedWords {
+        let terms = self.found.iter().flat_map(|found| &found.terms);
+        let mut terms = terms.filter(|(closeness, _)| *closeness == row.closeness);
+        let terms = terms.next().map_or(&[][..], |(_, terms)| terms);
+        MarkedWords::of_terms(terms)
+    }
+
     /// Where to open the log of the row under the cursor.
     fn start(&self) -> OpenAt {
-        let words = self.query.words();
-        let hit = self.row().map(|row| &row.hit);
-        // A hit without a role is a whole log, not a message.
-        let line = hit.filter(|hit| hit.role.is_some()).map(|hit| hit.line);
+        let Some(row) = self.row() else {
+            return OpenAt::default();
+        };
         OpenAt {
-            line,
-            words: MarkedWords::new(words.iter().map(String::as_str)),
+            // A hit without a role is a whole log, not a message.
+            line: row.hit.role.map(|_| row.hit.line),
+            words: self.marked_words(row),
         }
-    }
-
-    fn key_of(row: &HitRow) -> Option<Key> {
-        let store = row.store.clone()?;
-        Some(Key::Memory(store, row.hit.path.clone()))
-    }
-
-    fn marked(&self) -> Vec<&HitRow> {
-        self.marks.values().collect()
-    }
-
-    /// The key of a row's mark; the same for every line of a memory.
-    fn mark_of(row: &HitRow) -> String {
-        match &row.store {
-            Some(store) => format!("{}:{}", store.root().display(), row.hit.path),
-            None => row.hit.citation.to_string(),
-        }
-    }
-
-    fn chosen(&self, cx: &PaneContext<'_>) -> Vec<Step> {
-        if let Some(print) = self.picks {
-            return self.pick(print, cx);
-        }
-        let marked: Vec<Key> = self.marked().into_iter().filter_map(Self::key_of).collect();
-        if let Some(first) = marked.first().cloned() {
-            let message = match marked.len() {
-                1 => "1 marked".to_owned(),
-                number => format!("{number} marked"),
-            };
-            let shown = Event::Reveal {
-                key: first,
-                line: None,
-                then: None,
-            };
-            return vec![
-                Step::Close,
-                Step::Broadcast(Box::new(Event::Marked(marked))),
-                Step::Broadcast(Box::new(shown)),
-                Step::Toast(Toast::done(message)),
-            ];
-        }
-        let Some(row) = self.row() else {
-            return Vec::new();
-        };
-        match Self::key_of(row) {
-            Some(key) => {
-                let line = usize::try_from(row.hit.line).ok();
-                let shown = Event::Reveal {
-                    key,
-                    line,
-                    then: None,
-                };
-                vec![Step::Close, Step::Broadcast(Box::new(shown))]
-            }
-            None => match self.log(cx) {
-                Some(log) => LogPane::open(log.file.clone(), log.title.clone(), self.start()),
-                None => vec![Step::Toast(Toast::trouble(
-                    "This log is not there any more",
-                ))],
-            },
-        }
-    }
-
-    /// Prints the chosen rows and ends the program.
-    fn pick(&self, print: Print, cx: &PaneContext<'_>) -> Vec<Step> {
-        let mut rows = self.marked();
-        if rows.is_empty() {
-            rows.extend(self.row());
-        }
-        if rows.is_empty() {
-            return Vec::new();
-        }
-        let mut lines = Vec::new();
-        for row in rows {
-            match self.printed(row, print, cx) {
-                Some(line) => lines.push(line),
-                None => {
-                    return vec![Step::Toast(Toast::trouble(
-                        "That is no session that could be continued",
-                    ))];
-                }
-            }
-        }
-        vec![Step::Effect(Effect::Terminal(TerminalJob::Leave(
-            Exit::Picked(lines),
-        )))]
-    }
-
-    fn printed(&self, row: &HitRow, print: Print, cx: &PaneContext<'_>) -> Option<String> {
-        let hit = &row.hit;
-        let log = || {
-            let (path, id) = hit.log.as_ref()?;
-            cx.library.log(path, id)
-        };
-        Some(match print {
-            Print::Citation => hit.citation.to_string(),
-            Print::Text => hit.text.clone(),
-            Print::Path => match &hit.log {
-                Some((path, _)) => path.display().to_string(),
-                None => {
-                    let snapshot = cx.library.store_by_id(row.store.as_ref()?)?;
-                    let rules = snapshot.store.rules();
-                    let path = snapshot.store.root().path().join(rules.file_of(&hit.path));
-                    path.display().to_string()
-                }
-            },
-            Print::Resume => log()?.resume()?.command_line(),
-        })
-    }
-
-    fn copy(&self) -> Vec<Step> {
-        let mut rows = self.marked();
-        if rows.is_empty() {
-            rows.extend(self.row());
-        }
-        let cited: Vec<String> = rows
-            .iter()
-            .map(|row| row.hit.citation.to_string())
-            .collect();
-        if cited.is_empty() {
-            return Vec::new();
-        }
-        copy_to_clipboard(cited.join("\n"))
-    }
-
-    fn mark(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        let Some(row) = self.row() else {
-            return Vec::new();
-        };
-        let (mark, row) = (Self::mark_of(row), row.clone());
-        if self.marks.remove(&mark).is_none() {
-            self.marks.insert(mark, row);
-        }
-        self.moved(Move::Down, cx)
-    }
-
-    fn edit(&self) -> Vec<Step> {
-        if self.picks.is_some() {
-            return vec![Step::Toast(Toast::done(
-                "Enter picks it; nothing is edited here",
-            ))];
-        }
-        let Some(key) = self.row().and_then(Self::key_of) else {
-            return vec![Step::Toast(Toast::done(
-                "Memories can be edited, logs cannot",
-            ))];
-        };
-        let line = self
-            .row()
-            .and_then(|row| usize::try_from(row.hit.line).ok());
-        let shown = Event::Reveal {
-            key,
-            line,
-            then: Some(Action::Edit),
-        };
-        vec![Step::Close, Step::Broadcast(Box::new(shown))]
     }
 
     fn changed(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -336,24 +282,31 @@ impl FindPane {
         self.query.extract_filters();
         self.cursor = Cursor::default();
         self.waiting = None;
+        self.recalled = None;
+        self.unfolded.clear();
         vec![self.ask(cx)]
     }
 
     /// Takes new results; a cursor that was moved stays on its row.
     fn take(&mut self, found: &FindResults, cx: &PaneContext<'_>) -> Vec<Step> {
         let key = |row: &HitRow| row.hit.citation.to_string();
+        let keys = |pane: &Self| -> Vec<String> {
+            let rows = (0..pane.count()).filter_map(|at| pane.row_at(at));
+            rows.map(|(row, _)| key(row)).collect()
+        };
         let before: Vec<String> = match self.cursor.selected {
             0 => Vec::new(),
-            _ => self.rows().iter().map(key).collect(),
+            _ => keys(self),
         };
         let selected = self.row().map(key);
         self.found = Some(found.clone());
         self.answered = self.generation;
+        self.list_rows();
         if !before.is_empty() {
-            let after: Vec<String> = self.rows().iter().map(key).collect();
+            let after = keys(self);
             self.cursor.follow(&before, &after);
         }
-        self.cursor.fit(Self::height(cx), self.rows().len());
+        self.cursor.fit(Self::height(cx), self.count());
         if let Some(action) = self.waiting.take() {
             let mut steps = self.update_preview(cx);
             if let Handled::Used(done) = self.act(action, cx) {
@@ -365,6 +318,26 @@ impl FindPane {
             return Vec::new();
         }
         self.update_preview(cx)
+    }
+}
+
+impl FindPane {
+    /// Completes the filter that is typed, or moves in the input, or at its end unfolds the row.
+    fn right(&mut self, cx: &PaneContext<'_>) -> Handled {
+        if let Some(completion) = self.query.completion(cx.library) {
+            self.query.complete(&completion);
+            return Handled::Used(self.changed(InputOutcome::Changed, cx));
+        }
+        let is_at_end = self.query.input.cursor() == self.query.input.text().len();
+        Handled::Used(match self.fold_state() {
+            Some(false) if is_at_end => self.unfold(cx),
+            _ => self.type_key(KeyCode::Right, cx),
+        })
+    }
+
+    fn type_key(&mut self, code: KeyCode, cx: &PaneContext<'_>) -> Vec<Step> {
+        let outcome = self.query.key(KeyEvent::from(code));
+        self.changed(outcome, cx)
     }
 }
 
@@ -384,6 +357,7 @@ impl Pane for FindPane {
             return Handled::Used(Vec::new());
         }
         Handled::Used(match action {
+            Action::Up if self.cursor.selected == 0 => self.recall(cx),
             Action::Up => self.moved(Move::Up, cx),
             Action::Down => self.moved(Move::Down, cx),
             Action::PageUp => self.moved(Move::PageUp, cx),
@@ -396,6 +370,9 @@ impl Pane for FindPane {
                 self.preview.scroll_by(3, cx);
                 Vec::new()
             }
+            Action::Right => return self.right(cx),
+            Action::Left if self.fold_state() == Some(true) => self.unfold(cx),
+            Action::Left => self.type_key(KeyCode::Left, cx),
             Action::Open => self.chosen(cx),
             Action::Edit => self.edit(),
             Action::Mark => self.mark(cx),
@@ -409,18 +386,12 @@ impl Pane for FindPane {
                     Exit::Picked(Vec::new()),
                 )))]
             }
-            Action::Back => vec![Step::Close],
+            Action::Back => vec![self.remember(), Step::Close],
             _ => return Handled::Unused,
         })
     }
 
     fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        if key.code == KeyCode::Right
-            && let Some(completion) = self.query.completion(cx.library)
-        {
-            self.query.complete(&completion);
-            return self.changed(InputOutcome::Changed, cx);
-        }
         let outcome = self.query.key(key);
         self.changed(outcome, cx)
     }
@@ -441,7 +412,7 @@ impl Pane for FindPane {
             MouseEventKind::ScrollUp => return self.moved(Move::Up, cx),
             MouseEventKind::Down(MouseButton::Left) if rows.contains(at) => {
                 let line = usize::from(at.y - rows.y) / 2;
-                let count = self.rows().len();
+                let count = self.count();
                 if let Some(row) = self.cursor.row_at(line, Self::height(cx), count) {
                     let again = self.cursor.selected == row;
                     self.cursor.selected = row;
@@ -478,7 +449,7 @@ impl Pane for FindPane {
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {
-        self.cursor.fit(Self::height(cx), self.rows().len());
+        self.cursor.fit(Self::height(cx), self.count());
         self.preview.resize(cx);
     }
 
@@ -488,6 +459,16 @@ impl Pane for FindPane {
             focus: Focus::Tree,
             divider: Divider::default(),
         })
+    }
+
+    fn offers(&self, action: Action) -> bool {
+        let row = self.row();
+        match action {
+            Action::Open | Action::Mark | Action::Copy => row.is_some(),
+            Action::Edit => self.picks.is_none() && row.is_some_and(|row| row.store.is_some()),
+            Action::Resume => row.is_some_and(|row| row.hit.log.is_some()),
+            _ => true,
+        }
     }
 
     fn is_fullscreen(&self) -> bool {

@@ -1,46 +1,85 @@
-//! The history: every change to the stores, newest first, with its diff.
+//! The history: the changes of a memory or of all stores, newest first, with their diffs.
 
-use std::collections::HashSet;
+mod rows;
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 
+use self::rows::{ChangeState, HistoryRow};
 use super::browse::tree::Key;
 use super::{Handled, Pane, PaneContext, Step, Toast};
 use crate::core::change::{Change, ChangeVerb};
 use crate::core::display::format_age;
 use crate::core::history::{FileChange, Record};
+use crate::core::store::StoreId;
 use crate::tui::action::Action;
 use crate::tui::cells::{escape_line, fit};
-use crate::tui::chrome::{KeyFocus, bordered, count, title_span, two_ends};
+use crate::tui::chrome::{KeyFocus, bordered, count, short_path, title_span, two_ends};
 use crate::tui::effect::{Effect, LibraryJob, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
+use crate::tui::overlay::chooser::{Chooser, ChooserOption};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::Diff;
 use crate::tui::widget::list::{Cursor, Move};
 
 /// The list of changes, and the diff of the selected one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct HistoryPane {
+    /// The memory that was selected when the history was opened.
+    memory: Option<(StoreId, String)>,
+    /// Whether the changes of everything are listed, not only those of the memory.
+    lists_all: bool,
     records: Option<Vec<Record>>,
-    /// The ids of undone changes.
-    undone: HashSet<String>,
+    rows: Vec<HistoryRow>,
     cursor: Cursor,
     /// The id of the change whose diff is displayed, and the diff.
     shown: Option<(String, Diff)>,
 }
 
 impl HistoryPane {
-    pub(crate) fn new() -> Self {
-        Self::default()
+    /// Creates the history of a memory, or of everything.
+    pub(crate) fn new(memory: Option<(StoreId, String)>) -> Self {
+        Self {
+            lists_all: memory.is_none(),
+            memory,
+            records: None,
+            rows: Vec::new(),
+            cursor: Cursor::default(),
+            shown: None,
+        }
+    }
+
+    /// The memory whose changes alone are listed.
+    fn scope(&self) -> Option<&(StoreId, String)> {
+        self.memory.as_ref().filter(|_| !self.lists_all)
+    }
+
+    /// Lists the changes again, with the cursor on the same one.
+    fn list(&mut self, records: Option<Vec<Record>>, cx: &PaneContext<'_>) -> Vec<Step> {
+        let id = |records: &[Record], row: &HistoryRow| records[row.record].id.clone();
+        let old = self.records();
+        let before: Vec<String> = self.rows.iter().map(|row| id(old, row)).collect();
+        if records.is_some() {
+            self.records = records;
+        }
+        let rows = rows::rows(self.records(), self.scope());
+        let after: Vec<String> = rows.iter().map(|row| id(self.records(), row)).collect();
+        self.rows = rows;
+        self.cursor.follow(&before, &after);
+        let height = usize::from(inside(Self::areas(cx).0).height);
+        self.cursor.fit(height, self.rows.len());
+        self.load_diff()
     }
 
     fn areas(cx: &PaneContext<'_>) -> (Rect, Rect) {
         let body = cx.areas.body;
+        if cx.areas.is_zoomed {
+            return (Rect::default(), body);
+        }
         let [list, diff] =
             Layout::vertical([Constraint::Percentage(45), Constraint::Min(3)]).areas(body);
         (list, diff)
@@ -50,8 +89,61 @@ impl HistoryPane {
         self.records.as_deref().unwrap_or_default()
     }
 
+    fn row(&self) -> Option<HistoryRow> {
+        self.rows.get(self.cursor.selected).copied()
+    }
+
     fn record(&self) -> Option<&Record> {
-        self.records().get(self.cursor.selected)
+        self.records().get(self.row()?.record)
+    }
+
+    /// Undoes the change under the cursor, or makes it again if it is undone.
+    fn undo_this(&self) -> Vec<Step> {
+        let (Some(row), Some(record)) = (self.row(), self.record()) else {
+            return Vec::new();
+        };
+        let id = record.id.clone();
+        let request = match row.state {
+            ChangeState::Undone => Request::Redo(id),
+            ChangeState::Made | ChangeState::Redone => Request::Undo(id),
+        };
+        vec![Step::Plan(Box::new(request))]
+    }
+
+    /// Restores the only file of the change, that of the memory, or the one that is chosen.
+    fn restore(&self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let Some(record) = self.record() else {
+            return Vec::new();
+        };
+        let request = |only: Option<&FileChange>| Request::Restore {
+            id: record.id.clone(),
+            only: only.map(|file| (file.root.clone(), file.reference())),
+        };
+        let is_offered =
+            |file: &&FileChange| file.after.is_some() || record.verb == ChangeVerb::Delete;
+        let files: Vec<&FileChange> = asked_for(record).filter(is_offered).collect();
+        let own = self.scope().and_then(|(store, path)| {
+            let mut files = files.iter();
+            files.find(|file| file.root == store.root() && file.reference() == *path)
+        });
+        match (own, files.as_slice()) {
+            (Some(own), [_, _, ..]) => vec![Step::Plan(Box::new(request(Some(own))))],
+            (_, [] | [_]) => vec![Step::Plan(Box::new(request(None)))],
+            (None, several) => {
+                let mut options = vec![ChooserOption {
+                    label: format!("all {}", several.len()),
+                    detail: String::new(),
+                    request: request(None),
+                }];
+                options.extend(several.iter().map(|file| ChooserOption {
+                    label: file.reference(),
+                    detail: store_name(file, cx),
+                    request: request(Some(file)),
+                }));
+                let chooser = Chooser::new("restore".to_owned(), options);
+                vec![Step::Push(Box::new(chooser))]
+            }
+        }
     }
 
     fn load_diff(&mut self) -> Vec<Step> {
@@ -64,7 +156,7 @@ impl HistoryPane {
     fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         let height = usize::from(inside(Self::areas(cx).0).height);
         let before = self.cursor.selected;
-        let count = self.records().len();
+        let count = self.rows.len();
         self.cursor.step(to, height, count);
         if before == self.cursor.selected {
             return Vec::new();
@@ -91,10 +183,7 @@ impl HistoryPane {
     }
 
     fn open(&self, cx: &PaneContext<'_>) -> Vec<Step> {
-        let file_change = self
-            .record()
-            .and_then(|record| record.files.iter().find(|file_change| !file_change.derived));
-        let Some(file_change) = file_change else {
+        let Some(file_change) = self.record().and_then(|record| asked_for(record).next()) else {
             return Vec::new();
         };
         let snapshot = cx.library.stores.iter().find(|snapshot| {
@@ -124,7 +213,8 @@ impl HistoryPane {
     fn line(&self, at: usize, cx: &PaneContext<'_>, width: usize) -> Line<'static> {
         let theme = cx.theme;
         let muted = theme.style(Role::Muted);
-        let record = &self.records()[at];
+        let row = self.rows[at];
+        let record = &self.records()[row.record];
         let here = at == self.cursor.selected;
         let bar = if here {
             Span::styled("▌ ", theme.style(Role::Accent))
@@ -132,25 +222,25 @@ impl HistoryPane {
             Span::raw("  ")
         };
         let who = format!("{} · {}", record.author.who, record.author.door);
-        let (added, removed) = record
-            .files
-            .iter()
-            .filter(|file_change| !file_change.derived)
-            .fold((0, 0), |(a, r), file_change| {
-                (a + file_change.added, r + file_change.removed)
-            });
-        let undone = if self.undone.contains(&record.id) {
-            "  undone"
-        } else {
-            ""
+        let (added, removed) = asked_for(record).fold((0, 0), |(a, r), file_change| {
+            (a + file_change.added, r + file_change.removed)
+        });
+        let state = match row.state {
+            ChangeState::Made => "",
+            ChangeState::Undone => "undone  ",
+            ChangeState::Redone => "redone  ",
         };
         let left = vec![
             bar,
             Span::styled(fit(&format_age(record.time, cx.now), 5), muted),
             Span::styled(fit(&escape_line(&who), 16), muted),
             Span::styled(fit(record.verb.name(), 9), theme.style(Role::Strong)),
+            Span::styled(
+                format!("{} ", fit(&escape_line(&stores(record, cx)), STORE)),
+                muted,
+            ),
+            Span::styled(state, theme.style(Role::Warn)),
             Span::raw(escape_line(&what(record))),
-            Span::styled(undone, muted),
         ];
         let mut right = Vec::new();
         if added > 0 {
@@ -168,13 +258,39 @@ impl HistoryPane {
     }
 }
 
+/// The width of the store's name.
+const STORE: usize = 12;
+
+/// The files of a change that are not generated.
+fn asked_for(record: &Record) -> impl Iterator<Item = &FileChange> {
+    let files = record.files.iter();
+    files.filter(|file_change| !file_change.derived)
+}
+
+/// The name of the store of a file, or the end of its path if it is not there any more.
+fn store_name(file: &FileChange, cx: &PaneContext<'_>) -> String {
+    let id = StoreId::new(&file.root, file.layout);
+    match cx.library.store_by_id(&id) {
+        Some(snapshot) => snapshot.store.name().to_owned(),
+        None => short_path(&file.root),
+    }
+}
+
+/// Names the stores of a change.
+fn stores(record: &Record, cx: &PaneContext<'_>) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for file in &record.files {
+        let name = store_name(file, cx);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
+}
+
 /// Describes the files of a change briefly.
 fn what(record: &Record) -> String {
-    let asked: Vec<&FileChange> = record
-        .files
-        .iter()
-        .filter(|file_change| !file_change.derived)
-        .collect();
+    let asked: Vec<&FileChange> = asked_for(record).collect();
     match asked.as_slice() {
         [] => "index".to_owned(),
         [one] => one.reference(),
@@ -202,11 +318,6 @@ impl Pane for HistoryPane {
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
         let page = isize::try_from(Self::areas(cx).1.height.saturating_sub(3)).unwrap_or(1);
-        let id = self.record().map(|record| record.id.clone());
-        let plan = |request: fn(String) -> Request| {
-            let request = id.map(|id| Step::Plan(Box::new(request(id))));
-            request.into_iter().collect()
-        };
         Handled::Used(match action {
             Action::Up => self.moved(Move::Up, cx),
             Action::Down => self.moved(Move::Down, cx),
@@ -214,8 +325,15 @@ impl Pane for HistoryPane {
             Action::Bottom => self.moved(Move::Last, cx),
             Action::PageUp => self.scroll_by(-page, cx),
             Action::PageDown => self.scroll_by(page, cx),
-            Action::UndoThis => plan(Request::Undo),
-            Action::Restore => plan(Request::Restore),
+            Action::UndoThis => self.undo_this(),
+            Action::Restore => self.restore(cx),
+            Action::AllChanges if self.memory.is_none() => vec![Step::Toast(Toast::done(
+                "Go to a memory first to see its changes alone",
+            ))],
+            Action::AllChanges => {
+                self.lists_all = !self.lists_all;
+                self.list(None, cx)
+            }
             Action::Open => self.open(cx),
             Action::Back => vec![Step::Close],
             _ => return Handled::Unused,
@@ -233,7 +351,7 @@ impl Pane for HistoryPane {
             MouseEventKind::Down(MouseButton::Left) if inside(list).contains(at) => {
                 let rows = inside(list);
                 let line = usize::from(at.y - rows.y);
-                let (height, count) = (usize::from(rows.height), self.records().len());
+                let (height, count) = (usize::from(rows.height), self.rows.len());
                 match self.cursor.row_at(line, height, count) {
                     Some(row) => {
                         self.cursor.selected = row;
@@ -248,17 +366,7 @@ impl Pane for HistoryPane {
 
     fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {
         match event {
-            Event::HistoryLoaded(records) => {
-                let before: Vec<&str> = self.records().iter().map(|r| r.id.as_str()).collect();
-                let after: Vec<&str> = records.iter().map(|r| r.id.as_str()).collect();
-                let mut cursor = self.cursor;
-                cursor.follow(&before, &after);
-                cursor.fit(usize::from(inside(Self::areas(cx).0).height), records.len());
-                self.cursor = cursor;
-                self.undone = undone(records);
-                self.records = Some(records.clone());
-                self.load_diff()
-            }
+            Event::HistoryLoaded(records) => self.list(Some(records.clone()), cx),
             Event::Compared { id, result } => match result {
                 Ok(edits) => {
                     let change = Change {
@@ -280,10 +388,12 @@ impl Pane for HistoryPane {
     }
 
     fn title(&self, _cx: &PaneContext<'_>) -> Option<String> {
-        Some(format!(
-            "history · {}",
-            count(self.records().len(), "change", "changes")
-        ))
+        let about = match self.scope() {
+            Some((_, path)) => path.as_str(),
+            None => "everything",
+        };
+        let changes = count(self.rows.len(), "change", "changes");
+        Some(format!("history · {about} · {changes}"))
     }
 
     fn is_fullscreen(&self) -> bool {
@@ -293,17 +403,25 @@ impl Pane for HistoryPane {
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let (list, diff) = Self::areas(cx);
-        let block = bordered(theme, KeyFocus::Here).title(title_span(theme, "history"));
-        frame.render_widget(block, list);
         let rows = inside(list);
-        if self.records().is_empty() {
-            let text = match self.records {
-                None => "reading…",
-                Some(_) => {
+        if list.area() > 0 {
+            let block = bordered(theme, KeyFocus::Here).title(title_span(theme, "history"));
+            frame.render_widget(block, list);
+        }
+        if self.rows.is_empty() {
+            let key = cx.keymap.key(KeyContext::History, Action::AllChanges);
+            let text = match (&self.records, self.scope()) {
+                (None, _) => "reading…".to_owned(),
+                (Some(_), Some((_, path))) => format!(
+                    "{path} was not changed here yet. {} lists all changes.",
+                    key.unwrap_or_default()
+                ),
+                (Some(_), None) => {
                     "Nothing was changed here yet. What you change will be listed, and can be undone."
+                        .to_owned()
                 }
             };
-            let line = Line::from(Span::styled(text, theme.style(Role::Muted)));
+            let line = Line::from(Span::styled(escape_line(&text), theme.style(Role::Muted)));
             frame.render_widget(
                 line,
                 Rect {
@@ -314,7 +432,7 @@ impl Pane for HistoryPane {
         }
         let window = self
             .cursor
-            .window(usize::from(rows.height), self.records().len());
+            .window(usize::from(rows.height), self.rows.len());
         for (at, y) in window.zip(rows.top()..rows.bottom()) {
             let line = self.line(at, cx, usize::from(rows.width));
             frame.render_widget(line, Rect::new(rows.x, y, rows.width, 1));
@@ -328,17 +446,4 @@ impl Pane for HistoryPane {
             frame.render_widget(shown.view(theme), Self::text(cx));
         }
     }
-}
-
-/// Returns the ids of undone changes; `records` are newest first.
-fn undone(records: &[Record]) -> HashSet<String> {
-    let mut undone = HashSet::new();
-    for record in records.iter().rev() {
-        match (record.verb, &record.of) {
-            (ChangeVerb::Undo, Some(of)) => drop(undone.insert(of.clone())),
-            (ChangeVerb::Redo, Some(of)) => drop(undone.remove(of)),
-            _ => {}
-        }
-    }
-    undone
 }

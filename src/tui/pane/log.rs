@@ -1,5 +1,8 @@
 //! The log pane: a conversation with its turns and tool calls. The log is never written.
 
+mod find;
+mod subagent;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,6 +11,7 @@ use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKin
 use ratatui::layout::{Margin, Position, Rect};
 use ratatui::text::{Line, Span};
 
+use self::find::LogSearch;
 use super::{Handled, Pane, PaneContext, Step, Toast};
 use crate::core::citation::{Citation, CitedPart};
 use crate::core::display::format_size;
@@ -21,7 +25,7 @@ use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Role;
 use crate::tui::widget::conversation::{Conversation, ConversationInfo, Layer, Viewport};
 use crate::tui::widget::emphasis::MarkedWords;
-use crate::tui::widget::input::{Input, InputOutcome};
+use crate::tui::widget::input::InputOutcome;
 use crate::tui::widget::list::Move;
 use crate::tui::widget::markdown::RenderOptions;
 
@@ -44,8 +48,7 @@ pub(crate) struct LogPane {
     conversation: Option<Conversation>,
     /// The error, if the log could not be read.
     problem: Option<String>,
-    /// The search input, while it is open.
-    find: Option<Input>,
+    search: Option<LogSearch>,
 }
 
 impl LogPane {
@@ -62,7 +65,7 @@ impl LogPane {
             read: None,
             conversation: None,
             problem: None,
-            find: None,
+            search: None,
         };
         vec![Step::Push(Box::new(pane)), Step::Effect(read)]
     }
@@ -113,52 +116,8 @@ impl LogPane {
 
     fn copy_text(&self) -> Vec<Step> {
         match self.conversation.as_ref().and_then(|c| c.selected_text()) {
-            Some(text) => vec![
-                Step::Toast(Toast::done(format!(
-                    "Copied {}",
-                    format_size(text.len() as u64)
-                ))),
-                Step::Effect(Effect::Terminal(TerminalJob::Copy(text))),
-            ],
+            Some(text) => copy_to_clipboard(text),
             None => Vec::new(),
-        }
-    }
-
-    /// Handles a change of the search input.
-    fn on_find_input(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
-        let viewport = Self::viewport(cx);
-        let text = self.find.as_ref().map_or("", Input::text).to_owned();
-        match outcome {
-            InputOutcome::Cancelled => {
-                self.find = None;
-                if let Some(conversation) = &mut self.conversation {
-                    conversation.mark(MarkedWords::default(), viewport);
-                }
-            }
-            InputOutcome::Accepted => {
-                self.find = None;
-                return self.matching(Move::Down, cx);
-            }
-            InputOutcome::Changed => {
-                if let Some(conversation) = &mut self.conversation {
-                    conversation.mark(MarkedWords::new([text.as_str()]), viewport);
-                }
-            }
-            InputOutcome::Moved | InputOutcome::Unused => {}
-        }
-        Vec::new()
-    }
-
-    fn matching(&mut self, step: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        let viewport = Self::viewport(cx);
-        let found = self
-            .conversation
-            .as_mut()
-            .is_some_and(|conversation| conversation.next_match(step, viewport));
-        if found {
-            Vec::new()
-        } else {
-            vec![Step::Toast(Toast::done("Not in this conversation"))]
         }
     }
 
@@ -209,18 +168,26 @@ pub(crate) fn viewport<'a>(area: Rect, cx: &PaneContext<'a>) -> Viewport<'a> {
     }
 }
 
-/// Copies a text and shows a message.
+/// Copies a text; the app says through what.
 pub(crate) fn copy_to_clipboard(text: String) -> Vec<Step> {
-    vec![
-        Step::Toast(Toast::done(format!("Copied {text}"))),
-        Step::Effect(Effect::Terminal(TerminalJob::Copy(text))),
-    ]
+    vec![Step::Effect(Effect::Terminal(TerminalJob::Copy(text)))]
+}
+
+/// Runs the agent that goes on with a session.
+pub(crate) fn resume(resume: Option<Resume>) -> Vec<Step> {
+    with_resume(resume, |resume| {
+        vec![Step::Effect(Effect::Terminal(TerminalJob::Resume(resume)))]
+    })
 }
 
 /// Copies the command that resumes a session.
-pub(crate) fn resume(resume: Option<Resume>) -> Vec<Step> {
+pub(crate) fn copy_resume(resume: Option<Resume>) -> Vec<Step> {
+    with_resume(resume, |resume| copy_to_clipboard(resume.command_line()))
+}
+
+fn with_resume(resume: Option<Resume>, act: impl FnOnce(Resume) -> Vec<Step>) -> Vec<Step> {
     match resume {
-        Some(resume) => copy_to_clipboard(resume.command_line()),
+        Some(resume) => act(resume),
         None => vec![Step::Toast(Toast::done(
             "Its agent has no command that continues a session",
         ))],
@@ -229,7 +196,7 @@ pub(crate) fn resume(resume: Option<Resume>) -> Vec<Step> {
 
 impl Pane for LogPane {
     fn key_context(&self) -> KeyContext {
-        if self.find.is_some() {
+        if self.search.is_some() {
             KeyContext::Prompt
         } else {
             KeyContext::Log
@@ -237,11 +204,12 @@ impl Pane for LogPane {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        if self.find.is_some() {
+        if self.search.is_some() {
             return match action {
-                Action::Back => Handled::Used(self.on_find_input(InputOutcome::Cancelled, cx)),
-                Action::Open => Handled::Used(self.on_find_input(InputOutcome::Accepted, cx)),
-                Action::Down | Action::Up => Handled::Used(Vec::new()),
+                Action::Back => Handled::Used(self.on_search(InputOutcome::Cancelled, cx)),
+                Action::Open => Handled::Used(self.on_search(InputOutcome::Accepted, cx)),
+                Action::Down => Handled::Used(self.matching(Move::Down, cx)),
+                Action::Up => Handled::Used(self.matching(Move::Up, cx)),
                 _ => Handled::Unused,
             };
         }
@@ -257,10 +225,7 @@ impl Pane for LogPane {
             Action::NextTurn => self.walk_turns(Move::Down, cx),
             Action::PreviousTurn => self.walk_turns(Move::Up, cx),
             Action::Open => self.unfold(cx),
-            Action::Filter => {
-                self.find = Some(Input::default());
-                Vec::new()
-            }
+            Action::Filter => self.open_search(),
             Action::NextMatch => self.matching(Move::Down, cx),
             Action::PreviousMatch => self.matching(Move::Up, cx),
             Action::Tools => self.layer(Layer::Tools, "What tools did is", cx),
@@ -269,25 +234,27 @@ impl Pane for LogPane {
             Action::Copy => self.cite(),
             Action::CopyText => self.copy_text(),
             Action::Resume => resume(self.head().and_then(|head| self.file.resume(head))),
+            Action::CopyResume => copy_resume(self.head().and_then(|head| self.file.resume(head))),
+            Action::Subagent => self.open_subagent(cx),
             Action::Back => vec![Step::Close],
             _ => return Handled::Unused,
         })
     }
 
     fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let Some(find) = &mut self.find else {
+        let Some(search) = &mut self.search else {
             return Vec::new();
         };
-        let outcome = find.key(key);
-        self.on_find_input(outcome, cx)
+        let outcome = search.input.key(key);
+        self.on_search(outcome, cx)
     }
 
     fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
-        let Some(find) = &mut self.find else {
+        let Some(search) = &mut self.search else {
             return Vec::new();
         };
-        let outcome = find.paste(text);
-        self.on_find_input(outcome, cx)
+        let outcome = search.input.paste(text);
+        self.on_search(outcome, cx)
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -388,14 +355,22 @@ impl Pane for LogPane {
         }
         if let Some(conversation) = &self.conversation {
             let (turn, turns) = conversation.turn();
-            let place = Span::styled(format!(" {turn}/{turns} "), theme.style(Role::Muted));
+            let mut place = Vec::new();
+            let matches = self.match_label();
+            if self.search.is_none() && !matches.is_empty() {
+                let matches = format!(" {matches} found ·");
+                place.push(Span::styled(matches, theme.style(Role::Accent)));
+            }
+            let turn = format!(" turn {turn}/{turns} ");
+            place.push(Span::styled(turn, theme.style(Role::Muted)));
             block = block.title_bottom(Line::from(place).right_aligned());
         }
-        if let Some(find) = &self.find {
-            let (typed, _) = find.line(theme, body.width.saturating_sub(20));
+        if let Some(search) = &self.search {
+            let (typed, _) = search.input.line(theme, body.width.saturating_sub(32));
             let mut title = vec![Span::styled(" find ❯ ", theme.style(Role::Accent))];
             title.extend(typed.spans);
-            title.push(Span::raw(" "));
+            let matches = format!("  {} ", self.match_label());
+            title.push(Span::styled(matches, theme.style(Role::Muted)));
             block = block.title_bottom(Line::from(title));
         }
         frame.render_widget(block, body);
@@ -416,8 +391,8 @@ impl Pane for LogPane {
                 conversation.view(area, frame.buffer_mut(), cursor);
             }
         }
-        if let Some(find) = self.find.as_ref().filter(|_| cx.is_top) {
-            let (_, column) = find.line(theme, body.width.saturating_sub(20));
+        if let Some(search) = self.search.as_ref().filter(|_| cx.is_top) {
+            let (_, column) = search.input.line(theme, body.width.saturating_sub(32));
             let x = body.x.saturating_add(1 + 8).saturating_add(column);
             frame.set_cursor_position((
                 x.min(body.right().saturating_sub(1)),

@@ -313,7 +313,7 @@ impl Preview {
         self.lay_out(cx);
         if let Some(line) = line {
             let height = usize::from(cx.areas.preview_text().height);
-            let at = self.page.line_of(line - first);
+            let at = self.page.match_line_of(line - first, &self.words);
             // Do not scroll if the line is visible from the start.
             if at + 2 >= height {
                 self.scroll_to(at.saturating_sub(height / 3), height);
@@ -417,10 +417,24 @@ fn link_destination_from(
     stores.extend(&library.stores);
     let relative =
         from.and_then(|(_, file)| crate::core::link::resolve_target(file, &citation.path));
+    // A link may lead to a file of another store.
+    let outside = from
+        .filter(|_| relative.is_none())
+        .and_then(|(store, file)| {
+            let file = store.root().join(store.layout().rules().file_of(file));
+            crate::core::link::resolve_path(&file, &citation.path)
+        });
     let slug = crate::core::memory::slug(&citation.path);
     for snapshot in stores {
+        let place = |path: &str| {
+            let store = &snapshot.store;
+            store.root().absolute(&store.rules().file_of(path))
+        };
         let found = snapshot.memories.iter().find(|memory| {
             Some(&memory.path) == relative.as_ref()
+                || outside
+                    .as_ref()
+                    .is_some_and(|outside| *outside == place(&memory.path))
                 || memory.path == citation.path
                 || memory.title == citation.path
                 || crate::core::memory::stem(&memory.path) == citation.path

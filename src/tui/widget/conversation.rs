@@ -4,6 +4,7 @@
 //! Only pieces near the screen are laid out, because a log can be very long. The scroll position
 //! is a piece and a line of that piece, so the total number of lines is never computed.
 
+mod matches;
 mod piece;
 mod scroll;
 mod search;
@@ -70,6 +71,8 @@ pub struct Conversation {
     /// Tool calls whose fold state differs from the `Tools` layer, by their first message.
     toggled: HashSet<usize>,
     words: MarkedWords,
+    /// The places that have the words, in order.
+    matches: Vec<TurnItem>,
     selected: usize,
     /// The first piece on the screen, and its first line there.
     top: (usize, usize),
@@ -95,6 +98,7 @@ impl Conversation {
             layers: Vec::new(),
             toggled: HashSet::new(),
             words: MarkedWords::default(),
+            matches: Vec::new(),
             selected: 0,
             top: (0, 0),
             laid: BTreeMap::new(),
@@ -136,6 +140,9 @@ impl Conversation {
                 });
                 starts = false;
             }
+        }
+        if !self.words.is_empty() {
+            self.find_matches();
         }
         self.laid.clear();
         self.selected = self.selected.min(self.pieces.len().saturating_sub(1));

@@ -1,6 +1,6 @@
 //! A change as a unified diff, file by file.
 
-mod words;
+pub(super) mod words;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -11,6 +11,7 @@ use ratatui::widgets::Widget;
 use crate::core::change::{Change, Edit};
 use crate::core::diff;
 use crate::tui::cells;
+use crate::tui::chrome::short_path;
 use crate::tui::theme::{Role, Theme};
 
 /// Whether a line was added or removed.
@@ -57,10 +58,15 @@ pub struct Diff {
 impl Diff {
     /// Creates the diff of a change; generated files are folded.
     pub fn new(change: &Change) -> Self {
-        Self {
-            files: change.edits.iter().map(file).collect(),
-            top: 0,
+        let mut files: Vec<File> = change.edits.iter().map(file).collect();
+        let several = change.roots().windows(2).any(|roots| roots[0] != roots[1]);
+        if several {
+            // The same name may stand in several stores.
+            for (file, edit) in files.iter_mut().zip(&change.edits) {
+                file.name = format!("{}  {}", file.name, short_path(&edit.root));
+            }
         }
+        Self { files, top: 0 }
     }
 
     /// Returns the number of files.
@@ -80,6 +86,12 @@ impl Diff {
         if let Some(file) = self.files.get_mut(file) {
             file.is_folded = !file.is_folded;
         }
+    }
+
+    /// Unfolds every file, or folds them if all are unfolded.
+    pub fn toggle_all(&mut self) {
+        let fold = self.files.iter().all(|file| !file.is_folded);
+        self.files.iter_mut().for_each(|file| file.is_folded = fold);
     }
 
     /// Returns the file whose heading is at `line` of the diff, if there is one.

@@ -5,6 +5,7 @@
 //! as in shells and common editors, `vi` with its modes.
 
 mod buffer;
+mod click;
 mod motion;
 mod plain;
 mod prompt;
@@ -17,8 +18,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::{Position, Rect};
+use ratatui::crossterm::event::KeyEvent;
 
 pub use buffer::{NotText, TextPosition};
 pub use motion::MoveDirection;
@@ -31,7 +31,6 @@ use self::prompt::EditorPrompt;
 use self::screen::EditorScreen;
 use self::search::Start;
 use crate::core::config::EditorKeys;
-use crate::tui::cells;
 use crate::tui::highlight::{Highlighter, Language, Syntaxes};
 
 /// The result of a key or a click.
@@ -41,7 +40,7 @@ pub enum EditorOutcome {
     None,
     /// The key has no meaning here.
     Unused,
-    /// The text changed.
+    /// The text changed, see [`Editor::revision`].
     Changed,
     /// Text for the clipboard.
     Copied(String),
@@ -55,7 +54,7 @@ pub enum EditorOutcome {
     SaveAndLeave,
     /// Close the editor and discard unsaved changes.
     Discard,
-    /// A message to show; a replacement may have changed the text, see [`Editor::is_modified`].
+    /// A message to show.
     Message(String),
 }
 
@@ -97,15 +96,46 @@ pub struct Editor {
     needle: Option<SearchPattern>,
     prompt: Option<EditorPrompt>,
     vi: Option<vi::Vi>,
+    click: Option<click::Click>,
     time: Duration,
+}
+
+/// A text with its undo steps and its cursor, without the screen. An editor that is closed is
+/// opened again from it.
+#[derive(Debug, Clone)]
+pub struct EditorState {
+    buffer: Buffer,
+    cursor: TextPosition,
+}
+
+impl EditorState {
+    /// Returns the whole text, as it would be saved.
+    pub fn text(&self) -> String {
+        self.buffer.text()
+    }
 }
 
 impl Editor {
     /// Opens a file's bytes; [`Editor::text`] returns the same bytes until an edit.
     pub fn open(bytes: &[u8]) -> Result<Self, NotText> {
-        Ok(Self {
-            buffer: Buffer::open(bytes)?,
+        let text = std::str::from_utf8(bytes).map_err(|_| NotText)?;
+        Ok(Self::of(text))
+    }
+
+    /// Opens a text.
+    pub fn of(text: &str) -> Self {
+        Self::restore(EditorState {
+            buffer: Buffer::of(text),
             cursor: TextPosition::default(),
+        })
+    }
+
+    /// Opens a text as it was when [`Editor::state`] was called, with its undo steps.
+    pub fn restore(state: EditorState) -> Self {
+        let EditorState { buffer, cursor } = state;
+        Self {
+            buffer,
+            cursor,
             anchor: None,
             goal: None,
             screen: EditorScreen {
@@ -122,8 +152,36 @@ impl Editor {
             needle: None,
             prompt: None,
             vi: None,
+            click: None,
             time: Duration::ZERO,
-        })
+        }
+    }
+
+    /// Returns the text with its undo steps, to open it again.
+    pub fn state(&self) -> EditorState {
+        EditorState {
+            buffer: self.buffer.clone(),
+            cursor: self.cursor,
+        }
+    }
+
+    /// Returns a number that differs after every change of the text, whatever made it.
+    pub fn revision(&self) -> u64 {
+        self.buffer.revision()
+    }
+
+    /// Replaces the text by another version of it, as one edit.
+    pub fn replace_text(&mut self, text: &str) {
+        let other = Buffer::of(text);
+        match self.buffer.replacement_by(&other) {
+            Some((range, lines)) => {
+                self.edit(EditKind::Single, |editor| {
+                    editor.buffer.replace(range, &lines);
+                });
+            }
+            None => self.buffer.become_other(other),
+        }
+        self.go_to(self.cursor);
     }
 
     /// Returns the name of the mode, with vi's keys.
@@ -237,16 +295,26 @@ impl Editor {
 
     /// Handles a key; `time` never decreases.
     pub fn key(&mut self, key: KeyEvent, time: Duration) -> EditorOutcome {
+        let outcome = self.press(key, time);
+        self.settle();
+        outcome
+    }
+
+    /// Handles a key of several that arrived at once; [`Editor::settle`] follows the last.
+    pub fn press(&mut self, key: KeyEvent, time: Duration) -> EditorOutcome {
         self.time = time;
-        let outcome = if self.prompt.is_some() {
+        if self.prompt.is_some() {
             self.prompt_key(key)
         } else if self.vi.is_some() {
             self.vi_key(key)
         } else {
             self.plain_key(key)
-        };
+        }
+    }
+
+    /// Scrolls to the cursor and highlights what is on the screen.
+    pub fn settle(&mut self) {
         self.sync_screen();
-        outcome
     }
 
     /// Inserts text that the terminal pasted.
@@ -270,44 +338,10 @@ impl Editor {
         changed
     }
 
-    /// Handles a click, a drag or the wheel; `area` is where the editor was drawn.
-    pub fn mouse(&mut self, event: MouseEvent, area: Rect, time: Duration) -> EditorOutcome {
-        self.time = time;
-        let under = |editor: &Self| {
-            let x = event.column.saturating_sub(area.x + editor.gutter());
-            let y = event.row.saturating_sub(area.y);
-            editor
-                .screen
-                .position_at(editor.lines(), usize::from(x), usize::from(y))
-        };
-        let inside = area.contains(Position::new(event.column, event.row));
-        match event.kind {
-            MouseEventKind::ScrollDown if inside => self.scroll(3),
-            MouseEventKind::ScrollUp if inside => self.scroll(-3),
-            MouseEventKind::Down(MouseButton::Left) if inside => {
-                let position = under(self);
-                self.anchor = None;
-                self.leave_visual();
-                self.jump(position);
-                self.buffer.end_undo_group();
-                self.sync_screen();
-            }
-            MouseEventKind::Drag(MouseButton::Left) => {
-                let position = under(self);
-                self.anchor = self.anchor.or(Some(self.cursor));
-                self.enter_visual();
-                self.jump(position);
-                self.sync_screen();
-            }
-            _ => return EditorOutcome::Unused,
-        }
-        EditorOutcome::None
-    }
-
     /// Scrolls without moving the cursor; the next key scrolls back to it.
     pub fn scroll(&mut self, rows: isize) {
         let mut screen = self.screen;
-        screen.scroll(self.buffer.lines(), rows);
+        screen.scroll(&self.buffer, rows);
         self.screen = screen;
         self.update_colours();
     }
@@ -373,7 +407,7 @@ impl Editor {
 
     /// Moves by rows of the screen, or by whole lines, keeping the column.
     fn vertical(&mut self, rows: isize, by: By) {
-        let lines = self.buffer.lines();
+        let buffer = &self.buffer;
         let screen = EditorScreen {
             wrap: match by {
                 By::Rows => self.screen.wrap,
@@ -381,17 +415,17 @@ impl Editor {
             },
             ..self.screen
         };
-        let line = &lines[self.cursor.row];
-        let (nth, range) = screen.row_of(line, self.cursor.at);
-        let column = self.goal.unwrap_or_else(|| {
-            cells::column_of(line, self.cursor.at) - cells::column_of(line, range.start)
-        });
+        let line = buffer.line(self.cursor.row);
+        let (nth, row) = screen.row_of(buffer, self.cursor);
+        let column = self
+            .goal
+            .unwrap_or_else(|| screen::column_in(line, &row, self.cursor.at));
         let here = (self.cursor.row, nth);
         let count = rows.unsigned_abs();
         let target = if rows < 0 {
-            screen.up(lines, here, count)
+            screen.up(buffer, here, count)
         } else {
-            screen.down(lines, here, count)
+            screen.down(buffer, here, count)
         };
         let position = if target == here && by == By::Rows {
             // At the first and the last row the move goes to the end of the text.
@@ -401,7 +435,7 @@ impl Editor {
                 self.buffer.end()
             }
         } else {
-            screen.position(lines, target, column)
+            screen.position(buffer, target, column)
         };
         self.cursor = position;
         self.goal = Some(column);
@@ -426,7 +460,7 @@ impl Editor {
             self.screen.height = height.saturating_sub(prompt).max(1);
         }
         let mut screen = self.screen;
-        screen.reveal(self.buffer.lines(), self.cursor);
+        screen.reveal(&self.buffer, self.cursor);
         self.screen = screen;
         self.update_colours();
     }

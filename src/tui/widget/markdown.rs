@@ -10,6 +10,7 @@
 mod block;
 mod fields;
 mod flow;
+mod plain;
 mod table;
 
 use std::ops::Range;
@@ -20,6 +21,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 pub use fields::{HeaderDetail, fields};
+pub use plain::plain_line;
 
 use self::flow::{Piece, wrap};
 use self::table::Table;

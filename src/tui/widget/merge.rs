@@ -2,6 +2,8 @@
 
 mod hunks;
 
+use std::ops::Range;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -9,6 +11,7 @@ use ratatui::widgets::Widget;
 
 pub use hunks::{ChangedBy, Choice, Hunk, MergePart, parts};
 
+use super::diff::words;
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
 
@@ -258,10 +261,8 @@ impl HunkView<'_> {
             return vec![Line::from(Span::styled("    │ (nothing)", border))];
         }
         let mut lines = Vec::new();
-        for line in text {
-            let (line, role) = self.text(line, chosen);
-            let style = self.theme.style(role);
-            for row in cells::styled_rows(&line, self.width.saturating_sub(6), |_| style) {
+        for (at, line) in text.iter().enumerate() {
+            for row in self.rows(text, (at, line), chosen, self.width.saturating_sub(6)) {
                 let bar = Span::styled("    │ ", border);
                 lines.push(Line::from_iter(std::iter::once(bar).chain(row)));
             }
@@ -272,6 +273,41 @@ impl HunkView<'_> {
     fn label(&self, name: &str, chosen: bool, role: Role) -> Span<'static> {
         let mark = if chosen { "✓ " } else { "  " };
         Span::styled(format!("{mark}{name}"), self.theme.style(role))
+    }
+
+    /// Wraps a line of a side, with the words marked in which it differs from the base; in the
+    /// base, those in which it differs from mine or theirs.
+    fn rows(
+        &self,
+        side: &[String],
+        (at, line): (usize, &str),
+        chosen: bool,
+        width: usize,
+    ) -> Vec<Vec<Span<'static>>> {
+        let (line, role) = self.text(line, chosen);
+        let style = self.theme.style(role);
+        let is_base = std::ptr::eq(side, self.hunk.base.as_slice());
+        let others: &[&[String]] = match is_base {
+            true => &[&self.hunk.mine, &self.hunk.theirs],
+            false => &[&self.hunk.base],
+        };
+        let mut marked: Vec<Range<usize>> = Vec::new();
+        for other in others {
+            if let Some(other) = other.get(at) {
+                let other = other.trim_end_matches(['\n', '\r']);
+                marked.extend(words::changed(other, &line).1);
+            }
+        }
+        let word = self.theme.style(match is_base {
+            true => Role::RemovedWord,
+            false => Role::AddedWord,
+        });
+        cells::styled_rows(&line, width, |byte| {
+            match marked.iter().any(|range| range.contains(&byte)) {
+                true => style.patch(word),
+                false => style,
+            }
+        })
     }
 
     fn text(&self, line: &str, chosen: bool) -> (String, Role) {
@@ -301,10 +337,8 @@ impl HunkView<'_> {
         let mut columns: Vec<Vec<Vec<Span<'static>>>> = Vec::new();
         for (name, chosen, text, role) in self.sides() {
             let mut rows = vec![vec![self.label(name, chosen, role)]];
-            for line in text {
-                let (line, role) = self.text(line, chosen);
-                let style = self.theme.style(role);
-                rows.extend(cells::styled_rows(&line, column, |_| style));
+            for (at, line) in text.iter().enumerate() {
+                rows.extend(self.rows(text, (at, line), chosen, column));
             }
             columns.push(rows);
         }

@@ -1,4 +1,4 @@
-//! A bar that shows how much of a budget is used: `162/200 ▰▰▰▱`.
+//! A bar that shows how much of a budget is used: `81 % ▰▰▰▱`.
 
 use ratatui::text::{Line, Span};
 
@@ -7,42 +7,36 @@ use crate::tui::theme::{Role, Theme};
 /// A budget and its used part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Meter {
-    /// The used amount.
-    pub used: u64,
-    /// The budget.
-    pub limit: u64,
+    /// The used part, in percent; more than 100 if it is exceeded.
+    pub percent: usize,
     /// Width of the bar in cells.
     pub cells: usize,
 }
 
 impl Meter {
     /// From this part of the budget on, the meter has the colour of a warning.
-    const WARN: f64 = 0.9;
+    const WARN: usize = 90;
 
     /// Returns how many cells are full: none only at 0, all only when nothing is left.
     pub fn full(&self) -> usize {
-        if self.used >= self.limit {
+        if self.percent >= 100 {
             return self.cells;
         }
-        let cells = (self.part() * self.cells as f64).round() as usize;
+        let cells = (self.percent * self.cells + 50) / 100;
         let most = self.cells.saturating_sub(1);
-        cells.clamp(usize::from(self.used > 0).min(most), most)
+        cells.clamp(usize::from(self.percent > 0).min(most), most)
     }
 
     /// Returns the meter as text, numbers first.
     pub fn line(&self, theme: &Theme) -> Line<'static> {
-        let near = self.part() >= Self::WARN;
+        let near = self.percent >= Self::WARN;
         let role = if near { Role::Warn } else { Role::Muted };
         let full = self.full();
         Line::from(vec![
-            Span::styled(format!("{}/{} ", self.used, self.limit), theme.style(role)),
+            Span::styled(format!("{} % ", self.percent), theme.style(role)),
             Span::styled("▰".repeat(full), theme.style(role)),
             Span::styled("▱".repeat(self.cells - full), theme.style(Role::Border)),
         ])
-    }
-
-    fn part(&self) -> f64 {
-        self.used as f64 / self.limit.max(1) as f64
     }
 }
 
@@ -53,38 +47,30 @@ mod tests {
 
     #[test]
     fn the_first_and_the_last_cell_mean_something() {
-        for (used, full) in [
+        for (percent, full) in [
             (0, 0),
             (1, 1),
-            (100, 2),
-            (162, 3),
-            (199, 3),
-            (200, 4),
-            (300, 4),
+            (50, 2),
+            (81, 3),
+            (99, 3),
+            (100, 4),
+            (150, 4),
         ] {
-            let meter = Meter {
-                used,
-                limit: 200,
-                cells: 4,
-            };
-            assert_eq!(meter.full(), full, "{used}");
+            let meter = Meter { percent, cells: 4 };
+            assert_eq!(meter.full(), full, "{percent}");
         }
     }
 
     #[test]
     fn a_nearly_full_budget_turns_amber() {
         let theme = Theme::default();
-        let line = |used| {
-            let meter = Meter {
-                used,
-                limit: 200,
-                cells: 4,
-            };
+        let line = |percent| {
+            let meter = Meter { percent, cells: 4 };
             dump::styled_lines(&[meter.line(&theme)], &theme)
         };
-        insta::assert_snapshot!(line(162) + &line(190), @r##"
-        ⟨muted⟩162/200 ▰▰▰▱⟨/⟩
-        ⟨warn⟩190/200 ▰▰▰⟨/⟩⟨muted⟩▱⟨/⟩
+        insta::assert_snapshot!(line(81) + &line(95), @r##"
+        ⟨muted⟩81 % ▰▰▰▱⟨/⟩
+        ⟨warn⟩95 % ▰▰▰⟨/⟩⟨muted⟩▱⟨/⟩
         "##);
     }
 }

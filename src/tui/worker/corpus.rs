@@ -101,6 +101,10 @@ impl Worker for CorpusWorker {
         }
         match job {
             LogsJob::Discover(stores) => self.catalog.locations.stores = stores,
+            LogsJob::Scope(scope) => {
+                self.catalog.scope = scope;
+                return;
+            }
             LogsJob::Refresh => {}
         }
         self.refresh();
@@ -109,7 +113,10 @@ impl Worker for CorpusWorker {
     fn supersedes(newer: &LogsJob, older: &LogsJob) -> bool {
         matches!(
             (newer, older),
-            (LogsJob::Discover(_), _) | (LogsJob::Refresh, LogsJob::Refresh)
+            (
+                LogsJob::Discover(_),
+                LogsJob::Discover(_) | LogsJob::Refresh
+            ) | (LogsJob::Refresh, LogsJob::Refresh)
         )
     }
 }

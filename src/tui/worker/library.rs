@@ -8,8 +8,9 @@ use std::sync::mpsc::Sender;
 use super::plan::Planner;
 use super::thread::{JobSender, Worker};
 use super::{search, tell_unwatched, writer};
+use crate::core::catalog::LogScope;
 use crate::core::change::recorded_edits;
-use crate::core::discover::{Discovered, FoundStore, Problem, discover};
+use crate::core::discover::{Discovered, DiscoveryScope, FoundStore, Problem, discover};
 use crate::core::history::{History, Record};
 use crate::core::layout::Layout;
 use crate::core::library::Library;
@@ -84,6 +85,7 @@ impl LibraryWorker {
     fn run_job(&mut self, job: LibraryJob) {
         match job {
             LibraryJob::Load => self.load(),
+            LibraryJob::Scope(wanted) => self.switch_scope(wanted),
             LibraryJob::Refresh(paths) => self.refresh(&paths),
             LibraryJob::Read {
                 generation, target, ..
@@ -105,7 +107,7 @@ impl LibraryWorker {
             } => {
                 let planner = self.planner();
                 let result = planner.plan(&request);
-                let notes = planner.notes(&request);
+                let notes = planner.notes(&request, result.as_ref().ok());
                 self.send(Event::Planned {
                     generation,
                     request,
@@ -150,6 +152,18 @@ impl LibraryWorker {
         if std::mem::take(&mut self.offers) {
             self.unsaved.send(UnsavedJob::Offer);
         }
+    }
+
+    /// Finds the stores and logs of another scope.
+    fn switch_scope(&mut self, wanted: DiscoveryScope) {
+        if let StoreSource::Discover { scope, .. } = &mut self.source {
+            *scope = wanted;
+        }
+        self.corpus_worker.send(LogsJob::Scope(match wanted {
+            DiscoveryScope::Project => LogScope::Project,
+            DiscoveryScope::Everything => LogScope::All,
+        }));
+        self.load();
     }
 
     /// Sends the current library to the app, the writer and the search worker.

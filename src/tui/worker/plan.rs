@@ -1,10 +1,11 @@
 //! Planning: turns a request of the app into a change.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::core::change::{
-    self, Change, ChangeContext, ChangeRequest, ChangeVerb, Direction, Moment, plan, plan_move,
-    replay,
+    self, BrokenLinks, Change, ChangeContext, ChangeRequest, ChangeVerb, Direction, Moment,
+    RestoredFile, Transfer, plan, plan_moves, replay,
 };
 use crate::core::error::Conflict;
 use crate::core::history::History;
@@ -12,7 +13,7 @@ use crate::core::library::Library;
 use crate::core::memory::Revision;
 use crate::core::sandbox::Root;
 use crate::core::store::{Store, StoreId};
-use crate::core::template::template;
+use crate::core::template::{NewWords, template};
 use crate::core::unsaved::Unsaved;
 use crate::core::{Error, Result};
 use crate::tui::effect::{NewMemory, Request, UndoDirection};
@@ -54,19 +55,39 @@ impl Planner<'_> {
             } => plan(self.store(store)?, change_request, &context),
             Request::Save(text) => self.plan_save(text, context),
             Request::Delete(stores) => self.plan_delete(stores, &context),
-            Request::Move { store, path, to } => {
-                let from = (self.store(store)?, path.as_str());
+            Request::Move {
+                memories,
+                to,
+                links,
+            } => {
                 let target = self.store(to)?;
-                let place = path_in_store(from.0, target, path);
-                plan_move(from, (target, &place), &context)
+                let mut transfers = Vec::new();
+                for (store, path) in memories {
+                    let source = self.store(store)?;
+                    let place = path_in_store(source, target, path);
+                    transfers.push(Transfer {
+                        source,
+                        path,
+                        place,
+                    });
+                }
+                plan_moves(&transfers, target, *links, &context)
             }
             Request::Undo(id) => {
                 let record = self.history.find(id)?;
                 replay(self.history, &record, Direction::Back, &context.moment)
             }
-            Request::Restore(id) => {
+            Request::Redo(id) => {
                 let record = self.history.find(id)?;
-                change::restore(self.history, &record, None, &context.moment)
+                replay(self.history, &record, Direction::Forward, &context.moment)
+            }
+            Request::Restore { id, only } => {
+                let record = self.history.find(id)?;
+                let only = only.as_ref().map(|(root, path)| RestoredFile {
+                    root: Some(root),
+                    path,
+                });
+                change::restore(self.history, &record, only, &context.moment)
             }
             Request::Latest(which) => self.plan_latest(*which, &context),
         }
@@ -82,7 +103,11 @@ impl Planner<'_> {
     /// Plans the creation of a memory from its template.
     pub(super) fn compose(&self, new: &NewMemory) -> Result<Change> {
         let store = self.store(&new.store)?;
-        let made = template(store, &new.kind, &new.name, self.moment.today);
+        let words = NewWords {
+            name: &new.name,
+            about: &new.about,
+        };
+        let made = template(store, &new.kind, words, self.moment.today);
         if store
             .locate(&made.path)
             .is_ok_and(|file| store.root().has(&file))
@@ -163,24 +188,50 @@ impl Planner<'_> {
         Ok(all)
     }
 
-    /// Returns the consequences of a change that its diff does not show.
-    pub(super) fn notes(&self, request: &Request) -> Vec<String> {
-        let Request::Delete(stores) = request else {
-            return Vec::new();
+    /// Returns the consequences of a change that its diff does not show, above all the links that
+    /// it breaks.
+    pub(super) fn notes(&self, request: &Request, change: Option<&Change>) -> Vec<String> {
+        let leaving: Vec<(StoreId, Vec<String>)> = match request {
+            Request::Delete(stores) => stores.clone(),
+            Request::Move { memories, .. } => {
+                let mut stores: BTreeMap<StoreId, Vec<String>> = BTreeMap::new();
+                for (store, path) in memories {
+                    stores.entry(store.clone()).or_default().push(path.clone());
+                }
+                stores.into_iter().collect()
+            }
+            _ => return Vec::new(),
         };
         let mut linking: Vec<String> = Vec::new();
-        for (store, paths) in stores {
+        for (store, paths) in &leaving {
             // If the links cannot be read, the plan reports the reason.
             let found = self
                 .store(store)
                 .and_then(|store| change::memories_linking_to(store, paths));
             linking.extend(found.unwrap_or_default());
         }
-        match linking.as_slice() {
-            [] => Vec::new(),
-            [one] => vec![format!("A link in {one} will lead nowhere")],
-            several => vec![format!("Links in {} will lead nowhere", several.join(", "))],
+        let follows = |path: &String| {
+            let mut edits = change.into_iter().flat_map(|change| &change.edits);
+            edits.any(|edit| !edit.derived && edit.reference() == *path)
+        };
+        let (following, broken): (Vec<String>, Vec<String>) =
+            linking.into_iter().partition(follows);
+        let mut notes = Vec::new();
+        match broken.as_slice() {
+            [] => {}
+            [one] => notes.push(format!("A link in {one} will lead nowhere")),
+            several => notes.push(format!("Links in {} will lead nowhere", several.join(", "))),
         }
+        if let Request::Move { links, .. } = request {
+            match links {
+                BrokenLinks::Follow if !following.is_empty() => {
+                    notes.push(format!("Links in {} follow", following.join(", ")));
+                }
+                BrokenLinks::Leave => notes.push("Links stay as they are".to_owned()),
+                BrokenLinks::Follow => {}
+            }
+        }
+        notes
     }
 
     fn plan_latest(&self, which: UndoDirection, context: &ChangeContext) -> Result<Change> {

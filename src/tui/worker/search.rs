@@ -3,7 +3,6 @@
 //! It keeps the texts of the memories and the corpus as last sent to it. A newer request
 //! cancels the running one, so that typing never waits for an old search.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
@@ -13,18 +12,26 @@ use jiff::tz::TimeZone;
 use super::thread::Worker;
 use crate::core::corpus::Corpus;
 use crate::core::library::Library;
+use crate::core::log::Role;
 use crate::core::query::{Query, QueryError};
 use crate::core::search::fuzzy::{
-    self, FindRequest, MatchSpot, Matches, SearchState, SearchWatcher,
+    self, Closeness, FindRequest, Marker, Match, MatchGroup, MatchSpot, Matches, SearchCache,
+    SearchState, SearchWatcher, Term,
 };
 use crate::core::search::{Hit, HitSource, MemoryTexts, Sources, recent};
 use crate::core::store::StoreId;
 use crate::tui::Clock;
 use crate::tui::effect::SearchJob;
 use crate::tui::event::{Changes, Event};
+use crate::tui::widget::markdown::plain_line;
 
-/// The maximum number of rows in a result.
+/// The maximum number of rows in a result, and of further lines of one row.
 pub(crate) const MOST: usize = 300;
+const MOST_OTHERS: usize = 20;
+/// The maximum number of further lines of all rows together.
+const MOST_OTHERS_IN_ALL: usize = 600;
+/// The maximum number of lines that are grouped into rows.
+const MOST_LINES: usize = 2000;
 
 /// A message in its queue.
 #[derive(Debug)]
@@ -46,6 +53,8 @@ pub(crate) struct FindResults {
     pub(crate) progress: SearchState,
     /// The error in the query, if it has one.
     pub(crate) wrong: Option<QueryError>,
+    /// The texts that the rows of each closeness match, to be marked where a row is opened.
+    pub(crate) terms: Vec<(Closeness, Vec<Term>)>,
 }
 
 /// A hit, prepared for display.
@@ -55,11 +64,19 @@ pub(crate) struct HitRow {
     /// The store of a memory, by id because names of stores can change; `None` for a hit in a
     /// log.
     pub(crate) store: Option<StoreId>,
-    /// How many other lines of the memory match.
+    /// The text of the hit as it is displayed, without Markdown marks.
+    pub(crate) text: String,
+    /// How closely the hit matches.
+    pub(crate) closeness: Closeness,
+    /// The other matching lines of the same memory or session, best first.
+    pub(crate) others: Vec<HitRow>,
+    /// How many other lines match, including those not in `others`.
     pub(crate) more: usize,
+    /// How many other sessions have a copy of this line.
+    pub(crate) copies: usize,
     /// The indices of the characters of the title that match.
     pub(crate) title_letters: Vec<u32>,
-    /// The indices of the characters of the hit's text that match.
+    /// The indices of the characters of `text` that match.
     pub(crate) letters: Vec<u32>,
 }
 
@@ -73,8 +90,8 @@ pub(crate) struct SearchWorker {
     pub(crate) library: Arc<Library>,
     pub(crate) memories: MemoryTexts,
     pub(crate) corpus: Option<Arc<Corpus>>,
-    /// The last matches, which a longer query narrows.
-    pub(crate) last: Option<Matches>,
+    /// What the last search keeps for the next one.
+    pub(crate) cache: SearchCache,
 }
 
 impl SearchWorker {
@@ -92,7 +109,7 @@ impl SearchWorker {
             library: Arc::default(),
             memories: MemoryTexts::default(),
             corpus: None,
-            last: None,
+            cache: SearchCache::default(),
         }
     }
 
@@ -105,7 +122,7 @@ impl SearchWorker {
             Err(error) => self.send(Event::Failed(error.to_string())),
         }
         self.library = library;
-        self.last = None;
+        self.cache.forget();
         self.send(Event::SearchSourcesChanged);
     }
 
@@ -120,7 +137,7 @@ impl SearchWorker {
         let query = match Query::parse(text, &(self.clock)().time.to_zoned(self.zone.clone())) {
             Ok(query) => query,
             Err(wrong) => {
-                self.last = None;
+                self.cache.forget();
                 return self.send(Event::Found {
                     generation,
                     found: FindResults {
@@ -128,6 +145,7 @@ impl SearchWorker {
                         total: 0,
                         progress: SearchState::Complete,
                         wrong: Some(wrong),
+                        terms: Vec::new(),
                     },
                 });
             }
@@ -135,33 +153,35 @@ impl SearchWorker {
         let reporter = ResultReporter {
             library: &self.library,
             sources,
-            query: &query,
             generation,
             newest: &self.newest,
             events: &self.events,
         };
         if query.atoms.is_empty() {
             let hits = recent(sources, &query.filters, MOST);
-            let rows: Vec<HitRow> = hits.into_iter().map(|hit| reporter.row(hit)).collect();
+            let rows: Vec<HitRow> = hits
+                .into_iter()
+                .map(|hit| reporter.plain_row(hit))
+                .collect();
             let found = FindResults {
                 total: rows.len(),
                 rows,
                 progress: SearchState::Complete,
                 wrong: None,
+                terms: Vec::new(),
             };
-            self.last = None;
+            self.cache.forget();
             return self.send(Event::Found { generation, found });
         }
         let request = FindRequest {
             query: &query,
-            limit: MOST,
+            limit: MOST_LINES,
         };
-        let found = fuzzy::find(sources, request, self.last.as_ref(), &reporter);
+        let found = fuzzy::find(sources, request, &mut self.cache, &reporter);
         if found.progress != SearchState::Stale {
             reporter.send(&found);
         }
         let is_damaged = self.corpus.as_ref().is_some_and(|c| c.is_damaged());
-        self.last = Some(found).filter(|found| found.progress == SearchState::Complete);
         if is_damaged {
             self.corpus = None;
             self.send(Event::LogsChanged(Changes::Anywhere));
@@ -182,7 +202,7 @@ impl Worker for SearchWorker {
             Job::Stores(library) => self.refresh_memories(library),
             Job::Logs(corpus) => {
                 self.corpus = Some(corpus);
-                self.last = None;
+                self.cache.forget();
                 self.send(Event::SearchSourcesChanged);
             }
             Job::Find(SearchJob { generation, text }) => self.find(generation, &text),
@@ -203,61 +223,96 @@ impl Worker for SearchWorker {
 struct ResultReporter<'a> {
     library: &'a Library,
     sources: Sources<'a>,
-    query: &'a Query,
     generation: u64,
     newest: &'a AtomicU64,
     events: &'a Sender<Event>,
 }
 
+/// The matches, and the markers of each closeness in the order of their declaration.
+type MarkedMatches<'a> = (&'a Matches, &'a [Marker<'a>; 3]);
+
 impl ResultReporter<'_> {
-    fn row(&self, hit: Hit) -> HitRow {
+    /// Returns the row of a hit that no text of the query matches.
+    fn plain_row(&self, mut hit: Hit) -> HitRow {
+        hit.title = plain_line(&hit.title);
         // The store names in the hits are those of the searched library.
         let store = match hit.source {
             HitSource::Detail => self.library.store(&hit.store),
             HitSource::Messages => None,
         };
+        let text = match hit.role {
+            Some(Role::Tool) => hit.text.clone(),
+            _ => plain_line(&hit.text),
+        };
         HitRow {
-            more: 0,
             store: store.map(|memories| memories.store.id().clone()),
-            letters: fuzzy::indices(self.query, &hit.text),
-            title_letters: fuzzy::indices(self.query, &hit.title),
+            text,
+            closeness: Closeness::Words,
+            others: Vec::new(),
+            more: 0,
+            copies: 0,
+            title_letters: Vec::new(),
+            letters: Vec::new(),
             hit,
         }
     }
 
+    fn row(&self, (found, markers): MarkedMatches<'_>, one: &Match) -> Option<HitRow> {
+        let mut hit = found.hit(self.sources, one)?;
+        if let MatchSpot::Title(at) = one.spot {
+            // The title is always displayed, so the row shows the summary below it.
+            hit.text
+                .clone_from(&self.sources.memories.texts[at].memory.summary);
+        }
+        let row = self.plain_row(hit);
+        let marker = &markers[one.closeness as usize];
+        Some(HitRow {
+            closeness: one.closeness,
+            letters: marker.indices(&row.text),
+            title_letters: marker.indices(&row.hit.title),
+            ..row
+        })
+    }
+
+    /// Returns the row of a group, with at most `room` of its other lines.
+    fn group_row(
+        &self,
+        matches: MarkedMatches<'_>,
+        group: &MatchGroup,
+        room: usize,
+    ) -> Option<HitRow> {
+        let mut others: Vec<&Match> = group.others.iter().collect();
+        if let MatchSpot::Title(_) = group.best.spot {
+            // The line that repeats the title says nothing more.
+            others.retain(|one| !matches!(one.spot, MatchSpot::Line(_, 1)));
+        }
+        let row = self.row(matches, &group.best)?;
+        let shown = others.iter().take(MOST_OTHERS.min(room));
+        Some(HitRow {
+            others: shown.filter_map(|one| self.row(matches, one)).collect(),
+            more: others.len(),
+            copies: group.copies,
+            ..row
+        })
+    }
+
     fn send(&self, found: &Matches) {
-        let mut rows: Vec<HitRow> = Vec::new();
-        let mut memories: HashMap<usize, usize> = HashMap::new();
-        for one in &found.matches {
-            // One row per memory, with its best line; the preview marks the other matches.
-            let memory_text = match one.spot {
-                MatchSpot::Title(memory_text) | MatchSpot::Line(memory_text, _) => {
-                    Some(memory_text)
-                }
-                MatchSpot::Message { .. } => None,
-            };
-            if let Some(row) = memory_text.and_then(|memory_text| memories.get(&memory_text)) {
-                rows[*row].more += 1;
-                continue;
-            }
-            let Some(mut hit) = fuzzy::hit(self.sources, self.query, one) else {
-                continue;
-            };
-            if let MatchSpot::Title(at) = one.spot {
-                // The title is always displayed, so the row shows the summary below it.
-                hit.text
-                    .clone_from(&self.sources.memories.texts[at].memory.summary);
-            }
-            if let Some(memory_text) = memory_text {
-                memories.insert(memory_text, rows.len());
-            }
-            rows.push(self.row(hit));
+        let groups = found.groups(self.sources);
+        let kinds = [Closeness::Words, Closeness::Slips, Closeness::Letters];
+        let markers = kinds.map(|kind| found.marker(kind));
+        let mut rows = Vec::new();
+        let mut room = MOST_OTHERS_IN_ALL;
+        for group in groups.iter().take(MOST) {
+            let row = self.group_row((found, &markers), group, room);
+            room -= row.as_ref().map_or(0, |row| row.others.len());
+            rows.extend(row);
         }
         let found = FindResults {
             rows,
             total: found.total,
             progress: found.progress,
             wrong: None,
+            terms: kinds.map(|kind| (kind, found.terms(kind).to_vec())).into(),
         };
         drop(self.events.send(Event::Found {
             generation: self.generation,

@@ -133,7 +133,7 @@ impl Writer {
     }
 
     fn tell_outdated(&self, request: Box<Request>, change: Change) {
-        let notes = self.planner().notes(&request);
+        let notes = self.planner().notes(&request, Some(&change));
         drop(self.events.send(Event::Outdated {
             request,
             change,

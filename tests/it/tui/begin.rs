@@ -15,7 +15,7 @@ fn the_first_memory_is_written_where_nothing_is_and_taken_back_with_its_folder()
     tty.send(ENTER);
     tty.see("edit · ");
     tty.press("Tag it.", "Tag it.");
-    tty.press(SAVE, "Enter write");
+    tty.press(SAVE, "Enter save");
     assert!(!root.exists(), "it is shown before it is made");
     tty.send(ENTER);
     tty.see("Memory saved");

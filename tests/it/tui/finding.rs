@@ -7,7 +7,7 @@ use super::{ENTER, ESCAPE, SAVE, Tty, files, shop};
 use crate::support::Home;
 
 /// A conversation in the project, as Claude Code logs it.
-fn talk(home: &Home) -> std::path::PathBuf {
+pub(super) fn talk(home: &Home) -> std::path::PathBuf {
     let project = home.project();
     let project = project.canonicalize().expect("it is there");
     let cwd = project.display().to_string();
@@ -39,7 +39,7 @@ fn a_memory_found_by_its_letters_is_edited_and_nothing_else_changes() {
     let tty = Tty::open(&home, &[]);
     tty.see("4 memories");
     tty.press("/", "find ❯");
-    tty.see("latest first");
+    tty.see("newest first");
     tty.send("tkns lve");
     tty.see("1 found");
     tty.see("Tokens live for 15 minutes.");
@@ -99,6 +99,64 @@ fn a_raw_log_is_found_opened_at_the_line_and_grows_on_the_screen() {
     tty.press(ESCAPE, "find ❯");
     tty.send(ESCAPE);
     tty.see("4 memories");
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
+
+#[test]
+fn a_journey_of_finding_comes_back_to_its_list() {
+    let home = shop();
+    talk(&home);
+    let tty = Tty::open(&home, &[]);
+    tty.see("1 session");
+    tty.press("/", "find ❯");
+    tty.see("newest first");
+    // A slip of the keyboard finds the word, and says so.
+    tty.send("refersh tokne");
+    tty.see("not as typed");
+    tty.see("Both present the same refresh token.");
+    // The lines of a session are one row.
+    tty.send("\u{15}long way");
+    tty.see("+46");
+    // Esc comes back from a memory to the list as it was.
+    tty.send("\u{15}15 minutes");
+    tty.see("1 found");
+    tty.press(ENTER, "e edit");
+    tty.send(ESCAPE);
+    tty.see("❯ 15 minutes");
+    tty.send(ESCAPE);
+    tty.see("4 memories");
+    // The query is remembered.
+    tty.press("/", "newest first");
+    tty.send("\u{1b}[A");
+    tty.see("❯ 15 minutes");
+    tty.send(ESCAPE);
+    tty.see("4 memories");
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
+
+#[test]
+fn what_is_typed_before_the_first_frame_is_kept() {
+    let home = shop();
+    // The terminal is asked for its background, and does not answer.
+    let tty = Tty::sized(&home, &[], (100, 30), &[("COLORFGBG", "")]);
+    tty.send("/minutes");
+    tty.see("❯ minutes");
+    tty.see("Tokens live for 15 minutes.");
+    tty.send(ESCAPE);
+    tty.see("4 memories");
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
+
+#[test]
+fn the_scope_is_switched_inside() {
+    let home = shop();
+    let tty = Tty::open(&home, &[]);
+    tty.see("4 memories");
+    tty.press("A", "tome   everything");
+    tty.press("A", "tome   project");
     tty.send("q");
     assert!(tty.end().0.success());
 }
@@ -168,7 +226,7 @@ fn what_is_picked_is_printed_and_the_terminal_is_only_drawn_on() {
 fn nothing_picked_prints_nothing() {
     let home = shop();
     let tty = pick(&home, "");
-    tty.see("latest first");
+    tty.see("newest first");
     tty.send(ESCAPE);
     let (status, _) = tty.end();
     assert_eq!(status.exit_code(), 1);

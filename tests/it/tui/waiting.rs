@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use super::{END, ENTER, ESCAPE, Tty, go_to, shop};
+use super::{END, ESCAPE, Tty, go_to, shop};
 use crate::support::{Home, Paused, not_run};
 
 /// A process that holds the lock of the shop's store until it is resumed; `None` if it cannot be
@@ -26,7 +26,7 @@ fn reading_and_typing_go_on_while_a_change_waits_for_its_store() {
     tty.see("4 memories");
     go_to(&tty, "Build");
     tty.press("d", "delete 1 memory");
-    tty.send(ENTER);
+    tty.send("y");
     tty.see("waiting for tome patch (pid ");
     // Reading, changes from outside and typing do not wait.
     tty.send(ESCAPE);
@@ -66,7 +66,7 @@ fn quitting_does_not_wait_for_a_store_and_says_what_was_not_done() {
     tty.see("4 memories");
     go_to(&tty, "Build");
     tty.press("d", "delete 1 memory");
-    tty.send(ENTER);
+    tty.send("y");
     tty.see("waiting for tome patch (pid ");
     let start = Instant::now();
     tty.send("q");

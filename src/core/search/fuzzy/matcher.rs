@@ -77,7 +77,7 @@ fn test(atom: &Atom) -> Test {
             });
             Test::Letters(letters.collect())
         }
-        MatchMode::Fuzzy => Test::Wide(Box::new(super::pattern(atom))),
+        MatchMode::Fuzzy => Test::Wide(Box::new(super::rank::pattern(atom))),
         _ => text(atom).map_or(Test::Nowhere, Test::Text),
     }
 }
@@ -269,7 +269,7 @@ mod tests {
         #[test]
         fn it_matches_what_nucleo_matches(needle in "[a-c]{1,4}", line in "[a-dA-DéÀ .]{0,20}") {
             let query = Query::parse(&needle, &noon()).expect("a word");
-            let pattern = super::super::pattern(&query.atoms[0]);
+            let pattern = super::super::rank::pattern(&query.atoms[0]);
             prop_assert_eq!(quick(&needle).score(&line).is_some(), by_nucleo(&pattern, &line).is_some());
         }
     }

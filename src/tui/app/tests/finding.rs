@@ -11,7 +11,7 @@ use ratatui::crossterm::event::Event as Input;
 use super::{TestApp, moment};
 use crate::core::catalog::{LogCatalog, LogScope, log_summaries};
 use crate::core::library::Library;
-use crate::core::log::{LogLocations, read};
+use crate::core::log::{LogLocations, Resume, read};
 use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, TranscriptJob, UnsavedJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
@@ -20,8 +20,8 @@ use crate::tui::worker::search::{Job, SearchWorker};
 use crate::tui::worker::thread::Worker as _;
 
 /// An app with logs, whose searches and transcripts are performed at once.
-struct TestUi {
-    ui: TestApp,
+pub(super) struct TestUi {
+    pub(super) ui: TestApp,
     search_worker: SearchWorker,
     newest: Arc<AtomicU64>,
     received: Receiver<Event>,
@@ -37,11 +37,11 @@ const SAID: &str = concat!(
 );
 
 impl TestUi {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::sized(100, 28, Background::Dark)
     }
 
-    fn sized(width: u16, height: u16, background: Background) -> Self {
+    pub(super) fn sized(width: u16, height: u16, background: Background) -> Self {
         let ui = TestApp::sized(width, height, background);
         let projects = ui.home.path().join("agent/projects/-shop");
         fs::create_dir_all(&projects).expect("folders");
@@ -63,7 +63,7 @@ impl TestUi {
     }
 
     /// Reads the logs, as the corpus worker does.
-    fn look(&mut self) {
+    pub(super) fn look(&mut self) {
         let catalog = LogCatalog {
             locations: LogLocations {
                 claude: vec![self.ui.home.path().join("agent")],
@@ -84,12 +84,12 @@ impl TestUi {
         }
     }
 
-    fn tell(&mut self, event: Event) -> Vec<Effect> {
+    pub(super) fn tell(&mut self, event: Event) -> Vec<Effect> {
         let effects = self.ui.tell(event);
         self.perform(effects)
     }
 
-    fn press(&mut self, keys: &str) -> Vec<Effect> {
+    pub(super) fn press(&mut self, keys: &str) -> Vec<Effect> {
         let mut left = Vec::new();
         for key in crate::tui::keys::keys(keys) {
             left.extend(self.tell(Event::Input(vec![Input::Key(key)])));
@@ -120,7 +120,7 @@ impl TestUi {
         left
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         self.ui.text()
     }
 
@@ -137,10 +137,12 @@ fn an_empty_query_shows_what_is_new() {
     assert_eq!(ui.ui.place(), KeyContext::Find);
     let text = ui.text();
     assert!(
-        text.contains("Auth Refactor") && text.contains("session ") && text.contains("claude-code"),
+        text.contains("Auth Refactor")
+            && text.contains("session ")
+            && text.contains("claude · shop"),
         "{text}"
     );
-    assert!(text.contains("latest first"), "{text}");
+    assert!(text.contains("newest first"), "{text}");
     ui.press("<esc>");
     assert_eq!(ui.ui.place(), KeyContext::Tree);
 }
@@ -157,10 +159,11 @@ fn a_memory_is_found_by_letters_opened_and_edited_at_the_match() {
         "{text}"
     );
     ui.press("<cr>");
-    assert_eq!(ui.ui.place(), KeyContext::Tree);
+    assert_eq!(ui.ui.place(), KeyContext::Preview);
     assert!(ui.ui.row("▌").contains("Auth Refactor"));
-    ui.press("/");
-    ui.press("jwt<space>refsh");
+    ui.press("<esc>");
+    assert_eq!(ui.ui.place(), KeyContext::Find, "the list is still there");
+    assert!(ui.text().contains("❯ jwt refsh"), "{}", ui.text());
     assert_eq!(ui.press("<c-e>"), []);
     assert_eq!(ui.ui.place(), KeyContext::Editor);
     let kept = ui.press("X");
@@ -197,7 +200,7 @@ fn a_message_is_found_and_its_log_opens_there() {
             "claude-code:s1#L1".to_owned()
         ))]
     );
-    let effects = ui.press("o");
+    let effects = ui.press("O");
     assert_eq!(
         effects,
         [Effect::Terminal(TerminalJob::Copy(
@@ -216,7 +219,7 @@ fn tool_text_is_found_when_words_give_nothing() {
     ui.press("/");
     ui.press("\"two_tabs");
     ui.press("\"");
-    assert!(ui.text().contains("tool · why does"), "{}", ui.text());
+    assert!(ui.text().contains("tool · why doe"), "{}", ui.text());
 }
 
 #[test]
@@ -359,9 +362,11 @@ fn the_preview_of_find_is_scrolled_without_leaving_the_list() {
     ui.press("<c-u>people<space>out");
     assert_eq!(
         ui.press("<c-o>"),
-        [Effect::Terminal(TerminalJob::Copy(
-            "cd /shop && claude --resume s1".to_owned()
-        ))]
+        [Effect::Terminal(TerminalJob::Resume(Resume {
+            program: "claude",
+            args: vec!["--resume".to_owned(), "s1".to_owned()],
+            cwd: Some("/shop".into()),
+        }))]
     );
 }
 
@@ -411,7 +416,7 @@ fn enter_waits_for_the_answer_to_what_was_typed() {
     let effects = ui.ui.press("publish<cr>");
     assert_eq!(ui.ui.place(), KeyContext::Find, "the old rows are not it");
     ui.perform(effects);
-    assert_eq!(ui.ui.place(), KeyContext::Tree);
+    assert_eq!(ui.ui.place(), KeyContext::Preview);
     assert!(ui.ui.row("▌").contains("Release Process"));
 }
 
@@ -442,7 +447,7 @@ fn what_is_gone_is_not_edited_and_nothing_else_is_in_its_place() {
     let library = Arc::new(ui.ui.library.refresh(&[gone]));
     ui.tell(Event::Indexed(library));
     assert_eq!(ui.press("<c-e>"), []);
-    assert_eq!(ui.ui.place(), KeyContext::Tree, "no editor");
+    assert_eq!(ui.ui.place(), KeyContext::Find, "no editor");
     assert!(ui.text().contains("not there any more"), "{}", ui.text());
 }
 

@@ -1,7 +1,13 @@
 //! Keys that no other test presses: each does what the keymap documents.
 
+use ratatui::crossterm::event::{
+    Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
+
 use super::{AUTH, TestApp};
-use crate::core::change::{Author, ChangeVerb};
+use crate::core::change::{Author, ChangeRequest, ChangeVerb};
+use crate::core::config::Warning;
+use crate::core::discover::DiscoveryScope;
 use crate::core::error::Conflict;
 use crate::core::history::Record;
 use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, UnsavedJob};
@@ -26,6 +32,129 @@ fn folding_sorting_and_hiding() {
     assert!(ui.text().contains("1 marked"));
     ui.press("U");
     assert!(!ui.text().contains("marked"));
+}
+
+#[test]
+fn the_scope_is_switched_and_said() {
+    let mut ui = TestApp::new();
+    let wanted = |scope| [Effect::Library(LibraryJob::Scope(scope))];
+    assert_eq!(ui.press("A"), wanted(DiscoveryScope::Everything));
+    assert!(ui.text().contains("tome   everything"), "{}", ui.text());
+    assert_eq!(ui.press("A"), wanted(DiscoveryScope::Project));
+    assert!(ui.text().contains("tome   shop"), "{}", ui.text());
+    let empty = std::sync::Arc::new(crate::core::library::Library::default());
+    ui.tell(Event::Indexed(empty));
+    ui.tell(Event::ToastExpired);
+    assert!(ui.text().contains("A shows everything"), "{}", ui.text());
+}
+
+#[test]
+fn the_screen_is_repainted_in_every_place() {
+    let mut ui = TestApp::new();
+    for keys in ["<c-l>", "/ <c-l>", "<esc> H <c-l>"] {
+        let effects = ui.press(keys);
+        let is_repaint = |effect: &Effect| *effect == Effect::Terminal(TerminalJob::Repaint);
+        assert!(effects.iter().any(is_repaint), "{keys}: {effects:?}");
+    }
+}
+
+#[test]
+fn keys_are_offered_where_they_do_something_and_can_be_clicked() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    let bottom = |ui: &TestApp| ui.text().lines().last().unwrap_or_default().to_owned();
+    assert!(bottom(&ui).contains("e edit") && bottom(&ui).contains("d delete"));
+    let click = |ui: &mut TestApp, word: &str| {
+        let line = bottom(ui);
+        let at = line.find(word).expect("it is offered");
+        let column = line[..at].chars().count() as u16;
+        ui.tell(Event::Input(vec![Input::Mouse(MouseEvent {
+            kind: MouseEventKind::Down(MouseButton::Left),
+            column,
+            row: 27,
+            modifiers: KeyModifiers::NONE,
+        })]))
+    };
+    click(&mut ui, "e edit");
+    assert_eq!(ui.place(), KeyContext::Editor);
+    ui.press("<esc>");
+    ui.press("g G");
+    assert!(!bottom(&ui).contains("e edit"), "{}", bottom(&ui));
+    assert!(!bottom(&ui).contains("d delete"), "{}", bottom(&ui));
+}
+
+#[test]
+fn a_memory_that_its_index_leaves_out_is_marked_and_listed_by_a_key() {
+    let mut ui = TestApp::new();
+    let root = ui.home.path().join("claude");
+    let text = "---\nname: Left Out\ndescription: nobody sees it\ntype: user\n---\n\nx\n";
+    std::fs::write(root.join("left_out.md"), text).expect("writes");
+    let path = root.canonicalize().expect("canonical").join("left_out.md");
+    let library = std::sync::Arc::new(ui.library.refresh(&[path]));
+    ui.library = std::sync::Arc::clone(&library);
+    ui.tell(Event::Indexed(library));
+    let row = ui.row("Left Out");
+    assert!(row.contains("not in index"), "{row}");
+    let effects = ui.press("L");
+    let [Effect::Library(LibraryJob::Plan { request, .. })] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    assert!(matches!(
+        **request,
+        Request::Change {
+            change_request: ChangeRequest::Index(_),
+            ..
+        }
+    ));
+}
+
+#[test]
+fn the_filter_takes_the_name_of_a_store_and_of_an_agent() {
+    let mut ui = TestApp::new();
+    ui.press("f claude");
+    let text = ui.text();
+    assert!(
+        text.contains("Auth Refactor") && text.contains("User Preferences"),
+        "{text}"
+    );
+    assert!(!text.contains("Episodes 2026-02"), "{text}");
+}
+
+#[test]
+fn the_agents_own_memory_comes_first() {
+    let mut ui = TestApp::new();
+    ui.press("g");
+    assert!(ui.row("▌").contains("claude"), "{}", ui.text());
+}
+
+#[test]
+fn a_message_does_not_stay_below_a_dialog() {
+    let mut ui = TestApp::new();
+    ui.press("s");
+    assert!(ui.text().contains("Sorted by age"));
+    ui.press("?");
+    assert!(!ui.text().contains("Sorted by age"), "{}", ui.text());
+    assert!(ui.text().contains("help · tree"), "{}", ui.text());
+    ui.press("/ rename");
+    assert!(ui.text().contains("rename: another name"), "{}", ui.text());
+    ui.press("<esc><esc>");
+    assert_eq!(ui.place(), KeyContext::Tree);
+}
+
+#[test]
+fn every_problem_of_the_settings_can_be_read() {
+    let mut ui = TestApp::new();
+    let warning = |line: usize| Warning {
+        place: format!("keymap.toml:{line}"),
+        message: "no key 'hyper-x'".to_owned(),
+    };
+    let warnings: Vec<Warning> = (1..=6).map(warning).collect();
+    ui.app.warn(&warnings);
+    let text = ui.text();
+    assert!(
+        text.contains("keymap.toml:1") && text.contains("keymap.toml:6"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -105,7 +234,13 @@ fn a_change_of_the_history_is_taken_back_or_brought_back() {
     );
     for (pressed, expected) in [
         ("u", Request::Undo("A".to_owned())),
-        ("R", Request::Restore("A".to_owned())),
+        (
+            "R",
+            Request::Restore {
+                id: "A".to_owned(),
+                only: None,
+            },
+        ),
     ] {
         let effects = ui.press(pressed);
         assert!(

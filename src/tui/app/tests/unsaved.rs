@@ -1,9 +1,11 @@
 //! Edited texts: kept while typing, saved, left for later.
 
+use ratatui::crossterm::event::Event as Input;
+
 use super::{AUTH, TestApp, moment};
 use crate::core::change::{Author, commit};
 use crate::core::history::History;
-use crate::tui::effect::{Effect, UnsavedJob, WriteJob};
+use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, UnsavedJob, WriteJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 
@@ -94,4 +96,93 @@ fn unsaved_text_is_offered() {
     assert!(ui.text().contains("1 unsaved"));
     ui.press("e");
     assert!(ui.text().contains("X## Decision"));
+}
+
+#[test]
+fn leaving_the_editor_keeps_what_can_be_undone() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press("e X <esc> e");
+    assert!(ui.text().contains("X## Decision"), "{}", ui.text());
+    let effects = ui.press("<c-z>");
+    assert!(!ui.text().contains("X## Decision"), "{}", ui.text());
+    assert!(
+        matches!(effects.as_slice(), [Effect::Unsaved(UnsavedJob::Forget(_))]),
+        "{effects:?}"
+    );
+}
+
+#[test]
+fn what_is_replaced_everywhere_is_kept_and_saved() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press("e <c-f>");
+    let kept = ui.press("token<tab>key<a-cr>");
+    let [Effect::Unsaved(UnsavedJob::Keep(text))] = kept.as_slice() else {
+        panic!("{kept:?}");
+    };
+    assert!(text.text.contains("refresh key rotation"), "{}", text.text);
+    assert!(ui.text().contains("edit · auth.md ●"), "{}", ui.text());
+    let effects = ui.press("<c-s>");
+    ui.planned(&effects);
+    assert!(ui.text().contains("save 1 file"), "{}", ui.text());
+}
+
+#[test]
+fn what_an_editor_wrote_before_it_failed_is_kept() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    let effects = ui.press("E");
+    let [Effect::Terminal(TerminalJob::EditOutside(subject))] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    let written = subject.text.replace("JWT", "PASETO");
+    let effects = ui.tell(Event::EditedOutside {
+        subject: subject.clone(),
+        written: Some(written.clone()),
+        trouble: Some("vi: exit status: 1".to_owned()),
+    });
+    let [Effect::Unsaved(UnsavedJob::Keep(text))] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    assert_eq!(text.text, written);
+    assert_eq!(ui.place(), KeyContext::Editor);
+    let text = ui.text();
+    assert!(text.contains("Use PASETO") && text.contains('●'), "{text}");
+    assert!(
+        text.contains("what was written is here, not saved yet"),
+        "{text}"
+    );
+    // The next outside editor goes on with it, also after the editor was left.
+    ui.press("<esc>");
+    let effects = ui.press("E");
+    assert!(
+        matches!(effects.as_slice(), [Effect::Terminal(TerminalJob::EditOutside(text))] if text.text == written),
+        "{effects:?}"
+    );
+}
+
+#[test]
+fn keys_that_arrive_at_once_are_kept_once_and_saved() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press("e");
+    let typed = crate::tui::keys::keys("abc");
+    let inputs = |keys: Vec<_>| Event::Input(keys.into_iter().map(Input::Key).collect());
+    let effects = ui.tell(inputs(typed.clone()));
+    assert!(
+        matches!(effects.as_slice(), [Effect::Unsaved(UnsavedJob::Keep(text))] if text.text.contains("abc## Decision")),
+        "{effects:?}"
+    );
+    let saved = [typed, crate::tui::keys::keys("<c-s>")].concat();
+    let effects = ui.tell(inputs(saved));
+    let [
+        Effect::Unsaved(UnsavedJob::Keep(kept)),
+        Effect::Library(LibraryJob::Plan { request, .. }),
+    ] = effects.as_slice()
+    else {
+        panic!("{effects:?}");
+    };
+    assert!(kept.text.contains("abcabc## Decision"), "{}", kept.text);
+    assert!(matches!(&**request, Request::Save(text) if text == kept));
 }

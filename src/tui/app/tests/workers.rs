@@ -113,7 +113,7 @@ fn a_reviewed_change_that_would_be_another_by_now_is_shown_again() {
     ui.press(AUTH);
     let effects = ui.press("d");
     ui.planned(&effects);
-    let effects = ui.press("<cr>");
+    let effects = ui.press("y");
     let [Effect::Write(WriteJob::Commit { request, change })] = effects.as_slice() else {
         panic!("{effects:?}");
     };
@@ -125,13 +125,13 @@ fn a_reviewed_change_that_would_be_another_by_now_is_shown_again() {
         change: change.clone(),
         notes: Vec::new(),
     });
-    assert_eq!(ui.place(), KeyContext::Review);
+    assert_eq!(ui.place(), KeyContext::Deleting);
     let text = ui.text();
     assert!(
         text.contains("theirs") && text.contains("changed outside meanwhile"),
         "{text}"
     );
-    let effects = ui.press("<cr>");
+    let effects = ui.press("y");
     let again = WriteJob::Commit {
         request: request.clone(),
         change: Box::new(change),

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::BrowsePane;
 use super::tree::{Key, Node};
+use crate::core::change::BrokenLinks;
 use crate::core::citation::{Citation, CitedPart};
 use crate::core::layout::{Layout, index};
 use crate::core::library::{Library, LogSummary, StoreSnapshot};
@@ -15,14 +16,15 @@ use crate::tui::chrome::count;
 use crate::tui::effect::{
     Effect, LibraryJob, Request, Target, TerminalJob, UndoDirection, WriteJob,
 };
+use crate::tui::event::LeftText;
 use crate::tui::layout::Focus;
-use crate::tui::overlay::chooser::{PaletteEntry, StoreChooser};
+use crate::tui::overlay::chooser::{Chooser, ChooserOption};
 use crate::tui::overlay::form::NewMemoryForm;
 use crate::tui::overlay::prompt::{NamePrompt, Purpose};
 use crate::tui::pane::editor::EditorPane;
 use crate::tui::pane::find::FindPane;
 use crate::tui::pane::history::HistoryPane;
-use crate::tui::pane::log::{copy_to_clipboard, resume};
+use crate::tui::pane::log::{copy_resume, copy_to_clipboard, resume};
 use crate::tui::pane::preview::PreviewContent;
 use crate::tui::pane::{PaneContext, Step, Toast};
 
@@ -39,14 +41,21 @@ impl BrowsePane {
                 Vec::new()
             }
             Action::Edit => self.edit(cx),
+            Action::EditOutside if self.is_reading() => {
+                self.waiting = Some(action);
+                Vec::new()
+            }
             Action::EditOutside => match self.editable_text() {
-                Ok(subject) => vec![Step::Effect(Effect::Terminal(TerminalJob::EditOutside(
-                    subject,
-                )))],
+                Ok(subject) => {
+                    let left = self.unsaved_of(&subject).map(|left| left.text.clone());
+                    let job = TerminalJob::EditOutside(left.unwrap_or(subject));
+                    vec![Step::Effect(Effect::Terminal(job))]
+                }
                 Err(why) => vec![Step::Toast(why)],
             },
             Action::Find => FindPane::open(cx),
-            Action::Resume => match self.selected_log() {
+            Action::Resume | Action::CopyResume => match self.selected_log() {
+                Some(log) if action == Action::CopyResume => copy_resume(log.resume()),
                 Some(log) => resume(log.resume()),
                 None => vec![Step::Toast(Toast::done("Go to a session to continue it"))],
             },
@@ -62,7 +71,7 @@ impl BrowsePane {
                 Request::Latest(UndoDirection::Redo),
             ))))],
             Action::History => vec![
-                Step::Push(Box::new(HistoryPane::new())),
+                Step::Push(Box::new(HistoryPane::new(self.selected_memory()))),
                 Step::Effect(Effect::Library(LibraryJob::Records)),
             ],
             Action::ToggleSource => self.toggle_mode(cx),
@@ -82,6 +91,7 @@ impl BrowsePane {
                 };
                 Vec::new()
             }
+            Action::ListInIndex => self.list_in_index(),
             Action::Reload => vec![
                 Step::Effect(Effect::Library(LibraryJob::Load)),
                 Step::Toast(Toast::done("Looking for stores again…")),
@@ -110,14 +120,14 @@ impl BrowsePane {
     }
 
     /// The store and memory under the cursor.
-    fn selected_memory(&self) -> Option<(StoreId, String)> {
+    pub(super) fn selected_memory(&self) -> Option<(StoreId, String)> {
         match self.selected()? {
             Key::Memory(store, path) | Key::Entry(store, path, _) => Some((store, path)),
             _ => None,
         }
     }
 
-    fn selected_store(&self) -> Option<&StoreSnapshot> {
+    pub(super) fn selected_store(&self) -> Option<&StoreSnapshot> {
         let id = match self.selected()? {
             Key::Store(store)
             | Key::Group(store, _)
@@ -126,19 +136,6 @@ impl BrowsePane {
             _ => return None,
         };
         self.library.store_by_id(&id).map(|snapshot| &**snapshot)
-    }
-
-    pub(super) fn mark(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        let Some((store, path)) = self.selected_memory() else {
-            return vec![Step::Toast(Toast::done(
-                "Memories can be marked, one by one",
-            ))];
-        };
-        let key = Key::Memory(store, path);
-        if !self.marks.remove(&key) {
-            self.marks.insert(key);
-        }
-        self.moved(crate::tui::widget::list::Move::Down, cx)
     }
 
     /// The text under the cursor as an editable text.
@@ -174,16 +171,25 @@ impl BrowsePane {
         };
         match self.editable_text() {
             Ok(subject) => {
-                let subject = self.take_unsaved(&subject).unwrap_or(subject);
-                vec![Step::Push(Box::new(EditorPane::open(subject, line, cx)))]
+                let editor = match self.take_unsaved(&subject) {
+                    Some(left) => EditorPane::reopen(left, line, cx),
+                    None => EditorPane::open(subject, line, cx),
+                };
+                vec![Step::Push(Box::new(editor))]
             }
             Err(why) => vec![Step::Toast(why)],
         }
     }
 
+    /// The unsaved text of the same file.
+    fn unsaved_of(&self, subject: &Unsaved) -> Option<&LeftText> {
+        let mut texts = self.unsaved_texts.iter();
+        texts.find(|left| left.text.is_same_file(subject))
+    }
+
     /// Removes and returns the unsaved text of the same file.
-    fn take_unsaved(&mut self, subject: &Unsaved) -> Option<Unsaved> {
-        let same = |text: &Unsaved| text.is_same_file(subject);
+    pub(super) fn take_unsaved(&mut self, subject: &Unsaved) -> Option<LeftText> {
+        let same = |left: &LeftText| left.text.is_same_file(subject);
         let at = self.unsaved_texts.iter().position(same)?;
         Some(self.unsaved_texts.remove(at))
     }
@@ -229,53 +235,65 @@ impl BrowsePane {
         let Some((store, path)) = self.selected_memory() else {
             return vec![Step::Toast(Toast::done("Go to a memory first"))];
         };
+        let snapshot = self.library.store_by_id(&store);
+        let memory = snapshot.and_then(|snapshot| snapshot.memory(&path));
+        let title = memory.map_or_else(String::new, |memory| memory.title.clone());
         match self.editable_text() {
             Ok(subject) => vec![Step::Push(Box::new(NamePrompt::new(
-                purpose, store, path, subject,
+                purpose, store, title, subject,
             )))],
             Err(why) => vec![Step::Toast(why)],
         }
     }
 
     fn choose_store(&self) -> Vec<Step> {
-        let Some((store, path)) = self.selected_memory() else {
+        let memories = self.chosen();
+        if memories.is_empty() {
             return vec![Step::Toast(Toast::done("Go to a memory first"))];
-        };
-        let others: Vec<PaletteEntry> = self
+        }
+        let options: Vec<ChooserOption> = self
             .library
             .stores
             .iter()
-            .filter(|snapshot| *snapshot.store.id() != store)
+            .filter(|snapshot| {
+                memories
+                    .iter()
+                    .any(|(store, _)| snapshot.store.id() != store)
+            })
             .filter(|snapshot| {
                 !matches!(
                     snapshot.store.layout(),
                     Layout::Events | Layout::Instructions
                 )
             })
-            .map(|snapshot| PaletteEntry {
-                store: snapshot.store.id().clone(),
-                name: snapshot.store.name().to_owned(),
+            .map(|snapshot| {
+                let to = snapshot.store.id();
+                let moved = memories.iter().filter(|(store, _)| store != to);
+                ChooserOption {
+                    label: snapshot.store.name().to_owned(),
+                    detail: to.layout().name().to_owned(),
+                    request: Request::Move {
+                        memories: moved.cloned().collect(),
+                        to: to.clone(),
+                        links: BrokenLinks::Follow,
+                    },
+                }
             })
             .collect();
-        if others.is_empty() {
+        if options.is_empty() {
             return vec![Step::Toast(Toast::done("There is no other store here"))];
         }
-        vec![Step::Push(Box::new(StoreChooser::store(
-            store, path, others,
-        )))]
+        let title = match memories.as_slice() {
+            [(_, path)] => format!("move {path} to"),
+            several => format!("move {} to", count(several.len(), "memory", "memories")),
+        };
+        vec![Step::Push(Box::new(Chooser::new(title, options)))]
     }
 
     fn delete(&self) -> Vec<Step> {
         let mut wanted: BTreeMap<StoreId, Vec<String>> = BTreeMap::new();
-        for key in &self.marks {
-            if let Key::Memory(store, path) = key {
-                wanted.entry(store.clone()).or_default().push(path.clone());
-            }
-        }
-        if wanted.is_empty()
-            && let Some((store, path)) = self.selected_memory()
-        {
-            wanted.insert(store, vec![path]);
+        for (store, path) in self.chosen() {
+            wanted.entry(store).or_default().push(path);
         }
         if wanted.is_empty() {
             return vec![Step::Toast(Toast::done("Go to a memory to delete it"))];

@@ -76,10 +76,7 @@ impl BrowsePane {
             act(Action::Demo, "look at a sample, a small shop"),
             act(Action::Reload, "look again"),
             act(Action::Help, "the keys"),
-            Line::from(vec![
-                Span::styled(format!("{:<COLUMN$} ", "--all"), theme.style(Role::KeyHint)),
-                Span::styled("started so, it shows every project", muted),
-            ]),
+            act(Action::Scope, "everything, as `tome --all` does"),
             Line::default(),
             Line::styled("tome looked for", theme.style(Role::HeadingMinor)),
         ]);

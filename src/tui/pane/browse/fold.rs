@@ -1,8 +1,11 @@
 //! Folding and unfolding rows of the tree.
 
 use super::BrowsePane;
-use super::tree::{Fold, Key, Node, Tree};
+use super::tree::{Fold, Key, Tree};
 use crate::tui::pane::{PaneContext, Step};
+
+/// How deep rows can be folded into each other: sessions, agents, projects, logs, subagents.
+const DEEPEST: usize = 6;
 
 impl BrowsePane {
     /// Folds or unfolds the row under the cursor.
@@ -16,15 +19,14 @@ impl BrowsePane {
 
     /// Folds or unfolds every row.
     pub(super) fn fold_all(&mut self, to: Fold, cx: &PaneContext<'_>) -> Vec<Step> {
+        let mut tree = self.tree.clone();
         // Unfolding reveals rows that may be folded themselves.
-        for _ in 0..4 {
-            let keys: Vec<Key> = self
-                .tree
+        for _ in 0..DEEPEST {
+            let keys: Vec<Key> = tree
                 .rows
                 .iter()
                 .filter(|row| row.fold.is_some_and(|fold| fold != to))
-                .filter(|row| to == Fold::Closed || !matches!(row.node, Node::LogGroup(_)))
-                .map(|row| self.tree.key(&self.library, row))
+                .map(|row| tree.key(&self.library, row))
                 .collect();
             if keys.is_empty() {
                 break;
@@ -35,7 +37,7 @@ impl BrowsePane {
             if to == Fold::Closed {
                 break;
             }
-            self.tree = Tree::of(&self.library, &self.options);
+            tree = Tree::of(&self.library, &self.options);
         }
         self.reshape(cx)
     }

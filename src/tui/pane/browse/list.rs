@@ -5,7 +5,7 @@ use std::path::Path;
 use ratatui::text::{Line, Span};
 
 use super::BrowsePane;
-use super::tree::{Fold, Key, Node, TreeRow};
+use super::tree::{Fold, Key, Node, Order, Sort, TreeRow};
 use crate::core::display::{format_age, format_size};
 use crate::core::layout::Layout;
 use crate::core::library::{Budget, Library, StoreSnapshot};
@@ -34,17 +34,16 @@ impl BrowsePane {
     pub(super) fn line(
         &self,
         row: &TreeRow,
-        cursor: RowCursor,
+        (cursor, is_marked): (RowCursor, bool),
         cx: &PaneContext<'_>,
         width: usize,
     ) -> Line<'static> {
         let theme = cx.theme;
-        let key = self.tree.key(&self.library, row);
         let bar = match cursor {
             RowCursor::Here => Span::styled("▌", theme.style(Role::Accent)),
             RowCursor::Elsewhere => Span::raw(" "),
         };
-        let mark = if self.marks.contains(&key) {
+        let mark = if is_marked {
             Span::styled("✓", theme.style(Role::Accent))
         } else {
             Span::raw(" ")
@@ -136,13 +135,23 @@ impl BrowsePane {
             let place = short_path(snapshot.store.root().path());
             label.push(Span::styled(format!("  {place}"), theme.style(Role::Muted)));
         }
+        if self.options.order.is_some() {
+            let name = escape_line(snapshot.store.name());
+            label.push(Span::styled(format!("  {name}"), theme.style(Role::Muted)));
+        }
         let mut right = Vec::new();
         if memory.problem.is_some() {
             right.push(Span::styled("! ", theme.style(Role::Warn)));
+        } else if snapshot.unlisted.contains(&memory.path) {
+            right.push(Span::styled("not in index ", theme.style(Role::Warn)));
         }
-        let detail = match self.options.sort {
-            super::tree::Sort::Size => format_size(memory.size),
-            _ => format_age(memory.modified, cx.now),
+        let is_by_size = match self.options.order {
+            Some(order) => order == Order::Largest,
+            None => self.options.sort == Sort::Size,
+        };
+        let detail = match is_by_size {
+            true => format_size(memory.size),
+            false => format_age(memory.modified, cx.now),
         };
         right.push(Span::styled(detail, theme.style(Role::Muted)));
         RowEnds { label, right }
@@ -193,20 +202,14 @@ fn store(snapshot: &StoreSnapshot, row: &TreeRow, theme: &Theme, width: usize) -
     RowEnds { label, right }
 }
 
-/// Draws how much of the index limit is used, by lines or bytes, whichever is nearer.
+/// Draws how much of what an agent reads of an index is used, by lines or bytes, whichever is
+/// more.
 pub(super) fn meter(budget: Budget, theme: &Theme) -> Vec<Span<'static>> {
-    let by_lines = budget.lines * Budget::MOST.bytes >= budget.bytes * Budget::MOST.lines;
-    let (what, used, limit) = if by_lines {
-        ("index ", budget.lines, Budget::MOST.lines)
-    } else {
-        ("index KB ", budget.bytes / 1000, Budget::MOST.bytes / 1000)
-    };
     let meter = Meter {
-        used: used as u64,
-        limit: limit as u64,
+        percent: budget.percent(),
         cells: 4,
     };
-    let mut spans = vec![Span::styled(what, theme.style(Role::Muted))];
+    let mut spans = vec![Span::styled("index ", theme.style(Role::Muted))];
     spans.extend(meter.line(theme).spans);
     spans
 }
@@ -221,9 +224,10 @@ mod tests {
             let spans = meter(Budget { lines, bytes }, &Theme::default());
             spans.iter().map(|span| span.content.as_ref()).collect()
         };
-        assert_eq!(text(50, 100), "index 50/200 ▰▱▱▱");
-        assert_eq!(text(162, 100), "index 162/200 ▰▰▰▱");
-        assert_eq!(text(10, 24_400), "index KB 24/25 ▰▰▰▱");
-        assert_eq!(text(0, 0), "index 0/200 ▱▱▱▱");
+        assert_eq!(text(50, 100), "index 25 % ▰▱▱▱");
+        assert_eq!(text(162, 100), "index 81 % ▰▰▰▱");
+        assert_eq!(text(10, 24_400), "index 97 % ▰▰▰▱");
+        assert_eq!(text(0, 0), "index 0 % ▱▱▱▱");
+        assert_eq!(text(300, 0), "index 150 % ▰▰▰▰");
     }
 }

@@ -107,6 +107,34 @@ impl Sort {
     }
 }
 
+/// The order of one list of all memories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    Oldest,
+    Largest,
+    Newest,
+}
+
+impl Order {
+    /// Returns the next order in the cycle; `None` is the tree.
+    pub(crate) fn next(order: Option<Self>) -> Option<Self> {
+        match order {
+            None => Some(Self::Oldest),
+            Some(Self::Oldest) => Some(Self::Largest),
+            Some(Self::Largest) => Some(Self::Newest),
+            Some(Self::Newest) => None,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Oldest => "oldest first",
+            Self::Largest => "largest first",
+            Self::Newest => "newest first",
+        }
+    }
+}
+
 /// The user's choices about the tree.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TreeOptions {
@@ -115,6 +143,8 @@ pub(crate) struct TreeOptions {
     /// Lower-case words that every row must contain.
     pub(crate) filter: Vec<String>,
     pub(crate) sort: Sort,
+    /// Set to show one list of the memories of all stores instead of the tree.
+    pub(crate) order: Option<Order>,
 }
 
 /// The rows, and the groups that they refer to.
@@ -145,10 +175,20 @@ impl Tree {
             options,
             tree: Self::default(),
         };
-        for (at, snapshot) in library.stores.iter().enumerate() {
-            if snapshot.store.layout() != Layout::Instructions {
-                building.store(at, snapshot);
-            }
+        if let Some(order) = options.order {
+            building.one_list(order);
+            return building.tree;
+        }
+        let mut stores: Vec<(usize, &StoreSnapshot)> = library
+            .stores
+            .iter()
+            .enumerate()
+            .map(|(at, snapshot)| (at, &**snapshot))
+            .filter(|(_, snapshot)| snapshot.store.layout() != Layout::Instructions)
+            .collect();
+        stores.sort_by_key(|(_, snapshot)| snapshot.rank());
+        for (at, snapshot) in stores {
+            building.store(at, snapshot);
         }
         building.instructions();
         building.sessions();
@@ -238,30 +278,11 @@ impl TreeBuilder<'_> {
         fold == Fold::Open
     }
 
-    fn shows(&self, memory: &Memory, entries: &[&str]) -> bool {
-        let has_word = |word: &String| {
-            let has = |text: &str| contains(text, word);
-            has(&memory.title)
-                || has(&memory.path)
-                || has(&memory.summary)
-                || memory.category.as_deref().is_some_and(has)
-                || entries.iter().any(|title| has(title))
-        };
-        self.options.filter.iter().all(has_word)
-    }
-
     /// The memories of a store that match the filter, sorted.
     fn members(&self, snapshot: &StoreSnapshot) -> Vec<usize> {
         let memories = &snapshot.memories;
         let mut members: Vec<usize> = (0..memories.len())
-            .filter(|at| {
-                let memory = &memories[*at];
-                if self.options.filter.is_empty() {
-                    return true;
-                }
-                let titles: Vec<&str> = memory.entries.iter().map(|e| e.title.as_str()).collect();
-                self.shows(memory, &titles)
-            })
+            .filter(|at| matches_filter(snapshot, &memories[*at], &self.options.filter))
             .collect();
         match self.options.sort {
             Sort::Name => members.sort_by_cached_key(|at| memories[*at].title.to_lowercase()),
@@ -269,6 +290,29 @@ impl TreeBuilder<'_> {
             Sort::Size => members.sort_by_key(|at| std::cmp::Reverse(memories[*at].size)),
         }
         members
+    }
+
+    /// Adds the memories of all stores as one list.
+    fn one_list(&mut self, order: Order) {
+        let stores = self.library.stores.iter().enumerate();
+        let stores = stores.filter(|(_, snapshot)| {
+            !matches!(
+                snapshot.store.layout(),
+                Layout::Instructions | Layout::Events
+            )
+        });
+        let mut all: Vec<(usize, usize)> = stores
+            .flat_map(|(at, snapshot)| self.members(snapshot).into_iter().map(move |of| (at, of)))
+            .collect();
+        let memory = |(at, of): &(usize, usize)| &self.library.stores[*at].memories[*of];
+        match order {
+            Order::Oldest => all.sort_by_key(|one| memory(one).modified),
+            Order::Largest => all.sort_by_key(|one| std::cmp::Reverse(memory(one).size)),
+            Order::Newest => all.sort_by_key(|one| std::cmp::Reverse(memory(one).modified)),
+        }
+        for one in all {
+            self.memory(one, 0);
+        }
     }
 
     fn store(&mut self, at: usize, snapshot: &StoreSnapshot) {
@@ -385,6 +429,20 @@ impl TreeBuilder<'_> {
             }
         }
     }
+}
+
+/// Whether a memory has every word of the filter, in its own text or in the name of its store.
+pub(super) fn matches_filter(snapshot: &StoreSnapshot, memory: &Memory, words: &[String]) -> bool {
+    let has_word = |word: &String| {
+        let has = |text: &str| contains(text, word);
+        has(&memory.title)
+            || has(&memory.path)
+            || has(&memory.summary)
+            || has(snapshot.store.name())
+            || memory.category.as_deref().is_some_and(has)
+            || memory.entries.iter().any(|entry| has(&entry.title))
+    };
+    words.iter().all(has_word)
 }
 
 /// Whether `text` contains the lower-case `word`, ignoring case.

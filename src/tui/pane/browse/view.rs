@@ -23,11 +23,16 @@ impl BrowsePane {
     pub(super) fn view_tree(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let area = cx.areas.tree;
-        let mut block = bordered(theme, self.keys(Focus::Tree)).title(title_span(theme, "memory"));
-        if !self.marks.is_empty() {
+        let title = match self.options.order {
+            Some(order) => format!("memory · all stores, {}", order.name()),
+            None => "memory".to_owned(),
+        };
+        let mut block = bordered(theme, self.keys(Focus::Tree)).title(title_span(theme, &title));
+        let marked = self.marked();
+        if !marked.is_empty() {
             block = block.title_bottom(
                 Line::from(Span::styled(
-                    format!(" {} marked ", self.marks.len()),
+                    format!(" {} marked ", marked.len()),
                     theme.style(Role::Accent),
                 ))
                 .right_aligned(),
@@ -57,7 +62,9 @@ impl BrowsePane {
             } else {
                 RowCursor::Elsewhere
             };
-            let line = self.line(&self.tree.rows[at], cursor, cx, width);
+            let row = &self.tree.rows[at];
+            let is_marked = marked.contains(&self.tree.key(&self.library, row));
+            let line = self.line(row, (cursor, is_marked), cx, width);
             frame.render_widget(line, Rect::new(rows.x, y, rows.width, 1));
         }
         self.view_filter_cursor(frame, cx);

@@ -70,16 +70,6 @@ impl QueryInput {
         }
     }
 
-    /// The search words, without operators.
-    pub(super) fn words(&self) -> Vec<String> {
-        let words = self.input.text().split_whitespace();
-        words
-            .filter(|word| !word.starts_with('!') && !is_filter(word))
-            .map(|word| word.trim_matches(['"', '\'', '^', '$']).to_owned())
-            .filter(|word| !word.is_empty())
-            .collect()
-    }
-
     /// The completion of the word at the cursor.
     pub(super) fn completion(&self, library: &Library) -> Option<Completion> {
         let text = self.input.text();
@@ -159,7 +149,6 @@ mod tests {
         found = typed("t y p e : u s e r <space> t e a");
         assert_eq!(found.pills, ["type:user"]);
         assert_eq!(found.query(), "type:user tea");
-        assert_eq!(found.words(), ["tea"]);
         found = typed("i n : l o g s <space> <bs>");
         assert_eq!((found.pills.len(), found.input.text()), (0, "in:logs"));
     }
@@ -170,12 +159,5 @@ mod tests {
         assert_eq!(found.query(), "http://x y");
         let found = QueryInput::new("\"type:user x\" type: 'whole ^start !not");
         assert!(found.pills.is_empty());
-    }
-
-    #[test]
-    fn words_lose_their_marks() {
-        let found = QueryInput::new("'whole ^start end$ !not \"a phrase\" since:3d x");
-        let words = found.words();
-        assert_eq!(words, ["whole", "start", "end", "a", "phrase", "x"]);
     }
 }

@@ -1,5 +1,7 @@
 //! Drawing of the finder.
 
+use std::path::Path;
+
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -11,13 +13,13 @@ use super::FindPane;
 use crate::core::display::format_age;
 use crate::core::log::{Agent, Role as Who};
 use crate::core::search::HitSource;
-use crate::core::search::fuzzy::SearchState;
+use crate::core::search::fuzzy::{Closeness, SearchState};
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, two_ends};
+use crate::tui::chrome::{KeyFocus, bordered, title_span, two_ends};
 use crate::tui::layout::inside;
 use crate::tui::pane::PaneContext;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::worker::search::{HitRow, MOST};
+use crate::tui::worker::search::HitRow;
 
 /// The prompt before the input.
 const PROMPT: &str = " find ❯ ";
@@ -68,15 +70,10 @@ impl FindPane {
         if let Some(wrong) = &found.wrong {
             return (wrong.reason.clone(), Role::Warn);
         }
-        // If all matches are listed, count the rows: matches dropped as noise are not in them.
-        let listed: usize = found.rows.iter().map(|row| 1 + row.more).sum();
-        let total = match found.total <= MOST {
-            true => listed,
-            false => found.total,
-        };
+        let total = found.total;
         let mut status = match (total, found.progress) {
             (number, SearchState::Looking) => format!("{}…", thousands(number)),
-            (_, _) if self.query.query().trim().is_empty() => "latest first".to_owned(),
+            (_, _) if self.query.query().trim().is_empty() => "newest first".to_owned(),
             (0, _) => "nothing found".to_owned(),
             (number, _) => format!("{} found", thousands(number)),
         };
@@ -142,16 +139,20 @@ impl FindPane {
     fn draw_list(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let area = cx.areas.tree;
-        frame.render_widget(bordered(theme, KeyFocus::Here), area);
+        let mut block = bordered(theme, KeyFocus::Here);
+        if let Some(title) = self.list_title() {
+            block = block.title(title_span(theme, title));
+        }
+        frame.render_widget(block, area);
         let inner = inside(area);
-        if self.rows().is_empty() {
+        if self.list.is_empty() {
             self.draw_nothing(frame, inner, cx);
             return;
         }
-        let window = self.cursor.window(Self::height(cx), self.rows().len());
+        let window = self.cursor.window(Self::height(cx), self.count());
         let width = usize::from(inner.width);
         for (at, y) in window.zip((inner.top()..inner.bottom()).step_by(2)) {
-            let row = &self.rows()[at];
+            let Some(row) = self.row_at(at) else { continue };
             let here = at == self.cursor.selected;
             let [first, second] = self.lines(row, here, width, cx);
             frame.render_widget(first, Rect::new(inner.x, y, inner.width, 1));
@@ -161,10 +162,24 @@ impl FindPane {
         }
     }
 
+    /// What the rows have in common, if it is not that they have the words of the query.
+    fn list_title(&self) -> Option<&'static str> {
+        let found = self.found.as_ref()?;
+        let first = found.rows.first()?;
+        if self.query.query().trim().is_empty() {
+            return Some("newest first");
+        }
+        match first.closeness {
+            Closeness::Words => None,
+            Closeness::Slips => Some("not as typed · ≈ with a slip"),
+            Closeness::Letters => Some("no such words · ∴ their letters"),
+        }
+    }
+
     /// The two lines of a row: the source and its age, and the matching text.
     fn lines(
         &self,
-        row: &HitRow,
+        (row, is_other): (&HitRow, bool),
         here: bool,
         width: usize,
         cx: &PaneContext<'_>,
@@ -172,71 +187,92 @@ impl FindPane {
         let theme = cx.theme;
         let hit = &row.hit;
         let style = theme.style(if here { Role::Selected } else { Role::Text });
+        let muted = theme.style(Role::Muted);
         let bar = || match here {
             true => Span::styled("▌", theme.style(Role::Accent)),
             false => Span::raw(" "),
         };
         let mark = match self.marks.contains_key(&Self::mark_of(row)) {
             true => Span::styled("✓ ", theme.style(Role::Accent)),
+            false if is_other => Span::styled("· ", muted),
             false if hit.source == HitSource::Detail => {
                 Span::styled("◆ ", theme.style(Role::Accent))
             }
-            false => Span::styled("◇ ", theme.style(Role::Muted)),
+            false => Span::styled("◇ ", muted),
         };
-        let mut first = vec![bar(), mark];
-        let mut ends = Vec::new();
-        let muted = theme.style(Role::Muted);
-        match hit.source {
-            HitSource::Detail => {
-                first.extend(highlight_letters(
-                    &hit.title,
-                    &row.title_letters,
-                    (Style::new(), theme),
-                ));
-                if row.more > 0 {
-                    ends.push(Span::styled(format!("+{}  ", row.more), muted));
-                }
-                let category = hit.category.as_deref();
-                ends.push(Span::styled(
-                    category.map(escape_line).unwrap_or_default(),
-                    theme.badge(category),
-                ));
-            }
-            HitSource::Messages => {
-                let (who, role) = match hit.role {
-                    Some(Who::User) => ("you", Role::You),
-                    Some(Who::Assistant) => {
-                        (hit.agent.map_or("agent", Agent::short_name), Role::Agent)
-                    }
-                    Some(Who::Tool) => ("tool", Role::Tool),
-                    Some(Who::System) => ("program", Role::Muted),
-                    None => ("session", Role::Strong),
-                };
-                first.push(Span::styled(who, theme.style(role)));
-                // A hit in a whole log has its title in the second line.
-                if hit.role.is_some() {
-                    first.push(Span::styled(
-                        format!(" · {}", escape_line(&hit.title)),
-                        muted,
-                    ));
-                }
-                let agent = hit.agent.map_or("log", |agent| agent.name());
-                ends.push(Span::styled(agent, muted));
-            }
+        let indent = if is_other { "  " } else { "" };
+        let mut first = vec![bar(), Span::raw(indent), mark];
+        first.extend(self.source(row, is_other, theme));
+        let mut ends = vec![Span::raw(" ")];
+        if row.more > 0 {
+            let fold = match self.unfolded.contains(&Self::place_of(row)) {
+                _ if row.others.is_empty() => "",
+                true => "▾",
+                false => "▸",
+            };
+            ends.push(Span::styled(format!("{fold}+{} ", row.more), muted));
+        }
+        if row.copies > 0 {
+            ends.push(Span::styled(format!("×{} ", row.copies + 1), muted));
+        }
+        if !is_other {
+            let most = (width / 2).saturating_sub(5).max(6);
+            ends.push(Span::styled(cells::cut(&owner(row), most), muted));
         }
         let old = hit
             .time
             .map_or_else(String::new, |time| format_age(time, cx.now));
-        ends.push(Span::styled(format!("{:>6} ", old), muted));
-        ends.insert(0, Span::raw(" "));
+        ends.push(Span::styled(format!("{old:>5} "), muted));
         let base = if here { Style::new() } else { muted };
-        let mut second = vec![bar(), Span::raw("  ")];
-        let (text, letters) = scroll_to_match(&hit.text, &row.letters, width.saturating_sub(4));
+        let closeness = match row.closeness {
+            Closeness::Words => "  ",
+            Closeness::Slips => "≈ ",
+            Closeness::Letters => "∴ ",
+        };
+        let mut second = vec![bar(), Span::raw(indent), Span::styled(closeness, muted)];
+        let room = width.saturating_sub(4 + indent.len());
+        let (text, letters) = scroll_to_match(&row.text, &row.letters, room);
         second.extend(highlight_letters(&text, &letters, (base, theme)));
         [
             two_ends(first, ends, width, style),
             two_ends(second, vec![Span::raw(" ")], width, style),
         ]
+    }
+
+    /// Who or what a row is of: the title and the type of a memory, or who speaks and in which
+    /// session.
+    fn source(&self, row: &HitRow, is_other: bool, theme: &Theme) -> Vec<Span<'static>> {
+        let hit = &row.hit;
+        let muted = theme.style(Role::Muted);
+        if hit.source == HitSource::Detail {
+            if is_other {
+                return vec![Span::styled(format!("line {}", hit.line), muted)];
+            }
+            let letters = &row.title_letters;
+            let mut spans = highlight_letters(&hit.title, letters, (Style::new(), theme));
+            if let Some(category) = &hit.category {
+                spans.push(Span::raw("  "));
+                spans.push(Span::styled(
+                    escape_line(category),
+                    theme.badge(Some(category)),
+                ));
+            }
+            return spans;
+        }
+        let (who, role) = match hit.role {
+            Some(Who::User) => ("you", Role::You),
+            Some(Who::Assistant) => (hit.agent.map_or("agent", Agent::short_name), Role::Agent),
+            Some(Who::Tool) => ("tool", Role::Tool),
+            Some(Who::System) => ("program", Role::Muted),
+            None => ("session", Role::Strong),
+        };
+        let mut spans = vec![Span::styled(who, theme.style(role))];
+        // A hit in a whole log has its title in the second line.
+        if hit.role.is_some() && !is_other {
+            let title = format!(" · {}", escape_line(&hit.title));
+            spans.push(Span::styled(title, muted));
+        }
+        spans
     }
 
     /// Draws hints for the query when there are no results.
@@ -277,6 +313,27 @@ impl FindPane {
             };
             frame.render_widget(line, row);
         }
+    }
+}
+
+/// Whose a row is: the store of a memory, or the agent and the project of a log.
+fn owner(row: &HitRow) -> String {
+    let hit = &row.hit;
+    let Some(agent) = hit.agent else {
+        return escape_line(&hit.store);
+    };
+    let project = hit
+        .project
+        .as_deref()
+        .map(Path::new)
+        .and_then(Path::file_name);
+    match project {
+        Some(project) => format!(
+            "{} · {}",
+            agent.short_name(),
+            escape_line(&project.to_string_lossy())
+        ),
+        None => agent.short_name().to_owned(),
     }
 }
 

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use super::PreviewRequest;
 use crate::core::citation::CitedPart;
 use crate::core::display::{format_age, format_size};
-use crate::core::layout::Layout;
-use crate::core::library::{Library, LogSummary};
+use crate::core::layout::{Layout, index};
+use crate::core::library::{Budget, Library, LogSummary};
 use crate::core::memory::{FileKind, Memory};
 use crate::core::store::{Document, StoreId};
+use crate::tui::action::Action;
 use crate::tui::chrome::count;
 use crate::tui::effect::Target;
+use crate::tui::keymap::KeyContext;
 use crate::tui::pane::PaneContext;
 
 /// A text with its title and facts.
@@ -72,6 +74,15 @@ pub(super) fn file_content(
             let modified = listed.map_or(0, |listed| listed.modified);
             content.facts = facts(&memory, modified, document.bytes.len(), cx.now);
             content.problem = listed.and_then(|listed| listed.problem.clone());
+            if snapshot.is_some_and(|snapshot| snapshot.unlisted.contains(path)) {
+                let key = cx.keymap.key(KeyContext::Tree, Action::ListInIndex);
+                let lists = key.map_or_else(String::new, |key| format!("; {key} lists it"));
+                let problem = format!(
+                    "{} does not list it: agents do not see it{lists}",
+                    index::INDEX
+                );
+                content.problem.get_or_insert(problem);
+            }
             if let CitedPart::Entry(slug) = &wanted.part {
                 narrow_to_entry(&mut content, &memory, &text, slug);
             }
@@ -148,6 +159,15 @@ fn context(library: &Arc<Library>, store: &StoreId, text: &str) -> PreviewConten
             format!("{} layout", snapshot.store.layout()),
             snapshot.store.root().path().display().to_string(),
         ];
+        if let Some(budget) = snapshot.index {
+            facts.push(format!(
+                "index {} of {} lines, {} of {} KB",
+                budget.lines,
+                Budget::MOST.lines,
+                budget.bytes.div_ceil(1000),
+                Budget::MOST.bytes / 1000
+            ));
+        }
         if snapshot.broken() > 0 {
             facts.push(format!("{} with problems", snapshot.broken()));
         }

@@ -39,8 +39,7 @@ impl Page {
         };
         if !words.is_empty() {
             let style = cx.theme.style(Role::MatchLine);
-            let lines = std::mem::take(&mut rendered.lines).into_iter();
-            rendered.lines = lines.map(|line| words.mark(line, style)).collect();
+            rendered.lines = words.mark(std::mem::take(&mut rendered.lines), style);
         }
         Self { rendered }
     }
@@ -49,6 +48,20 @@ impl Page {
     pub(crate) fn line_of(&self, source: usize) -> usize {
         self.rendered.line_of(source)
     }
+
+    /// The row with the match, of those that show line `source` of the content's text.
+    pub(crate) fn match_line_of(&self, source: usize, words: &MarkedWords) -> usize {
+        // A text that begins on these rows may be wrapped onto the next ones.
+        const MORE: usize = 2;
+        let last = self.line_of(source);
+        let sources = &self.rendered.source;
+        let shown = sources.get(last).copied().unwrap_or(source);
+        let start = sources.partition_point(|at| *at < shown).min(last);
+        let end = self.height().min(last + 1 + MORE);
+        let lines = self.rendered.lines.get(start..end).unwrap_or_default();
+        words.best_line(lines).map_or(last, |line| start + line)
+    }
+
     /// The number of rows.
     pub(crate) fn height(&self) -> usize {
         self.rendered.lines.len()

@@ -6,6 +6,7 @@ use super::{Conversation, LaidOutPiece};
 use crate::core::display::{format_size, safe_line};
 use crate::core::log::turn::{Speaker, TurnItem};
 use crate::tui::cells;
+use crate::tui::chrome::fit_end;
 use crate::tui::theme::Role;
 use crate::tui::widget::markdown::{MEASURE, RenderOptions, render};
 
@@ -82,6 +83,7 @@ impl Conversation {
             ]));
         }
         let body_lines = self.body(piece.item, piece.speaker, body);
+        let body_lines = self.words.mark(body_lines, theme.style(Role::MatchLine));
         for (number, line) in body_lines.into_iter().enumerate() {
             let mut spans = if number == 0 && piece.starts && wide {
                 vec![
@@ -92,7 +94,6 @@ impl Conversation {
             } else {
                 vec![Span::raw(" ".repeat(gutter))]
             };
-            let line = self.words.mark(line, theme.style(Role::MatchLine));
             let style = line.style;
             spans.extend(line.spans.into_iter().map(|span| {
                 let over = style.patch(span.style);
@@ -162,7 +163,7 @@ impl Conversation {
         let viewport = options
             .width
             .saturating_sub(2 + cells::width(&name) + cells::width(&shown) + 2);
-        let short = cells::fit(without_key(first_line(&input)), viewport);
+        let short = cut_value(without_key(first_line(&input)), viewport);
         let mut lines = vec![Line::from(vec![
             Span::styled(fold, theme.style(Role::Muted)),
             Span::styled(name, theme.style(Role::Tool)),
@@ -195,6 +196,15 @@ impl Conversation {
 /// Returns the first value of a tool's input, such as a file or a command.
 fn first_line(input: &str) -> &str {
     input.trim().lines().next().unwrap_or_default()
+}
+
+/// Cuts a value to `width` columns and pads it. The end of a path is what tells it apart.
+fn cut_value(value: &str, width: usize) -> String {
+    let is_path = value.contains('/') && !value.contains(char::is_whitespace);
+    match is_path {
+        true => cells::fit(&fit_end(value, width), width),
+        false => cells::fit(value, width),
+    }
 }
 
 /// Removes the name of the first value of a tool's input: the tool's name makes it clear.

@@ -9,7 +9,7 @@ type Ranges = Vec<Range<usize>>;
 
 /// Returns the byte ranges of each line that the other does not have; none if the lines share
 /// less than a third, because marking nearly everything does not help.
-pub(super) fn changed(old: &str, new: &str) -> (Ranges, Ranges) {
+pub(in crate::tui::widget) fn changed(old: &str, new: &str) -> (Ranges, Ranges) {
     let (before, after) = (tokens(old), tokens(new));
     let found = replacements(&before, &after);
     let ranges = |tokens: &[&str], range: fn(&Replacement) -> Range<usize>| -> Ranges {

@@ -1,7 +1,12 @@
 //! The text of the editor: lines, undo and redo, and the file's BOM and line endings.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::tui::cells::{self, Row};
 
 /// A position in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -92,11 +97,21 @@ pub(super) struct Buffer {
     /// Whether the next edit starts a new undo group.
     starts_undo_group: bool,
     pub(super) splices: Vec<Splice>,
+    /// How often the lines have changed.
+    revision: u64,
+    /// The rows of long lines by line and width, since the last edit: wrapping takes a pass over
+    /// the line, and every key needs the rows several times.
+    wrapped: RefCell<WrappedLines>,
 }
 
+/// The rows of lines, by the line and the width.
+type WrappedLines = HashMap<(usize, usize), Arc<[Row]>>;
+
+/// Lines longer than this many bytes are wrapped once for all uses until the next edit.
+const LONG: usize = 1_000;
+
 impl Buffer {
-    pub(super) fn open(bytes: &[u8]) -> Result<Self, NotText> {
-        let text = std::str::from_utf8(bytes).map_err(|_| NotText)?;
+    pub(super) fn of(text: &str) -> Self {
         let (has_bom, text) = match text.strip_prefix('\u{feff}') {
             Some(rest) => (true, rest),
             None => (false, text),
@@ -115,7 +130,7 @@ impl Buffer {
                 _ => (*line).to_owned(),
             })
             .collect();
-        Ok(Self {
+        Self {
             lines,
             has_bom,
             newline: if crlf { "\r\n" } else { "\n" },
@@ -126,7 +141,63 @@ impl Buffer {
             saved: 0,
             starts_undo_group: false,
             splices: Vec::new(),
-        })
+            revision: 0,
+            wrapped: RefCell::default(),
+        }
+    }
+
+    /// Becomes another text, without an undo step: one cannot change the kind of line ending.
+    pub(super) fn become_other(&mut self, other: Self) {
+        let splice = Splice {
+            first: 0,
+            removed: self.lines.len(),
+            added: other.lines.len(),
+        };
+        let revision = self.revision + 1;
+        *self = other;
+        self.revision = revision;
+        self.splices.push(splice);
+    }
+
+    /// Returns a number that differs after every change of the lines.
+    pub(super) fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Returns the rows of a line, wrapped at `width` columns.
+    pub(super) fn rows(&self, row: usize, width: usize) -> Arc<[Row]> {
+        let line = self.line(row);
+        if line.len() <= LONG {
+            return cells::rows(line, width).into();
+        }
+        let mut wrapped = self.wrapped.borrow_mut();
+        let rows = wrapped.entry((row, width));
+        Arc::clone(rows.or_insert_with(|| cells::rows(line, width).into()))
+    }
+
+    /// Whether `text` has the byte order mark, the newlines and the last newline of this one, so
+    /// that replacing the lines gives exactly that text.
+    fn is_framed_as(&self, other: &Self) -> bool {
+        (self.has_bom, self.newline, self.ends_with_newline)
+            == (other.has_bom, other.newline, other.ends_with_newline)
+    }
+
+    /// Returns the lines that turn this text into `other`, and the range that they replace; `None`
+    /// if it cannot be reached by replacing lines.
+    pub(super) fn replacement_by(&self, other: &Self) -> Option<(Range<TextPosition>, String)> {
+        if !self.is_framed_as(other) {
+            return None;
+        }
+        let (old, new) = (&self.lines, &other.lines);
+        let most = old.len().min(new.len()) - 1;
+        let same = |pairs: &mut dyn Iterator<Item = (&String, &String)>| {
+            pairs.take(most).take_while(|(a, b)| a == b).count()
+        };
+        let head = same(&mut old.iter().zip(new));
+        let tail = same(&mut old.iter().rev().zip(new.iter().rev())).min(most - head);
+        let last = old.len() - 1 - tail;
+        let range = TextPosition::new(head, 0)..TextPosition::new(last, old[last].len());
+        Some((range, new[head..new.len() - tail].join("\n")))
     }
 
     pub(super) fn text(&self) -> String {
@@ -242,6 +313,8 @@ impl Buffer {
     fn apply(&mut self, range: Range<TextPosition>, text: &str) -> TextEdit {
         let (start, end) = (range.start, range.end);
         let removed = self.slice(&range);
+        self.revision += 1;
+        self.wrapped.get_mut().clear();
         let added = text.matches('\n').count() + 1;
         let last = text.rsplit('\n').next().unwrap_or(text);
         let new_end = if added == 1 {
@@ -335,10 +408,8 @@ mod tests {
             "\r",
             "한\r\n글",
         ] {
-            let buffer = Buffer::open(text.as_bytes()).expect("text");
-            assert_eq!(buffer.text(), text);
+            assert_eq!(Buffer::of(text).text(), text);
         }
-        assert_eq!(Buffer::open(b"\xff").map(|_| ()), Err(NotText));
     }
 
     fn position(buffer: &Buffer, row: usize, at: usize) -> TextPosition {
@@ -357,7 +428,7 @@ mod tests {
             start in "[a한\\n]{0,20}",
             edits in prop::collection::vec((0..9usize, 0..9usize, 0..9usize, 0..9usize, "[xy글\\n]{0,4}"), 0..20),
         ) {
-            let mut buffer = Buffer::open(start.as_bytes()).expect("text");
+            let mut buffer = Buffer::of(&start);
             for (row, at, row2, at2, text) in edits {
                 let (a, b) = (position(&buffer, row, at), position(&buffer, row2, at2));
                 let before = buffer.text();

@@ -1,5 +1,7 @@
 //! Cursor movements by characters, words and paragraphs.
 
+use std::ops::Range;
+
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::buffer::TextPosition;
@@ -39,6 +41,28 @@ fn letter_before(lines: &[String], position: TextPosition) -> Option<&str> {
     lines[position.row][..position.at]
         .graphemes(true)
         .next_back()
+}
+
+/// Returns the characters around a position that are of one class, all of them in its line.
+pub(super) fn run(
+    lines: &[String],
+    position: TextPosition,
+    words: WordKind,
+) -> Range<TextPosition> {
+    // After the end of a line, the last run counts.
+    let inside = match letter(lines, position) {
+        Some(_) => position,
+        None => before(lines, position),
+    };
+    let here = class(letter(lines, inside), words);
+    let (mut start, mut end) = (inside, inside);
+    while start.at > 0 && class(letter_before(lines, start), words) == here {
+        start = before(lines, start);
+    }
+    while end.at < lines[end.row].len() && class(letter(lines, end), words) == here {
+        end = after(lines, end);
+    }
+    start..end
 }
 
 /// Returns the position after the grapheme at `position`, in the same line.

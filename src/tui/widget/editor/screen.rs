@@ -1,9 +1,9 @@
 //! The lines on the screen: wrapping, scrolling, and the position under a cell.
 
-use std::ops::Range;
+use std::sync::Arc;
 
-use super::buffer::TextPosition;
-use crate::tui::cells;
+use super::buffer::{Buffer, TextPosition};
+use crate::tui::cells::{self, Row};
 
 /// Whether long lines are wrapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,40 +33,52 @@ pub(super) struct EditorScreen {
 /// How many rows stay between the cursor and the edge.
 const MARGIN: usize = 3;
 
-/// One row of the screen: the line, the number of the row in it, and its bytes.
+/// One row of the screen: the line, the number of the row in it, and the row itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ScreenRow {
     pub(super) line: usize,
     pub(super) nth: usize,
-    pub(super) range: Range<usize>,
+    pub(super) row: Row,
+}
+
+/// Returns the column of byte `at` in a row, counted from the start of the row.
+pub(super) fn column_in(line: &str, row: &Row, at: usize) -> usize {
+    let last = cells::cells_in(line, row.range.start..at, row.column).last();
+    last.map_or(0, |cell| cell.column + cell.width - row.column)
 }
 
 impl EditorScreen {
-    /// Returns the rows of a line as byte ranges, at least one.
-    pub(super) fn rows(&self, line: &str) -> Vec<Range<usize>> {
+    /// Returns the rows of a line, at least one.
+    pub(super) fn rows(&self, buffer: &Buffer, line: usize) -> Arc<[Row]> {
         match self.wrap {
-            Wrap::Soft if line.len() > self.width => cells::wrap(line, self.width),
-            _ => std::iter::once(0..line.len()).collect(),
+            Wrap::Soft => buffer.rows(line, self.width),
+            Wrap::Off => Arc::new([Row {
+                range: 0..buffer.line(line).len(),
+                column: 0,
+            }]),
         }
     }
 
-    /// Returns the number and range of the row of `line` that contains byte `at`.
-    pub(super) fn row_of(&self, line: &str, at: usize) -> (usize, Range<usize>) {
-        let rows = self.rows(line);
-        let nth = rows.iter().rposition(|row| row.start <= at).unwrap_or(0);
+    /// Returns the number of the row that contains a position, and the row.
+    pub(super) fn row_of(&self, buffer: &Buffer, position: TextPosition) -> (usize, Row) {
+        let rows = self.rows(buffer, position.row);
+        let after = rows.partition_point(|row| row.range.start <= position.at);
+        let nth = after.saturating_sub(1);
         (nth, rows[nth].clone())
     }
 
     /// Returns the visible rows.
-    pub(super) fn visible_rows(&self, lines: &[String]) -> Vec<ScreenRow> {
+    pub(super) fn visible_rows(&self, buffer: &Buffer) -> Vec<ScreenRow> {
         let mut seen = Vec::with_capacity(self.height);
         let mut skip = self.row;
-        for (line, text) in lines.iter().enumerate().skip(self.top) {
-            for (nth, range) in self.rows(text).into_iter().enumerate().skip(skip) {
+        for line in self.top..buffer.lines().len() {
+            let rows = self.rows(buffer, line);
+            for (nth, row) in rows.iter().enumerate().skip(skip) {
                 if seen.len() == self.height {
                     return seen;
                 }
-                seen.push(ScreenRow { line, nth, range });
+                let row = row.clone();
+                seen.push(ScreenRow { line, nth, row });
             }
             skip = 0;
         }
@@ -74,14 +86,14 @@ impl EditorScreen {
     }
 
     /// Scrolls as little as possible to make `cursor` visible.
-    pub(super) fn reveal(&mut self, lines: &[String], cursor: TextPosition) {
+    pub(super) fn reveal(&mut self, buffer: &Buffer, cursor: TextPosition) {
         let margin = MARGIN.min(self.height.saturating_sub(1) / 2);
-        let (nth, _) = self.row_of(&lines[cursor.row], cursor.at);
+        let (nth, _) = self.row_of(buffer, cursor);
         let here = (cursor.row, nth);
-        let highest = self.up(lines, here, margin);
-        let lowest = self.up(lines, here, self.height.saturating_sub(1 + margin));
-        let top = (self.top.min(lines.len() - 1), self.row);
-        let bottom = self.last_top(lines);
+        let highest = self.up(buffer, here, margin);
+        let lowest = self.up(buffer, here, self.height.saturating_sub(1 + margin));
+        let top = (self.top.min(buffer.lines().len() - 1), self.row);
+        let bottom = self.last_top(buffer);
         // The end of the text is never above the end of the screen, if the text fills it.
         let top = top.clamp(lowest.min(highest), highest).min(bottom);
         (self.top, self.row) = top;
@@ -89,7 +101,7 @@ impl EditorScreen {
             self.left = 0;
             return;
         }
-        let column = cells::column_of(&lines[cursor.row], cursor.at);
+        let column = cells::column_of(buffer.line(cursor.row), cursor.at);
         let edge = (self.width / 8).min(8);
         if column < self.left + edge {
             self.left = column.saturating_sub(edge);
@@ -99,30 +111,25 @@ impl EditorScreen {
     }
 
     /// Scrolls by rows, as a wheel does.
-    pub(super) fn scroll(&mut self, lines: &[String], rows: isize) {
+    pub(super) fn scroll(&mut self, buffer: &Buffer, rows: isize) {
         let top = (self.top, self.row);
         (self.top, self.row) = if rows < 0 {
-            self.up(lines, top, rows.unsigned_abs())
+            self.up(buffer, top, rows.unsigned_abs())
         } else {
-            self.down(lines, top, rows.unsigned_abs())
-                .min(self.last_top(lines))
+            self.down(buffer, top, rows.unsigned_abs())
+                .min(self.last_top(buffer))
         };
     }
 
     /// Returns the top row when the last line is at the bottom.
-    fn last_top(&self, lines: &[String]) -> (usize, usize) {
-        let last = lines.len() - 1;
-        let end = (last, self.rows(&lines[last]).len() - 1);
-        self.up(lines, end, self.height.saturating_sub(1))
+    fn last_top(&self, buffer: &Buffer) -> (usize, usize) {
+        let last = buffer.lines().len() - 1;
+        let end = (last, self.rows(buffer, last).len() - 1);
+        self.up(buffer, end, self.height.saturating_sub(1))
     }
 
     /// Returns the row that is `count` rows above `from`, or the first.
-    pub(super) fn up(
-        &self,
-        lines: &[String],
-        from: (usize, usize),
-        count: usize,
-    ) -> (usize, usize) {
+    pub(super) fn up(&self, buffer: &Buffer, from: (usize, usize), count: usize) -> (usize, usize) {
         let (mut line, mut row) = from;
         let mut count = count;
         while count > 0 {
@@ -134,7 +141,7 @@ impl EditorScreen {
                 return (0, 0);
             }
             line -= 1;
-            row = self.rows(&lines[line]).len();
+            row = self.rows(buffer, line).len();
         }
         (line, row)
     }
@@ -142,18 +149,18 @@ impl EditorScreen {
     /// Returns the row that is `count` rows below `from`, or the last.
     pub(super) fn down(
         &self,
-        lines: &[String],
+        buffer: &Buffer,
         from: (usize, usize),
         count: usize,
     ) -> (usize, usize) {
         let (mut line, mut row) = from;
         let mut count = count;
         loop {
-            let rows = self.rows(&lines[line]).len();
+            let rows = self.rows(buffer, line).len();
             if row + count < rows {
                 return (line, row + count);
             }
-            if line + 1 == lines.len() {
+            if line + 1 == buffer.lines().len() {
                 return (line, rows - 1);
             }
             count -= rows - row;
@@ -165,27 +172,29 @@ impl EditorScreen {
     /// Returns the position nearest to a column of a row.
     pub(super) fn position(
         &self,
-        lines: &[String],
-        row: (usize, usize),
+        buffer: &Buffer,
+        (line, nth): (usize, usize),
         column: usize,
     ) -> TextPosition {
-        let line = &lines[row.0];
-        let rows = self.rows(line);
-        let range = rows[row.1.min(rows.len() - 1)].clone();
-        let start = cells::column_of(line, range.start);
-        let at = cells::byte_at(line, start + column);
+        let text = buffer.line(line);
+        let rows = self.rows(buffer, line);
+        let row = &rows[nth.min(rows.len() - 1)];
+        let range = row.range.clone();
+        let at = cells::cells_in(text, range.clone(), row.column)
+            .find(|cell| cell.column + cell.width > row.column + column)
+            .map_or(range.end, |cell| cell.at);
         // The end of a wrapped row is the start of the next, so stop before it.
-        let last = if range.end == line.len() {
+        let last = if range.end == text.len() {
             range.end
         } else {
-            super::motion::before(lines, TextPosition::new(row.0, range.end)).at
+            super::motion::before(buffer.lines(), TextPosition::new(line, range.end)).at
         };
-        TextPosition::new(row.0, at.clamp(range.start, last.max(range.start)))
+        TextPosition::new(line, at.clamp(range.start, last.max(range.start)))
     }
 
     /// Returns the position under a cell of the text's area.
-    pub(super) fn position_at(&self, lines: &[String], x: usize, y: usize) -> TextPosition {
-        let row = self.down(lines, (self.top, self.row), y);
-        self.position(lines, row, self.left + x)
+    pub(super) fn position_at(&self, buffer: &Buffer, x: usize, y: usize) -> TextPosition {
+        let row = self.down(buffer, (self.top, self.row), y);
+        self.position(buffer, row, self.left + x)
     }
 }

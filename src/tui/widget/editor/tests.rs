@@ -1,7 +1,10 @@
 //! Tests of both flavours: a text, the keys typed, and the text after them.
 
+mod edits;
+
 use proptest::prelude::*;
-use ratatui::crossterm::event::KeyEvent;
+use ratatui::crossterm::event::{KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Rect;
 
 use super::*;
 use crate::tui::dump;
@@ -265,7 +268,6 @@ fn vi_commands_are_outcomes() {
 
 #[test]
 fn the_mouse_finds_its_place() {
-    use ratatui::crossterm::event::KeyModifiers;
     let mut some = editor(EditorKeys::Readline, "|한글 abc\nsecond");
     let area = Rect::new(2, 1, 60, 12);
     let mouse = |kind, column, row| MouseEvent {

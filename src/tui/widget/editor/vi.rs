@@ -1,10 +1,12 @@
 //! The keys of vi: modes, counts, operators, motions and repeat.
 
+mod object;
 mod operator;
 mod verb;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use self::object::Extent;
 use self::operator::Operator;
 use super::buffer::{EditKind, TextPosition};
 use super::motion::{self, WordKind};
@@ -17,7 +19,7 @@ pub(super) struct Vi {
     mode: EditorMode,
     count: Option<usize>,
     operator: Option<(Operator, usize)>,
-    /// A key that needs a second one: `g`, `r`, `f`, `F`, `t`, `T`.
+    /// A key that needs a second one: `g`, `r`, `f`, `F`, `t`, `T`, and `i`, `a` before an object.
     pending: Option<char>,
     last_find: Option<(char, char)>,
     pub(super) search_direction: MoveDirection,
@@ -83,11 +85,12 @@ impl Editor {
             vi.changed = false;
         }
         vi.typed.push(key);
+        let revision = self.buffer.revision();
         let outcome = match vi.mode {
             EditorMode::Insert => self.insert_key(key),
             _ => self.command_key(key),
         };
-        let changed = matches!(outcome, EditorOutcome::Changed | EditorOutcome::Cut(_));
+        let changed = self.buffer.revision() != revision;
         if let Some(vi) = &mut self.vi {
             vi.changed |= changed;
             let is_undo = matches!(vi.typed[0].code, KeyCode::Char('u'))
@@ -183,6 +186,10 @@ impl Editor {
                 vi.count = Some(count.min(99_999));
                 return EditorOutcome::None;
             }
+            'i' | 'a' if visual || vi.operator.is_some() => {
+                vi.pending = Some(c);
+                return EditorOutcome::None;
+            }
             'g' | 'f' | 'F' | 't' | 'T' | 'r' => {
                 vi.pending = Some(c);
                 return EditorOutcome::None;
@@ -250,7 +257,14 @@ impl Editor {
         given.unwrap_or(1)
     }
 
-    /// Handles the second key after `g`, `r`, `f`, `F`, `t`, `T`.
+    /// Cancels what is pending.
+    fn cancel_pending(&mut self) {
+        if let Some(vi) = &mut self.vi {
+            vi.clear();
+        }
+    }
+
+    /// Handles the second key after `g`, `r`, `f`, `F`, `t`, `T`, `i`, `a`.
     fn second(&mut self, waiting: char, c: char) -> EditorOutcome {
         match (waiting, c) {
             ('g', 'g') => {
@@ -259,9 +273,11 @@ impl Editor {
                 self.aim(Target::Line(row))
             }
             ('g', _) => {
-                self.set_mode(self.mode());
+                self.cancel_pending();
                 EditorOutcome::None
             }
+            ('i', c) => self.text_object(Extent::Inner, c),
+            ('a', c) => self.text_object(Extent::Around, c),
             ('r', c) => {
                 let range = self.cursor..motion::after(self.lines(), self.cursor);
                 self.take_count();
@@ -297,7 +313,7 @@ impl Editor {
             match found {
                 Some(found) => at = found,
                 None => {
-                    self.set_mode(self.mode());
+                    self.cancel_pending();
                     return EditorOutcome::None;
                 }
             }
@@ -371,7 +387,9 @@ impl Editor {
                 self.operate_lines(operator, here.row.min(row)..here.row.max(row) + 1)
             }
             Target::Before(position) => {
-                self.operate(operator, here.min(position)..here.max(position))
+                let range = here.min(position)..here.max(position);
+                let range = self.without_last_blanks(operator, range);
+                self.operate(operator, range)
             }
             Target::With(position) => {
                 let end = motion::after(self.lines(), here.max(position));

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use super::screen::ScreenRow;
+use super::screen::{ScreenRow, column_in};
 use super::{Editor, TextPosition};
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
@@ -58,14 +58,13 @@ impl Editor {
                 area.bottom().saturating_sub(1),
             ));
         }
-        let seen = self.screen.visible_rows(self.lines());
-        let y = seen
-            .iter()
-            .rposition(|row| row.line == self.cursor.row && row.range.start <= self.cursor.at)?;
-        let row = &seen[y];
-        let line = &self.lines()[row.line];
-        let start = cells::column_of(line, row.range.start) + self.screen.left;
-        let column = cells::column_of(line, self.cursor.at).checked_sub(start)?;
+        let seen = self.screen.visible_rows(&self.buffer);
+        let y = seen.iter().rposition(|seen| {
+            seen.line == self.cursor.row && seen.row.range.start <= self.cursor.at
+        })?;
+        let seen = &seen[y];
+        let line = &self.lines()[seen.line];
+        let column = column_in(line, &seen.row, self.cursor.at).checked_sub(self.screen.left)?;
         // Blanks at the end of a wrapped row extend past the edge, where the cursor then stays.
         let x = u16::try_from(column).ok()?.saturating_add(self.gutter());
         let x = area.x + x.min(area.width.saturating_sub(1));
@@ -78,11 +77,16 @@ impl Widget for EditorView<'_> {
         if area.is_empty() {
             return;
         }
-        for (y, row) in
-            (area.top()..area.bottom()).zip(self.editor.screen.visible_rows(self.editor.lines()))
-        {
-            let line = Rect::new(area.x, y, area.width, 1);
-            self.row(&row, line, cells);
+        let seen = self.editor.screen.visible_rows(&self.editor.buffer);
+        let lines = seen.chunk_by(|a, b| a.line == b.line);
+        let mut y = area.top();
+        for rows in lines {
+            let layers = self.layers(rows[0].line);
+            for row in rows.iter().take(usize::from(area.bottom() - y)) {
+                let line = Rect::new(area.x, y, area.width, 1);
+                self.row(row, &layers, line, cells);
+                y += 1;
+            }
         }
         self.prompt(area, cells);
         if self.caret == Caret::Drawn
@@ -94,8 +98,11 @@ impl Widget for EditorView<'_> {
     }
 }
 
+/// The first and the last byte of a part of a line, and its style.
+type StyleLayer = (usize, usize, Style);
+
 impl EditorView<'_> {
-    fn row(&self, row: &ScreenRow, area: Rect, cells: &mut Cells) {
+    fn row(&self, row: &ScreenRow, layers: &[StyleLayer], area: Rect, cells: &mut Cells) {
         let editor = self.editor;
         let is_current = row.line == editor.cursor.row && self.caret != Caret::Hidden;
         if is_current {
@@ -125,20 +132,21 @@ impl EditorView<'_> {
             width: area.width.saturating_sub(gutter),
             ..area
         };
-        self.text(row, text, cells);
+        self.text(row, layers, text, cells);
     }
 
-    fn text(&self, row: &ScreenRow, area: Rect, cells: &mut Cells) {
-        let line = &self.editor.lines()[row.line];
-        let start = cells::column_of(line, row.range.start);
-        let left = start + self.editor.screen.left;
+    fn text(&self, seen: &ScreenRow, layers: &[StyleLayer], area: Rect, cells: &mut Cells) {
+        let line = &self.editor.lines()[seen.line];
+        let row = &seen.row;
+        let left = row.column + self.editor.screen.left;
         let right = left + usize::from(area.width);
-        let layers = self.layers(row.line, line);
-        for cell in cells::cells(line) {
-            if cell.at < row.range.start || cell.column < left {
+        let is_here = |(from, to, _): &&StyleLayer| *from < row.range.end && *to > row.range.start;
+        let layers: Vec<&StyleLayer> = layers.iter().filter(is_here).collect();
+        for cell in cells::cells_in(line, row.range.clone(), row.column) {
+            if cell.column < left {
                 continue;
             }
-            if cell.at >= row.range.end || cell.column + cell.width > right {
+            if cell.column + cell.width > right {
                 break;
             }
             let style = layers
@@ -151,10 +159,13 @@ impl EditorView<'_> {
         // A selected newline is shown as a cell, so that a selected empty line is visible.
         let ends = row.range.end == line.len();
         let selected = self.editor.selection().is_some_and(|range| {
-            (range.start..range.end).contains(&TextPosition::new(row.line, line.len()))
+            (range.start..range.end).contains(&TextPosition::new(seen.line, line.len()))
         });
-        let column = cells::column_of(line, line.len());
-        if ends && selected && (left..right).contains(&column) {
+        if !ends || !selected {
+            return;
+        }
+        let column = row.column + column_in(line, row, line.len());
+        if (left..right).contains(&column) {
             let x = area.x + u16::try_from(column - left).unwrap_or(0);
             cells.set_style(
                 Rect::new(x, area.y, 1, 1),
@@ -164,8 +175,9 @@ impl EditorView<'_> {
     }
 
     /// Returns the styles of a line by byte range, later ones over earlier ones.
-    fn layers(&self, row: usize, line: &str) -> Vec<(usize, usize, Style)> {
+    fn layers(&self, row: usize) -> Vec<StyleLayer> {
         let editor = self.editor;
+        let line = &editor.lines()[row];
         let mut layers = Vec::new();
         if let Some(highlighter) = &editor.highlighter {
             layers.extend(highlighter.paints(row).iter().map(|paint| {

@@ -3,15 +3,25 @@
 use std::collections::HashMap;
 
 use super::{Fold, Node, TreeBuilder, contains};
+use crate::core::library::{LogGroup, LogSummary};
 
 impl TreeBuilder<'_> {
     pub(super) fn sessions(&mut self) {
         let shown = |at: usize| -> Vec<usize> {
-            let logs = &self.library.logs[at].logs;
+            let LogGroup {
+                agent,
+                project,
+                logs,
+            } = &self.library.logs[at];
+            let has = |log: &LogSummary, word: &String| {
+                [agent.name(), project, &log.title]
+                    .iter()
+                    .any(|text| contains(text, word))
+            };
             let words = &self.options.filter;
             (0..logs.len())
                 .filter(|log| logs[*log].has_row())
-                .filter(|log| words.iter().all(|word| contains(&logs[*log].title, word)))
+                .filter(|log| words.iter().all(|word| has(&logs[*log], word)))
                 .collect()
         };
         let log_groups: Vec<(usize, Vec<usize>)> = (0..self.library.logs.len())
@@ -19,15 +29,13 @@ impl TreeBuilder<'_> {
             .filter(|(_, logs)| !logs.is_empty())
             .collect();
         // Only sessions are counted, not what hangs below them.
-        let listed = |at: usize, logs: &[usize]| -> usize {
-            let all = &self.library.logs[at].logs;
-            logs.iter()
-                .filter(|log| all[**log].unlisted.is_none())
-                .count()
+        let own = |(at, logs): &(usize, Vec<usize>)| -> usize {
+            let all = &self.library.logs[*at].logs;
+            let is_own = |log: &&usize| all[**log].unlisted.is_none();
+            logs.iter().filter(is_own).count()
         };
-        let count = |log_groups: &[(usize, Vec<usize>)]| -> usize {
-            log_groups.iter().map(|(at, logs)| listed(*at, logs)).sum()
-        };
+        let count =
+            |log_groups: &[(usize, Vec<usize>)]| -> usize { log_groups.iter().map(own).sum() };
         if log_groups.is_empty() {
             return;
         }
@@ -46,14 +54,15 @@ impl TreeBuilder<'_> {
             if !self.foldable(row, count(same), Fold::Closed) {
                 continue;
             }
-            for (at, logs) in same {
+            for group in same {
+                let (at, logs) = group;
                 // A single project gets no row.
                 if same.len() == 1 {
                     self.logs(*at, logs, 2);
                     continue;
                 }
                 let row = self.push(Node::LogGroup(*at), 2);
-                if self.foldable(row, listed(*at, logs), Fold::Closed) {
+                if self.foldable(row, own(group), Fold::Closed) {
                     self.logs(*at, logs, 3);
                 }
             }

@@ -65,6 +65,25 @@ impl Editor {
         }
     }
 
+    /// Returns the range of a motion for an operator: `c w` keeps the whitespace after the word,
+    /// as `c e` does.
+    pub(super) fn without_last_blanks(
+        &self,
+        operator: Operator,
+        mut range: Range<TextPosition>,
+    ) -> Range<TextPosition> {
+        let typed = self.vi.as_ref().and_then(|vi| vi.typed.last());
+        let is_word = matches!(typed.map(|key| key.code), Some(KeyCode::Char('w' | 'W')));
+        if operator == Operator::Change && is_word && range.start.row == range.end.row {
+            let kept = self.buffer.slice(&range);
+            let trimmed = kept.trim_end_matches([' ', '\t']);
+            if !trimmed.is_empty() {
+                range.end.at -= kept.len() - trimmed.len();
+            }
+        }
+        range
+    }
+
     pub(super) fn operate(
         &mut self,
         operator: Operator,
@@ -75,21 +94,6 @@ impl Editor {
             Operator::In => return self.shift_rows(rows, Shift::In),
             Operator::Out => return self.shift_rows(rows, Shift::Out),
             _ => {}
-        }
-        let mut range = range;
-        // `c w` keeps the whitespace after the word, as `c e` does.
-        if operator == Operator::Change {
-            let kept = self.buffer.slice(&range);
-            let trimmed = kept.trim_end_matches([' ', '\t']);
-            let word = self.vi.as_ref().is_some_and(|vi| {
-                matches!(
-                    vi.typed.last().map(|k| k.code),
-                    Some(KeyCode::Char('w' | 'W'))
-                )
-            });
-            if word && !trimmed.is_empty() && range.start.row == range.end.row {
-                range.end.at -= kept.len() - trimmed.len();
-            }
         }
         self.register = Register {
             text: self.buffer.slice(&range),
@@ -104,7 +108,10 @@ impl Editor {
             Operator::Change => {
                 self.set_mode(EditorMode::Insert);
                 self.delete(EditKind::Session, range);
-                EditorOutcome::Cut(text)
+                match text.is_empty() {
+                    true => EditorOutcome::None,
+                    false => EditorOutcome::Cut(text),
+                }
             }
             _ if range.is_empty() => EditorOutcome::None,
             _ => {

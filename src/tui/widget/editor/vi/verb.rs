@@ -212,11 +212,9 @@ impl Editor {
     /// Repeats the last change by typing its keys again.
     fn repeat_change(&mut self) -> EditorOutcome {
         let keys = self.vi.as_ref().map_or_else(Vec::new, |vi| vi.last.clone());
-        let mut changed = EditorOutcome::None;
+        let revision = self.buffer.revision();
         for key in &keys {
-            if self.vi_key(*key) == EditorOutcome::Changed {
-                changed = EditorOutcome::Changed;
-            }
+            self.vi_key(*key);
         }
         if let Some(vi) = &mut self.vi {
             // Otherwise the next repeat would repeat the dot itself.
@@ -225,6 +223,9 @@ impl Editor {
                 .push(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::NONE));
             vi.last = keys;
         }
-        changed
+        match self.buffer.revision() == revision {
+            true => EditorOutcome::None,
+            false => EditorOutcome::Changed,
+        }
     }
 }

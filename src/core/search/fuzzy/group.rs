@@ -1,0 +1,92 @@
+//! Matches by where they are: the lines of a memory or of a session together, and copies of a
+//! line in other sessions once.
+
+use std::collections::HashMap;
+
+use super::{Match, MatchSpot, Matches, line_on, message};
+use crate::core::log::Role;
+use crate::core::search::Sources;
+use crate::core::search::blocks::OpenBlocks;
+use crate::core::search::copies::collapse;
+use crate::core::search::exact::copy_key;
+
+/// The matching lines of one memory or session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatchGroup {
+    /// The best match.
+    pub best: Match,
+    /// The other matches in the same place, best first.
+    pub others: Vec<Match>,
+    /// How many other sessions have a copy of one of these lines, and no line of their own.
+    pub copies: usize,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+enum Place {
+    Memory(usize),
+    Log(usize),
+}
+
+impl Matches {
+    /// Returns the matches, each with the number of its copies in other logs, which are left out.
+    pub fn without_copies(&self, sources: Sources<'_>) -> Vec<(Match, usize)> {
+        let pages = OpenBlocks::new(sources.corpus);
+        // Lines of one message are not copies of each other, so the place in it is compared, too.
+        let key = |(found, _): &(Match, usize)| match found.spot {
+            MatchSpot::Message { offset, .. } => {
+                Some((copy_key(&message(&pages, found.spot)?)?, offset))
+            }
+            _ => None,
+        };
+        let all = self.matches.iter().map(|found| (*found, 0)).collect();
+        collapse(all, key, |(_, copies)| copies)
+    }
+
+    /// Groups the matches; the groups are in the order of their best ones.
+    pub fn groups(&self, sources: Sources<'_>) -> Vec<MatchGroup> {
+        let pages = OpenBlocks::new(sources.corpus);
+        let mut groups: Vec<MatchGroup> = Vec::new();
+        let mut places: HashMap<Place, usize> = HashMap::new();
+        let mut lines: HashMap<(Role, &str), usize> = HashMap::new();
+        // For each log that has copies of other logs' lines, the group of the first one.
+        let mut copied: HashMap<usize, usize> = HashMap::new();
+        for found in &self.matches {
+            let place = match found.spot {
+                MatchSpot::Title(number) | MatchSpot::Line(number, _) => Place::Memory(number),
+                MatchSpot::Message { .. } => {
+                    let Some(message) = message(&pages, found.spot) else {
+                        continue;
+                    };
+                    let line = line_on(&pages, sources, found.spot)
+                        .unwrap_or_default()
+                        .trim();
+                    let next = places.get(&Place::Log(message.log));
+                    let next = next.copied().unwrap_or(groups.len());
+                    let known = *lines.entry((message.role, line)).or_insert(next);
+                    if known != next {
+                        copied.entry(message.log).or_insert(known);
+                        continue;
+                    }
+                    Place::Log(message.log)
+                }
+            };
+            let count = groups.len();
+            match *places.entry(place).or_insert(count) {
+                at if at < count => groups[at].others.push(*found),
+                _ => groups.push(MatchGroup {
+                    best: *found,
+                    others: Vec::new(),
+                    copies: 0,
+                }),
+            }
+        }
+        for (log, group) in copied {
+            if !places.contains_key(&Place::Log(log))
+                && let Some(group) = groups.get_mut(group)
+            {
+                group.copies += 1;
+            }
+        }
+        groups
+    }
+}

@@ -1,0 +1,134 @@
+//! The order of the matches: the most promising lines are read again and scored in full.
+
+use std::cmp::Reverse;
+
+use nucleo::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
+use nucleo::{Config, Matcher, Utf32Str};
+
+use super::scan::{Search, TextMatcher};
+use super::{Closeness, Match, MatchSpot, SHOWN, line_on, message, wanted};
+use crate::core::query::{Atom, Case, MatchMode, Query};
+use crate::core::search::blocks::OpenBlocks;
+use crate::core::search::{HitSource, on_all_cores, snippet};
+
+/// The quick score and position of a line that may be among the best.
+pub(super) type Promising = (u32, MatchSpot);
+
+/// The maximum number of lines that are scored in full.
+pub(super) const MOST_RANKED: usize = 2000;
+/// What the title of a memory and a heading are worth more than another line.
+const TITLE: u32 = 30;
+const HEADING: u32 = 10;
+/// What a line of a memory is worth more than the same in a log.
+const CURATED: u32 = 5;
+
+impl Search<'_> {
+    /// Scores the most promising lines, and puts them behind those of the kinds before.
+    pub(super) fn rank(&mut self, matcher: &TextMatcher<'_>) {
+        keep_best(&mut self.promising);
+        // Neighbours are ranked together, so that few blocks are opened twice.
+        self.promising.sort_unstable_by_key(|(_, spot)| *spot);
+        let patterns: Vec<Pattern> = wanted(self.request.query).map(pattern).collect();
+        const TOGETHER: usize = 250;
+        let chunks: Vec<&[Promising]> = self.promising.chunks(TOGETHER).collect();
+        let scored = on_all_cores(chunks.len(), |at| {
+            let mut nucleo = Matcher::new(Config::DEFAULT);
+            let pages = OpenBlocks::new(self.sources.corpus);
+            let mut chars = Vec::new();
+            let scored = chunks[at].iter().filter_map(|(quick, spot)| {
+                let text = line_on(&pages, self.sources, *spot)?;
+                let text = snippet::begin(text, SHOWN);
+                let score = match matcher {
+                    // A match behind the ranked part of the line counts for little.
+                    TextMatcher::Terms(terms) => {
+                        terms.score(text).max(quick / 10) + bonus(*spot, text)
+                    }
+                    TextMatcher::Lines(_) => {
+                        let text = Utf32Str::new(text, &mut chars);
+                        let scores = patterns.iter().map(|pattern| {
+                            u32::from(pattern.score(text, &mut nucleo).unwrap_or(1))
+                        });
+                        scores.sum()
+                    }
+                };
+                let time = message(&pages, *spot).and_then(|message| message.time);
+                let found = Match {
+                    closeness: self.closeness,
+                    score,
+                    spot: *spot,
+                };
+                Some((found, time))
+            });
+            scored.collect::<Vec<(Match, Option<i64>)>>()
+        });
+        let mut matches: Vec<(Match, Option<i64>)> = scored.into_iter().flatten().collect();
+        // Of equal ones memories first, then what was said last.
+        matches.sort_by_key(|(found, time)| {
+            (
+                Reverse(found.score),
+                source(found.spot),
+                Reverse(*time),
+                found.spot,
+            )
+        });
+        if self.closeness == Closeness::Letters {
+            // Compared with lines that have the letters together, scattered ones are noise.
+            let best = matches.first().map_or(0, |(found, _)| found.score);
+            matches.retain(|(found, _)| found.score * 2 >= best);
+        }
+        let room = self.request.limit.saturating_sub(self.ranked.len());
+        let matches = matches.into_iter().map(|(found, _)| found).take(room);
+        self.found.matches = self.ranked.iter().copied().chain(matches).collect();
+    }
+}
+
+fn bonus(spot: MatchSpot, text: &str) -> u32 {
+    match spot {
+        MatchSpot::Title(_) => TITLE + CURATED,
+        MatchSpot::Line(..) if text.starts_with('#') => HEADING + CURATED,
+        MatchSpot::Line(..) => CURATED,
+        MatchSpot::Message { .. } => 0,
+    }
+}
+
+/// Returns the indices of the graphemes of a line that nucleo matches.
+pub(super) fn letter_indices(query: &Query, line: &str) -> Vec<u32> {
+    let mut matcher = Matcher::new(Config::DEFAULT);
+    let mut chars = Vec::new();
+    let mut found = Vec::new();
+    for atom in wanted(query) {
+        pattern(atom).indices(Utf32Str::new(line, &mut chars), &mut matcher, &mut found);
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+pub(super) fn pattern(atom: &Atom) -> Pattern {
+    let case = match atom.case {
+        Case::Ignored => CaseMatching::Ignore,
+        Case::Kept => CaseMatching::Respect,
+    };
+    let kind = match atom.form {
+        MatchMode::Fuzzy => AtomKind::Fuzzy,
+        MatchMode::Exact | MatchMode::Word => AtomKind::Substring,
+        MatchMode::Start => AtomKind::Prefix,
+        MatchMode::End => AtomKind::Postfix,
+        MatchMode::Line => AtomKind::Exact,
+    };
+    Pattern::new(&atom.text, case, Normalization::Smart, kind, false)
+}
+
+fn source(spot: MatchSpot) -> HitSource {
+    match spot {
+        MatchSpot::Title(_) | MatchSpot::Line(..) => HitSource::Detail,
+        MatchSpot::Message { .. } => HitSource::Messages,
+    }
+}
+
+pub(super) fn keep_best(promising: &mut Vec<Promising>) {
+    if promising.len() > MOST_RANKED {
+        promising.select_nth_unstable_by_key(MOST_RANKED, |(score, spot)| (Reverse(*score), *spot));
+        promising.truncate(MOST_RANKED);
+    }
+}

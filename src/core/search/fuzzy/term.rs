@@ -1,0 +1,282 @@
+//! The terms of a search: for each word of the query, the texts that are accepted for it. The
+//! test of a text, and the score of a line.
+
+use std::ops::Range;
+
+use memchr::{memchr, memrchr};
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::slip;
+use crate::core::query::{Atom, Case, MatchMode, Polarity, Query};
+use crate::core::text::fold;
+
+/// A word or phrase of a query, and the texts that are accepted for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Term {
+    /// A regular expression.
+    pattern: String,
+    case: Case,
+    /// The text of the query, folded.
+    typed: String,
+}
+
+impl Term {
+    /// Returns the term that accepts an atom as it is typed.
+    pub(super) fn as_typed(atom: &Atom) -> Self {
+        // A phrase may be wrapped, but does not go on in another paragraph.
+        const BLANK: &str = r"(?:[ \t]*\r?\n[ \t]*|[ \t]+)";
+        let words: Vec<String> = atom.text.split_whitespace().map(regex::escape).collect();
+        let text = match words.is_empty() {
+            true => regex::escape(&atom.text),
+            false => words.join(BLANK),
+        };
+        let pattern = match atom.form {
+            MatchMode::Fuzzy | MatchMode::Exact => text,
+            MatchMode::Word => format!(r"\b{{start-half}}{text}\b{{end-half}}"),
+            MatchMode::Start => format!(r"(?m)^[ \t]*{text}"),
+            MatchMode::End => format!(r"(?m){text}[ \t]*$"),
+            MatchMode::Line => format!(r"(?m)^[ \t]*{text}[ \t]*$"),
+        };
+        Self::new(pattern, atom)
+    }
+
+    /// Returns the term that accepts what matches `pattern` instead of an atom.
+    pub(super) fn with_slips(atom: &Atom, pattern: String) -> Self {
+        Self::new(pattern, atom)
+    }
+
+    /// Returns the term that accepts the letters of an atom in their order.
+    pub(super) fn letters(atom: &Atom) -> Self {
+        let letters: Vec<String> = atom
+            .text
+            .chars()
+            .map(|letter| regex::escape(letter.encode_utf8(&mut [0; 4])))
+            .collect();
+        Self::new(letters.join(r"[^\n]{0,40}?"), atom)
+    }
+
+    fn new(pattern: String, atom: &Atom) -> Self {
+        Self {
+            pattern,
+            case: atom.case,
+            typed: fold(&atom.text).into_owned(),
+        }
+    }
+
+    /// Returns the length of the text of the query.
+    pub(super) fn len(&self) -> usize {
+        self.typed.len()
+    }
+
+    /// Returns the regular expression of the accepted texts; `None` if it would be too large.
+    pub fn regex(&self) -> Option<regex::Regex> {
+        regex::RegexBuilder::new(&self.pattern)
+            .case_insensitive(self.case == Case::Ignored)
+            .build()
+            .ok()
+    }
+
+    fn bytes_regex(&self) -> Option<Regex> {
+        RegexBuilder::new(&self.pattern)
+            .case_insensitive(self.case == Case::Ignored)
+            // ASCII letters are found faster without their relatives beyond ASCII.
+            .unicode(!self.pattern.is_ascii())
+            .build()
+            .ok()
+    }
+}
+
+/// The terms of a query, compiled to be tested on texts.
+pub(super) struct TermMatcher {
+    /// The longest first: it is searched, the others are tested where it is found.
+    wanted: Vec<CompiledTerm>,
+    unwanted: Vec<Regex>,
+    /// Whether the terms may be on different lines of a text.
+    crosses_lines: bool,
+}
+
+struct CompiledTerm {
+    /// The position in the query.
+    order: usize,
+    regex: Regex,
+    typed: String,
+    letters: u32,
+}
+
+/// How many occurrences of a term in a line are compared.
+const TRIES: usize = 16;
+/// The worth of an occurrence that is a whole word, the start or the end of one, or inside.
+const WHOLE: u32 = 100;
+const START: u32 = 80;
+const END: u32 = 55;
+const INSIDE: u32 = 40;
+/// What each wrong letter costs.
+const SLIP: u32 = 15;
+/// What a line gets that has the terms close together, and that has little else.
+const CLOSE: u32 = 40;
+const SHORT: u32 = 30;
+const IN_ORDER: u32 = 10;
+
+impl TermMatcher {
+    /// Compiles the terms of the query's wanted atoms; `None` if a term is too large, so that
+    /// nothing can match.
+    pub(super) fn new(query: &Query, terms: &[Term]) -> Option<Self> {
+        let mut wanted = Vec::new();
+        for (order, term) in terms.iter().enumerate() {
+            wanted.push(CompiledTerm {
+                order,
+                regex: term.bytes_regex()?,
+                letters: u32::try_from(term.typed.chars().count()).ok()?.max(1),
+                typed: term.typed.clone(),
+            });
+        }
+        wanted.sort_by_key(|term| std::cmp::Reverse(term.letters));
+        let mut unwanted = Vec::new();
+        for atom in &query.atoms {
+            if atom.sense == Polarity::Unwanted {
+                unwanted.push(Term::as_typed(atom).bytes_regex()?);
+            }
+        }
+        let is_free = |atom: &Atom| {
+            let ends = [MatchMode::Start, MatchMode::End, MatchMode::Line];
+            atom.sense == Polarity::Wanted && !ends.contains(&atom.form)
+        };
+        Some(Self {
+            crosses_lines: wanted.len() > 1 && query.atoms.iter().all(is_free),
+            wanted,
+            unwanted,
+        })
+    }
+
+    /// Returns the offset of the next place where a text may match, from byte `from` on.
+    pub(super) fn next_candidate(&self, text: &[u8], from: usize) -> Option<usize> {
+        let first = self.wanted.first()?;
+        let found = first.regex.find_at(text, from)?;
+        Some(found.start())
+    }
+
+    /// Passes the offset and a quick score of each matching line to `take`. If the terms are
+    /// only on different lines, that is the line with the most of them.
+    pub(super) fn lines(&self, text: &str, take: &mut dyn FnMut(usize, u32)) {
+        let Some((first, others)) = self.wanted.split_first() else {
+            return;
+        };
+        let bytes = text.as_bytes();
+        if others.iter().any(|term| !term.regex.is_match(bytes)) {
+            return;
+        }
+        let mut best: Option<(u32, usize)> = None;
+        let mut is_found = false;
+        let mut from = 0;
+        while let Some(found) = first.regex.find_at(bytes, from) {
+            let start = memrchr(b'\n', &bytes[..found.start()]).map_or(0, |at| at + 1);
+            let rest = &bytes[found.end()..];
+            let end = found.end() + memchr(b'\n', rest).unwrap_or(rest.len());
+            let line = text.get(start..end).unwrap_or_default();
+            match self.quick_score(line) {
+                (score, true) => {
+                    is_found = true;
+                    take(start, score);
+                }
+                (score, false) => best = best.max(Some((score, usize::MAX - start))),
+            }
+            from = end + 1;
+            if from > bytes.len() {
+                break;
+            }
+        }
+        if let Some((score, start)) = best.filter(|_| !is_found && self.crosses_lines) {
+            take(usize::MAX - start, score / 3);
+        }
+    }
+
+    /// Returns the score of the first occurrences, and whether all terms are in the line.
+    fn quick_score(&self, line: &str) -> (u32, bool) {
+        let bytes = line.as_bytes();
+        if self.unwanted.iter().any(|term| term.is_match(bytes)) {
+            return (0, false);
+        }
+        let (mut score, mut letters, mut is_whole) = (0, 0, true);
+        for term in &self.wanted {
+            letters += term.letters;
+            match term.regex.find(bytes) {
+                Some(found) => score += worth(line, found.range()) * term.letters,
+                None => is_whole = false,
+            }
+        }
+        let length = u32::try_from(line.len()).unwrap_or(u32::MAX).max(1);
+        (
+            score / letters + SHORT.min(SHORT * letters / length),
+            is_whole,
+        )
+    }
+
+    /// Returns the score of a line, with the best occurrence of each term.
+    pub(super) fn score(&self, line: &str) -> u32 {
+        let bytes = line.as_bytes();
+        let (mut score, mut letters, mut is_whole) = (0, 0, true);
+        let mut places: Vec<(usize, Range<usize>)> = Vec::new();
+        for term in &self.wanted {
+            letters += term.letters;
+            let worth_of = |place: Range<usize>| {
+                let text = line.get(place.clone()).unwrap_or_default();
+                let slips = slip::distance(&fold(text), &term.typed, 2);
+                let slips = slips.map_or(2, |slips| slips as u32);
+                (
+                    worth(line, place.clone()).saturating_sub(SLIP * slips),
+                    place,
+                )
+            };
+            let found = term.regex.find_iter(bytes).take(TRIES);
+            // Of equal ones the first.
+            let best = found
+                .map(|found| worth_of(found.range()))
+                .max_by(|a, b| a.0.cmp(&b.0).then(b.1.start.cmp(&a.1.start)));
+            match best {
+                Some((worth, place)) => {
+                    score += worth * term.letters;
+                    places.push((term.order, place));
+                }
+                None => is_whole = false,
+            }
+        }
+        score /= letters.max(1);
+        if places.len() > 1 {
+            places.sort_by_key(|(order, _)| *order);
+            let start = places
+                .iter()
+                .map(|(_, place)| place.start)
+                .min()
+                .unwrap_or(0);
+            let end = places.iter().map(|(_, place)| place.end).max().unwrap_or(0);
+            let covered: usize = places.iter().map(|(_, place)| place.len()).sum();
+            let span = (end - start).max(1);
+            score += CLOSE * covered.min(span) as u32 / span as u32;
+            let mut pairs = places.windows(2);
+            if pairs.all(|pair| pair[0].1.start < pair[1].1.start) {
+                score += IN_ORDER;
+            }
+        }
+        let length = u32::try_from(line.len()).unwrap_or(u32::MAX).max(1);
+        score += SHORT.min(SHORT * letters / length);
+        match is_whole {
+            true => score,
+            false => score / 3,
+        }
+    }
+}
+
+/// Returns the worth of an occurrence by what is around it.
+fn worth(line: &str, place: Range<usize>) -> u32 {
+    let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let before = line
+        .get(..place.start)
+        .and_then(|text| text.chars().next_back());
+    let after = line.get(place.end..).and_then(|text| text.chars().next());
+    match (is_word(before), is_word(after)) {
+        (false, false) => WHOLE,
+        (false, true) => START,
+        (true, false) => END,
+        (true, true) => INSIDE,
+    }
+}

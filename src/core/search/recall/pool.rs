@@ -1,0 +1,209 @@
+//! The pool: the texts with the best scores, which are read and ranked by the nearness of
+//! their words.
+
+use std::collections::HashSet;
+
+use regex::bytes::Regex;
+
+use super::super::HitSource;
+use super::super::candidate::{HitCandidate, position};
+use super::super::exact;
+use super::super::needle::{Haystack, NeedleMatch, Needles, literal};
+use super::super::proximity::proximity;
+use super::super::ranked::{Holder, Occurrences, Ranked, Ranking};
+use super::super::score::{Rarity, session_scores, worth};
+use super::super::walker::{MessagePosition, message_worth};
+use super::{FEW, Search};
+use crate::core::corpus::Part;
+use crate::core::query::Query;
+use crate::core::text::Stems;
+
+/// How many of the best texts of each source are read and ranked by the nearness of their
+/// words.
+const POOL: usize = 300;
+/// How many sessions have their best messages among these, at least.
+pub(super) const POOL_SESSIONS: usize = 50;
+/// The weight of the nearness of words.
+pub(super) const PROXIMITY: f32 = 0.2;
+
+/// The candidates of a ranked query.
+pub(super) struct Candidates {
+    pub(super) needles: Needles,
+    pub(super) phrase: Option<Regex>,
+    pub(super) all: Vec<HitCandidate>,
+    /// How many texts contain a word of the query, if not all of them are candidates.
+    pub(super) more: Option<usize>,
+}
+
+impl Search<'_> {
+    /// Finds and scores the texts that contain words of the query, enough for `limit` hits and
+    /// for this many sessions; `None` if the query has no words.
+    pub(super) fn candidates(&self, limit: usize, sessions: usize) -> Option<Candidates> {
+        let needles = Needles::of(self.request.query);
+        if needles.is_empty() {
+            return None;
+        }
+        let mut occurrences = Occurrences::in_memories(self.sources, &needles, &self.texts);
+        let corpus = self.corpus();
+        if let Some(corpus) = corpus {
+            let (first, then) = self.parts();
+            for part in first {
+                occurrences.search_logs(corpus, &needles, *part);
+            }
+            if occurrences.count() < FEW {
+                for part in then {
+                    occurrences.search_logs(corpus, &needles, *part);
+                }
+            }
+        }
+        let total = occurrences.count();
+        let wants = |ranked: &Ranked| self.is_wanted(ranked);
+        let most = POOL.max(limit.saturating_mul(2));
+        let ranking = occurrences.rank(corpus, (most, &wants));
+        let more = (ranking.messages.len() >= most || ranking.lines.len() > POOL).then_some(total);
+        let phrase = phrase_pattern(self.request.query);
+        let mut all = self.best_candidates(&ranking, sessions);
+        let mut places = Vec::new();
+        let mut stems = Stems::default();
+        self.read_texts(&mut all, &mut |candidate, text, worth| {
+            let phrase = find_phrase(phrase.as_ref(), text);
+            candidate.tier = phrase.is_some_and(|(_, is_whole)| is_whole);
+            if candidate.is_in_pool {
+                places.clear();
+                needles.find(Haystack::of_words(text), &mut stems, &mut places);
+                candidate.score += nearness(text, &mut places, &ranking.rarity) * worth;
+            }
+            needles.has_phrases(text)
+        });
+        Some(Candidates {
+            needles,
+            phrase,
+            all,
+            more,
+        })
+    }
+
+    fn is_wanted(&self, ranked: &Ranked) -> bool {
+        let Holder::Log(log, part) = ranked.holder else {
+            return true;
+        };
+        let is_allowed = self.logs.get(log).copied().unwrap_or(false);
+        // Only these filters need the message itself.
+        let is_plain = self.filters.roles.is_empty()
+            && self.filters.since.is_none()
+            && self.filters.before.is_none();
+        let table = || self.sources.corpus?.block(part, ranked.at.0)?.table();
+        let sketch = || table()?.summary(ranked.at.1);
+        is_allowed
+            && (is_plain
+                || sketch().is_some_and(|sketch| self.allows(log, (sketch.role, sketch.time))))
+    }
+
+    /// Returns the best candidates of each source and of this many sessions, whose texts have
+    /// not been read yet, in the order of reading.
+    fn best_candidates(&self, ranking: &Ranking, of_sessions: usize) -> Vec<HitCandidate> {
+        let mut lines: Vec<&Ranked> = ranking.lines.iter().collect();
+        lines.sort_unstable_by(|a, b| Ranked::compare(a, b));
+        let mut candidates: Vec<HitCandidate> = Vec::new();
+        let mut take = |source: HitSource, ranked: &Ranked, is_in_pool: bool| {
+            candidates.push(HitCandidate {
+                is_in_pool,
+                tier: false,
+                score: ranked.score,
+                source,
+                holder: ranked.holder,
+                at: ranked.at,
+                line: ranked.at.1 as u64,
+                copy: None,
+                copies: 0,
+                offset: None,
+            });
+        };
+        for (place, ranked) in lines.into_iter().enumerate() {
+            take(HitSource::Detail, ranked, place < POOL);
+        }
+        let mut pool: HashSet<(Part, MessagePosition)> = HashSet::new();
+        let mut sessions: Vec<(f32, &[Ranked])> = ranking
+            .sessions
+            .iter()
+            .map(|best| {
+                let own: Vec<f32> = best.iter().map(|ranked| ranked.score).collect();
+                (session_scores(&own)[0], best.as_slice())
+            })
+            .collect();
+        sessions.sort_unstable_by(|a, b| {
+            b.0.total_cmp(&a.0)
+                .then_with(|| Ranked::compare(&a.1[0], &b.1[0]))
+        });
+        let best = sessions
+            .iter()
+            .take(of_sessions)
+            .flat_map(|(_, best)| *best);
+        let first = ranking.messages.iter().take(POOL).chain(best);
+        for ranked in first {
+            if pool.insert(position(ranked)) {
+                take(HitSource::Messages, ranked, true);
+            }
+        }
+        for ranked in ranking.messages.iter().skip(POOL) {
+            if pool.insert(position(ranked)) {
+                take(HitSource::Messages, ranked, false);
+            }
+        }
+        candidates.sort_unstable_by_key(|candidate| (candidate.source, candidate.at));
+        candidates
+    }
+
+    /// Reads the text of each candidate, with its worth, and removes those that `keeps`
+    /// rejects.
+    fn read_texts(
+        &self,
+        candidates: &mut Vec<HitCandidate>,
+        keeps: &mut dyn FnMut(&mut HitCandidate, &str, f32) -> bool,
+    ) {
+        /// How many texts are read before their memory is released.
+        const TOGETHER: usize = 16;
+        let mut since = None;
+        let mut count = 0;
+        candidates.retain_mut(|candidate| {
+            let Holder::Log(_, part) = candidate.holder else {
+                let text = self.text(candidate);
+                return keeps(candidate, text, worth(text));
+            };
+            let Some(message) = self.message(part, candidate.at) else {
+                return false;
+            };
+            candidate.line = message.line;
+            candidate.copy = exact::copy_key(&message);
+            let is_kept = !self.is_left_out(&message)
+                && keeps(candidate, message.text, message_worth(&message));
+            let first = *since.get_or_insert(candidate.at.0);
+            count += 1;
+            if count % TOGETHER == 0
+                && let Some(corpus) = self.sources.corpus
+            {
+                corpus.release(part, first..candidate.at.0 + 1);
+                since = None;
+            }
+            is_kept
+        });
+    }
+}
+
+/// Returns what the nearness of the words adds to a text's score.
+fn nearness(text: &str, places: &mut [NeedleMatch], rarity: &Rarity) -> f32 {
+    places.sort_unstable();
+    PROXIMITY * proximity(text, places, rarity)
+}
+
+/// Returns the search for all words of the query as one phrase.
+fn phrase_pattern(query: &Query) -> Option<Regex> {
+    let text: Vec<&str> = query.atoms.iter().map(|atom| atom.text.as_str()).collect();
+    let text = text.join(" ");
+    literal(text.trim_end_matches(['?', '!', '.', ' ']))
+}
+
+/// Returns the position of the query as a phrase, and whether it is at word boundaries.
+pub(super) fn find_phrase(phrase: Option<&Regex>, text: &str) -> Option<(usize, bool)> {
+    exact::first(phrase?, text)
+}

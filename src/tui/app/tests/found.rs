@@ -1,0 +1,187 @@
+//! What the finder shows of what it found, and where it is opened.
+
+use std::fs;
+
+use super::finding::TestUi;
+use crate::tui::keymap::KeyContext;
+use crate::tui::theme::Background;
+
+/// Writes another log of the project.
+fn write_log(ui: &mut TestUi, name: &str, lines: &[(&str, &str)]) {
+    let line = |(number, (role, text)): (usize, &(&str, &str))| {
+        let content = serde_json::json!([{ "type": "text", "text": text }]);
+        let record = serde_json::json!({
+            "type": role, "uuid": format!("{name}{number}"), "cwd": "/work/till",
+            "timestamp": format!("2026-01-03T03:04:{number:02}Z"), "sessionId": name,
+            "message": { "role": role, "content": content },
+        });
+        format!("{record}\n")
+    };
+    let text: String = lines.iter().enumerate().map(line).collect();
+    let folder = ui.ui.home.path().join("agent/projects/-work-till");
+    fs::create_dir_all(&folder).expect("folders");
+    fs::write(folder.join(format!("{name}.jsonl")), text).expect("a log");
+    ui.look();
+}
+
+#[test]
+fn a_phrase_is_on_the_screen_where_it_is_opened_and_n_goes_on_to_the_next() {
+    let mut ui = TestUi::sized(100, 24, Background::Dark);
+    let long = "This is a line that says little.\n\n".repeat(40);
+    let first = format!("{long}The key change is that tokens rotate.\n\n{long}");
+    let second = format!("{long}Again the key change is that they expire.\n\n{long}");
+    write_log(
+        &mut ui,
+        "s9",
+        &[
+            ("user", "hello"),
+            ("assistant", &first),
+            ("user", "on"),
+            ("assistant", &second),
+        ],
+    );
+    ui.press("/");
+    ui.press("\"key<space>change<space>is<space>that\"");
+    let text = ui.text();
+    assert!(
+        text.contains("2 found") && text.contains("claude · till"),
+        "{text}"
+    );
+    let preview = |line: &str| line.chars().skip(41).collect::<String>();
+    let mut rows = text.lines().skip(2).map(preview);
+    assert!(rows.any(|row| row.contains("key change is that")), "{text}");
+    ui.press("<cr>");
+    assert_eq!(ui.ui.place(), KeyContext::Log);
+    let here = ui.text();
+    ui.press("n");
+    let there = ui.text();
+    let has = |text: &str, words: &str| text.contains(words);
+    assert!(has(&here, "key change is that"), "{here}");
+    assert!(has(&there, "key change is that"), "{there}");
+    assert_ne!(has(&here, "Again the key"), has(&there, "Again the key"));
+}
+
+#[test]
+fn a_log_found_by_letters_has_a_next_match() {
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("rfrsh<space>rttn<space>");
+    assert!(ui.text().contains("∴"), "{}", ui.text());
+    ui.press("in:logs<space><cr>n");
+    assert_eq!(ui.ui.place(), KeyContext::Log);
+    assert!(
+        !ui.text().contains("Not in this conversation"),
+        "{}",
+        ui.text()
+    );
+}
+
+#[test]
+fn a_slip_of_the_keyboard_finds_the_word_and_letters_are_not_listed() {
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("refersh<space>rotatoin");
+    let text = ui.text();
+    assert!(text.contains("≈ Use JWT with refresh token"), "{text}");
+    assert!(
+        text.contains("not as typed") && !text.contains("∴"),
+        "{text}"
+    );
+    ui.press("<c-u>refresh");
+    let text = ui.text();
+    assert!(!text.contains('≈') && !text.contains('∴'), "{text}");
+}
+
+#[test]
+fn the_lines_of_a_session_are_one_row_and_copies_are_counted() {
+    let mut ui = TestUi::new();
+    let said = [
+        ("user", "the **needle** is lost"),
+        ("assistant", "a needle again"),
+    ];
+    write_log(&mut ui, "s5", &said);
+    write_log(&mut ui, "s6", &said);
+    ui.press("/");
+    ui.press("needle");
+    let rows = |ui: &TestUi| ui.text().lines().filter(|l| l.contains('◇')).count();
+    assert_eq!(rows(&ui), 1, "{}", ui.text());
+    let row = ui.ui.row("▌◇");
+    assert!(row.contains("▸+1") && row.contains("×2"), "{row}");
+    assert!(!row.contains("**"), "{row}");
+    ui.press("<right>");
+    let text = ui.text();
+    let list: Vec<String> = text.lines().map(|l| l.chars().take(40).collect()).collect();
+    assert!(!list.join("\n").contains("**"), "{text}");
+    assert!(ui.text().contains("the needle is lost"), "{}", ui.text());
+    assert!(ui.text().contains("a needle again"), "{}", ui.text());
+    assert!(ui.ui.row("▌◇").contains("▾+1"), "{}", ui.text());
+    ui.press("<left>");
+    assert!(ui.ui.row("▌◇").contains("▸+1"), "{}", ui.text());
+}
+
+#[test]
+fn everything_unfolds_the_folders_of_projects_too() {
+    let mut ui = TestUi::sized(100, 60, Background::Dark);
+    write_log(&mut ui, "s5", &[("user", "where is the till?")]);
+    assert!(!ui.text().contains("where is the till?"));
+    ui.press("z");
+    let text = ui.text();
+    assert!(text.contains("where is the till?"), "{text}");
+    assert!(
+        text.contains("work/till") && text.contains("/shop"),
+        "{text}"
+    );
+    assert!(!text.contains("//shop"), "{text}");
+}
+
+#[test]
+fn subagents_are_counted_nowhere() {
+    let mut ui = TestUi::new();
+    let folder = ui.ui.home.path().join("agent/projects/-shop/s1/subagents");
+    fs::create_dir_all(&folder).expect("folders");
+    let said = r#"{"type":"user","isSidechain":true,"agentId":"a1","uuid":"x","timestamp":"2026-01-02T03:04:05Z","cwd":"/shop","sessionId":"s1","message":{"role":"user","content":"look for tabs"}}"#;
+    fs::write(folder.join("agent-a1.jsonl"), format!("{said}\n")).expect("a log");
+    ui.look();
+    assert!(ui.text().contains("· 1 session"), "{}", ui.text());
+    ui.press("G");
+    let row = ui.ui.row("▌");
+    assert!(row.contains("sessions") && row.contains(" 1 "), "{row}");
+    ui.press("z G");
+    assert!(
+        ui.ui.row("▌").contains("look for tabs"),
+        "it is listed: {}",
+        ui.text()
+    );
+}
+
+#[test]
+fn queries_are_remembered() {
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("publish<esc>/");
+    ui.press("tea<cr><esc><esc>/");
+    ui.press("<up>");
+    assert!(ui.text().contains("❯ tea"), "{}", ui.text());
+    ui.press("<up>");
+    assert!(ui.text().contains("❯ publish"), "{}", ui.text());
+    ui.press("<up>");
+    assert!(
+        ui.text().contains("❯ words, "),
+        "what was typed: {}",
+        ui.text()
+    );
+}
+
+#[test]
+fn a_found_memory_is_read_on_a_small_screen_too() {
+    let mut ui = TestUi::sized(60, 20, Background::Dark);
+    ui.press("/");
+    ui.press("jwt<cr>");
+    let text = ui.text();
+    assert!(
+        text.contains("Use JWT.") && text.contains("Auth design"),
+        "{text}"
+    );
+    ui.press("<esc>");
+    assert_eq!(ui.ui.place(), KeyContext::Find);
+}

@@ -1,0 +1,162 @@
+//! The place of the cursor: after every change it is on what was changed, or beside what is gone.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{AUTH, TestApp, moment};
+use crate::core::change::{Author, Direction, commit, replay};
+use crate::core::history::History;
+use crate::tui::effect::{Effect, Request, UndoDirection, WriteJob};
+use crate::tui::event::{Event, NewMemoryText};
+
+impl TestApp {
+    /// Writes what the last effect asks for, reads the stores again and reports the change, as
+    /// the workers do.
+    pub(super) fn write(&mut self, effects: &[Effect]) {
+        let history = History::open(&self.home.path().join("history"));
+        let stores = self.library.stores.iter();
+        let roots: Vec<&Path> = stores
+            .map(|snapshot| snapshot.store.root().path())
+            .collect();
+        let (request, change) = match effects.last() {
+            Some(Effect::Write(WriteJob::Commit { request, change })) => {
+                (request.clone(), (**change).clone())
+            }
+            Some(Effect::Write(WriteJob::Do(request))) => {
+                let (record, direction) = match **request {
+                    Request::Latest(UndoDirection::Undo) => {
+                        (history.undoable(&roots), Direction::Back)
+                    }
+                    _ => (history.redoable(&roots), Direction::Forward),
+                };
+                let record = record.expect("reads").expect("a change");
+                let change = replay(&history, &record, direction, &moment()).expect("plans");
+                (request.clone(), change)
+            }
+            other => panic!("{other:?}"),
+        };
+        let author = Author {
+            who: "you".to_owned(),
+            door: "tui".to_owned(),
+        };
+        let record = commit(&history, &change, &author, &moment()).expect("commits");
+        let paths: Vec<_> = record
+            .files
+            .iter()
+            .map(|file| file.root.join(&file.path))
+            .collect();
+        self.library = Arc::new(self.library.refresh(&paths));
+        self.tell(Event::Indexed(Arc::clone(&self.library)));
+        self.tell(Event::Committed {
+            request,
+            result: Ok(Some(record)),
+        });
+    }
+
+    /// Plans, reviews and writes the change that these keys ask for.
+    fn change(&mut self, keys: &str, confirm: &str) {
+        let effects = self.press(keys);
+        self.planned(&effects);
+        let effects = self.press(confirm);
+        self.write(&effects);
+    }
+
+    /// Types a new memory of the project and saves it.
+    fn add(&mut self, name: &str) {
+        let path = format!("{}.md", name.to_lowercase());
+        self.tell(Event::Composed(Ok(NewMemoryText {
+            store: self.id("claude"),
+            path,
+            text: format!("---\nname: {name}\ndescription: d\ntype: project\n---\n\n"),
+        })));
+        self.change("x<c-s>", "<cr>");
+    }
+}
+
+#[test]
+fn a_new_memory_is_under_the_cursor() {
+    let mut ui = TestApp::new();
+    ui.add("Tokens");
+    assert!(ui.row("▌").contains("Tokens"), "{}", ui.text());
+    // A filter that would hide it goes, and one that shows it stays.
+    ui.press("f");
+    ui.press("tea<cr>");
+    ui.add("Zebra");
+    assert!(ui.row("▌").contains("Zebra"), "{}", ui.text());
+    assert!(!ui.text().contains("filter ❯"));
+    ui.press("f");
+    ui.press("auth<cr>");
+    ui.add("Auth2");
+    assert!(ui.row("▌").contains("Auth2"), "{}", ui.text());
+    assert!(ui.text().contains("filter ❯"));
+}
+
+#[test]
+fn a_renamed_memory_stays_under_the_cursor() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.change("r<c-u>prod<space>hosts<cr>", "<cr>");
+    assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
+    assert!(ui.text().contains("prod_hosts.md"));
+    assert!(ui.home.path().join("claude/prod_hosts.md").exists());
+}
+
+#[test]
+fn after_a_deletion_the_neighbour_is_under_the_cursor_and_undo_returns() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press("j");
+    assert!(ui.row("▌").contains("Release Process"));
+    ui.change("d", "y");
+    assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
+    ui.press("g");
+    let effects = ui.press("u");
+    ui.write(&effects);
+    assert!(ui.row("▌").contains("Release Process"), "{}", ui.text());
+    let effects = ui.press("<c-r>");
+    ui.write(&effects);
+    assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
+}
+
+#[test]
+fn a_saved_draft_of_another_process_is_under_the_cursor() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    let kept = ui.press("e X");
+    let Some(Effect::Unsaved(crate::tui::effect::UnsavedJob::Keep(text))) = kept.last() else {
+        panic!("{kept:?}");
+    };
+    let text = text.clone();
+    ui.press("<c-q> g");
+    ui.tell(Event::Abandoned(vec![text]));
+    ui.press("<cr>");
+    ui.change("<c-s>", "<cr>");
+    assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
+}
+
+#[test]
+fn folding_everything_stays_in_the_store() {
+    let mut ui = TestApp::new();
+    ui.press("f");
+    ui.press("design<cr>");
+    ui.press("<esc>");
+    assert!(ui.row("▌").contains("Auth design"), "{}", ui.text());
+    ui.press("Z");
+    assert!(ui.row("▌").contains("session"), "{}", ui.text());
+    ui.press("z");
+    assert!(ui.row("▌").contains("session"), "{}", ui.text());
+}
+
+#[test]
+fn a_fold_above_opens_for_what_was_changed_and_others_stay() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.change("d", "y");
+    // User and Project are folded.
+    ui.press("g j h j h");
+    assert!(!ui.text().contains("User Preferences  "), "{}", ui.text());
+    let effects = ui.press("u");
+    ui.write(&effects);
+    assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
+    assert!(ui.row("User").contains('▸'), "{}", ui.text());
+}

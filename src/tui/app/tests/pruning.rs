@@ -1,0 +1,283 @@
+//! Pruning: marks, one list of all stores, reviews, moves and restores of many.
+
+use std::path::PathBuf;
+
+use super::{AUTH, TestApp};
+use crate::core::change::{Author, BrokenLinks, Change, ChangeVerb, Edit};
+use crate::core::history::{FileChange, Record};
+use crate::core::layout::Layout;
+use crate::core::memory::Revision;
+use crate::core::sandbox::Attributes;
+use crate::tui::effect::{Effect, LibraryJob, Request};
+use crate::tui::event::Event;
+use crate::tui::keymap::KeyContext;
+
+fn requested(effects: &[Effect]) -> Request {
+    match effects {
+        [Effect::Library(LibraryJob::Plan { request, .. })] => (**request).clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn deleted(effects: &[Effect]) -> Vec<String> {
+    match requested(effects) {
+        Request::Delete(stores) => stores.into_iter().flat_map(|(_, paths)| paths).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The keys to the memory "User Preferences".
+const PREFERENCES: &str = "jj";
+
+#[test]
+fn a_range_is_marked_from_one_end_to_the_other() {
+    for keys in ["V j j j", "<s-down> <s-down> <s-down>"] {
+        let mut ui = TestApp::new();
+        ui.press(PREFERENCES);
+        ui.press(keys);
+        assert!(ui.text().contains("3 marked"), "{keys}: {}", ui.text());
+        let all = ["auth.md", "release.md", "user_prefs.md"];
+        assert_eq!(deleted(&ui.press("d")), all, "an open range counts");
+        ui.press("k");
+        assert!(ui.text().contains("2 marked"), "{}", ui.text());
+        ui.press("<space> G");
+        assert!(ui.text().contains("2 marked"), "a closed range stays");
+    }
+    let mut ui = TestApp::new();
+    ui.press(PREFERENCES);
+    ui.press("V j j <esc>");
+    assert!(!ui.text().contains("marked"), "{}", ui.text());
+}
+
+#[test]
+fn a_section_is_marked_at_once_folded_or_not() {
+    let mut ui = TestApp::new();
+    ui.press("j j j <space>");
+    assert!(ui.text().contains("2 marked"), "{}", ui.text());
+    ui.press("<space>");
+    assert!(!ui.text().contains("marked"));
+    ui.press("h <space>");
+    assert_eq!(deleted(&ui.press("d")), ["auth.md", "release.md"]);
+    ui.press("g <space>");
+    assert!(ui.text().contains("3 marked"), "the whole store");
+}
+
+#[test]
+fn marks_are_inverted_in_their_store() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press("<space> *");
+    assert_eq!(deleted(&ui.press("d")), ["release.md", "user_prefs.md"]);
+}
+
+#[test]
+fn all_stores_are_one_list_in_the_order_of_age_or_size() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press("S");
+    let text = ui.text();
+    assert!(text.contains("memory · all stores, oldest first"), "{text}");
+    assert!(ui.row("▌").contains("Auth Refactor  claude"), "{text}");
+    assert!(!text.contains("▾ claude"), "{text}");
+    ui.press("S g");
+    assert!(ui.text().contains("largest first"));
+    assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
+    ui.press("S S");
+    assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
+    assert!(ui.text().contains("Project"), "the tree again");
+}
+
+#[test]
+fn a_filter_finds_a_store_by_its_name() {
+    let mut ui = TestApp::new();
+    ui.press("f");
+    ui.press("facts");
+    let text = ui.text();
+    assert!(text.contains("User") && text.contains("Episodes"), "{text}");
+    assert!(!text.contains("Auth Refactor"), "{text}");
+}
+
+#[test]
+fn all_marked_memories_move_and_their_links_follow_or_stay() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press("<space> <space> M");
+    assert!(ui.text().contains("move 2 memories to"), "{}", ui.text());
+    let request = requested(&ui.press("<cr>"));
+    let memories = ["auth.md", "release.md"].map(|path| (ui.id("claude"), path.to_owned()));
+    let asked = |links| Request::Move {
+        memories: memories.to_vec(),
+        to: ui.id("session"),
+        links,
+    };
+    assert_eq!(request, asked(BrokenLinks::Follow));
+    let stays = asked(BrokenLinks::Leave);
+    ui.tell(Event::Planned {
+        generation: 1,
+        request: Box::new(request),
+        result: Ok(two_files("a.md", ["/one/x", "/two/y"])),
+        notes: vec!["Links in b.md follow".to_owned()],
+    });
+    let text = ui.text();
+    assert!(
+        text.contains("Enter move") && text.contains("l links"),
+        "{text}"
+    );
+    // The same name in two stores is told apart.
+    assert!(
+        text.contains("a.md  /one/x") && text.contains("a.md  /two/y"),
+        "{text}"
+    );
+    assert_eq!(requested(&ui.press("l")), stays);
+}
+
+fn two_files(path: &str, roots: [&str; 2]) -> Change {
+    Change {
+        verb: ChangeVerb::Move,
+        message: String::new(),
+        edits: roots
+            .map(|root| Edit {
+                root: PathBuf::from(root),
+                layout: Layout::Index,
+                path: path.to_owned(),
+                before: None,
+                after: Some(b"text\n".to_vec()),
+                derived: false,
+                emptied: Vec::new(),
+                attributes: Attributes::default(),
+            })
+            .to_vec(),
+        of: None,
+    }
+}
+
+/// A change of these files of the store `claude`.
+fn record(ui: &TestApp, id: &str, verb: ChangeVerb, paths: &[&str]) -> Record {
+    let root = ui.id("claude").root().to_owned();
+    let file = |path: &&str| FileChange {
+        root: root.clone(),
+        layout: Layout::Index,
+        path: (*path).to_owned(),
+        before: Some(Revision::of(b"x")),
+        after: (verb != ChangeVerb::Delete).then(|| Revision::of(b"y")),
+        derived: false,
+        folders: Vec::new(),
+        emptied: Vec::new(),
+        modified: None,
+        mode: None,
+        added: 0,
+        removed: 0,
+    };
+    Record {
+        id: id.to_owned(),
+        time: 1,
+        author: Author {
+            who: "you".to_owned(),
+            door: "tui".to_owned(),
+        },
+        verb,
+        message: format!("{} memories deleted: {}", paths.len(), paths.join(", ")),
+        of: None,
+        files: paths.iter().map(file).collect(),
+        origin: None,
+        tombstones: Vec::new(),
+    }
+}
+
+#[test]
+fn one_of_many_is_restored() {
+    let mut ui = TestApp::new();
+    ui.press("H");
+    let gone = record(&ui, "A", ChangeVerb::Delete, &["a.md", "b.md"]);
+    let root = gone.files[0].root.clone();
+    ui.tell(Event::HistoryLoaded(vec![gone]));
+    ui.press("R");
+    assert_eq!(ui.place(), KeyContext::List);
+    assert!(ui.text().contains("all 2"), "{}", ui.text());
+    let request = requested(&ui.press("j j <cr>"));
+    let only = Request::Restore {
+        id: "A".to_owned(),
+        only: Some((root, "b.md".to_owned())),
+    };
+    assert_eq!(request, only);
+}
+
+#[test]
+fn the_history_is_that_of_the_selected_memory_until_all_is_asked_for() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press("H");
+    let records = vec![
+        record(&ui, "C", ChangeVerb::Edit, &["release.md"]),
+        Record {
+            of: Some("A".to_owned()),
+            ..record(&ui, "B", ChangeVerb::Undo, &["auth.md"])
+        },
+        record(&ui, "A", ChangeVerb::Edit, &["auth.md"]),
+    ];
+    ui.tell(Event::HistoryLoaded(records));
+    let text = ui.text();
+    assert!(text.contains("history · auth.md · 1 change"), "{text}");
+    let row = ui.row("▌");
+    assert!(row.contains("claude") && row.contains("undone"), "{row}");
+    assert!(!text.contains("release.md"), "{text}");
+    // What is undone is made again by the same key.
+    assert_eq!(requested(&ui.press("u")), Request::Redo("A".to_owned()));
+    ui.press("a");
+    let text = ui.text();
+    assert!(text.contains("history · everything · 2 changes"), "{text}");
+    assert!(ui.row("▌").contains("auth.md"), "the cursor stays: {text}");
+}
+
+#[test]
+fn the_message_of_a_change_keeps_the_key_that_undoes_it() {
+    let mut ui = TestApp::new();
+    let names: Vec<String> = (0..30)
+        .map(|number| format!("memory_{number}.md"))
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let record = record(&ui, "A", ChangeVerb::Delete, &names);
+    ui.tell(Event::Committed {
+        request: Box::new(Request::Delete(Vec::new())),
+        result: Ok(Some(record)),
+    });
+    let row = ui.row("30 memories deleted");
+    assert!(row.contains("… · u undoes it"), "{row}");
+}
+
+#[test]
+fn one_pane_gets_the_whole_screen_and_gives_it_back() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    let both = ui.text();
+    ui.press("+");
+    let text = ui.text();
+    assert!(text.contains("Release Process"), "{text}");
+    assert!(!text.contains("Use JWT"), "only the tree: {text}");
+    ui.press("<tab>");
+    let text = ui.text();
+    assert!(
+        text.contains("Use JWT") && !text.contains("▾ claude"),
+        "{text}"
+    );
+    ui.press("<tab> <a-z>");
+    assert_eq!(ui.text(), both);
+    ui.press("H +");
+    assert!(ui.text().contains("what it did") && !ui.text().contains("╭ history"));
+}
+
+#[test]
+fn a_link_to_a_file_of_another_store_is_followed() {
+    let mut ui = TestApp::new();
+    let path = ui.home.path().join("claude/auth.md");
+    let text = std::fs::read_to_string(&path).expect("text");
+    let text = text.replace("release.md", "../facts/facts/user.md");
+    std::fs::write(&path, text).expect("writes");
+    ui.press(AUTH);
+    ui.press("<tab> ] <cr>");
+    let row = ui.row("▌");
+    assert!(
+        row.contains("User") && !row.contains("Preferences"),
+        "{row}"
+    );
+}

@@ -1,0 +1,74 @@
+//! Reading a log: words in it, resuming it, copying from it.
+
+use super::finding::TestUi;
+use crate::tui::effect::{Effect, TerminalJob};
+use crate::tui::event::Event;
+
+#[test]
+fn words_are_found_in_a_log_at_every_letter_with_their_number() {
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("people<space>out<cr>");
+    let here = |ui: &TestUi| ui.ui.row("▌");
+    ui.press("/");
+    ui.press("tab");
+    assert!(ui.text().contains("find ❯ tab  1/2"), "{}", ui.text());
+    assert!(here(&ui).contains("Each tab presents"), "{}", ui.text());
+    ui.press("s");
+    assert!(ui.text().contains("find ❯ tabs  1/1"), "{}", ui.text());
+    assert!(ui.text().contains("two_tabs FAILED"), "{}", ui.text());
+    ui.press("x");
+    assert!(ui.text().contains("0/0"), "{}", ui.text());
+    assert!(here(&ui).contains("people out"), "back where it began");
+    ui.press("<bs> <bs> <cr>");
+    assert!(ui.text().contains("1/2 found"), "{}", ui.text());
+    ui.press("n");
+    assert!(ui.text().contains("2/2 found"), "{}", ui.text());
+    ui.press("/");
+    ui.press("tabs<esc>");
+    assert!(!ui.text().contains("found"), "{}", ui.text());
+}
+
+#[test]
+fn a_session_is_resumed_and_its_command_copied() {
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("people<space>out<cr>");
+    let effects = ui.press("o");
+    assert!(
+        matches!(effects.as_slice(), [Effect::Terminal(TerminalJob::Resume(resume))] if resume.program == "claude"),
+        "{effects:?}"
+    );
+    let line = "cd /shop && claude --resume s1".to_owned();
+    assert_eq!(
+        ui.press("O"),
+        [Effect::Terminal(TerminalJob::Copy(line.clone()))]
+    );
+    ui.tell(Event::Copied {
+        text: line,
+        by: "wl-copy".to_owned(),
+    });
+    let row = ui.ui.row("Copied cd /shop && claude --resume s1");
+    assert!(row.contains("· wl-copy"), "{row}");
+    let effects = ui.tell(Event::NotCopied("x".to_owned()));
+    assert_eq!(
+        effects,
+        [Effect::Terminal(TerminalJob::CopyByTerminal(
+            "x".to_owned()
+        ))]
+    );
+}
+
+#[test]
+fn the_text_that_was_found_gets_the_whole_screen() {
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("people<space>out");
+    let both = ui.text();
+    ui.press("<a-z>");
+    let text = ui.text();
+    assert!(text.contains("Each tab presents"), "{text}");
+    assert!(!text.contains('◇'), "no list: {text}");
+    ui.press("<a-z>");
+    assert_eq!(ui.text(), both);
+}

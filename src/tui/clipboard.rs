@@ -1,0 +1,104 @@
+//! The system's clipboard, through the programs that serve it.
+
+use std::io::{self, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::Sender;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::event::Event;
+
+/// How long a program may take. One that cannot reach its display may wait for ever.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// A program that copies its input to the clipboard, with its arguments.
+pub type ClipboardCommand = Vec<String>;
+
+/// Copies a text through the first of `commands` that succeeds, on a thread of its own, and sends
+/// [`Event::Copied`] or [`Event::NotCopied`].
+pub(crate) fn copy(
+    commands: Vec<ClipboardCommand>,
+    text: String,
+    events: Sender<Event>,
+) -> io::Result<()> {
+    let copy = move || {
+        let by = commands.iter().find_map(|command| {
+            let (program, args) = command.split_first()?;
+            run(program, args, &text).ok()?;
+            Some(program.clone())
+        });
+        let event = match by {
+            Some(by) => Event::Copied { text, by },
+            None => Event::NotCopied(text),
+        };
+        // The receiver is gone when the program is about to end.
+        drop(events.send(event));
+    };
+    let named = thread::Builder::new().name("clipboard".to_owned());
+    named.spawn(copy).map(drop)
+}
+
+/// Runs a program with `text` as its input and waits for it.
+fn run(program: &str, args: &[String], text: &str) -> io::Result<()> {
+    let mut child = Command::new(program)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    if let Some(mut input) = child.stdin.take() {
+        input.write_all(text.as_bytes())?;
+    }
+    match wait(&mut child)? {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("{program} failed"))),
+    }
+}
+
+/// Waits for a program; returns whether it succeeded in time.
+fn wait(child: &mut Child) -> io::Result<bool> {
+    let until = Instant::now() + LIMIT;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.success());
+        }
+        if Instant::now() > until {
+            child.kill()?;
+            child.wait()?;
+            return Ok(false);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn the_first_program_that_works_is_told_and_none_is_told_too() {
+        let command = |words: &[&str]| -> ClipboardCommand {
+            words.iter().map(|word| (*word).to_owned()).collect()
+        };
+        let missing = command(&["a-program-that-nobody-has"]);
+        let failing = command(&["false"]);
+        let working = command(&["cat"]);
+        let result = |commands: Vec<ClipboardCommand>| {
+            let (events, told) = mpsc::channel();
+            copy(commands, "text".to_owned(), events).expect("starts");
+            told.recv().expect("told")
+        };
+        let copied = result(vec![missing.clone(), failing.clone(), working]);
+        assert!(
+            matches!(&copied, Event::Copied { text, by } if text == "text" && by == "cat"),
+            "{copied:?}"
+        );
+        let failed = result(vec![missing, failing]);
+        assert!(
+            matches!(&failed, Event::NotCopied(text) if text == "text"),
+            "{failed:?}"
+        );
+    }
+}

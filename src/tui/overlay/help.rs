@@ -1,0 +1,330 @@
+//! The help: the keys of the current place in groups, then those of the other places. It can be
+//! searched.
+
+use ratatui::Frame;
+use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Clear;
+
+use crate::core::config::EditorKeys;
+use crate::tui::action::Action;
+use crate::tui::cells;
+use crate::tui::chrome::dialog;
+use crate::tui::keymap::{KeyContext, Keymap, own_keys};
+use crate::tui::layout::centred;
+use crate::tui::pane::{Handled, Pane, PaneContext, Step};
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widget::input::{Input, InputOutcome};
+
+/// The places whose keys are listed.
+const PLACES: [KeyContext; 6] = [
+    KeyContext::Tree,
+    KeyContext::Preview,
+    KeyContext::Find,
+    KeyContext::Log,
+    KeyContext::Editor,
+    KeyContext::History,
+];
+
+/// The order of the groups of a place; movements, which most people know, come late.
+const ORDER: [&str; 6] = [
+    "find and open",
+    "change",
+    "mark and copy",
+    "show",
+    "move",
+    "program",
+];
+
+/// The keys, group by group.
+#[derive(Debug)]
+pub(crate) struct HelpDialog {
+    title: String,
+    groups: Vec<HelpGroup>,
+    scroll: usize,
+    /// The search input, if there is a search.
+    search: Option<Input>,
+    /// Whether keys go to the search.
+    typing: bool,
+}
+
+#[derive(Debug)]
+struct HelpGroup {
+    title: String,
+    rows: Vec<HelpRow>,
+}
+
+#[derive(Debug)]
+struct HelpRow {
+    keys: String,
+    desc: String,
+    /// Other words under which it is found.
+    also: &'static str,
+}
+
+impl HelpDialog {
+    /// Creates the help of a place.
+    pub(crate) fn new(keymap: &Keymap, context: KeyContext, editor: EditorKeys) -> Self {
+        let mut groups = groups_of(keymap, context);
+        let add_own_keys = |groups: &mut Vec<HelpGroup>| {
+            for (title, rows) in own_keys(editor) {
+                let rows = rows.iter().map(|(keys, desc)| HelpRow {
+                    keys: (*keys).to_owned(),
+                    desc: (*desc).to_owned(),
+                    also: "",
+                });
+                groups.push(HelpGroup {
+                    title: title.to_owned(),
+                    rows: rows.collect(),
+                });
+            }
+        };
+        if context == KeyContext::Editor {
+            add_own_keys(&mut groups);
+        }
+        for place in PLACES.into_iter().filter(|place| *place != context) {
+            groups.extend(groups_of(keymap, place));
+            if place == KeyContext::Editor {
+                add_own_keys(&mut groups);
+            }
+        }
+        Self {
+            title: format!("help · {}", context.name()),
+            groups,
+            scroll: 0,
+            search: None,
+            typing: false,
+        }
+    }
+
+    fn area(cx: &PaneContext<'_>) -> Rect {
+        let whole = cx.areas.whole;
+        centred(whole, 96, whole.height.saturating_sub(2))
+    }
+
+    /// The lines of the groups, or of those rows that have the words of the search.
+    fn lines(&self, theme: &Theme, width: usize) -> Vec<Line<'static>> {
+        const LEAST: usize = 12;
+        const GAP: usize = 3;
+        let text = self.search.as_ref().map_or("", Input::text).to_lowercase();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let mut lines = Vec::new();
+        for group in &self.groups {
+            let has = |row: &&HelpRow| {
+                let all = format!("{} {} {} {}", group.title, row.keys, row.desc, row.also);
+                let all = all.to_lowercase();
+                words.iter().all(|word| all.contains(word))
+            };
+            let rows: Vec<&HelpRow> = group.rows.iter().filter(has).collect();
+            if rows.is_empty() {
+                continue;
+            }
+            if !lines.is_empty() {
+                lines.push(Line::default());
+            }
+            lines.push(Line::styled(
+                group.title.clone(),
+                theme.style(Role::HeadingMinor),
+            ));
+            let widths = group.rows.iter().map(|row| cells::width(&row.keys));
+            let column = widths.max().unwrap_or(0).max(LEAST);
+            let room = width.saturating_sub(column + GAP);
+            for row in rows {
+                let gap = column.saturating_sub(cells::width(&row.keys)) + GAP;
+                lines.push(Line::from(vec![
+                    Span::styled(row.keys.clone(), theme.style(Role::KeyHint)),
+                    Span::raw(" ".repeat(gap)),
+                    Span::raw(cells::cut(&row.desc, room)),
+                ]));
+            }
+        }
+        if lines.is_empty() {
+            lines.push(Line::styled(
+                "No key has these words",
+                theme.style(Role::Muted),
+            ));
+        }
+        lines
+    }
+
+    fn scroll_by(&mut self, rows: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let area = Self::area(cx);
+        let height = usize::from(area.height.saturating_sub(2));
+        let width = usize::from(area.width.saturating_sub(4));
+        let most = self.lines(cx.theme, width).len().saturating_sub(height);
+        self.scroll = self.scroll.saturating_add_signed(rows).min(most);
+        Vec::new()
+    }
+
+    fn on_search(&mut self, outcome: InputOutcome) -> Vec<Step> {
+        match outcome {
+            InputOutcome::Cancelled => {
+                self.search = None;
+                self.typing = false;
+                self.scroll = 0;
+            }
+            InputOutcome::Accepted => self.typing = false,
+            InputOutcome::Changed => self.scroll = 0,
+            InputOutcome::Moved | InputOutcome::Unused => {}
+        }
+        Vec::new()
+    }
+}
+
+/// Returns the rows of a place by the kind of their actions.
+fn groups_of(keymap: &Keymap, context: KeyContext) -> Vec<HelpGroup> {
+    let mut groups: Vec<HelpGroup> = Vec::new();
+    for row in keymap.rows(context) {
+        if row.on.is_empty() {
+            continue;
+        }
+        let title = format!("{} · {}", context.name(), row.run.group());
+        let known = groups.iter().position(|group| group.title == title);
+        let at = known.unwrap_or_else(|| {
+            groups.push(HelpGroup {
+                title,
+                rows: Vec::new(),
+            });
+            groups.len() - 1
+        });
+        groups[at].rows.push(HelpRow {
+            keys: row.keys(),
+            desc: row.desc.clone(),
+            also: row.run.also(),
+        });
+    }
+    let rank = |group: &HelpGroup| {
+        let mut order = ORDER.iter();
+        order.position(|kind| group.title.ends_with(kind))
+    };
+    groups.sort_by_key(rank);
+    groups
+}
+
+impl Pane for HelpDialog {
+    fn key_context(&self) -> KeyContext {
+        match self.typing {
+            true => KeyContext::Prompt,
+            false => KeyContext::Help,
+        }
+    }
+
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+        let page = isize::try_from(Self::area(cx).height.saturating_sub(3)).unwrap_or(1);
+        Handled::Used(match action {
+            Action::Open if self.typing => self.on_search(InputOutcome::Accepted),
+            Action::Back if self.search.is_some() => self.on_search(InputOutcome::Cancelled),
+            Action::Filter => {
+                self.search = Some(Input::default());
+                self.typing = true;
+                self.scroll = 0;
+                Vec::new()
+            }
+            Action::Up => self.scroll_by(-1, cx),
+            Action::Down => self.scroll_by(1, cx),
+            Action::PageUp => self.scroll_by(-page, cx),
+            Action::PageDown => self.scroll_by(page, cx),
+            Action::Top => self.scroll_by(isize::MIN, cx),
+            Action::Bottom => self.scroll_by(isize::MAX, cx),
+            Action::Back => vec![Step::Close],
+            _ => Vec::new(),
+        })
+    }
+
+    fn key(&mut self, key: KeyEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
+        let Some(search) = self.search.as_mut().filter(|_| self.typing) else {
+            return Vec::new();
+        };
+        let outcome = search.key(key);
+        self.on_search(outcome)
+    }
+
+    fn paste(&mut self, text: &str, _cx: &PaneContext<'_>) -> Vec<Step> {
+        let Some(search) = self.search.as_mut().filter(|_| self.typing) else {
+            return Vec::new();
+        };
+        let outcome = search.paste(text);
+        self.on_search(outcome)
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        let at = Position::new(mouse.column, mouse.row);
+        match mouse.kind {
+            MouseEventKind::ScrollDown => self.scroll_by(3, cx),
+            MouseEventKind::ScrollUp => self.scroll_by(-3, cx),
+            MouseEventKind::Down(MouseButton::Left) if !Self::area(cx).contains(at) => {
+                vec![Step::Close]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let area = Self::area(cx);
+        let mut block = dialog(cx, &self.title, self.key_context());
+        let inner = block.inner(area);
+        let lines = self.lines(theme, usize::from(inner.width));
+        if let Some(search) = &self.search {
+            let (typed, _) = search.line(theme, inner.width / 2);
+            let mut title = vec![Span::styled(" search ❯ ", theme.style(Role::Accent))];
+            title.extend(typed.spans);
+            title.push(Span::raw(" "));
+            block = block.title(Line::from(title).right_aligned());
+        } else if lines.len() > usize::from(inner.height) {
+            let last = (self.scroll + usize::from(inner.height)).min(lines.len());
+            let place = format!(" {}–{last}/{} ", self.scroll + 1, lines.len());
+            let place = Span::styled(place, theme.style(Role::Muted));
+            block = block.title(Line::from(place).right_aligned());
+        }
+        frame.render_widget(Clear, area);
+        frame.render_widget(block, area);
+        let shown = lines.into_iter().skip(self.scroll);
+        for (line, y) in shown.zip(inner.top()..inner.bottom()) {
+            frame.render_widget(line, Rect::new(inner.x, y, inner.width, 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(help: &HelpDialog) -> String {
+        let lines = help.lines(&Theme::default(), 90);
+        let lines: Vec<String> = lines.iter().map(Line::to_string).collect();
+        lines.join("\n")
+    }
+
+    #[test]
+    fn the_help_is_grouped_and_has_the_keys_of_the_editor() {
+        let keymap = Keymap::new();
+        let help = HelpDialog::new(&keymap, KeyContext::Tree, EditorKeys::Readline);
+        let shown = text(&help);
+        for expected in [
+            "tree · move",
+            "tree · change",
+            "rename: another name; links follow",
+            "find in the text; Tab there replaces",
+            "text objects",
+            "Ctrl-G",
+        ] {
+            assert!(shown.contains(expected), "{expected}: {shown}");
+        }
+        assert!(shown.starts_with("tree"), "this place comes first");
+        let help = HelpDialog::new(&keymap, KeyContext::Editor, EditorKeys::Vi);
+        assert!(text(&help).starts_with("editor"));
+    }
+
+    #[test]
+    fn the_help_can_be_searched_by_common_names() {
+        let keymap = Keymap::new();
+        let mut help = HelpDialog::new(&keymap, KeyContext::Tree, EditorKeys::Readline);
+        help.search = Some(Input::new("exit"));
+        assert!(text(&help).contains("quit: leave tome"), "{}", text(&help));
+        assert!(!text(&help).contains("rename"), "{}", text(&help));
+        help.search = Some(Input::new("zzz"));
+        assert_eq!(text(&help), "No key has these words");
+    }
+}

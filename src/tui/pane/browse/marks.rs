@@ -1,0 +1,174 @@
+//! Marks: single memories, ranges, whole sections, and the inverse.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use super::BrowsePane;
+use super::tree::{Key, Node, TreeRow, group_of, matches_filter};
+use crate::core::layout::Layout;
+use crate::core::library::StoreSnapshot;
+use crate::core::store::StoreId;
+use crate::tui::chrome::count;
+use crate::tui::pane::{PaneContext, Step, Toast};
+use crate::tui::widget::list::Move;
+
+impl BrowsePane {
+    /// The marked memories, those of an open range included.
+    pub(super) fn marked(&self) -> Cow<'_, BTreeSet<Key>> {
+        let Some(rows) = self.range_rows() else {
+            return Cow::Borrowed(&self.marks);
+        };
+        let rows = self.tree.rows[rows].iter();
+        let mut marked = self.marks.clone();
+        marked.extend(rows.filter_map(|row| self.memory_key(row)));
+        Cow::Owned(marked)
+    }
+
+    /// The marked memories, or else the one under the cursor.
+    pub(super) fn chosen(&self) -> Vec<(StoreId, String)> {
+        let marked = self.marked();
+        let marked: Vec<(StoreId, String)> = marked
+            .iter()
+            .filter_map(|key| match key {
+                Key::Memory(store, path) => Some((store.clone(), path.clone())),
+                _ => None,
+            })
+            .collect();
+        match marked.is_empty() {
+            true => self.selected_memory().into_iter().collect(),
+            false => marked,
+        }
+    }
+
+    /// The rows from the start of the open range to the cursor.
+    pub(super) fn range_rows(&self) -> Option<RangeInclusive<usize>> {
+        let start = self.tree.find(&self.library, self.range.as_ref()?)?;
+        let here = self.cursor.selected;
+        Some(start.min(here)..=start.max(here))
+    }
+
+    /// The memory of a row; `None` for other rows.
+    fn memory_key(&self, row: &TreeRow) -> Option<Key> {
+        match row.node {
+            Node::Memory(..) => Some(self.tree.key(&self.library, row)),
+            _ => None,
+        }
+    }
+
+    /// Marks the row under the cursor, or takes its mark away: a memory, or a whole section.
+    pub(super) fn mark(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        if self.range.is_some() {
+            return self.end_range();
+        }
+        if let Some((store, path)) = self.selected_memory() {
+            let key = Key::Memory(store, path);
+            if !self.marks.remove(&key) {
+                self.marks.insert(key);
+            }
+            return self.moved(Move::Down, cx);
+        }
+        let section: Vec<Key> = match self.selected() {
+            Some(key) => self.memories_below(&key),
+            None => Vec::new(),
+        };
+        if section.is_empty() {
+            return vec![Step::Toast(Toast::done("Only memories can be marked"))];
+        }
+        if section.iter().all(|key| self.marks.contains(key)) {
+            self.marks.retain(|key| !section.contains(key));
+        } else {
+            self.marks.extend(section);
+        }
+        Vec::new()
+    }
+
+    /// Starts a range at the cursor, or ends it and marks its memories.
+    pub(super) fn mark_range(&mut self) -> Vec<Step> {
+        if self.range.is_some() {
+            return self.end_range();
+        }
+        self.range = self.selected();
+        vec![Step::Toast(Toast::done(
+            "Move to the other end of the range; Space marks it, Esc does not",
+        ))]
+    }
+
+    /// Extends the open range by a row, or starts one.
+    pub(super) fn extend_range(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
+        if self.range.is_none() {
+            self.range = self.selected();
+        }
+        self.moved(to, cx)
+    }
+
+    /// Ends the open range, if there is one; its memories stay marked.
+    pub(super) fn end_range(&mut self) -> Vec<Step> {
+        if let Cow::Owned(marked) = self.marked() {
+            self.marks = marked;
+        }
+        self.range = None;
+        Vec::new()
+    }
+
+    /// Marks what is not marked, and the other way round, in the stores that have marks, or else
+    /// in the one under the cursor.
+    pub(super) fn invert_marks(&mut self) -> Vec<Step> {
+        self.end_range();
+        let mut stores: BTreeSet<StoreId> = BTreeSet::new();
+        for key in &self.marks {
+            if let Key::Memory(store, _) = key {
+                stores.insert(store.clone());
+            }
+        }
+        if stores.is_empty() {
+            stores.extend(
+                self.selected_store()
+                    .map(|snapshot| snapshot.store.id().clone()),
+            );
+        }
+        let all = stores.iter().flat_map(|store| {
+            let below = self.memories_below(&Key::Store(store.clone()));
+            below.into_iter()
+        });
+        let all: BTreeSet<Key> = all.collect();
+        self.marks = all.difference(&self.marks).cloned().collect();
+        vec![Step::Toast(Toast::done(count(
+            self.marks.len(),
+            "memory is marked",
+            "memories are marked",
+        )))]
+    }
+
+    /// The memories below a row that the filter shows, whether the row is folded or not.
+    pub(super) fn memories_below(&self, key: &Key) -> Vec<Key> {
+        let is_instructions =
+            |snapshot: &StoreSnapshot| snapshot.store.layout() == Layout::Instructions;
+        let mut keys = Vec::new();
+        for snapshot in &self.library.stores {
+            let id = snapshot.store.id();
+            let layout = snapshot.store.layout();
+            let belongs = match key {
+                Key::Store(store) | Key::Group(store, _) => store == id,
+                Key::Instructions => is_instructions(snapshot),
+                _ => false,
+            };
+            if !belongs {
+                continue;
+            }
+            for memory in &snapshot.memories {
+                let is_below = match key {
+                    Key::Group(_, path) => group_of(layout, memory).is_some_and(|(_, group)| {
+                        let inner = group.strip_prefix(path.as_str());
+                        inner.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                    }),
+                    _ => true,
+                };
+                if is_below && matches_filter(snapshot, memory, &self.options.filter) {
+                    keys.push(Key::Memory(id.clone(), memory.path.clone()));
+                }
+            }
+        }
+        keys
+    }
+}

@@ -1,0 +1,174 @@
+//! What is done with the rows of the finder: opening, editing, printing, copying.
+
+use super::{FindPane, Print};
+use crate::tui::Exit;
+use crate::tui::action::Action;
+use crate::tui::effect::{Effect, TerminalJob};
+use crate::tui::event::Event;
+use crate::tui::pane::browse::tree::Key;
+use crate::tui::pane::log::{LogPane, copy_to_clipboard};
+use crate::tui::pane::{PaneContext, Step, Toast};
+use crate::tui::widget::list::Move;
+use crate::tui::worker::search::HitRow;
+
+impl FindPane {
+    pub(super) fn key_of(row: &HitRow) -> Option<Key> {
+        let store = row.store.clone()?;
+        Some(Key::Memory(store, row.hit.path.clone()))
+    }
+
+    pub(super) fn marked(&self) -> Vec<&HitRow> {
+        self.marks.values().collect()
+    }
+
+    /// The key of a row's mark; the same for every line of a memory.
+    pub(super) fn mark_of(row: &HitRow) -> String {
+        match &row.store {
+            Some(store) => format!("{}:{}", store.root().display(), row.hit.path),
+            None => row.hit.citation.to_string(),
+        }
+    }
+
+    pub(super) fn chosen(&self, cx: &PaneContext<'_>) -> Vec<Step> {
+        if let Some(print) = self.picks {
+            return self.pick(print, cx);
+        }
+        let marked: Vec<Key> = self.marked().into_iter().filter_map(Self::key_of).collect();
+        if let Some(first) = marked.first().cloned() {
+            let message = match marked.len() {
+                1 => "1 marked".to_owned(),
+                number => format!("{number} marked"),
+            };
+            let shown = Event::Reveal {
+                key: first,
+                line: None,
+                then: None,
+            };
+            return vec![
+                self.remember(),
+                Step::Close,
+                Step::Broadcast(Box::new(Event::Marked(marked))),
+                Step::Broadcast(Box::new(shown)),
+                Step::Toast(Toast::done(message)),
+            ];
+        }
+        let Some(row) = self.row() else {
+            return Vec::new();
+        };
+        if let Some(key) = Self::key_of(row) {
+            return self.open_memory(key, row, None);
+        }
+        match self.log(cx) {
+            Some(log) => {
+                let opened = LogPane::open(log.file.clone(), log.title.clone(), self.start());
+                std::iter::once(self.remember()).chain(opened).collect()
+            }
+            None => vec![Step::Toast(Toast::trouble(
+                "This log is not there any more",
+            ))],
+        }
+    }
+
+    /// Opens a memory in the tree, at the line of a row; leaving it comes back to the list.
+    fn open_memory(&self, key: Key, row: &HitRow, then: Option<Action>) -> Vec<Step> {
+        let opened = Event::OpenFound {
+            key,
+            line: usize::try_from(row.hit.line).ok(),
+            words: self.marked_words(row),
+            then,
+        };
+        vec![
+            self.remember(),
+            Step::Park,
+            Step::Broadcast(Box::new(opened)),
+        ]
+    }
+
+    /// Prints the chosen rows and ends the program.
+    fn pick(&self, print: Print, cx: &PaneContext<'_>) -> Vec<Step> {
+        let mut rows = self.marked();
+        if rows.is_empty() {
+            rows.extend(self.row());
+        }
+        if rows.is_empty() {
+            return Vec::new();
+        }
+        let mut lines = Vec::new();
+        for row in rows {
+            match self.printed(row, print, cx) {
+                Some(line) => lines.push(line),
+                None => {
+                    return vec![Step::Toast(Toast::trouble(
+                        "That is no session that could be continued",
+                    ))];
+                }
+            }
+        }
+        vec![Step::Effect(Effect::Terminal(TerminalJob::Leave(
+            Exit::Picked(lines),
+        )))]
+    }
+
+    fn printed(&self, row: &HitRow, print: Print, cx: &PaneContext<'_>) -> Option<String> {
+        let hit = &row.hit;
+        let log = || {
+            let (path, id) = hit.log.as_ref()?;
+            cx.library.log(path, id)
+        };
+        Some(match print {
+            Print::Citation => hit.citation.to_string(),
+            Print::Text => hit.text.clone(),
+            Print::Path => match &hit.log {
+                Some((path, _)) => path.display().to_string(),
+                None => {
+                    let snapshot = cx.library.store_by_id(row.store.as_ref()?)?;
+                    let rules = snapshot.store.rules();
+                    let path = snapshot.store.root().path().join(rules.file_of(&hit.path));
+                    path.display().to_string()
+                }
+            },
+            Print::Resume => log()?.resume()?.command_line(),
+        })
+    }
+
+    pub(super) fn copy(&self) -> Vec<Step> {
+        let mut rows = self.marked();
+        if rows.is_empty() {
+            rows.extend(self.row());
+        }
+        let cited: Vec<String> = rows
+            .iter()
+            .map(|row| row.hit.citation.to_string())
+            .collect();
+        if cited.is_empty() {
+            return Vec::new();
+        }
+        copy_to_clipboard(cited.join("\n"))
+    }
+
+    pub(super) fn mark(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let Some(row) = self.row() else {
+            return Vec::new();
+        };
+        let (mark, row) = (Self::mark_of(row), row.clone());
+        if self.marks.remove(&mark).is_none() {
+            self.marks.insert(mark, row);
+        }
+        self.moved(Move::Down, cx)
+    }
+
+    pub(super) fn edit(&self) -> Vec<Step> {
+        if self.picks.is_some() {
+            return vec![Step::Toast(Toast::done(
+                "Enter picks it; nothing is edited here",
+            ))];
+        }
+        let row = self.row();
+        let Some((row, key)) = row.and_then(|row| Some((row, Self::key_of(row)?))) else {
+            return vec![Step::Toast(Toast::done(
+                "Memories can be edited, logs cannot",
+            ))];
+        };
+        self.open_memory(key, row, Some(Action::Edit))
+    }
+}

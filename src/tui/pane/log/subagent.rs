@@ -1,0 +1,112 @@
+//! From the call that started a subagent to the subagent's own log.
+
+use super::{LogPane, OpenAt};
+use crate::core::library::{Library, LogSummary};
+use crate::tui::pane::{PaneContext, Step, Toast};
+
+impl LogPane {
+    /// Opens the log of the subagent that the call under the cursor started.
+    pub(super) fn open_subagent(&self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let started = self.subagents(cx.library);
+        if started.is_empty() {
+            return vec![Step::Toast(Toast::done("No subagent was started here"))];
+        }
+        let call = self.conversation.as_ref().and_then(|c| c.selected_call());
+        let log = match (call, started.as_slice()) {
+            (Some(call), _) => started_by(call, &started),
+            (None, [only]) => Some(*only),
+            (None, _) => None,
+        };
+        match log {
+            Some(log) => Self::open(log.file.clone(), log.title.clone(), OpenAt::default()),
+            None => vec![Step::Toast(Toast::done(
+                "Go to the tool call that started the subagent",
+            ))],
+        }
+    }
+
+    /// The logs of the subagents that this log started.
+    fn subagents<'a>(&self, library: &'a Library) -> Vec<&'a LogSummary> {
+        for group in library.logs.iter() {
+            let own = group
+                .logs
+                .iter()
+                .position(|log| super::is_same_log(&log.file, &self.file));
+            if let Some(own) = own {
+                let logs = group.logs.iter();
+                return logs.filter(|log| log.parent == Some(own)).collect();
+            }
+        }
+        Vec::new()
+    }
+}
+
+/// The log that a call started: the one whose id the result names, or whose title, the beginning
+/// of its prompt, is in the call.
+fn started_by<'a>(
+    (input, result): (&str, &str),
+    logs: &[&'a LogSummary],
+) -> Option<&'a LogSummary> {
+    let names_id = |log: &&&LogSummary| {
+        let id = log.file.id.as_str();
+        let id = id.strip_prefix("agent-").unwrap_or(id);
+        !id.is_empty() && result.contains(id)
+    };
+    let has_title = |log: &&&LogSummary| {
+        let title = log.title.trim_end_matches('…').trim();
+        !title.is_empty() && words(input).contains(&words(title))
+    };
+    let mut found = logs.iter();
+    let by_id = found.clone().find(names_id);
+    by_id.or_else(|| found.find(has_title)).copied()
+}
+
+/// A text with its white space unified: titles are prompts on one line.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::log::{Agent, LogFile, LogStart};
+
+    fn log(id: &str, title: &str) -> LogSummary {
+        LogSummary {
+            file: LogFile {
+                agent: Agent::ClaudeCode,
+                path: format!("/logs/{id}.jsonl").into(),
+                id: id.to_owned(),
+                parent: None,
+                title: None,
+                size: 0,
+                modified: None,
+                start: LogStart::default(),
+            },
+            title: title.to_owned(),
+            time: 0,
+            turns: 1,
+            cwd: None,
+            session: None,
+            parent: Some(0),
+            below: None,
+            unlisted: None,
+        }
+    }
+
+    #[test]
+    fn a_subagent_is_found_by_its_id_or_by_its_prompt() {
+        let (one, two) = (
+            log("agent-a1b2", "Look at the tests…"),
+            log("agent-c3d4", "Find the race in rotate()"),
+        );
+        let logs = [&one, &two];
+        let found = |input, result| started_by((input, result), &logs).map(|log| &*log.file.id);
+        assert_eq!(found("x", "agentId: c3d4"), Some("agent-c3d4"));
+        assert_eq!(
+            found("prompt: Look at\nthe tests and say why", ""),
+            Some("agent-a1b2")
+        );
+        assert_eq!(found("command: cargo test", "FAILED"), None);
+    }
+}

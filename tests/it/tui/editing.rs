@@ -1,0 +1,166 @@
+//! Editing, copying and resuming, on a real terminal with real programs.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::finding::talk;
+use super::{ENTER, ESCAPE, SAVE, Tty, go_to, shop};
+use crate::support::Home;
+
+/// Puts a program into a directory and returns a PATH that begins with it.
+fn program(home: &Home, name: &str, script: &str) -> String {
+    let path = home.file(&format!("bin/{name}"), format!("#!/bin/sh\n{script}\n"));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("is made executable");
+    let old = std::env::var("PATH").unwrap_or_default();
+    format!("{}:{old}", home.path().join("bin").display())
+}
+
+#[test]
+fn what_is_replaced_everywhere_is_saved() {
+    let home = shop();
+    let tty = Tty::open(&home, &[]);
+    tty.see("4 memories");
+    go_to(&tty, "Auth");
+    tty.press("e", "edit · auth.md");
+    tty.press("\u{6}", "find");
+    tty.press("Tokens", "find Tokens");
+    tty.press("\t", "replace by");
+    tty.press("Keys", "replace by Keys");
+    // Alt-Enter.
+    tty.press("\u{1b}\r", "1 replaced");
+    tty.see("edit · auth.md ●");
+    tty.press(SAVE, "save 1 file");
+    tty.send(ENTER);
+    tty.see("Memory saved: auth.md");
+    assert!(home.read("project/.memory/auth.md").contains("Keys live"));
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
+
+#[test]
+fn vi_repeats_a_change_and_saves_both() {
+    let home = shop();
+    home.file(".config/tome/config.toml", "[editor]\nkeys = \"vi\"\n");
+    let text = super::memory("Auth", "project", "one\ntwo\nthree \"old words\" end");
+    home.file("project/.memory/auth.md", text);
+    let tty = Tty::open(&home, &[]);
+    tty.see("4 memories");
+    go_to(&tty, "Auth");
+    tty.press("e", "normal");
+    tty.send("dd.");
+    tty.gone("two");
+    tty.press("ci\"", "insert");
+    tty.press("new", "\"new\" end");
+    tty.press(ESCAPE, "normal");
+    tty.press(":w\r", "save 1 file");
+    tty.send(ENTER);
+    tty.see("Memory saved: auth.md");
+    let text = home.read("project/.memory/auth.md");
+    assert!(text.ends_with("---\n\nthree \"new\" end\n"), "{text}");
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
+
+#[test]
+fn an_editor_that_fails_loses_nothing() {
+    let home = shop();
+    let script = home.file("editor.sh", "printf 'Precious.\\n' >> \"$1\"\nexit 3\n");
+    let editor = format!("sh {}", script.display());
+    let tty = Tty::sized(&home, &[], (120, 30), &[("EDITOR", &editor)]);
+    tty.see("4 memories");
+    go_to(&tty, "Build");
+    tty.send("E");
+    tty.see("what was written is here");
+    tty.see("Precious.");
+    tty.press(SAVE, "save 1 file");
+    tty.send(ENTER);
+    tty.see("Memory saved: build.md");
+    assert!(
+        home.read("project/.memory/build.md")
+            .ends_with("Precious.\n")
+    );
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
+
+#[test]
+fn a_citation_is_copied_by_the_program_of_the_system_and_it_is_named() {
+    let home = shop();
+    let copied = home.path().join("copied");
+    let path = program(&home, "xclip", &format!("cat > {}", copied.display()));
+    let env = [("PATH", path.as_str()), ("DISPLAY", ":9")];
+    let tty = Tty::sized(&home, &[], (100, 30), &env);
+    tty.see("4 memories");
+    go_to(&tty, "Build");
+    tty.press("y", "build.md · xclip");
+    let text = fs::read_to_string(&copied).expect("copied");
+    assert!(text.ends_with(":build.md"), "{text}");
+    tty.send("q");
+    assert!(tty.end().0.success());
+    // Without a program the terminal is asked.
+    let tty = Tty::open(&home, &[]);
+    tty.see("4 memories");
+    go_to(&tty, "Build");
+    tty.press("y", "the terminal (OSC 52)");
+    tty.send("q");
+    assert!(tty.end().1.contains("\u{1b}]52;c;"));
+}
+
+#[test]
+fn a_session_goes_on_in_its_agent_on_the_same_terminal() {
+    let home = shop();
+    talk(&home);
+    let script = "printf 'agent in %s: %s %s\\n' \"$PWD\" \"$1\" \"$2\"\nread line\nprintf 'heard %s\\n' \"$line\"\nread line";
+    let path = program(&home, "claude", script);
+    let tty = Tty::sized(&home, &[], (120, 30), &[("PATH", &path)]);
+    tty.see("4 memories");
+    tty.see("1 session");
+    tty.press("/", "find ❯");
+    tty.send("grace window");
+    tty.see("1 found");
+    tty.send(ENTER);
+    tty.see("log   ");
+    tty.press("o", "agent in ");
+    tty.press("hello\r", "heard hello");
+    tty.send("\r");
+    tty.see("claude has ended");
+    tty.see("keep a grace window");
+    tty.press(ESCAPE, "find ❯");
+    tty.send(ESCAPE);
+    tty.gone("find ❯");
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
+
+#[test]
+fn deleting_renaming_and_undoing_keep_the_place() {
+    let home = shop();
+    let tty = Tty::open(&home, &[]);
+    tty.see("4 memories");
+    let here = |name: &str| {
+        tty.until(&format!("the cursor on {name}"), |screen| {
+            let mut rows = screen.lines().filter(|row| row.contains('▌'));
+            rows.any(|row| row.contains(name))
+        });
+    };
+    tty.send("G");
+    here("Deploy");
+    tty.press("r", "rename");
+    tty.send("\u{15}");
+    tty.press("By robots", "by_robots.md");
+    tty.send(ENTER);
+    tty.see("Enter rename");
+    tty.send(ENTER);
+    tty.see("Memory renamed");
+    here("Deploy");
+    tty.press("d", "y delete 1 memory");
+    tty.send("y");
+    tty.see("3 memories");
+    here("Build");
+    tty.send("gu");
+    tty.see("4 memories");
+    here("Deploy");
+    assert!(home.project().join(".memory/by_robots.md").exists());
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
