@@ -103,7 +103,7 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
     }
     let transcript = payload.metadata.get("transcript_path").map(PathBuf::from);
     if hook.caller == Agent::Copilot && payload.role == "assistant" && payload.text.is_empty() {
-        let said = transcript.as_deref().and_then(transcript::last_answer);
+        let said = transcript.and_then(|path| transcript::last_answer(&path, hook.until));
         payload.text = said.unwrap_or_default();
     }
     if let Some(cwd) = &payload.cwd {

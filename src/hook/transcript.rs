@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -25,23 +26,38 @@ pub(super) fn is_codex_exec(transcript: &Path) -> bool {
     first.contains("\"originator\":\"codex_exec\"") || first.contains("\"source\":\"exec\"")
 }
 
-/// The last answer in a transcript of Copilot CLI, whose events do not contain it.
-pub(super) fn last_answer(transcript: &Path) -> Option<String> {
+/// The answer that ends a transcript of Copilot CLI, whose events do not contain it. It may be
+/// written a little after the event, so it is waited for.
+pub(super) fn last_answer(transcript: &Path, until: Instant) -> Option<String> {
+    const PAUSE: Duration = Duration::from_millis(5);
+    loop {
+        let answer = answer_at_end(transcript);
+        if answer.is_some() || Instant::now() >= until {
+            return answer;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn answer_at_end(transcript: &Path) -> Option<String> {
     let mut file = open_regular(transcript).ok()?;
     let size = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(size.saturating_sub(TAIL))).ok()?;
     let mut tail = Vec::new();
     file.take(TAIL).read_to_end(&mut tail).ok()?;
     let tail = String::from_utf8_lossy(&tail);
-    let answer = |line: &str| -> Option<String> {
-        let record: Value = serde_json::from_str(line).ok()?;
-        if record.get("type")?.as_str()? != "assistant.message" {
-            return None;
-        }
-        let content = record.get("data")?.get("content")?.as_str()?;
-        (!content.is_empty()).then(|| content.to_owned())
+    let record = |line: &str| serde_json::from_str::<Value>(line).ok();
+    let is_said = |record: &Value| {
+        let kind = record.get("type").and_then(Value::as_str);
+        matches!(kind, Some("assistant.message" | "user.message"))
     };
-    tail.lines().rev().find_map(answer)
+    // What comes before a prompt or a call of a tool is not the answer to it.
+    let last = tail.lines().rev().filter_map(record).find(is_said)?;
+    let data = last.get("data")?;
+    let calls = data.get("toolRequests").and_then(Value::as_array);
+    let is_answer = last.get("type")?.as_str()? == "assistant.message";
+    let content = data.get("content")?.as_str()?;
+    (is_answer && calls.is_none_or(Vec::is_empty)).then(|| content.to_owned())
 }
 
 #[cfg(test)]
@@ -69,23 +85,51 @@ mod tests {
     }
 
     #[test]
-    fn the_last_answer_is_found_at_the_end() {
+    fn the_answer_is_what_ends_the_transcript() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("events.jsonl");
-        let said = |text: &str| {
-            format!("{{\"type\":\"assistant.message\",\"data\":{{\"content\":\"{text}\"}}}}\n")
+        let said = |who: &str, text: &str, calls: &str| {
+            format!(
+                "{{\"type\":\"{who}.message\",\"data\":{{\"content\":\"{text}\",\"toolRequests\":[{calls}]}}}}\n"
+            )
         };
         let other = format!(
-            "{{\"type\":\"tool.execution_complete\",\"data\":\"{}\"}}\n",
-            "x".repeat(300_000)
+            "{{\"type\":\"hook.end\",\"data\":\"{}\"}}\n",
+            "x".repeat(3_000)
         );
-        fs::write(
-            &file,
-            format!("{}{other}{}{}", said("first"), said("last"), said("")),
-        )
-        .expect("written");
-        assert_eq!(last_answer(&file).as_deref(), Some("last"));
-        fs::write(&file, "").expect("written");
-        assert_eq!(last_answer(&file), None);
+        let first = said("assistant", "first", "");
+        for (text, expected) in [
+            (
+                format!("{first}{other}{}{other}", said("assistant", "last", "")),
+                Some("last"),
+            ),
+            (format!("{first}{}", said("user", "next", "")), None),
+            (
+                format!("{first}{}", said("assistant", "let me look", "{}")),
+                None,
+            ),
+            (String::new(), None),
+        ] {
+            fs::write(&file, text).expect("written");
+            let found = last_answer(&file, Instant::now());
+            assert_eq!(found.as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_written_late_is_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("events.jsonl");
+        let later = file.clone();
+        let writer = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            fs::write(
+                later,
+                "{\"type\":\"assistant.message\",\"data\":{\"content\":\"late\"}}\n",
+            )
+        });
+        let found = last_answer(&file, Instant::now() + Duration::from_secs(60));
+        assert_eq!(found.as_deref(), Some("late"));
+        writer.join().expect("ended").expect("written");
     }
 }

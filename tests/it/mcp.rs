@@ -28,11 +28,7 @@ impl Client {
     }
 
     /// Starts a server for a client of this name, with a variable in its environment.
-    fn start_with(
-        home: &Home,
-        args: &[&str],
-        (name, set): (&str, Option<(&str, &str)>),
-    ) -> Self {
+    fn start_with(home: &Home, args: &[&str], (name, set): (&str, Option<(&str, &str)>)) -> Self {
         let args: Vec<&str> = ["mcp"].iter().chain(args).copied().collect();
         let mut child = home
             .command(&args)
@@ -1341,9 +1337,14 @@ fn the_running_session_is_no_hit_of_its_own_question() {
     }
     let query = json!({ "query": "pelican" });
     let mut client = Client::start(&home, &[]);
-    assert!(client.ok("recall_memory", query.clone()).starts_with("Found 2"));
+    assert!(
+        client
+            .ok("recall_memory", query.clone())
+            .starts_with("Found 2")
+    );
     // Codex names its session in the call.
-    let call = json!({ "name": "recall_memory", "arguments": query, "_meta": { "sessionId": ids[1] } });
+    let call =
+        json!({ "name": "recall_memory", "arguments": query, "_meta": { "sessionId": ids[1] } });
     let found = client.ask("tools/call", call).to_string();
     assert!(found.contains(ids[0]) && !found.contains(ids[1]), "{found}");
     client.end();

@@ -344,7 +344,8 @@ const SERVER: [&str; 2] = ["mcp", "server"];
 
 #[test]
 fn only_the_protocol_knows_the_protocol() {
-    for source in shipped().filter(|source| !source.module.starts_with(&SERVER.map(str::to_owned))) {
+    for source in shipped().filter(|source| !source.module.starts_with(&SERVER.map(str::to_owned)))
+    {
         uses_none_of(&source, &["rmcp::"]);
     }
 }
