@@ -34,6 +34,7 @@ use crate::core::{Error, Result, private};
 
 pub use document::DocumentScanner;
 use payload::{Payload, Stage};
+use transcript::{After, last_answer};
 use turn::{Manner, Reminder, SessionWork, Turn};
 
 /// The environment of a hook.
@@ -103,7 +104,7 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
     }
     let transcript = payload.metadata.get("transcript_path").map(PathBuf::from);
     if hook.caller == Agent::Copilot && payload.role == "assistant" && payload.text.is_empty() {
-        let said = transcript.and_then(|path| transcript::last_answer(&path, hook.until));
+        let said = transcript.and_then(|path| last_answer(&path, After::Nothing, hook.until));
         payload.text = said.unwrap_or_default();
     }
     if let Some(cwd) = &payload.cwd {
@@ -207,12 +208,41 @@ fn record(payload: &Payload, hook: &HookContext<'_>) -> Result<Option<Reminder>>
     if let Some(event) = &event {
         let file = root.join(events::EVENTS);
         private::open_append(&file).map_err(|e| Error::io(&file, e))?;
+        if let Some(answer) = late_answer(&mut turn, payload, hook) {
+            let answer = CapturedEvent {
+                event_id: ulid::Ulid::from_datetime(hook.moment.time.into()).to_string(),
+                event_type: "assistant_message".to_owned(),
+                role: "assistant".to_owned(),
+                text: mask(&answer),
+                ..event.clone()
+            };
+            events::append_locked(&store, &lock, &answer, Identity::Fresh)?;
+        }
         events::append_locked(&store, &lock, event, Identity::Fresh)?;
         events::collect_locked(&store, &lock, FEW)?;
     }
     let reminder = turn.count(payload, manner(payload, hook));
     turn.save(&payload.stage)?;
     Ok(Some(reminder))
+}
+
+/// The answer of the last turn of Copilot CLI, if it was not written yet when the turn ended.
+fn late_answer(turn: &mut Turn, payload: &Payload, hook: &HookContext<'_>) -> Option<String> {
+    if hook.caller != Agent::Copilot {
+        return None;
+    }
+    let after = match payload.stage {
+        Stage::Stop | Stage::StopAgain => {
+            let transcript = payload.metadata.get("transcript_path").cloned();
+            turn.set_unanswered(transcript.filter(|_| payload.text.is_empty()));
+            return None;
+        }
+        Stage::End => After::Nothing,
+        Stage::Prompt => After::Prompt,
+        _ => return None,
+    };
+    let transcript = turn.set_unanswered(None)?;
+    last_answer(Path::new(&transcript), after, hook.until)
 }
 
 /// How many events that were set aside one hook appends.

@@ -26,12 +26,21 @@ pub(super) fn is_codex_exec(transcript: &Path) -> bool {
     first.contains("\"originator\":\"codex_exec\"") || first.contains("\"source\":\"exec\"")
 }
 
-/// The answer that ends a transcript of Copilot CLI, whose events do not contain it. It may be
+/// What may follow the last answer in a transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum After {
+    /// Nothing that anybody says: the turn has just ended.
+    Nothing,
+    /// The next prompt.
+    Prompt,
+}
+
+/// The answer that ends a turn in a transcript of Copilot CLI, whose events do not contain it. It is
 /// written a little after the event, so it is waited for.
-pub(super) fn last_answer(transcript: &Path, until: Instant) -> Option<String> {
+pub(super) fn last_answer(transcript: &Path, after: After, until: Instant) -> Option<String> {
     const PAUSE: Duration = Duration::from_millis(5);
     loop {
-        let answer = answer_at_end(transcript);
+        let answer = answer_at_end(transcript, after);
         if answer.is_some() || Instant::now() >= until {
             return answer;
         }
@@ -39,7 +48,7 @@ pub(super) fn last_answer(transcript: &Path, until: Instant) -> Option<String> {
     }
 }
 
-fn answer_at_end(transcript: &Path) -> Option<String> {
+fn answer_at_end(transcript: &Path, after: After) -> Option<String> {
     let mut file = open_regular(transcript).ok()?;
     let size = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(size.saturating_sub(TAIL))).ok()?;
@@ -49,7 +58,8 @@ fn answer_at_end(transcript: &Path) -> Option<String> {
     let record = |line: &str| serde_json::from_str::<Value>(line).ok();
     let is_said = |record: &Value| {
         let kind = record.get("type").and_then(Value::as_str);
-        matches!(kind, Some("assistant.message" | "user.message"))
+        let is_prompt = kind == Some("user.message") && after == After::Nothing;
+        kind == Some("assistant.message") || is_prompt
     };
     // What comes before a prompt or a call of a tool is not the answer to it.
     let last = tail.lines().rev().filter_map(record).find(is_said)?;
@@ -111,9 +121,12 @@ mod tests {
             (String::new(), None),
         ] {
             fs::write(&file, text).expect("written");
-            let found = last_answer(&file, Instant::now());
+            let found = last_answer(&file, After::Nothing, Instant::now());
             assert_eq!(found.as_deref(), expected);
         }
+        fs::write(&file, format!("{first}{}", said("user", "next", ""))).expect("written");
+        let found = last_answer(&file, After::Prompt, Instant::now());
+        assert_eq!(found.as_deref(), Some("first"));
     }
 
     #[test]
@@ -128,7 +141,11 @@ mod tests {
                 "{\"type\":\"assistant.message\",\"data\":{\"content\":\"late\"}}\n",
             )
         });
-        let found = last_answer(&file, Instant::now() + Duration::from_secs(60));
+        let found = last_answer(
+            &file,
+            After::Nothing,
+            Instant::now() + Duration::from_secs(60),
+        );
         assert_eq!(found.as_deref(), Some("late"));
         writer.join().expect("ended").expect("written");
     }

@@ -95,6 +95,9 @@ pub(super) struct TurnState {
     /// Whether the session has its context.
     #[serde(default)]
     has_context: bool,
+    /// The transcript of a turn whose answer is not stored yet.
+    #[serde(default)]
+    unanswered: Option<String>,
     /// The last events, as hashes, with the times they came in milliseconds since 1970.
     #[serde(default)]
     recent: Vec<(String, i64)>,
@@ -149,6 +152,11 @@ impl Turn {
             self.now.recent.drain(..over);
         }
         is_repeat
+    }
+
+    /// Sets the transcript in which the answer of the turn will be; returns the one before.
+    pub(super) fn set_unanswered(&mut self, transcript: Option<String>) -> Option<String> {
+        std::mem::replace(&mut self.now.unanswered, transcript)
     }
 
     /// Counts an event; returns the reminder to give.

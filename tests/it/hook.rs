@@ -834,6 +834,43 @@ fn the_answer_of_copilot_is_read_from_its_transcript() {
         stop.to_string().as_bytes(),
     );
     assert_eq!(events(&home)[0]["text"], "The answer.");
+    // An answer that is written after the turn has ended is stored with the next event.
+    for (event, more) in [
+        ("userPromptSubmitted", json!({ "prompt": "next" })),
+        ("sessionEnd", json!({ "reason": "complete" })),
+    ] {
+        let home = Home::new();
+        let send = |event: &str, more: Value| {
+            let mut payload = json!({ "sessionId": "c", "cwd": home.project() });
+            payload
+                .as_object_mut()
+                .expect("fields")
+                .extend(more.as_object().expect("fields").clone());
+            home.run_with_input(
+                &["hook", "copilot", "--event", event],
+                payload.to_string().as_bytes(),
+            )
+        };
+        send(
+            "agentStop",
+            json!({ "transcriptPath": home.path().join("t.jsonl") }),
+        );
+        home.file(
+            "t.jsonl",
+            "{\"type\":\"assistant.message\",\"data\":{\"content\":\"The answer.\"}}\n",
+        );
+        send(event, more);
+        let events = events(&home);
+        let kept: Vec<(&Value, &Value)> = events
+            .iter()
+            .map(|event| (&event["event_type"], &event["text"]))
+            .collect();
+        assert_eq!(kept.len(), 3, "{kept:?}");
+        assert_eq!(
+            kept[1],
+            (&json!("assistant_message"), &json!("The answer."))
+        );
+    }
 }
 
 #[test]
