@@ -2,21 +2,26 @@
 //!
 //! A hook never blocks the agent: input that cannot be parsed is not stored, a lock is waited for
 //! only briefly, and on any failure the reply is the one that changes nothing.
-//! `document` detects the end of the input, `payload` parses what each agent sends, `reply` formats
-//! the reply, and `turn` counts what has happened in the turn so far.
+//! `document` detects the end of the input, `payload` parses what each agent sends, `text` decides
+//! what of it is stored, `reply` formats the reply, `turn` counts what has happened in the turn so
+//! far, and `transcript` reads what events do not contain.
 
 mod document;
 mod payload;
 mod reply;
+mod text;
+mod transcript;
 mod turn;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
+
 use crate::core::change::Moment;
 use crate::core::config::HookSettings;
-use crate::core::discover::events_root;
+use crate::core::discover::{events_root, session_events_root};
 use crate::core::history::{History, Lock};
 use crate::core::layout::Layout;
 use crate::core::layout::coder::GUIDES;
@@ -29,12 +34,17 @@ use crate::core::{Error, Result, private};
 
 pub use document::DocumentScanner;
 use payload::{Payload, Stage};
-use turn::{Reminder, SessionWork, TurnState};
+use transcript::{After, last_answer};
+use turn::{Manner, Reminder, SessionWork, Turn};
 
 /// The environment of a hook.
 pub struct HookContext<'a> {
-    /// The agent that calls.
+    /// The agent whose format the hook speaks.
     pub agent: Agent,
+    /// The agent that calls; another one may run the hooks of `agent`.
+    pub caller: Agent,
+    /// Whether a user may be there, as far as the caller's environment tells.
+    pub is_attended: bool,
     /// The name of the event, if the agent's payload does not contain it.
     pub event: Option<&'a str>,
     /// tome's data directory.
@@ -53,8 +63,8 @@ pub struct HookContext<'a> {
 
 /// Access to the stores; implemented by the caller, which knows where they are.
 pub trait HookMemory {
-    /// The context from the stores for a session of this agent in this directory.
-    fn context(&self, cwd: &Path, agent: Agent) -> String;
+    /// The context from the stores for this session of an agent in a directory.
+    fn context(&self, cwd: &Path, agent: Agent, session: &str) -> String;
 
     /// The directory of the coder's lessons, which may not exist.
     fn lessons(&self) -> PathBuf;
@@ -85,45 +95,109 @@ pub fn empty_reply(agent: Option<Agent>) -> String {
 
 /// Handles an agent's event and returns the reply.
 pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
-    let payload = payload::read(input, hook.agent, hook.event);
-    let Some(payload) = payload else {
+    let payload = payload::read(input, hook.caller, hook.event);
+    let Some(mut payload) = payload else {
         return empty_reply(Some(hook.agent));
     };
-    match &payload.stage {
-        // What others wrote until now is not this session's.
-        Stage::Start => hook.memory.observe(&payload.cwd, &Written::Unknown),
-        Stage::Edit(files) => {
-            let written = Written::By {
-                agent: hook.agent,
-                session: &payload.session,
-                files,
-            };
-            hook.memory.observe(&payload.cwd, &written);
-        }
-        _ => {}
+    if is_noise(&payload, hook.caller) {
+        return empty_reply(Some(hook.agent));
+    }
+    let transcript = payload.metadata.get("transcript_path").map(PathBuf::from);
+    if hook.caller == Agent::Copilot && payload.role == "assistant" && payload.text.is_empty() {
+        let said = transcript.and_then(|path| last_answer(&path, After::Nothing, hook.until));
+        payload.text = said.unwrap_or_default();
+    }
+    if let Some(cwd) = &payload.cwd {
+        observe(cwd, &payload, hook);
     }
     // Without a store to count in, there is no reminder.
-    let offer = record(&payload, hook).unwrap_or(Reminder::Nothing);
-    let text = match (&payload.stage, offer) {
-        (Stage::Start, _) if hook.settings.context && !payload.is_replayed => {
-            start_context(hook.memory, &payload.cwd, hook.agent)
+    let reminder = record(&payload, hook).unwrap_or(Some(Reminder::Nothing));
+    let Some(reminder) = reminder else {
+        return empty_reply(Some(hook.agent));
+    };
+    let is_start = payload.stage == Stage::Start && !manner(&payload, hook).context_with_prompt;
+    let reminder = match is_start && !payload.is_replayed {
+        true => Reminder::Context,
+        false => reminder,
+    };
+    let reminds = || hook.settings.reminders && is_attended(&payload, hook);
+    let text = match (reminder, &payload.cwd) {
+        (Reminder::Context, Some(cwd)) if hook.settings.context => {
+            start_context(hook.memory, cwd, (hook.caller, &payload.session))
         }
-        (_, Reminder::Nothing) => String::new(),
-        _ if !hook.settings.reminders => String::new(),
-        (_, Reminder::Recall) => recall_pointer(&hook.memory.lessons()),
-        (_, Reminder::Store(touched)) => store_pointer(&hook.memory.lessons(), &touched),
+        (Reminder::Recall, _) if reminds() => recall_pointer(&hook.memory.lessons()),
+        (Reminder::Store(touched), _) if reminds() => {
+            store_pointer(&hook.memory.lessons(), &touched)
+        }
+        _ => String::new(),
     };
     reply::reply_with(hook.agent, &payload, &text)
 }
 
 /// Returns the text that a session of the agent gets at its start.
-pub fn start_context(memory: &dyn HookMemory, cwd: &Path, agent: Agent) -> String {
-    truncate_context(&memory.context(cwd, agent))
+pub fn start_context(
+    memory: &dyn HookMemory,
+    cwd: &Path,
+    (agent, session): (Agent, &str),
+) -> String {
+    truncate_context(&memory.context(cwd, agent, session))
 }
 
-/// Stores the event and counts it in its turn; returns the reminder to give.
-fn record(payload: &Payload, hook: &HookContext<'_>) -> Result<Reminder> {
-    let root = events_root(hook.data, &payload.cwd);
+/// Whether an event says nothing: Gemini CLI announces a compression before every request, whether
+/// or not there is one.
+fn is_noise(payload: &Payload, caller: Agent) -> bool {
+    caller == Agent::Gemini && payload.name == "PreCompress"
+}
+
+/// Records in the history what was written into the stores until now.
+fn observe(cwd: &Path, payload: &Payload, hook: &HookContext<'_>) {
+    match &payload.stage {
+        // What others wrote until now is not this session's.
+        Stage::Start => hook.memory.observe(cwd, &Written::Unknown),
+        Stage::Edit(files) => {
+            let written = Written::By {
+                agent: hook.caller,
+                session: &payload.session,
+                files,
+            };
+            hook.memory.observe(cwd, &written);
+        }
+        _ => {}
+    }
+}
+
+/// Whether a user may be there to see what a reminder leads to.
+fn is_attended(payload: &Payload, hook: &HookContext<'_>) -> bool {
+    let transcript = payload.metadata.get("transcript_path");
+    let is_exec = || {
+        let transcript = transcript.filter(|_| hook.caller == Agent::Codex);
+        transcript.is_some_and(|path| transcript::is_codex_exec(Path::new(path)))
+    };
+    hook.is_attended && !is_exec()
+}
+
+/// How the agent can be told something.
+fn manner(payload: &Payload, hook: &HookContext<'_>) -> Manner {
+    Manner {
+        // Gemini CLI puts the context of a start before the first prompt, and loses both when the
+        // session is resumed.
+        context_with_prompt: hook.agent == Agent::Gemini,
+        // Nothing tells whether Gemini CLI and Copilot CLI end with this turn; what they say last
+        // is what they print. OpenCode takes it with the next request.
+        can_prolong: match hook.caller {
+            Agent::Gemini | Agent::Copilot => false,
+            _ => payload.stage != Stage::Stop || is_attended(payload, hook),
+        },
+    }
+}
+
+/// Stores the event and counts it in its turn; returns the reminder to give, or `None` for an event
+/// that was stored before.
+fn record(payload: &Payload, hook: &HookContext<'_>) -> Result<Option<Reminder>> {
+    let root = match &payload.cwd {
+        Some(cwd) => events_root(hook.data, cwd),
+        None => session_events_root(hook.data, &payload.session),
+    };
     // Events are private, so the folders are created private before any file in them.
     for folder in [root.parent().unwrap_or(&root), &root] {
         private::create_dir(folder).map_err(|e| Error::io(folder, e))?;
@@ -134,15 +208,50 @@ fn record(payload: &Payload, hook: &HookContext<'_>) -> Result<Reminder> {
         if let Some(event) = &event {
             events::set_aside(&store, event)?;
         }
-        return Ok(Reminder::Nothing);
+        return Ok(Some(Reminder::Nothing));
     };
+    let mut turn = Turn::load(&root, &payload.session);
+    if turn.is_repeat(payload, (hook.caller, hook.moment.time.as_millisecond())) {
+        return Ok(None);
+    }
     if let Some(event) = &event {
         let file = root.join(events::EVENTS);
         private::open_append(&file).map_err(|e| Error::io(&file, e))?;
+        if let Some(answer) = late_answer(&mut turn, payload, hook) {
+            let answer = CapturedEvent {
+                event_id: ulid::Ulid::from_datetime(hook.moment.time.into()).to_string(),
+                event_type: "assistant_message".to_owned(),
+                role: "assistant".to_owned(),
+                text: mask(&answer),
+                ..event.clone()
+            };
+            events::append_locked(&store, &lock, &answer, Identity::Fresh)?;
+        }
         events::append_locked(&store, &lock, event, Identity::Fresh)?;
         events::collect_locked(&store, &lock, FEW)?;
     }
-    TurnState::count(&root, payload)
+    let reminder = turn.count(payload, manner(payload, hook));
+    turn.save(&payload.stage)?;
+    Ok(Some(reminder))
+}
+
+/// The answer of the last turn of Copilot CLI, if it was not written yet when the turn ended.
+fn late_answer(turn: &mut Turn, payload: &Payload, hook: &HookContext<'_>) -> Option<String> {
+    if hook.caller != Agent::Copilot {
+        return None;
+    }
+    let after = match payload.stage {
+        Stage::Stop | Stage::StopAgain => {
+            let transcript = payload.metadata.get("transcript_path").cloned();
+            turn.set_unanswered(transcript.filter(|_| payload.text.is_empty()));
+            return None;
+        }
+        Stage::End => After::Nothing,
+        Stage::Prompt => After::Prompt,
+        _ => return None,
+    };
+    let transcript = turn.set_unanswered(None)?;
+    last_answer(Path::new(&transcript), after, hook.until)
 }
 
 /// How many events that were set aside one hook appends.
@@ -161,18 +270,28 @@ fn lock(store: &Store, hook: &HookContext<'_>) -> Result<Option<Lock>> {
 }
 
 fn event(payload: &Payload, hook: &HookContext<'_>) -> CapturedEvent {
+    let time = event_time(payload, hook.moment.time);
     CapturedEvent {
-        event_id: ulid::Ulid::from_datetime(hook.moment.time.into()).to_string(),
+        event_id: ulid::Ulid::from_datetime(time.into()).to_string(),
         session_id: mask(&payload.session),
-        timestamp: hook.moment.time.as_millisecond(),
+        timestamp: time.as_millisecond(),
         event_type: payload.event_type.clone(),
         role: payload.role.to_owned(),
         // Secrets are not stored a second time.
         text: mask(&payload.text),
         metadata: masked_values(&payload.metadata),
-        agent: hook.agent.name().to_owned(),
+        agent: hook.caller.name().to_owned(),
         more: serde_json::Map::new(),
     }
+}
+
+/// When an event happened: when the agent says, unless its clock is wrong, or now.
+fn event_time(payload: &Payload, now: Timestamp) -> Timestamp {
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+    let is_possible = |time: &Timestamp| {
+        time.as_millisecond() > 0 && time.as_millisecond() <= now.as_millisecond() + DAY
+    };
+    payload.time.filter(is_possible).unwrap_or(now)
 }
 
 fn masked_values(metadata: &BTreeMap<String, String>) -> BTreeMap<String, String> {
@@ -206,7 +325,7 @@ fn recall_pointer(lessons: &Path) -> String {
 
 fn store_pointer(lessons: &Path, touched: &SessionWork) -> String {
     format!(
-        "{}{}\n\nWhere nothing in it would help in another project, there is nothing to store.",
+        "{}What only this project needs (decisions and why, how the user wants the work done, what failed) goes into its memory with memory_write, unless it is there. {}\n\nWhere nothing in it would help another time, there is nothing to store.",
         describe_work(touched),
         pointer(lessons, 1, "stored")
     )

@@ -1,22 +1,28 @@
 //! The MCP server: serves the stores to agents on standard input and output.
 //!
-//! `table` lists the tools; each layout defines its own tools in a file, and `memory` the command
-//! set of Anthropic's memory tool over any store. Every write goes through
-//! [`crate::core::change`], with the client's name as its author. Only `server` knows the
+//! `table` lists the tools and decides which are served; `read` and `file` define those for memory
+//! files, `coder` and `events` those of their layouts, and `memory` the command set of Anthropic's
+//! memory tool over any store. `call` finds the store of a call. Every write goes through
+//! [`crate::core::change`], with the client's name as its author. `subscription`
+//! notifies clients of changes. Only `server` knows the
 //! protocol. Standard output carries the protocol and nothing else.
 
 mod answer;
 mod call;
 mod coder;
 mod events;
-mod facts;
-mod general;
-mod index;
+mod file;
 mod memory;
 mod prompt;
+mod read;
 mod recall;
 mod resource;
+#[expect(
+    deprecated,
+    reason = "clients of the protocol versions in use log and subscribe this way"
+)]
 mod server;
+mod subscription;
 mod table;
 
 use std::fmt;
@@ -26,14 +32,16 @@ use crate::core::Result;
 use crate::core::catalog::LogCatalog;
 use crate::core::change::Moment;
 use crate::core::history::History;
+use crate::core::layout::Layout;
+use crate::core::log::Agent;
 use crate::core::store::Store;
 
 /// What is served, and the history, logs and clock that the server uses.
 pub struct ServerSetup {
     /// The stores, with unique names.
-    pub stores: Vec<Store>,
-    /// How many stores, at the end of the list, do not exist yet; the first memory creates each.
-    pub firsts: usize,
+    pub stores: Vec<ServedStore>,
+    /// The layouts that can be used. They decide which tools are served.
+    pub layouts: Vec<Layout>,
     /// Where changes are recorded.
     pub history: History,
     /// The logs to search.
@@ -42,26 +50,61 @@ pub struct ServerSetup {
     pub clock: fn() -> Moment,
     /// What clients may do.
     pub access: Access,
+    /// The id of the session that started the server, if it says so.
+    pub session: Option<String>,
+}
+
+/// A store that is served.
+#[derive(Debug)]
+pub struct ServedStore {
+    /// The store.
+    pub store: Store,
+    /// What it is for.
+    pub purpose: StorePurpose,
+}
+
+/// What a store is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StorePurpose {
+    /// Memories for every client.
+    Shared,
+    /// The memory that an agent loads by itself; it is left out of that agent's tools.
+    Own(Agent),
+    /// A memory of an agent that new memories do not belong in, such as a subagent's.
+    Aside(Agent),
+    /// A past session: searched and read, not written unless it is named.
+    Session,
+    /// Does not exist yet; its first memory creates it.
+    First,
+}
+
+impl StorePurpose {
+    /// Returns the agent that loads the store by itself.
+    fn owner(self) -> Option<Agent> {
+        match self {
+            Self::Own(agent) | Self::Aside(agent) => Some(agent),
+            Self::Shared | Self::Session | Self::First => None,
+        }
+    }
+}
+
+impl ServedStore {
+    fn is_present(&self) -> bool {
+        self.purpose != StorePurpose::First || self.store.root().exists()
+    }
 }
 
 impl ServerSetup {
-    /// Returns how many stores existed from the start.
-    fn there(&self) -> usize {
-        self.stores.len().saturating_sub(self.firsts)
-    }
-
     /// Returns the stores that exist now.
     fn present(&self) -> Vec<&Store> {
-        let all = self.stores.iter().enumerate();
-        all.filter(|(at, store)| *at < self.there() || store.root().exists())
-            .map(|(_, store)| store)
-            .collect()
+        let present = self.stores.iter().filter(|served| served.is_present());
+        present.map(|served| &served.store).collect()
     }
 }
 
 impl fmt::Debug for ServerSetup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Serving")
+        f.debug_struct("ServerSetup")
             .field("stores", &self.stores)
             .field("access", &self.access)
             .finish_non_exhaustive()

@@ -180,21 +180,79 @@ pub const AGENTS: [Agent; 5] = [
 
 /// A program, quoted for a shell command.
 fn quoted(program: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    match program.chars().all(plain) {
-        true => program.to_owned(),
-        false => format!("\"{program}\""),
+    if is_plain(program) {
+        return program.to_owned();
+    }
+    match cfg!(windows) {
+        // There, a path contains no quotation mark.
+        true => format!("\"{program}\""),
+        false => format!("'{}'", program.replace('\'', r"'\''")),
     }
 }
 
-/// Whether a command calls tome, in whatever directory.
-fn calls_tome(command: &str, verb: &str) -> bool {
-    let Some((program, rest)) = command.split_once(&format!(" {verb}")) else {
+/// A program, quoted for a command of PowerShell.
+fn quoted_for_powershell(program: &str) -> String {
+    match is_plain(program) {
+        true => program.to_owned(),
+        false => format!("& '{}'", program.replace('\'', "''")),
+    }
+}
+
+fn is_plain(program: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    program.chars().all(is_plain)
+}
+
+/// Whether a command calls tome: this program, or one of its name in whatever directory.
+fn calls_tome(command: &str, verb: &str, program: &str) -> bool {
+    let Some((called, rest)) = command.rsplit_once(&format!(" {verb}")) else {
         return false;
     };
-    let program = program.trim().trim_matches('"');
-    let name = Path::new(program)
-        .file_stem()
-        .and_then(|name| name.to_str());
-    name == Some("tome") && (rest.is_empty() || rest.starts_with(' '))
+    let called = called.trim();
+    let bare = called.trim_matches(['"', '\'']);
+    let name = Path::new(bare).file_stem().and_then(|name| name.to_str());
+    let is_tome = name == Some("tome") || bare == program || called == quoted(program);
+    is_tome && (rest.is_empty() || rest.starts_with(' '))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_a_quoted_program_as_it_is() {
+        for program in [
+            "/a/tome",
+            "/a b/tome",
+            "/a$HOME/`x`/to\"me",
+            "/it's/tome\\",
+            "/é/tome",
+        ] {
+            let command = format!("printf %s {}", quoted(program));
+            let output = std::process::Command::new("sh")
+                .args(["-c", &command])
+                .output();
+            let output = output.expect("a shell").stdout;
+            assert_eq!(String::from_utf8_lossy(&output), program);
+        }
+        assert_eq!(quoted_for_powershell("/it's/tome"), "& '/it''s/tome'");
+    }
+
+    #[test]
+    fn a_command_of_tome_is_known_whatever_its_name_and_place() {
+        let verb = "hook codex";
+        for (command, program, expected) in [
+            ("tome hook codex", "tome", true),
+            ("/a/tome hook codex", "tome", true),
+            ("\"/a b/tome\" hook codex --event x", "tome", true),
+            ("'/it'\\''s/tome-dev' hook codex", "/it's/tome-dev", true),
+            ("/a/tome-dev hook codex", "/a/tome-dev", true),
+            ("/a/tome-dev hook codex", "tome", false),
+            ("other hook codex", "tome", false),
+            ("tome hook codex-other", "tome", false),
+            ("tome hook claude-code", "tome", false),
+        ] {
+            assert_eq!(calls_tome(command, verb, program), expected, "{command}");
+        }
+    }
 }

@@ -30,6 +30,9 @@ export const Tome = async ({ directory }) => {
   // What a session starts with, asked for once; and what is left to say to it, said once.
   const context = new Map()
   const left = new Map()
+  // Who speaks in each message, and the last answer of each session.
+  const roles = new Map()
+  const answers = new Map()
   const start = (session_id, source) => {
     if (!context.has(session_id)) {
       const said = { hook_event_name: "SessionStart", session_id, source }
@@ -43,8 +46,14 @@ export const Tome = async ({ directory }) => {
       if (event.type === "session.created") {
         await start(session_id, "startup")
       } else if (event.type === "session.idle") {
-        const told = await tell(directory, { hook_event_name: "Stop", session_id })
+        const said = { hook_event_name: "Stop", session_id, last_assistant_message: answers.get(session_id) ?? "" }
+        const told = await tell(directory, said)
         if (told.additionalContext) left.set(session_id, told.additionalContext)
+      } else if (event.type === "message.updated") {
+        roles.set(event.properties.info.id, event.properties.info.role)
+      } else if (event.type === "message.part.updated") {
+        const part = event.properties.part
+        if (part.type === "text" && roles.get(part.messageID) === "assistant") answers.set(part.sessionID, part.text)
       } else if (event.type === "session.deleted") {
         await tell(directory, { hook_event_name: "SessionEnd", session_id })
       } else if (event.type === "session.compacted") {

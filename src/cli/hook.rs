@@ -1,5 +1,6 @@
 //! `tome hook`: handles an agent's hook, never failing and within tight time limits.
 
+use std::env;
 use std::io::{self, Read as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use crate::core::config::expand;
 use crate::core::discover::{DiscoveryScope, Environment, discover};
 use crate::core::history::{Author, Origin};
 use crate::core::layout::Layout;
+use crate::core::layout::session::{NEW_OVERVIEW, OVERVIEW_FILE};
 use crate::core::log::Agent;
 use crate::core::review::{Writer, count, observe_files, observe_store};
 use crate::core::store::Store;
@@ -42,6 +44,8 @@ pub(super) fn run(args: &HookArgs, world: &World) {
         (Some(agent), Some(input)) => {
             let hook = HookContext {
                 agent,
+                caller: caller(agent),
+                is_attended: is_attended(),
                 event: args.event.as_deref(),
                 data: &world.environment.data,
                 history: &world.history,
@@ -55,6 +59,21 @@ pub(super) fn run(args: &HookArgs, world: &World) {
         _ => None,
     };
     say(&reply.unwrap_or_else(|| empty_reply(agent)));
+}
+
+/// Returns the agent that runs the hook: Copilot CLI also runs the hooks of Claude Code.
+fn caller(agent: Agent) -> Agent {
+    match env::var_os("COPILOT_CLI") {
+        Some(set) if agent == Agent::ClaudeCode && set == "1" => Agent::Copilot,
+        _ => agent,
+    }
+}
+
+/// Whether a user may be there. Claude Code says when it runs without one.
+fn is_attended() -> bool {
+    let is = |name: &str, value: &str| env::var_os(name).is_some_and(|set| set == value);
+    let entrypoint = env::var("CLAUDE_CODE_ENTRYPOINT").unwrap_or_default();
+    !is("CLAUDE_CODE_SESSION_ATTENDED", "0") && !entrypoint.starts_with("sdk")
 }
 
 /// Prints an empty reply, for arguments that cannot be parsed.
@@ -125,12 +144,12 @@ fn is_readable(_stdin: &io::StdinLock<'_>) -> bool {
 }
 
 impl HookMemory for World {
-    fn context(&self, cwd: &Path, agent: Agent) -> String {
-        let (world, cwd) = (self.clone(), cwd.to_owned());
+    fn context(&self, cwd: &Path, agent: Agent, session: &str) -> String {
+        let (world, cwd, session) = (self.clone(), cwd.to_owned(), session.to_owned());
         let (send, receive) = channel();
         thread::spawn(move || {
             // After the timeout the receiver is gone.
-            drop(send.send(world.blocks(&cwd, agent)));
+            drop(send.send(world.blocks(&cwd, agent, &session)));
         });
         // Stores that take too long to read are left out, so that the agent does not wait.
         receive.recv_timeout(READING).unwrap_or_default()
@@ -155,10 +174,10 @@ const SMALL: usize = 500;
 
 impl World {
     /// Returns the context of each store for a session in this directory.
-    fn blocks(&self, cwd: &Path, agent: Agent) -> String {
+    fn blocks(&self, cwd: &Path, agent: Agent, session: &str) -> String {
         let stores = match self.common.store.is_empty() {
             false => self.stores().unwrap_or_default(),
-            true => self.stores_around(cwd, agent),
+            true => self.stores_around(cwd, agent, session),
         };
         let blocks = stores.iter().filter_map(|store| {
             let text = store.rules().context(store).ok()?;
@@ -226,8 +245,9 @@ impl World {
         found.stores.into_iter().map(|found| found.store).collect()
     }
 
-    /// Returns the stores that the agent does not read by itself.
-    fn stores_around(&self, cwd: &Path, agent: Agent) -> Vec<Store> {
+    /// Returns the stores that the agent does not read by itself. Of past sessions, it is this one
+    /// if it is resumed, else the last one.
+    fn stores_around(&self, cwd: &Path, agent: Agent, session: &str) -> Vec<Store> {
         let own = match agent {
             Agent::ClaudeCode => &self.environment.claude,
             Agent::Codex => &self.environment.codex,
@@ -240,14 +260,30 @@ impl World {
             ) && !store.root().path().starts_with(own)
                 && !is_subagents(store)
         };
-        let mut stores = self.all_stores_around(cwd);
+        let (sessions, mut stores): (Vec<Store>, Vec<Store>) = self
+            .all_stores_around(cwd)
+            .into_iter()
+            .partition(|store| store.layout() == Layout::Session);
         stores.retain(wanted);
+        let written = sessions.into_iter().filter_map(|store| {
+            let overview = store.text(OVERVIEW_FILE).ok()??;
+            let is_new = overview.trim_end() == NEW_OVERVIEW.trim_end();
+            let changed = store.root().find_file(OVERVIEW_FILE)?.modified;
+            let is_this = store
+                .root()
+                .path()
+                .file_name()
+                .is_some_and(|name| name == session);
+            (!is_new).then_some(((is_this, changed), store))
+        });
+        let last = written.max_by_key(|(order, _)| *order);
+        stores.extend(last.map(|(_, store)| store));
         stores
     }
 }
 
 /// Whether the store belongs to a subagent of Claude Code, which reads it by itself.
-fn is_subagents(store: &Store) -> bool {
+pub(super) fn is_subagents(store: &Store) -> bool {
     let folder = store.root().path().parent().and_then(Path::file_name);
     folder.is_some_and(|name| name == "agent-memory" || name == "agent-memory-local")
 }

@@ -1,48 +1,128 @@
 //! `tome mcp`: serves the selected stores to an agent.
 
+use std::env;
+use std::path::Path;
+
 use super::args::McpArgs;
+use super::hook::is_subagents;
 use super::print::print_error;
 use super::world::{World, now};
 use super::{CommandResult, Failure, Outcome};
 use crate::core::catalog::LogCatalog;
+use crate::core::discover::first_store;
 use crate::core::layout::Layout;
+use crate::core::log::Agent;
 use crate::core::store::Store;
+use crate::core::trust::real_path;
 use crate::core::{Error, Result};
-use crate::mcp::{Access, LogProvider, ServerSetup, serve};
+use crate::mcp::{Access, LogProvider, ServedStore, ServerSetup, StorePurpose, serve};
 
 pub(super) fn run(args: &McpArgs, world: &World) -> CommandResult {
-    let (mut stores, mut firsts) = (Vec::new(), Vec::new());
+    let access = match args.read_only {
+        true => Access::ReadOnly,
+        false => Access::Full,
+    };
+    let stores = match world.common.store.is_empty() {
+        true => world.project_stores(access)?,
+        false => {
+            let shared = |store| ServedStore {
+                store,
+                purpose: StorePurpose::Shared,
+            };
+            world.memory_stores()?.into_iter().map(shared).collect()
+        }
+    };
+    let mut layouts: Vec<Layout> = stores.iter().map(|served| served.store.layout()).collect();
     if world.common.store.is_empty() {
-        let found = world.discovered()?;
-        for problem in &found.problems {
-            print_error(&problem.error.to_string());
-        }
-        // Captured events are in the agents' own logs as well, which are searched anyway.
-        let is_served =
-            |store: &Store| !matches!(store.layout(), Layout::Instructions | Layout::Events);
-        stores.extend(found.stores.into_iter().map(|found| found.store));
-        stores.retain(is_served);
-        if !args.read_only {
-            firsts.extend(found.firsts.into_iter().map(|found| found.store));
-        }
-    } else {
-        stores = world.memory_stores()?;
+        layouts.extend(world.possible_layouts());
     }
-    let count = firsts.len();
-    stores.append(&mut firsts);
+    layouts.sort();
+    layouts.dedup();
     let setup = ServerSetup {
         stores,
-        firsts: count,
+        layouts,
         history: world.history.clone(),
         clock: now,
-        access: match args.read_only {
-            true => Access::ReadOnly,
-            false => Access::Full,
-        },
+        access,
         logs: Box::new(world.clone()),
+        session: ["CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID"]
+            .iter()
+            .filter_map(|name| env::var(name).ok())
+            .find(|id| !id.is_empty()),
     };
     serve(setup)?;
     Ok(Outcome::Done)
+}
+
+impl World {
+    /// Returns the stores of the project, and those that a first memory would create.
+    fn project_stores(&self, access: Access) -> Result<Vec<ServedStore>, Failure> {
+        let found = self.discovered()?;
+        for problem in &found.problems {
+            print_error(&problem.error.to_string());
+        }
+        let mut stores: Vec<ServedStore> = found
+            .stores
+            .into_iter()
+            .map(|found| found.store)
+            .filter(|store| store.layout() != Layout::Instructions)
+            .map(|store| ServedStore {
+                purpose: self.purpose(&store),
+                store,
+            })
+            .collect();
+        if access == Access::ReadOnly {
+            return Ok(stores);
+        }
+        for layout in self.possible_layouts() {
+            let first = first_store(&self.environment, &self.settings, layout);
+            let Ok(Some(first)) = first else { continue };
+            let is_there = |served: &ServedStore| served.store.id() == first.store.id();
+            if stores.iter().any(is_there) {
+                continue;
+            }
+            let name = first.store.name().to_owned();
+            let mut unique = name.clone();
+            let mut number = 2;
+            while stores.iter().any(|served| served.store.name() == unique) {
+                unique = format!("{name}-{number}");
+                number += 1;
+            }
+            stores.push(ServedStore {
+                store: first.store.with_name(unique),
+                purpose: StorePurpose::First,
+            });
+        }
+        Ok(stores)
+    }
+
+    /// Returns the layouts that memories of any project can have, whether or not a store exists.
+    fn possible_layouts(&self) -> Vec<Layout> {
+        let settings = &self.settings;
+        let mut layouts = Vec::new();
+        if settings.discover_project {
+            layouts.extend([Layout::Index, Layout::Facts]);
+        }
+        if settings.discover_home {
+            layouts.push(Layout::Coder);
+        }
+        if settings.hook.capture {
+            layouts.push(Layout::Events);
+        }
+        layouts
+    }
+
+    fn purpose(&self, store: &Store) -> StorePurpose {
+        let root = store.root().path();
+        let is_below = |folder: &Path| root.starts_with(real_path(folder));
+        match store.layout() {
+            Layout::Session => StorePurpose::Session,
+            _ if is_subagents(store) => StorePurpose::Aside(Agent::ClaudeCode),
+            _ if is_below(&self.environment.codex) => StorePurpose::Aside(Agent::Codex),
+            _ if is_below(&self.environment.claude) => StorePurpose::Own(Agent::ClaudeCode),
+            _ => StorePurpose::Shared,
+        }
+    }
 }
 
 impl LogProvider for World {

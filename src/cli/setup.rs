@@ -69,15 +69,25 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
             )?
         }
     };
-    show(printer, &planned, args)?;
-    if planned.steps.is_empty() || args.dry_run {
+    let is_json = printer.is_json();
+    if !is_json {
+        show(printer, &planned)?;
+    }
+    let wants = !planned.steps.is_empty() && !args.dry_run;
+    let confirmed = wants && (args.yes || confirm(printer, &planned)?);
+    if confirmed {
+        carry_out(&dirs, &planned, mode)?;
+    }
+    if is_json {
+        show_json(printer, &planned, confirmed)?;
+    }
+    if !wants {
         return Ok(Outcome::Done);
     }
-    if !args.yes && !confirm(printer)? {
+    if !confirmed {
         print_note("nothing was changed");
         return Ok(Outcome::Nothing);
     }
-    carry_out(&dirs, &planned, mode)?;
     let undo = if args.project { " --project" } else { "" };
     print_note(&match (mode, &args.plugin) {
         (SetupMode::Install, None) => {
@@ -89,17 +99,17 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
     Ok(Outcome::Done)
 }
 
-fn show(printer: &mut Printer, planned: &Plan, args: &SetupArgs) -> Result<(), Failure> {
-    if printer.is_json() {
-        let steps: Vec<Value> = planned
-            .steps
-            .iter()
-            .map(|step| json!({ "path": step.path, "diff": step.diff() }))
-            .collect();
-        let written = !args.dry_run && !planned.steps.is_empty();
-        printer.object(json!({ "steps": steps, "notes": planned.notes, "written": written }))?;
-        return Ok(());
-    }
+fn show_json(printer: &mut Printer, planned: &Plan, written: bool) -> Result<(), Failure> {
+    let steps: Vec<Value> = planned
+        .steps
+        .iter()
+        .map(|step| json!({ "path": step.path, "diff": step.diff() }))
+        .collect();
+    printer.object(json!({ "steps": steps, "notes": planned.notes, "written": written }))?;
+    Ok(())
+}
+
+fn show(printer: &mut Printer, planned: &Plan) -> Result<(), Failure> {
     for step in &planned.steps {
         printer.diff(&step.diff())?;
     }
@@ -110,13 +120,24 @@ fn show(printer: &mut Printer, planned: &Plan, args: &SetupArgs) -> Result<(), F
 }
 
 /// Asks for confirmation on a terminal; without one, returns true.
-fn confirm(printer: &mut Printer) -> Result<bool, Failure> {
-    if !io::stdin().is_terminal() || printer.is_json() {
+fn confirm(printer: &mut Printer, planned: &Plan) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() {
         return Ok(true);
     }
     printer.flush()?;
+    // The changes themselves are shown as JSON afterwards.
+    let what = match printer.is_json() {
+        true => {
+            let files = planned
+                .steps
+                .iter()
+                .map(|step| step.path.display().to_string());
+            files.collect::<Vec<_>>().join(", ")
+        }
+        false => "this".to_owned(),
+    };
     let mut err = io::stderr().lock();
-    err.write_all(b"Write this? [y/N] ")?;
+    write!(err, "Write {what}? [y/N] ")?;
     err.flush()?;
     let mut line = String::new();
     io::stdin().read_line(&mut line)?;

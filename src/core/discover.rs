@@ -24,7 +24,7 @@ use super::trust::{Refusal, TrustBoundary};
 use super::{Error, Result};
 
 use captured::captured_events;
-pub use captured::events_root;
+pub use captured::{events_root, session_events_root};
 pub use claude::{claude_memory_root, claude_slug};
 pub use first::{first_store, is_first};
 use project::Project;

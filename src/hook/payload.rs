@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use super::text::{self, FileUse, TOOL, changed_files, file_use, input};
 use crate::core::log::Agent;
+use crate::core::log::origin::{Speaker, parts};
 
 /// A parsed event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +22,12 @@ pub(super) struct Payload {
     /// The role of the speaker.
     pub(super) role: &'static str,
     pub(super) session: String,
-    pub(super) cwd: PathBuf,
+    /// The directory of the session; some agents leave it out of some events.
+    pub(super) cwd: Option<PathBuf>,
+    /// The agent's id of the turn, if it has one.
+    pub(super) turn: Option<String>,
+    /// When it happened, if the agent says so.
+    pub(super) time: Option<Timestamp>,
     pub(super) text: String,
     pub(super) metadata: BTreeMap<String, String>,
     /// Whether the session continues a transcript that already contains the context.
@@ -35,8 +43,8 @@ pub(super) enum Stage {
     Prompt,
     /// A plan with this number of steps was made.
     Plan(usize),
-    /// One task of a plan was created.
-    Task,
+    /// This number of tasks was added to a plan.
+    Tasks(usize),
     /// Files were changed; the paths are those that the event names.
     Edit(Vec<String>),
     /// Some other tool was used.
@@ -51,21 +59,26 @@ pub(super) enum Stage {
     Other,
 }
 
-/// The maximum length of a stored text in bytes.
-const LONGEST: usize = 1 << 20;
-
-/// Parses a payload; `None` if the input is not a valid one.
+/// Parses a payload; `None` if the input is not a valid one: it must name its event, and its
+/// session or its directory.
 pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Payload> {
     let input = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input);
     let Ok(Value::Object(fields)) = serde_json::from_slice(input) else {
         return None;
     };
     let name = string_field(&fields, &["hook_event_name", "hookEventName"]).or(named)?;
+    let session = string_field(&fields, &["session_id", "sessionId"]);
+    let cwd = string_field(&fields, &["cwd"]).filter(|cwd| !cwd.is_empty());
+    if name.is_empty() || session == Some("") || (session.is_none() && cwd.is_none()) {
+        return None;
+    }
     let (event_type, role) = kind(name);
     let by_subagent = string_field(&fields, &["agent_id"]).is_some();
+    let text = text::text(event_type, &fields);
     let stage = match event_type {
         "session_start" => Stage::Start,
-        "user_message" => Stage::Prompt,
+        // Agents also send notices and reminders, tome's own among them, as prompts.
+        "user_message" if is_typed(&text) => Stage::Prompt,
         "tool_result" if by_subagent => Stage::Other,
         "tool_result" => tool_stage(&fields),
         "assistant_stop" => match fields.get("stop_hook_active") {
@@ -75,20 +88,46 @@ pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Pa
         "session_end" => Stage::End,
         _ => Stage::Other,
     };
+    let role = match (event_type, &stage) {
+        ("user_message", Stage::Other) => "system",
+        _ => role,
+    };
     let source = string_field(&fields, &["source"]).unwrap_or_default();
+    // Where OpenCode keeps no context of a session, the others find it in the transcript.
+    let keeps_context = matches!(agent, Agent::ClaudeCode | Agent::Codex | Agent::Gemini);
     Some(Payload {
         name: name.to_owned(),
         stage,
         event_type: event_type.to_owned(),
         role,
-        session: string_field(&fields, &["session_id", "sessionId"])
-            .unwrap_or_default()
-            .to_owned(),
-        cwd: PathBuf::from(string_field(&fields, &["cwd"]).filter(|cwd| !cwd.is_empty())?),
-        text: cut(text(event_type, &fields)),
+        session: session.unwrap_or_default().to_owned(),
+        cwd: cwd.map(PathBuf::from),
+        turn: string_field(&fields, &["prompt_id", "turn_id"]).map(str::to_owned),
+        time: fields.get("timestamp").and_then(time),
+        text,
         metadata: metadata(&fields),
-        is_replayed: agent == Agent::ClaudeCode && matches!(source, "resume" | "fork"),
+        is_replayed: keeps_context && matches!(source, "resume" | "fork"),
     })
+}
+
+/// Whether any part of a prompt was typed by the user.
+fn is_typed(prompt: &str) -> bool {
+    let parts = parts(prompt);
+    parts.is_empty() || parts.iter().any(|(speaker, _)| *speaker == Speaker::Person)
+}
+
+/// A time, as text or as seconds or milliseconds since 1970.
+fn time(value: &Value) -> Option<Timestamp> {
+    /// Numbers from here on are milliseconds: as seconds they would be after the year 5000.
+    const MILLISECONDS: f64 = 1e11;
+    match value {
+        Value::String(text) => text.parse().ok(),
+        value => {
+            let number = value.as_f64().filter(|number| *number > 0.0)?;
+            let scale = if number < MILLISECONDS { 1000.0 } else { 1.0 };
+            Timestamp::from_millisecond((number * scale) as i64).ok()
+        }
+    }
 }
 
 /// The type and the role of an event; an unknown one keeps its name.
@@ -97,6 +136,7 @@ fn kind(name: &str) -> (&str, &'static str) {
         "SessionStart" | "sessionStart" => ("session_start", "system"),
         "UserPromptSubmit" | "BeforeAgent" | "userPromptSubmitted" => ("user_message", "user"),
         "PostToolUse" | "AfterTool" | "postToolUse" => ("tool_result", "tool"),
+        "AssistantResponse" => ("assistant_message", "assistant"),
         "Stop" | "AfterAgent" | "agentStop" => ("assistant_stop", "assistant"),
         "SubagentStart" | "subagentStart" => ("subagent_start", "system"),
         "SubagentStop" | "subagentStop" => ("subagent_stop", "assistant"),
@@ -115,29 +155,50 @@ fn tool_stage(fields: &Map<String, Value>) -> Stage {
                 .find_map(|key| input.get(*key));
             Stage::Plan(steps.map_or(0, count))
         }
-        "taskcreate" => Stage::Task,
-        "edit" | "write" | "multiedit" | "notebookedit" | "apply_patch" | "replace"
-        | "write_file" | "create" | "str_replace" | "patch" => Stage::Edit(changed(&input(fields))),
+        "taskcreate" => Stage::Tasks(1),
+        // Copilot CLI keeps its plan in a table.
+        "sql" => {
+            let input = input(fields);
+            let query = input.get("query").and_then(Value::as_str);
+            match inserted_todos(query.unwrap_or_default()) {
+                0 => Stage::Tool,
+                count => Stage::Tasks(count),
+            }
+        }
+        _ if file_use(tool) == Some(FileUse::Changes) => Stage::Edit(changed_files(&input(fields))),
         _ => Stage::Tool,
     }
 }
 
-/// The files that an editing tool's input names.
-fn changed(input: &Value) -> Vec<String> {
-    let names = ["file_path", "filePath", "path", "notebook_path"];
-    if let Some(file) = names.iter().find_map(|name| input.get(*name)?.as_str()) {
-        return vec![file.to_owned()];
+/// The number of rows that a statement inserts into the table `todos`.
+fn inserted_todos(query: &str) -> usize {
+    let lower = query.to_ascii_lowercase();
+    let words: Vec<&str> = lower.split_whitespace().take(5).collect();
+    let is_todos = words.starts_with(&["insert"])
+        && words.iter().any(|word| {
+            word.split('(')
+                .next()
+                .unwrap_or_default()
+                .trim_matches(['"', '`'])
+                == "todos"
+        });
+    let Some(values) = lower.find("values").filter(|_| is_todos) else {
+        return 0;
+    };
+    let (mut depth, mut in_text, mut rows) = (0_usize, false, 0);
+    for byte in lower[values..].bytes() {
+        match byte {
+            // A quote in a text is doubled, which closes and opens it again.
+            b'\'' => in_text = !in_text,
+            b'(' if !in_text => {
+                rows += usize::from(depth == 0);
+                depth += 1;
+            }
+            b')' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
     }
-    // A Codex patch names each file on a separate line.
-    let patch = ["command", "input", "patch", "patchText"];
-    let patch = patch.iter().find_map(|name| input.get(*name));
-    let text = readable_text(patch.unwrap_or(input));
-    let marks = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
-    let named = text.lines().filter_map(|line| {
-        let file = marks.iter().find_map(|mark| line.strip_prefix(mark))?;
-        Some(file.trim().to_owned())
-    });
-    named.collect()
+    rows
 }
 
 /// The number of steps of a plan, which is a list or a checklist in a text.
@@ -149,99 +210,6 @@ fn count(steps: &Value) -> usize {
             text.lines().filter(is_step).count()
         }
         _ => 0,
-    }
-}
-
-const TOOL: &[&str] = &["tool_name", "toolName"];
-
-/// A tool's input, which some agents send as JSON in a string.
-fn input(fields: &Map<String, Value>) -> Value {
-    let given = ["tool_input", "toolArgs", "tool_args"]
-        .iter()
-        .find_map(|key| fields.get(*key));
-    match given {
-        Some(Value::String(text)) => {
-            serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str()))
-        }
-        Some(other) => other.clone(),
-        None => Value::Null,
-    }
-}
-
-fn text(event_type: &str, fields: &Map<String, Value>) -> String {
-    if event_type == "tool_result" {
-        let response = ["tool_response", "toolResult", "tool_result"];
-        let response = response.iter().find_map(|key| fields.get(*key));
-        let parts = [
-            readable_text(&input(fields)),
-            response.map(readable_text).unwrap_or_default(),
-        ];
-        return parts
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .collect::<Vec<_>>()
-            .join("\n");
-    }
-    let keys: &[&str] = match event_type {
-        "user_message" => &["prompt", "message"],
-        "assistant_stop" | "subagent_stop" => {
-            &["last_assistant_message", "prompt_response", "message"]
-        }
-        _ => &[
-            "message",
-            "prompt",
-            "compact_summary",
-            "reason",
-            "trigger",
-            "source",
-            "agent_type",
-            "agentName",
-            "error",
-        ],
-    };
-    let found = keys
-        .iter()
-        .find_map(|key| fields.get(*key).filter(|value| !value.is_null()));
-    found.map(readable_text).unwrap_or_default()
-}
-
-/// A value as readable text: the strings in it, or else its JSON.
-fn readable_text(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => {
-            let texts: Vec<String> = items
-                .iter()
-                .map(readable_text)
-                .filter(|text| !text.is_empty())
-                .collect();
-            texts.join("\n")
-        }
-        Value::Object(fields) => {
-            let known = [
-                "stdout",
-                "stderr",
-                "text",
-                "content",
-                "output",
-                "textResultForLlm",
-                "text_result_for_llm",
-                "llmContent",
-                "message",
-            ];
-            let texts: Vec<String> = known
-                .iter()
-                .filter_map(|key| fields.get(*key))
-                .map(readable_text)
-                .filter(|text| !text.is_empty())
-                .collect();
-            match texts.is_empty() {
-                true => value.to_string(),
-                false => texts.join("\n"),
-            }
-        }
-        other => other.to_string(),
     }
 }
 
@@ -265,20 +233,8 @@ fn metadata(fields: &Map<String, Value>) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn string_field<'a>(fields: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a str> {
+pub(super) fn string_field<'a>(fields: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a str> {
     keys.iter().find_map(|key| fields.get(*key)?.as_str())
-}
-
-fn cut(mut text: String) -> String {
-    if text.len() > LONGEST {
-        let mut end = LONGEST;
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
-        text.push_str("...");
-    }
-    text
 }
 
 #[cfg(test)]
@@ -329,7 +285,7 @@ mod tests {
                 None,
                 r#"{"hook_event_name":"PostToolUse","session_id":"s","cwd":"/p","tool_name":"create","tool_input":{"path":"a.rs"},"tool_result":{"result_type":"success","text_result_for_llm":"x"}}"#,
                 "tool_result",
-                "{\"path\":\"a.rs\"}\nx",
+                "a.rs",
                 Stage::Edit(vec!["a.rs".to_owned()]),
             ),
             (
@@ -345,7 +301,7 @@ mod tests {
                 None,
                 r#"{"hook_event_name":"PostToolUse","cwd":"/p","tool_name":"edit","tool_input":{"filePath":"a.rs"},"tool_response":{"output":"done"}}"#,
                 "tool_result",
-                "{\"filePath\":\"a.rs\"}\ndone",
+                "a.rs",
                 Stage::Edit(vec!["a.rs".to_owned()]),
             ),
         ] {
@@ -416,6 +372,9 @@ mod tests {
             "null",
             "{}",
             r#"{"hook_event_name":"Stop"}"#,
+            r#"{"hook_event_name":"Stop","cwd":""}"#,
+            r#"{"hook_event_name":"Stop","cwd":"/p","session_id":""}"#,
+            r#"{"hook_event_name":"","cwd":"/p"}"#,
             r#"{"hook_event_name":3,"cwd":"/"}"#,
         ] {
             assert_eq!(payload(json), None, "{json}");
@@ -434,5 +393,63 @@ mod tests {
             (stop(false), stop(true)),
             (Some(Stage::Stop), Some(Stage::StopAgain))
         );
+    }
+
+    #[test]
+    fn a_time_is_read_in_the_forms_that_agents_send() {
+        for (given, expected) in [
+            ("\"2026-02-22T10:00:05Z\"", Some(1_771_754_405_000)),
+            ("1709640001000", Some(1_709_640_001_000)),
+            ("1709640001", Some(1_709_640_001_000)),
+            ("\"soon\"", None),
+            ("0", None),
+        ] {
+            let payload = payload(&format!(
+                r#"{{"hook_event_name":"Stop","cwd":"/p","timestamp":{given}}}"#
+            ));
+            let time = payload.expect("a payload").time;
+            assert_eq!(time.map(Timestamp::as_millisecond), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn a_notice_in_the_form_of_a_prompt_is_no_prompt() {
+        let stage = |prompt: &str| {
+            let prompt = Value::from(prompt);
+            let read = payload(&format!(
+                r#"{{"hook_event_name":"UserPromptSubmit","cwd":"/p","prompt":{prompt}}}"#
+            ));
+            let read = read.expect("a payload");
+            (read.stage, read.role)
+        };
+        let notice = "<task-notification>done</task-notification>";
+        assert_eq!(stage(notice), (Stage::Other, "system"));
+        let reminder = format!(
+            "{}one tool was used.",
+            crate::core::log::origin::WORK_REMINDER
+        );
+        assert_eq!(stage(&reminder), (Stage::Other, "system"));
+        assert_eq!(stage(&format!("{notice}\nthanks")), (Stage::Prompt, "user"));
+        assert_eq!(stage(""), (Stage::Prompt, "user"));
+    }
+
+    #[test]
+    fn rows_of_the_table_of_todos_are_tasks() {
+        for (query, rows) in [
+            (
+                "INSERT INTO todos (id, title) VALUES ('a', 'A (first)'), ('b', 'it''s (B)')",
+                2,
+            ),
+            ("insert into todos(id) values ('a')", 1),
+            (
+                "INSERT OR REPLACE INTO \"todos\" (id) VALUES (lower('A'))",
+                1,
+            ),
+            ("INSERT INTO todo_deps (a, b) VALUES ('a', 'b')", 0),
+            ("UPDATE todos SET status = 'done'", 0),
+            ("", 0),
+        ] {
+            assert_eq!(inserted_todos(query), rows, "{query}");
+        }
     }
 }

@@ -22,11 +22,9 @@ pub(super) fn reply_with(agent: Agent, payload: &Payload, text: &str) -> String 
     let text = &without_hidden(text);
     let answer = match (agent, &payload.stage) {
         // At the end of a turn the agent reads the text only if the turn is prolonged.
-        (Agent::ClaudeCode | Agent::Codex | Agent::Copilot, Stage::Stop) => {
+        (Agent::ClaudeCode | Agent::Codex, Stage::Stop) => {
             json!({ "decision": "block", "reason": text })
         }
-        // Gemini CLI prolongs a turn if its end is denied.
-        (Agent::Gemini, Stage::Stop) => json!({ "decision": "deny", "reason": text }),
         (Agent::ClaudeCode | Agent::Codex, _) => {
             json!({ "continue": true, "hookSpecificOutput": context(payload, text) })
         }

@@ -3,11 +3,13 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::payload::{Payload, Stage};
 use crate::core::foreign::{LARGEST_SETTINGS, read_capped};
+use crate::core::log::Agent;
 use crate::core::memory::Revision;
 use crate::core::{Error, Result, private};
 
@@ -15,6 +17,8 @@ use crate::core::{Error, Result, private};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reminder {
     Nothing,
+    /// The context of the session, for an agent that takes it with the first prompt.
+    Context,
     /// The guide for recalling lessons.
     Recall,
     /// The guide for storing a lesson, with the work of the session.
@@ -40,6 +44,23 @@ const REAL_WORK: usize = 10;
 
 /// How many changed files are stored by name.
 const MOST_FILES: usize = 12;
+
+/// How many events are known again.
+const MOST_RECENT: usize = 16;
+
+/// An event that comes again within this many milliseconds comes from a second registration of the
+/// hook.
+const REPEATED: i64 = 5_000;
+
+/// How an agent can be told something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Manner {
+    /// Whether its context comes with the first prompt instead of at the start.
+    pub(super) context_with_prompt: bool,
+    /// Whether the end of a turn is known not to be the end of the run, so that the agent can be
+    /// asked for more; else a reminder waits for the next prompt.
+    pub(super) can_prolong: bool,
+}
 
 /// What has happened so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -68,47 +89,149 @@ pub(super) struct TurnState {
     /// Whether the reminder to store was given in the session.
     #[serde(default)]
     offered: bool,
+    /// Whether the reminder to store waits for the next prompt.
+    #[serde(default)]
+    waiting: bool,
+    /// Whether the session has its context.
+    #[serde(default)]
+    has_context: bool,
+    /// The transcript of a turn whose answer is not stored yet.
+    #[serde(default)]
+    unanswered: Option<String>,
+    /// The last events, as hashes, with the times they came in milliseconds since 1970.
+    #[serde(default)]
+    recent: Vec<(String, i64)>,
 }
 
-impl TurnState {
-    /// Counts an event in its session; the caller holds the store's lock.
-    pub(super) fn count(root: &Path, payload: &Payload) -> Result<Reminder> {
-        let file = file(root, &payload.session);
-        let before: Self = read_capped(&file, LARGEST_SETTINGS)
+/// The state of a session's turn, and the file it is stored in.
+pub(super) struct Turn {
+    file: PathBuf,
+    before: TurnState,
+    now: TurnState,
+}
+
+impl Turn {
+    /// Reads the state; the caller holds the store's lock until [`Self::save`].
+    pub(super) fn load(root: &Path, session: &str) -> Self {
+        let file = file(root, session);
+        let before: TurnState = read_capped(&file, LARGEST_SETTINGS)
             .ok()
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
             .unwrap_or_default();
-        if payload.stage == Stage::End {
-            // The file is missing if nothing was counted.
-            drop(fs::remove_file(&file));
-            return Ok(Reminder::Nothing);
+        Self {
+            now: before.clone(),
+            before,
+            file,
         }
-        let mut turn = before.clone();
-        let offer = turn.step(&payload.stage);
-        if turn != before {
-            let folder = root.join(FOLDER);
-            private::create_dir(&folder).map_err(|e| Error::io(&folder, e))?;
-            let bytes = serde_json::to_vec(&turn).map_err(|e| Error::io(&file, e.into()))?;
-            private::create_file(&file)
-                .and_then(|mut open| open.write_all(&bytes))
-                .map_err(|e| Error::io(&file, e))?;
-        }
-        Ok(offer)
     }
 
-    fn step(&mut self, stage: &Stage) -> Reminder {
+    /// Whether the event came before, a moment ago: the hook is registered twice.
+    pub(super) fn is_repeat(&mut self, payload: &Payload, (agent, now): (Agent, i64)) -> bool {
+        let call = payload.metadata.get("tool_use_id").cloned();
+        let own_time = || Some(payload.time?.as_millisecond().to_string());
+        let identity = call.or_else(own_time);
+        let parts = [
+            agent.name(),
+            &payload.event_type,
+            &format!("{:?}", payload.stage),
+            &payload.text,
+            identity.as_deref().unwrap_or_default(),
+            payload.turn.as_deref().unwrap_or_default(),
+        ];
+        let hash = Revision::of(parts.join("\0").as_bytes()).to_string()[..16].to_owned();
+        let is_same = |known: &(String, i64)| known.0 == hash && now - known.1 <= REPEATED;
+        let is_tool = payload.metadata.contains_key("tool_name");
+        let is_repeat = match &identity {
+            Some(_) => self.now.recent.iter().any(is_same),
+            // If nothing tells two events apart, the same call may well be made twice in a row.
+            None => !is_tool && self.now.recent.last().is_some_and(is_same),
+        };
+        if !is_repeat {
+            self.now.recent.push((hash, now));
+            let over = self.now.recent.len().saturating_sub(MOST_RECENT);
+            self.now.recent.drain(..over);
+        }
+        is_repeat
+    }
+
+    /// Sets the transcript in which the answer of the turn will be; returns the one before.
+    pub(super) fn set_unanswered(&mut self, transcript: Option<String>) -> Option<String> {
+        std::mem::replace(&mut self.now.unanswered, transcript)
+    }
+
+    /// Counts an event; returns the reminder to give.
+    pub(super) fn count(&mut self, payload: &Payload, manner: Manner) -> Reminder {
+        if payload.stage == Stage::Start {
+            self.now.has_context = payload.is_replayed;
+        }
+        self.now.step(&payload.stage, manner)
+    }
+
+    /// Stores the state. Of a session that ended, only what tells a repeat of its end is kept.
+    pub(super) fn save(mut self, stage: &Stage) -> Result<()> {
+        if *stage == Stage::End {
+            self.now = TurnState {
+                recent: self
+                    .now
+                    .recent
+                    .split_off(self.now.recent.len().saturating_sub(1)),
+                ..TurnState::default()
+            };
+        }
+        if *stage == Stage::Start {
+            self.remove_old();
+        }
+        if self.now == self.before {
+            return Ok(());
+        }
+        if let Some(folder) = self.file.parent() {
+            private::create_dir(folder).map_err(|e| Error::io(folder, e))?;
+        }
+        let bytes = serde_json::to_vec(&self.now).map_err(|e| Error::io(&self.file, e.into()))?;
+        private::create_file(&self.file)
+            .and_then(|mut open| open.write_all(&bytes))
+            .map_err(|e| Error::io(&self.file, e))
+    }
+
+    /// Removes the states of sessions of which nothing was heard for a month.
+    fn remove_old(&self) {
+        const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+        let Some(Ok(files)) = self.file.parent().map(fs::read_dir) else {
+            return;
+        };
+        for file in files.flatten() {
+            let changed = file.metadata().and_then(|known| known.modified());
+            let is_old = changed.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > MONTH));
+            if is_old {
+                // Another hook may have removed it.
+                drop(fs::remove_file(file.path()));
+            }
+        }
+    }
+}
+
+impl TurnState {
+    fn step(&mut self, stage: &Stage, manner: Manner) -> Reminder {
         match stage {
             Stage::Prompt => {
                 (self.tasks, self.planned, self.reminded) = (0, false, false);
+                if manner.context_with_prompt && !self.has_context {
+                    self.has_context = true;
+                    return Reminder::Context;
+                }
+                if self.waiting {
+                    self.waiting = false;
+                    return Reminder::Store(self.work());
+                }
                 Reminder::Nothing
             }
             Stage::Plan(steps) => {
                 self.tools += 1;
                 self.plan(*steps)
             }
-            Stage::Task => {
+            Stage::Tasks(count) => {
                 self.tools += 1;
-                self.tasks += 1;
+                self.tasks += count;
                 self.plan(self.tasks)
             }
             Stage::Edit(files) => {
@@ -133,15 +256,22 @@ impl TurnState {
                 let real = self.edited && self.tools >= REAL_WORK && !self.offered;
                 if (self.planned && !self.reminded) || real {
                     (self.reminded, self.offered) = (true, true);
-                    return Reminder::Store(SessionWork {
-                        tools: self.tools,
-                        files: self.files.clone(),
-                        more: self.more,
-                    });
+                    if manner.can_prolong {
+                        return Reminder::Store(self.work());
+                    }
+                    self.waiting = true;
                 }
                 Reminder::Nothing
             }
             Stage::Start | Stage::StopAgain | Stage::End | Stage::Other => Reminder::Nothing,
+        }
+    }
+
+    fn work(&self) -> SessionWork {
+        SessionWork {
+            tools: self.tools,
+            files: self.files.clone(),
+            more: self.more,
         }
     }
 
@@ -165,9 +295,46 @@ fn file(root: &Path, session: &str) -> PathBuf {
 mod tests {
     use super::*;
 
+    const ASKED: Manner = Manner {
+        context_with_prompt: false,
+        can_prolong: true,
+    };
+
     fn offers(stages: &[Stage]) -> Vec<Reminder> {
+        told(stages, ASKED)
+    }
+
+    fn told(stages: &[Stage], manner: Manner) -> Vec<Reminder> {
         let mut turn = TurnState::default();
-        stages.iter().map(|stage| turn.step(stage)).collect()
+        stages
+            .iter()
+            .map(|stage| turn.step(stage, manner))
+            .collect()
+    }
+
+    #[test]
+    fn where_a_turn_cannot_be_prolonged_the_reminder_comes_with_the_next_prompt() {
+        use Stage::{Plan, Prompt, Stop};
+        let manner = Manner {
+            context_with_prompt: true,
+            can_prolong: false,
+        };
+        let told = told(&[Prompt, Plan(6), Stop, Prompt, Stop, Prompt], manner);
+        let work = SessionWork {
+            tools: 1,
+            ..SessionWork::default()
+        };
+        assert_eq!(
+            told,
+            [
+                Reminder::Context,
+                Reminder::Recall,
+                Reminder::Nothing,
+                Reminder::Store(work),
+                Reminder::Nothing,
+                Reminder::Nothing
+            ]
+        );
     }
 
     #[test]
@@ -197,7 +364,7 @@ mod tests {
     #[test]
     fn the_sixth_task_of_a_turn_counts() {
         let mut stages = vec![Stage::Prompt];
-        stages.extend(vec![Stage::Task; 7]);
+        stages.extend(vec![Stage::Tasks(1); 7]);
         let offered = offers(&stages);
         assert_eq!(offered[6], Reminder::Recall);
         assert_eq!(
@@ -209,13 +376,13 @@ mod tests {
         );
         assert!(
             !offers(&[
-                Stage::Task,
-                Stage::Task,
-                Stage::Task,
+                Stage::Tasks(1),
+                Stage::Tasks(1),
+                Stage::Tasks(1),
                 Stage::Prompt,
-                Stage::Task,
-                Stage::Task,
-                Stage::Task
+                Stage::Tasks(1),
+                Stage::Tasks(1),
+                Stage::Tasks(1)
             ])
             .contains(&Reminder::Recall)
         );

@@ -63,6 +63,15 @@ impl ToolAnswer {
         self.with(QUOTED)
     }
 
+    /// Replaces the first text, the one in the form that a layout or tool documents.
+    pub(super) fn worded(mut self, text: impl Into<String>) -> Self {
+        match self.texts.first_mut() {
+            Some(first) => *first = text.into(),
+            None => self.texts.push(text.into()),
+        }
+        self
+    }
+
     pub(super) fn with(mut self, text: impl Into<String>) -> Self {
         self.texts.push(text.into());
         self

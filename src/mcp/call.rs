@@ -1,69 +1,220 @@
 //! One call of a tool: its arguments, its store, and committing changes.
+//!
+//! The store is the one that the call names; else the one that has the file; else the default of
+//! the tool's layout. A memory that the client loads by itself is never a default.
 
 use std::sync::atomic::AtomicBool;
 
 use serde_json::{Map, Value};
 
-use super::ServerSetup;
 use super::answer::{Failure, ToolAnswer, ToolResult};
+use super::table::{FILE_ARGUMENTS, STORE, Served, Tool};
+use super::{ServerSetup, StorePurpose};
 use crate::core::Result;
 use crate::core::change::{
     Author, Change, ChangeContext, ChangeRequest, CommittedChange, Moment, plan, plan_and_commit,
 };
 use crate::core::citation::Citation;
+use crate::core::layout::Layout;
+use crate::core::log::Agent;
 use crate::core::memory::Revision;
-use crate::core::store::{Document, Store};
+use crate::core::store::Store;
 
 /// One call of a tool.
 pub(super) struct Call<'a> {
     pub(super) setup: &'a ServerSetup,
-    /// The index of the tool's store; `None` if it belongs to all stores.
-    pub(super) at: Option<usize>,
+    pub(super) served: &'a Served,
+    pub(super) tool: &'static Tool,
     pub(super) arguments: &'a Map<String, Value>,
-    /// The client's name, the author of changes.
-    pub(super) who: &'a str,
+    pub(super) client: &'a ClientIdentity,
     /// Set when the client no longer waits for the answer.
     pub(super) is_dropped: &'a AtomicBool,
 }
 
+/// Who calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ClientIdentity {
+    /// The client's name, the author of changes.
+    pub(super) name: String,
+    /// The agent, if it is one that keeps a memory of its own.
+    pub(super) agent: Option<Agent>,
+    /// The id of its session, if known.
+    pub(super) session: Option<String>,
+}
+
 impl<'a> Call<'a> {
-    /// Returns the tool's store, or the first one if the tool belongs to all.
-    pub(super) fn store(&self) -> Result<&'a Store, Failure> {
-        let stores = &self.setup.stores;
-        let store = self.at.and_then(|at| stores.get(at)).or(stores.first());
-        store.ok_or_else(|| Failure::Message("No store is served here.".to_owned()))
+    /// Returns the stores that exist now and that the client does not load by itself; past
+    /// sessions and captured events are left out.
+    pub(super) fn listed(&self) -> Vec<&'a Store> {
+        let mut stores = self.usable(|purpose| purpose != StorePurpose::Session);
+        stores.retain(|store| self.served.is_single || store.layout() != Layout::Events);
+        stores
     }
 
-    /// Resolves a reference to a store and a citation, for tools that serve all stores.
-    pub(super) fn resolve(&self, reference: &str) -> Result<(&'a Store, Citation), Failure> {
+    /// Returns the stores whose memories are searched. Captured events are in the agents' logs as
+    /// well, which are searched anyway.
+    pub(super) fn searched(&self) -> Vec<&'a Store> {
+        let mut stores = self.setup.present();
+        stores.retain(|store| self.served.is_single || store.layout() != Layout::Events);
+        stores
+    }
+
+    fn usable(&self, suits: impl Fn(StorePurpose) -> bool) -> Vec<&'a Store> {
+        let stores = self.setup.stores.iter().filter(|served| {
+            let is_own =
+                served.purpose.owner().is_some() && served.purpose.owner() == self.client.agent;
+            !is_own && suits(served.purpose) && served.is_present()
+        });
+        stores.map(|served| &served.store).collect()
+    }
+
+    /// Returns the store that the arguments name.
+    pub(super) fn named_store(&self) -> Result<Option<&'a Store>, Failure> {
+        match self.optional_text(STORE)?.filter(|name| !name.is_empty()) {
+            Some(name) => self.store_of_name(name).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn store_of_name(&self, name: &str) -> Result<&'a Store, Failure> {
+        let mut stores = self.setup.stores.iter().map(|served| &served.store);
+        stores.find(|store| store.name() == name).ok_or_else(|| {
+            let known = names(&self.listed());
+            Failure::Message(match known.is_empty() {
+                true => format!("No store '{name}'; there is none here yet."),
+                false => format!("No store '{name}'; there are {known}."),
+            })
+        })
+    }
+
+    /// Returns the store of a tool that is not about one file.
+    pub(super) fn store(&self) -> Result<&'a Store, Failure> {
+        self.store_for(None)
+    }
+
+    /// Returns the store that is named, or the default, or the one that a first memory at this
+    /// path creates.
+    pub(super) fn store_for(&self, path: Option<&str>) -> Result<&'a Store, Failure> {
+        match self.named_store()? {
+            Some(store) => Ok(store),
+            None => self.default_store(path),
+        }
+    }
+
+    /// Returns the store for a file that no store has, or for a tool that is not about a file: one
+    /// of the layout that the path belongs to, or of the tool's layouts, or the one that a first
+    /// memory creates.
+    fn default_store(&self, path: Option<&str>) -> Result<&'a Store, Failure> {
+        if let (true, [only]) = (self.served.is_single, self.setup.stores.as_slice()) {
+            return Ok(&only.store);
+        }
+        let layouts = self.tool.layouts;
+        // Captured events are for their own tool.
+        let events = layouts == [Layout::Events];
+        let mut shared = self
+            .usable(|purpose| !matches!(purpose, StorePurpose::Aside(_) | StorePurpose::Session));
+        shared.retain(|store| events || store.layout() != Layout::Events);
+        let present = |layout: Layout| shared.iter().find(|store| store.layout() == layout);
+        // Tools that change files of one of these layouts can change those of the other.
+        let files = [Layout::Index, Layout::Facts];
+        let is_for = |layout: &Layout| {
+            let is_file = |layout: &Layout| files.contains(layout);
+            layouts.contains(layout) || (is_file(layout) && layouts.iter().any(is_file))
+        };
+        let fits = path.and_then(Layout::of_first_file).filter(is_for);
+        let own = layouts.iter().filter(|layout| files.contains(layout));
+        let existing = fits
+            .into_iter()
+            .chain(own.copied())
+            .chain(files.into_iter().filter(is_for))
+            .find_map(present);
+        if let Some(store) = existing {
+            return Ok(store);
+        }
+        let begun = fits.or(layouts.first().copied());
+        let mut stores = self.setup.stores.iter();
+        let first = stores.find(|served| {
+            served.purpose == StorePurpose::First && Some(served.store.layout()) == begun
+        });
+        let other = || layouts.iter().copied().find_map(present).copied();
+        first
+            .map(|served| &served.store)
+            .or_else(other)
+            .ok_or_else(|| {
+                let kinds: Vec<&str> = layouts.iter().map(|layout| layout.name()).collect();
+                Failure::Message(format!(
+                    "There is no {} store here; recall_memory searches what there is.",
+                    kinds.join(" or ")
+                ))
+            })
+    }
+
+    /// Returns the store and the path in it of a file to change, which may not exist.
+    pub(super) fn target(&self) -> Result<(&'a Store, String), Failure> {
+        let given = self.file()?;
+        let named = self.named_store()?;
+        if let Some((name, path)) = given.split_once(':')
+            && let Ok(store) = self.store_of_name(name)
+            && named.is_none_or(|named| named.name() == name)
+        {
+            return Ok((store, path.to_owned()));
+        }
+        if let Some(store) = named {
+            return Ok((store, given.to_owned()));
+        }
+        let default = self.default_store(Some(given));
+        if let Ok(store) = &default
+            && holds(store, given)
+        {
+            return Ok((store, given.to_owned()));
+        }
+        let mut holders = self.listed();
+        holders.retain(|store| holds(store, given));
+        match holders.as_slice() {
+            [one] => Ok((one, given.to_owned())),
+            _ => default.map(|store| (store, given.to_owned())),
+        }
+    }
+
+    /// Returns the store and the citation that a reference to an existing file stands for.
+    pub(super) fn find(&self, reference: &str) -> Result<(&'a Store, Citation), Failure> {
         let Ok(citation) = reference.parse::<Citation>();
-        let stores = self.setup.present();
+        if let Some(store) = self.named_store()? {
+            return Ok((store, citation));
+        }
+        if let (true, [only]) = (self.served.is_single, self.setup.stores.as_slice()) {
+            return Ok((&only.store, citation));
+        }
         if let Some(name) = &citation.store {
-            let named = stores.iter().find(|store| store.name() == name);
-            return match named {
-                Some(store) => Ok((store, citation)),
-                None => Err(Failure::Message(format!(
-                    "No store '{name}'; there are {}.",
-                    names(&stores)
-                ))),
+            let named = self.store_of_name(name);
+            return match (named, Agent::named(name)) {
+                (Err(_), Some(_)) => Err(Failure::Message(format!("{reference} not found"))),
+                (named, _) => named.map(|store| (store, citation)),
             };
         }
-        if let [only] = stores.as_slice() {
-            return Ok((only, citation));
+        if let Ok(store) = self.default_store(Some(&citation.path))
+            && holds(store, &citation.path)
+        {
+            return Ok((store, citation));
         }
-        let holds = |store: &&&Store| {
-            let file = store.locate(&citation.path);
-            file.is_ok_and(|file| store.root().has(&file))
-        };
-        let holders: Vec<&Store> = stores.iter().filter(holds).copied().collect();
-        match holders.as_slice() {
-            [one] => Ok((one, citation)),
-            [] => Err(Failure::Message(format!(
+        let stores = self.listed();
+        let holders: Vec<&Store> = stores
+            .iter()
+            .filter(|store| holds(store, &citation.path))
+            .copied()
+            .collect();
+        match (holders.as_slice(), stores.as_slice()) {
+            ([one], _) | ([], [one]) => Ok((one, citation)),
+            ([], []) => Err(Failure::Message(format!(
+                "{} not found: there is no memory here yet.",
+                citation.path
+            ))),
+            ([], _) => Err(Failure::Message(format!(
                 "{} not found in any store; there are {}.",
                 citation.path,
                 names(&stores)
             ))),
-            several => {
+            (several, _) => {
                 let ways: Vec<String> = several
                     .iter()
                     .map(|store| format!("{}:{}", store.name(), citation.path))
@@ -77,11 +228,14 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Reads a file of the tool's store.
-    pub(super) fn read(&self, path: &str) -> Result<Document, Failure> {
-        let store = self.store()?;
-        let read = store.read(path);
-        read.map_err(|error| Failure::Core(error, Some(store.layout())))
+    /// Returns the argument that names a file, under either of its names.
+    pub(super) fn file(&self) -> Result<&'a str, Failure> {
+        for name in FILE_ARGUMENTS {
+            if let Some(file) = self.optional_text(name)? {
+                return Ok(file);
+            }
+        }
+        self.text(self.served.file_argument())
     }
 
     /// Returns a required text argument.
@@ -131,9 +285,8 @@ impl<'a> Call<'a> {
     }
 
     /// Commits a request and returns the message that the layout documents.
-    pub(super) fn change(&self, request: &ChangeRequest) -> ToolResult {
-        let store = self.store()?;
-        self.carry_out(|moment| {
+    pub(super) fn change(&self, store: &Store, request: &ChangeRequest) -> ToolResult {
+        self.carry_out(store, |moment| {
             let context = ChangeContext {
                 moment: moment.clone(),
                 expected: self.expected()?,
@@ -153,14 +306,15 @@ impl<'a> Call<'a> {
     /// Plans and commits a change; plans it again if another process changed the store in between.
     pub(super) fn carry_out(
         &self,
+        store: &Store,
         plan: impl Fn(&Moment) -> Result<Change, Failure>,
     ) -> ToolResult {
         let moment = (self.setup.clock)();
         let author = Author {
-            who: self.who.to_owned(),
+            who: self.client.name.clone(),
             door: "mcp".to_owned(),
         };
-        let roots = [self.store()?.root().path()];
+        let roots = [store.root().path()];
         let committed = plan_and_commit(&self.setup.history, &roots, (&author, &moment), || {
             plan(&moment)
         })?;
@@ -182,6 +336,12 @@ fn committed_answer(committed: &CommittedChange) -> ToolAnswer {
         revision: after.map(Revision::of),
         change: committed.record.as_ref().map(|record| record.id.clone()),
     }
+}
+
+/// Whether the store has this file.
+fn holds(store: &Store, path: &str) -> bool {
+    let file = store.locate(path);
+    file.is_ok_and(|file| store.root().has(&file))
 }
 
 /// Returns the names of the stores, separated by commas.

@@ -6,8 +6,8 @@ use super::table::{EXPECTED, Field, FieldType, OFFSET, Tool, ToolEffect};
 use crate::core::change::ChangeRequest;
 use crate::core::citation::{Citation, CitedPart};
 use crate::core::format;
-use crate::core::layout::Fields;
 use crate::core::layout::coder::{self, SimilarLesson};
+use crate::core::layout::{Fields, Layout};
 use crate::core::memory::slug;
 use crate::core::query::Query;
 use crate::core::search::{MemoryTexts, lesson};
@@ -15,60 +15,57 @@ use crate::core::search::{MemoryTexts, lesson};
 /// The decisions for a lesson that is similar to others.
 const DECISIONS: [&str; 4] = ["create", "merge", "update", "generalize"];
 
-pub(super) const TOOLS: &[Tool] = &[
-    Tool {
-        name: "coder_memory_recall",
-        about: "Recalls lessons from earlier work: the best three in full, with type, path and why they fit.",
-        effect: ToolEffect::Reads,
-        fields: &[
-            Field::must(
-                "query",
-                FieldType::Text,
-                "What the task is about: technique, kind of failure, tool",
-            ),
-            OFFSET,
-        ],
-        run: recall,
-    },
-    Tool {
-        name: "coder_memory_store",
-        about: "Stores a lesson. Similar lessons are shown first, for you to decide: then call again with decision.",
-        effect: ToolEffect::Adds,
-        fields: &[
-            Field::must(
-                "type",
-                FieldType::OneOf(&coder::TYPES),
-                "episodic: what happened; procedural: steps; semantic: principle",
-            ),
-            Field::must("title", FieldType::Text, "What it is about, in a few words"),
-            Field::must("description", FieldType::Text, "One sentence"),
-            Field::must("content", FieldType::Text, "Three to five sentences"),
-            Field::may(
-                "tags",
-                FieldType::Texts,
-                "Topics and tools, and success or failure",
-            ),
-            Field::may("topic", FieldType::Text, "The topic's folder"),
-            Field::may(
-                "decision",
-                FieldType::OneOf(&DECISIONS),
-                "After similar lessons were shown. create: a new file; merge: the same lesson, what is new is added to it; update: a related one, likewise, with your description; generalize: a principle made of episodes, linked in both directions",
-            ),
-            Field::may(
-                "into",
-                FieldType::Text,
-                "merge, update: the lesson, as PATH#ENTRY; merge with a PATH alone adds a further entry to that file",
-            ),
-            Field::may(
-                "from",
-                FieldType::Texts,
-                "generalize: the episodes, each as PATH#ENTRY, two or more",
-            ),
-            EXPECTED,
-        ],
-        run: store,
-    },
-];
+pub(super) const RECALL: Tool = Tool {
+    name: "coder_memory_recall",
+    about: "Recalls lessons from work on any project: the best three in full, with type, path and why they fit.",
+    effect: ToolEffect::Reads,
+    layouts: &[Layout::Coder],
+    fields: &[
+        Field::must(
+            "query",
+            FieldType::Text,
+            "What the task is about: technique, kind of failure, tool",
+        ),
+        OFFSET,
+    ],
+    run: recall,
+};
+
+pub(super) const STORE: Tool = Tool {
+    name: "coder_memory_store",
+    about: "Stores a lesson that holds in other projects too. Similar lessons are shown first: then call again with decision.",
+    effect: ToolEffect::Adds,
+    layouts: &[Layout::Coder],
+    fields: &[
+        Field::must(
+            "type",
+            FieldType::OneOf(&coder::TYPES),
+            "episodic: what happened; procedural: steps; semantic: principle",
+        ),
+        Field::must("title", FieldType::Text, ""),
+        Field::must("description", FieldType::Text, "One sentence"),
+        Field::must("content", FieldType::Text, "Three to five sentences"),
+        Field::may(
+            "tags",
+            FieldType::Texts,
+            "Topics and tools, and success or failure",
+        ),
+        Field::may("topic", FieldType::Text, "Folder"),
+        Field::may(
+            "decision",
+            FieldType::OneOf(&DECISIONS),
+            "create: a new file; merge: add what is new to the same lesson; update: likewise to a related one, with your description; generalize: a principle made of episodes",
+        ),
+        Field::may("into", FieldType::Text, "merge, update: PATH#ENTRY"),
+        Field::may(
+            "from",
+            FieldType::Texts,
+            "generalize: two or more PATH#ENTRY",
+        ),
+        EXPECTED,
+    ],
+    run: store,
+};
 
 fn recall(call: &Call<'_>) -> ToolResult {
     let query = call.text("query")?;
@@ -171,7 +168,7 @@ fn store(call: &Call<'_>) -> ToolResult {
             create(call, kind, fields)?
         }
     };
-    call.change(&request)
+    call.change(call.store()?, &request)
 }
 
 /// Returns the request for a new lesson in its own file, or at the end of a file of that name.

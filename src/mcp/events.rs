@@ -1,4 +1,4 @@
-//! The tools of the events layout: get_events.
+//! The tool of the events layout: get_events.
 
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -7,32 +7,30 @@ use super::answer::{Failure, QUOTED, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::table::{Field, FieldType, Tool, ToolEffect};
 use crate::core::display::safe;
+use crate::core::layout::Layout;
 use crate::core::layout::events::{TimeSpan, events_between};
 use crate::core::time::{self, Edge};
 
-pub(super) const TOOLS: &[Tool] = &[Tool {
+pub(super) const TOOL: Tool = Tool {
     name: "get_events",
     about: "What happened in agents' sessions between two times, oldest first, both ends included.",
     effect: ToolEffect::Reads,
+    layouts: &[Layout::Events],
     fields: &[
         Field::may(
             "from",
             FieldType::Text,
-            "The earliest: 2026-01-31, 2026-01-31T10:00:00Z or milliseconds since 1970",
+            "2026-01-31, 2026-01-31T10:00:00Z or milliseconds since 1970",
         ),
-        Field::may(
-            "to",
-            FieldType::Text,
-            "The latest, likewise; a day counts to its end",
-        ),
+        Field::may("to", FieldType::Text, "Likewise; a day counts to its end"),
         Field::may(
             "limit",
             FieldType::Number,
-            "Maximum number of events (default 50, at most 100). If has_more is true, continue from the last timestamp",
+            "Default 50, at most 100; if has_more, continue from the last timestamp",
         ),
     ],
     run: get_events,
-}];
+};
 
 fn get_events(call: &Call<'_>) -> ToolResult {
     const MOST_EVENTS: usize = 100;

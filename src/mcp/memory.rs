@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::answer::{Failure, MOST, ToolAnswer, ToolResult};
 use super::call::Call;
-use super::table::{EXPECTED, Field, FieldType, Tool, ToolEffect};
+use super::file::refuse_deleting;
+use super::table::{ALL, EXPECTED, Field, FieldType, Tool, ToolEffect};
 use crate::core::change::{ChangeContext, ChangeRequest, plan};
 use crate::core::display::safe;
 use crate::core::layout::{Layout, Matching, Patch, events, session};
@@ -16,22 +17,19 @@ use crate::core::store::{Document, Store};
 /// The path under which clients see the store.
 const ROOT: &str = "/memories";
 
-const PATH: Field = Field::may(
-    "path",
-    FieldType::Text,
-    "A file or directory, as /memories or /memories/…",
-);
+const PATH: Field = Field::may("path", FieldType::Text, "/memories or /memories/…");
 
 const RANGE: Field = Field::may(
     "view_range",
     FieldType::Lines,
-    "view: first and last line, from 1; -1 is the end",
+    "view: first and last line; -1 is the end",
 );
 
 pub(super) const TOOL: Tool = Tool {
     name: "memory",
-    about: "Views and edits the memory directory: view, create, str_replace, insert, delete, rename. Paths start with /memories.",
+    about: "Views and edits a store as the directory /memories. Files end in .md. Subfolders: facts, one; lessons, type/topic; sessions, detail/…; index, no new ones. MEMORY.md and READMEs are generated, logs read-only; facts are not deleted. One answer shows 50,000 characters.",
     effect: ToolEffect::Replaces,
+    layouts: ALL,
     fields: &[
         Field::must(
             "command",
@@ -43,25 +41,21 @@ pub(super) const TOOL: Tool = Tool {
                 "delete",
                 "rename",
             ]),
-            "What to do",
+            "",
         ),
         PATH,
         RANGE,
-        Field::may("file_text", FieldType::Text, "create: all of the file"),
-        Field::may(
-            "old_str",
-            FieldType::Text,
-            "str_replace: the text to replace, which must occur once",
-        ),
-        Field::may("new_str", FieldType::Text, "str_replace: the replacement"),
+        Field::may("file_text", FieldType::Text, "create"),
+        Field::may("old_str", FieldType::Text, "str_replace: must occur once"),
+        Field::may("new_str", FieldType::Text, "str_replace"),
         Field::may(
             "insert_line",
             FieldType::Number,
-            "insert: the line to insert after; 0 is the beginning",
+            "insert: after this line; 0 is the beginning",
         ),
-        Field::may("insert_text", FieldType::Text, "insert: what to insert"),
-        Field::may("old_path", FieldType::Text, "rename: the current path"),
-        Field::may("new_path", FieldType::Text, "rename: the new path"),
+        Field::may("insert_text", FieldType::Text, "insert"),
+        Field::may("old_path", FieldType::Text, "rename"),
+        Field::may("new_path", FieldType::Text, "rename"),
         EXPECTED,
     ],
     run,
@@ -70,10 +64,11 @@ pub(super) const TOOL: Tool = Tool {
 /// The memory tool for clients with read-only access.
 pub(super) const VIEWER: Tool = Tool {
     name: "memory",
-    about: "Views the memory directory, or a file of it. Paths start with /memories.",
+    about: "Views a store as the directory /memories, or a file of it.",
     effect: ToolEffect::Reads,
+    layouts: ALL,
     fields: &[
-        Field::must("command", FieldType::OneOf(&["view"]), "What to do"),
+        Field::must("command", FieldType::OneOf(&["view"]), ""),
         PATH,
         RANGE,
     ],
@@ -108,54 +103,51 @@ fn missing(path: &str) -> Failure {
     Failure::Message(format!("Error: The path {path} does not exist"))
 }
 
-/// A path as the client gave it, and relative to the store: `""` for the store itself.
+/// A path as the client gave it, the store that it is in, and the path relative to that: `""` for
+/// the store itself.
 struct ClientPath<'a> {
     given: &'a str,
     inside: &'a str,
+    store: &'a Store,
 }
 
-fn client_path<'a>(call: &Call<'a>, field: &str) -> Result<ClientPath<'a>, Failure> {
-    let given = call.text(field)?;
+fn client_path<'a>(call: &Call<'a>, given: &'a str) -> Result<ClientPath<'a>, Failure> {
     let rest = given
         .strip_prefix(ROOT)
         .filter(|rest| rest.is_empty() || rest.starts_with('/'));
-    match rest {
-        Some(rest) => Ok(ClientPath {
-            given,
-            inside: rest.trim_matches('/'),
-        }),
-        None => Err(Failure::Message(format!(
-            "Path must start with {ROOT}, got: {given}"
-        ))),
-    }
+    let rest =
+        rest.ok_or_else(|| Failure::Message(format!("Path must start with {ROOT}, got: {given}")))?;
+    let inside = rest.trim_matches('/');
+    Ok(ClientPath {
+        given,
+        inside,
+        store: call.store_for(Some(inside))?,
+    })
 }
 
 /// Reads the file; `None` if there is none, or a directory.
-fn file(call: &Call<'_>, named: &ClientPath<'_>) -> Result<Option<Document>, Failure> {
-    let store = call.store()?;
+fn file(named: &ClientPath<'_>) -> Result<Option<Document>, Failure> {
+    let store = named.store;
     if named.inside.is_empty() {
         return Ok(None);
     }
-    let located = store.locate(named.inside);
-    let located = located.map_err(|error| Failure::Core(error, Some(store.layout())))?;
+    let worded = |error| Failure::Core(error, Some(store.layout()));
+    let located = store.locate(named.inside).map_err(worded)?;
     if !store.root().has(&located) || store.root().is_dir(&located) {
         return Ok(None);
     }
-    call.read(named.inside).map(Some)
+    store.read(named.inside).map(Some).map_err(worded)
 }
 
 fn view(call: &Call<'_>) -> ToolResult {
-    let named = match call.optional_text("path")? {
-        Some(_) => client_path(call, "path")?,
-        None => ClientPath {
-            given: ROOT,
-            inside: "",
-        },
-    };
-    if let Some(document) = file(call, &named)? {
+    let named = client_path(call, call.optional_text("path")?.unwrap_or(ROOT))?;
+    if let Some(document) = file(&named)? {
         return view_file(call, &named, &document);
     }
-    let files = sizes(call.store()?)?;
+    let files = match named.store.root().exists() {
+        true => sizes(named.store)?,
+        false => BTreeMap::new(),
+    };
     let prefix = match named.inside {
         "" => String::new(),
         inside => format!("{inside}/"),
@@ -231,7 +223,7 @@ fn format_size(bytes: u64) -> String {
 }
 
 fn view_file(call: &Call<'_>, named: &ClientPath<'_>, document: &Document) -> ToolResult {
-    let store = call.store()?;
+    let store = named.store;
     let is_log = store.rules().kind(&store.locate(named.inside)?) == FileKind::Log;
     let text = document.lossy();
     let text = if is_log {
@@ -288,7 +280,8 @@ fn range(call: &Call<'_>, lines: usize) -> Result<(usize, usize), Failure> {
     let [Some(first), Some(last)] = ends.as_slice() else {
         return Err(wrong());
     };
-    let first = usize::try_from(*first).ok().filter(|first| *first >= 1);
+    // Line 0 is taken for the first one.
+    let first = usize::try_from(*first).ok().map(|first| first.max(1));
     let last = match *last {
         -1 => Some(lines),
         last => usize::try_from(last).ok().map(|last| last.min(lines)),
@@ -297,21 +290,20 @@ fn range(call: &Call<'_>, lines: usize) -> Result<(usize, usize), Failure> {
 }
 
 fn create(call: &Call<'_>) -> ToolResult {
-    let named = client_path(call, "path")?;
+    let named = client_path(call, call.text("path")?)?;
     let text = call.text("file_text")?;
-    let mut answer = edit(call, &named, |document| match document {
+    let answer = edit(call, &named, |document| match document {
         Some(_) => Err(Failure::Message(format!(
             "Error: File {} already exists",
             named.given
         ))),
         None => Ok(text.to_owned()),
     })?;
-    answer.texts = vec![format!("File created successfully at: {}", named.given)];
-    Ok(answer)
+    Ok(answer.worded(format!("File created successfully at: {}", named.given)))
 }
 
 fn str_replace(call: &Call<'_>) -> ToolResult {
-    let named = client_path(call, "path")?;
+    let named = client_path(call, call.text("path")?)?;
     let (old, new) = (
         call.text("old_str")?,
         call.optional_text("new_str")?.unwrap_or_default(),
@@ -320,7 +312,7 @@ fn str_replace(call: &Call<'_>) -> ToolResult {
         "Error: The path {} does not exist. Please provide a valid path.",
         named.given
     );
-    let document = file(call, &named)?.ok_or(Failure::Message(absent))?;
+    let document = file(&named)?.ok_or(Failure::Message(absent))?;
     let text = document.lossy();
     let found: Vec<usize> = match old {
         "" => Vec::new(),
@@ -343,21 +335,21 @@ fn str_replace(call: &Call<'_>) -> ToolResult {
             )));
         }
     }
-    let mut answer = call.change(&ChangeRequest::Patch {
+    let request = ChangeRequest::Patch {
         path: named.inside.to_owned(),
         patches: vec![Patch {
             old: old.to_owned(),
             new: new.to_owned(),
         }],
         matching: Matching::Unique,
-    })?;
+    };
+    let answer = call.change(named.store, &request)?;
     let snippet = snippet(
         &text.replacen(old, new, 1),
         line(found[0]),
         new.matches('\n').count(),
     );
-    answer.texts = vec![format!("The memory file has been edited.\n{snippet}")];
-    Ok(answer)
+    Ok(answer.worded(format!("The memory file has been edited.\n{snippet}")))
 }
 
 /// Formats the lines around a change, with their numbers.
@@ -376,12 +368,12 @@ fn snippet(text: &str, first: usize, more: usize) -> String {
 }
 
 fn insert(call: &Call<'_>) -> ToolResult {
-    let named = client_path(call, "path")?;
+    let named = client_path(call, call.text("path")?)?;
     let text = call.text("insert_text")?;
     let given = call.number("insert_line")?;
     let given =
         given.ok_or_else(|| Failure::Message("insert_line parameter is required".to_owned()))?;
-    let mut answer = edit(call, &named, |document| {
+    let answer = edit(call, &named, |document| {
         let document = document.ok_or_else(|| missing(named.given))?;
         let old = document.lossy();
         let ends: Vec<usize> = [0]
@@ -403,10 +395,14 @@ fn insert(call: &Call<'_>) -> ToolResult {
             "\n"
         };
         let body = text.strip_suffix('\n').unwrap_or(text);
-        Ok(format!("{head}{lead}{body}\n{tail}"))
+        let end = if tail.is_empty() || tail.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
+        Ok(format!("{head}{lead}{body}\n{tail}{end}"))
     })?;
-    answer.texts = vec![format!("The file {} has been edited.", named.given)];
-    Ok(answer)
+    Ok(answer.worded(format!("The file {} has been edited.", named.given)))
 }
 
 /// Commits the text that `make` returns for the current file.
@@ -415,9 +411,9 @@ fn edit(
     named: &ClientPath<'_>,
     make: impl Fn(Option<Document>) -> Result<String, Failure>,
 ) -> ToolResult {
-    let store = call.store()?;
-    call.carry_out(|moment| {
-        let document = file(call, named)?;
+    let store = named.store;
+    call.carry_out(store, |moment| {
+        let document = file(named)?;
         let seen = document.as_ref().map(|document| document.revision);
         let text = make(document)?;
         let request = ChangeRequest::Edit {
@@ -433,14 +429,15 @@ fn edit(
 }
 
 fn delete(call: &Call<'_>) -> ToolResult {
-    let named = client_path(call, "path")?;
+    let named = client_path(call, call.text("path")?)?;
     if named.inside.is_empty() {
         return Err(Failure::Message(format!(
             "Cannot delete the {ROOT} directory itself"
         )));
     }
-    let store = call.store()?;
-    let paths = match file(call, &named)? {
+    let store = named.store;
+    refuse_deleting(store.layout())?;
+    let paths = match file(&named)? {
         Some(document) => vec![document.path],
         None => {
             let prefix = format!("{}/", named.inside);
@@ -454,18 +451,17 @@ fn delete(call: &Call<'_>) -> ToolResult {
     if paths.is_empty() {
         return Err(missing(named.given));
     }
-    let mut answer = call.change(&ChangeRequest::Delete { paths })?;
-    answer.texts = vec![format!("Successfully deleted {}", named.given)];
-    Ok(answer)
+    let answer = call.change(store, &ChangeRequest::Delete { paths })?;
+    Ok(answer.worded(format!("Successfully deleted {}", named.given)))
 }
 
 fn rename(call: &Call<'_>) -> ToolResult {
     let (from, to) = (
-        client_path(call, "old_path")?,
-        client_path(call, "new_path")?,
+        client_path(call, call.text("old_path")?)?,
+        client_path(call, call.text("new_path")?)?,
     );
-    let store = call.store()?;
-    if file(call, &from)?.is_none() {
+    let store = from.store;
+    if file(&from)?.is_none() {
         let folder = store
             .locate(from.inside)
             .is_ok_and(|file| store.root().is_dir(&file));
@@ -486,15 +482,15 @@ fn rename(call: &Call<'_>) -> ToolResult {
             to.given
         )));
     }
-    let mut answer = call.change(&ChangeRequest::Rename {
+    let request = ChangeRequest::Rename {
         from: from.inside.to_owned(),
         to: to.inside.to_owned(),
-    })?;
-    answer.texts = vec![format!(
+    };
+    let answer = call.change(store, &request)?;
+    Ok(answer.worded(format!(
         "Successfully renamed {} to {}",
         from.given, to.given
-    )];
-    Ok(answer)
+    )))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::ServerSetup;
 use super::call::names;
 use crate::core::layout::Layout;
 use crate::core::layout::coder::GUIDES;
+use crate::core::store::Store;
 
 /// A prompt that a user can choose in the client.
 pub(super) struct Prompt {
@@ -34,16 +35,14 @@ pub(super) const PROMPTS: [Prompt; 2] = [
 /// Returns the text of a prompt for these stores.
 pub(super) fn text(prompt: &Prompt, given: Option<&str>, setup: &ServerSetup) -> String {
     let mut text = prompt.guide.to_owned();
-    let lessons = setup
-        .stores
-        .iter()
-        .find(|store| store.layout() == Layout::Coder);
-    if lessons.is_some() {
+    if setup.layouts.contains(&Layout::Coder) {
         let guide = GUIDES.iter().find(|(name, _)| name.contains(prompt.name));
         text.push('\n');
         text.push_str(guide.map_or("", |(_, guide)| guide));
     }
     let present = setup.present();
+    let lasting = |store: &&Store| store.layout() != Layout::Session;
+    let present: Vec<&Store> = present.into_iter().filter(lasting).collect();
     if !present.is_empty() {
         text.push_str(&format!("\nStores here: {}.\n", names(&present)));
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::answer::{Failure, QUOTED, ToolAnswer, ToolResult};
 use super::call::Call;
-use super::table::{Field, FieldType, OFFSET, Tool, ToolEffect};
+use super::table::{ALL, Field, FieldType, OFFSET, Tool, ToolEffect};
 use crate::core::corpus::{BuildProgress, Progress};
 use crate::core::display::safe;
 use crate::core::format;
@@ -15,24 +15,21 @@ use crate::core::search::{HitSource, SearchOutcome, search};
 
 pub(super) const TOOL: Tool = Tool {
     name: "recall_memory",
-    about: "Searches the memories (detail) and the raw conversations (messages), best first. Each result has a citation that memory_read opens.",
+    about: "Searches memories (detail) and earlier conversations (messages), best first. Call it before planning or answering when earlier work, a decision, a preference or a failure may matter. memory_read opens a result's citation.",
     effect: ToolEffect::Reads,
+    layouts: ALL,
     fields: &[
         Field::must(
             "query",
             FieldType::Text,
-            "What to look for: a word, a \"quoted phrase\", or a question in several words",
+            "A word, a \"quoted phrase\", or a question",
         ),
         Field::may(
             "scope",
             FieldType::OneOf(&["all", "detail", "messages"]),
-            "Where to look; default all",
+            "",
         ),
-        Field::may(
-            "limit",
-            FieldType::Number,
-            "Maximum number of results (default 5, at most 50)",
-        ),
+        Field::may("limit", FieldType::Number, "Default 5, at most 50"),
         OFFSET,
     ],
     run,
@@ -41,8 +38,8 @@ pub(super) const TOOL: Tool = Tool {
 /// The maximum number of results of one answer.
 const MOST: usize = 50;
 
-/// The largest offset; a client that needs more should narrow the query.
-const FARTHEST: usize = 1_000;
+/// The largest offset: more than the hits of any query that somebody reads to the end.
+const FARTHEST: usize = 100_000;
 
 /// How long one call reads logs. The first reading can take longer: the cache keeps what was
 /// read, and the next call continues from there.
@@ -70,7 +67,7 @@ fn run(call: &Call<'_>) -> ToolResult {
         query: &query,
         scope,
         limit: offset + limit,
-        without: None,
+        without: call.client.session.as_deref(),
     };
     let patience = Deadline {
         until: Instant::now() + READING_LIMIT,
@@ -80,16 +77,11 @@ fn run(call: &Call<'_>) -> ToolResult {
         answer: found,
         unread,
         left,
-    } = search(
-        call.setup.present(),
-        catalog.as_ref(),
-        &patience,
-        |sources| {
-            let mut found = recall(sources, request);
-            found.hits.drain(..offset.min(found.hits.len()));
-            found
-        },
-    )?;
+    } = search(call.searched(), catalog.as_ref(), &patience, |sources| {
+        let mut found = recall(sources, request);
+        found.hits.drain(..offset.min(found.hits.len()));
+        found
+    })?;
     let mut hits = found.hits;
     for hit in &mut hits {
         hit.text = mask_snippet(&hit.text);

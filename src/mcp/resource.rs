@@ -65,8 +65,9 @@ fn file(store: &Store, path: &str, about: &str, size: u64) -> ResourceEntry {
     }
 }
 
-/// Returns the text of the resource at a URI.
-pub(super) fn read(setup: &ServerSetup, uri: &str) -> Result<String> {
+/// Returns the store of the resource at a URI, and the path in it, which is empty for the store
+/// itself.
+pub(super) fn locate<'a>(setup: &'a ServerSetup, uri: &str) -> Result<(&'a Store, String)> {
     let none = || Error::not_found(uri);
     let rest = uri.strip_prefix(SCHEME).ok_or_else(none)?;
     let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -77,8 +78,15 @@ pub(super) fn read(setup: &ServerSetup, uri: &str) -> Result<String> {
     let store = setup
         .stores
         .iter()
+        .map(|served| &served.store)
         .find(|store| store.name() == name)
         .ok_or_else(none)?;
+    Ok((store, path))
+}
+
+/// Returns the text of the resource at a URI.
+pub(super) fn read(setup: &ServerSetup, uri: &str) -> Result<String> {
+    let (store, path) = locate(setup, uri)?;
     if path.is_empty() {
         return store.rules().context(store);
     }

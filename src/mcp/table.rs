@@ -1,4 +1,7 @@
-//! Every tool, defined once: its name, its fields, its effect on the store.
+//! Every tool, defined once: its name, its fields, the layouts it is for, its effect on a store.
+//!
+//! Which tools are served depends on the layouts that can be used, never on the number of stores:
+//! a tool takes the store as an argument.
 
 use std::sync::Arc;
 
@@ -6,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::answer::ToolResult;
 use super::call::Call;
-use super::{Access, ServerSetup, coder, events, facts, general, index, memory, recall};
+use super::{Access, coder, events, file, memory, read, recall};
 use crate::core::layout::Layout;
 
 /// The definition of a tool.
@@ -14,6 +17,8 @@ pub(super) struct Tool {
     pub(super) name: &'static str,
     pub(super) about: &'static str,
     pub(super) effect: ToolEffect,
+    /// The layouts it is served for; the first that has a store is its default.
+    pub(super) layouts: &'static [Layout],
     pub(super) fields: &'static [Field],
     pub(super) run: fn(&Call<'_>) -> ToolResult,
 }
@@ -29,15 +34,125 @@ pub(super) enum ToolEffect {
     Replaces,
 }
 
+/// The tools, in the order in which they are listed.
+const TOOLS: [&Tool; 13] = [
+    &recall::TOOL,
+    &read::VIEW,
+    &read::LIST,
+    &read::READ,
+    &file::WRITE,
+    &file::UPDATE,
+    &file::PATCH,
+    &file::APPEND,
+    &file::DELETE,
+    &coder::RECALL,
+    &coder::STORE,
+    &events::TOOL,
+    &memory::TOOL,
+];
+
+/// Every layout that holds memories, in the order in which the default store is chosen.
+pub(super) const ALL: &[Layout] = &[
+    Layout::Index,
+    Layout::Facts,
+    Layout::Coder,
+    Layout::Session,
+    Layout::Events,
+    Layout::Instructions,
+];
+
+/// What is served: the layouts that can be used, and whether a store can be named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Served {
+    pub(super) layouts: Vec<Layout>,
+    pub(super) access: Access,
+    /// Whether one store is served and no other can be.
+    pub(super) is_single: bool,
+}
+
+impl Served {
+    /// Returns the tools to offer.
+    pub(super) fn tools(&self) -> impl Iterator<Item = &'static Tool> {
+        let tools = TOOLS.into_iter().map(|tool| match self.access {
+            Access::ReadOnly if tool.name == memory::TOOL.name => &memory::VIEWER,
+            _ => tool,
+        });
+        tools.filter(|tool| {
+            let is_allowed = self.access == Access::Full || tool.effect == ToolEffect::Reads;
+            is_allowed && tool.layouts.iter().any(|layout| self.uses(*layout))
+        })
+    }
+
+    fn uses(&self, layout: Layout) -> bool {
+        self.layouts.contains(&layout)
+    }
+
+    /// Returns the name of the argument for a file, which the layouts name differently. Either is
+    /// accepted everywhere.
+    pub(super) fn file_argument(&self) -> &'static str {
+        match self.uses(Layout::Index) {
+            true => FILE_ARGUMENTS[0],
+            false => FILE_ARGUMENTS[1],
+        }
+    }
+
+    /// Returns a tool's fields as JSON Schema.
+    pub(super) fn schema(&self, tool: &Tool) -> Arc<Map<String, Value>> {
+        let fields = tool.fields.iter().filter(|field| match field.only {
+            Some(layout) => self.uses(layout),
+            None => true,
+        });
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        for field in fields {
+            let name = match field.name {
+                FILE => self.file_argument(),
+                name => name,
+            };
+            properties.insert(name.to_owned(), field.schema());
+            // What one layout needs, a call for another one does not.
+            let is_for_all = field.only.is_none_or(|layout| {
+                let mut others = tool.layouts.iter().filter(|other| **other != layout);
+                !others.any(|other| self.uses(*other))
+            });
+            if field.need == Requirement::Must && is_for_all {
+                required.push(name);
+            }
+        }
+        if !self.is_single && tool.name != recall::TOOL.name {
+            properties.insert(STORE.to_owned(), json!({ "type": "string" }));
+        }
+        let mut schema = Map::new();
+        schema.insert("type".to_owned(), json!("object"));
+        schema.insert("properties".to_owned(), Value::Object(properties));
+        if !required.is_empty() {
+            schema.insert("required".to_owned(), json!(required));
+        }
+        Arc::new(schema)
+    }
+}
+
+/// The name of a field that is shown as the layouts name it.
+const FILE: &str = "";
+
+/// The arguments that name a file: of the index layout, and of the others.
+pub(super) const FILE_ARGUMENTS: [&str; 2] = ["filename", "path"];
+
+/// The argument that names the store.
+pub(super) const STORE: &str = "store";
+
 /// A parameter of a tool.
 pub(super) struct Field {
     name: &'static str,
     form: FieldType,
     need: Requirement,
     about: &'static str,
+    /// The only layout that has this field.
+    only: Option<Layout>,
 }
 
 /// The type of a field.
+#[derive(Clone, Copy)]
 pub(super) enum FieldType {
     Text,
     Number,
@@ -48,7 +163,7 @@ pub(super) enum FieldType {
 }
 
 /// Whether a field is required.
-#[derive(PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Requirement {
     Must,
     May,
@@ -62,21 +177,33 @@ impl Field {
             form,
             need: Requirement::Must,
             about,
+            only: None,
         }
     }
 
     /// Returns an optional field.
     pub(super) const fn may(name: &'static str, form: FieldType, about: &'static str) -> Self {
         Self {
-            name,
-            form,
             need: Requirement::May,
-            about,
+            ..Self::must(name, form, about)
+        }
+    }
+
+    /// Returns the required field for a file.
+    pub(super) const fn file(about: &'static str) -> Self {
+        Self::must(FILE, FieldType::Text, about)
+    }
+
+    /// Returns the field for one layout only.
+    pub(super) const fn only(self, layout: Layout) -> Self {
+        Self {
+            only: Some(layout),
+            ..self
         }
     }
 
     fn schema(&self) -> Value {
-        let mut schema = match &self.form {
+        let mut schema = match self.form {
             FieldType::Text => json!({ "type": "string" }),
             FieldType::Number => json!({ "type": "integer" }),
             FieldType::OneOf(words) => json!({ "type": "string", "enum": words }),
@@ -96,7 +223,9 @@ impl Field {
                 },
             }),
         };
-        schema["description"] = json!(self.about);
+        if !self.about.is_empty() {
+            schema["description"] = json!(self.about);
+        }
         schema
     }
 }
@@ -105,128 +234,48 @@ impl Field {
 pub(super) const EXPECTED: Field = Field::may(
     "expected_revision",
     FieldType::Text,
-    "Change the file only if this is still its revision, as returned by a read with revision: \"show\"",
+    "Refuse if the file has another revision by now",
 );
 
 /// The field that makes a reading tool show the revision.
 pub(super) const REVISION: Field = Field::may(
     "revision",
     FieldType::OneOf(&["show", "hide"]),
-    "Show the file's revision after its content, to give as expected_revision; default hide",
+    "Whether to show the revision, for expected_revision",
 );
 
 /// The field that continues a truncated answer.
-pub(super) const OFFSET: Field = Field::may(
-    "offset",
-    FieldType::Number,
-    "Where to continue, as given at the end of a truncated answer; default 0",
-);
+pub(super) const OFFSET: Field = Field::may("offset", FieldType::Number, "Where to continue");
 
-impl Tool {
-    /// Returns the fields as JSON Schema.
-    pub(super) fn schema(&self) -> Arc<Map<String, Value>> {
-        let properties: Map<String, Value> = self
-            .fields
-            .iter()
-            .map(|field| (field.name.to_owned(), field.schema()))
-            .collect();
-        let required: Vec<&str> = self
-            .fields
-            .iter()
-            .filter(|field| field.need == Requirement::Must)
-            .map(|field| field.name)
-            .collect();
-        let mut schema = Map::new();
-        schema.insert("type".to_owned(), json!("object"));
-        schema.insert("properties".to_owned(), Value::Object(properties));
-        if !required.is_empty() {
-            schema.insert("required".to_owned(), json!(required));
-        }
-        Arc::new(schema)
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// A tool as offered to clients: under its own name, or prefixed with its store's name.
-pub(super) struct OfferedTool {
-    pub(super) name: String,
-    pub(super) tool: &'static Tool,
-    /// The index of its store; `None` for all stores.
-    pub(super) at: Option<usize>,
-}
+    fn served(layouts: &[Layout]) -> Served {
+        Served {
+            layouts: layouts.to_vec(),
+            access: Access::Full,
+            is_single: false,
+        }
+    }
 
-/// Returns the tools of a layout.
-fn layout_tools(layout: Layout) -> &'static [Tool] {
-    match layout {
-        Layout::Index => index::TOOLS,
-        Layout::Facts => facts::TOOLS,
-        Layout::Coder => coder::TOOLS,
-        Layout::Events => events::TOOLS,
-        // An agent edits the notes of a session as files; here, with the memory tool.
-        Layout::Session | Layout::Instructions => &[],
+    #[test]
+    fn a_field_of_one_layout_is_required_only_if_no_other_is_used() {
+        let required =
+            |layouts: &[Layout]| served(layouts).schema(&file::WRITE)["required"].clone();
+        assert_eq!(
+            required(&[Layout::Index]),
+            json!(["filename", "name", "description", "memory_type", "content"])
+        );
+        assert_eq!(required(&[Layout::Facts]), json!(["path", "content"]));
+        assert_eq!(
+            required(&[Layout::Facts, Layout::Index]),
+            json!(["filename", "content"])
+        );
+        // The tool is not for lessons, so that they do not matter.
+        assert_eq!(
+            required(&[Layout::Index, Layout::Coder]),
+            required(&[Layout::Index])
+        );
     }
-}
-
-/// Returns the tools to offer. Stores that do not exist yet do not affect the names: their tools
-/// are offered like those of a single store.
-pub(super) fn offers(setup: &ServerSetup) -> Vec<OfferedTool> {
-    let several = setup.there() > 1;
-    let mut offers: Vec<OfferedTool> = Vec::new();
-    let mut offer = |name: String, tool: &'static Tool, at: Option<usize>| {
-        let allowed = setup.access == Access::Full || tool.effect == ToolEffect::Reads;
-        if allowed && !offers.iter().any(|known| known.name == name) {
-            offers.push(OfferedTool { name, tool, at });
-        }
-    };
-    offer(recall::TOOL.name.to_owned(), &recall::TOOL, None);
-    if several {
-        for tool in general::TOOLS {
-            offer(tool.name.to_owned(), tool, None);
-        }
-    }
-    let prefixes = prefixes(setup);
-    for (at, store) in setup.stores.iter().enumerate() {
-        let command = match setup.access {
-            Access::Full => &memory::TOOL,
-            Access::ReadOnly => &memory::VIEWER,
-        };
-        let own = layout_tools(store.layout()).iter().chain([command]);
-        for tool in own {
-            let name = match several && at < setup.there() {
-                true => format!("{}_{}", prefixes[at], tool.name),
-                false => tool.name.to_owned(),
-            };
-            offer(name, tool, Some(at));
-        }
-    }
-    // A layout without its own tools to list and read gets the general ones.
-    if let [store] = &setup.stores[..setup.there()]
-        && store.layout() != Layout::Index
-    {
-        for tool in general::TOOLS {
-            offer(tool.name.to_owned(), tool, Some(0));
-        }
-    }
-    offers
-}
-
-/// Returns the prefix of each store's tools: its name, reduced to characters that clients allow.
-fn prefixes(setup: &ServerSetup) -> Vec<String> {
-    const LONGEST: usize = 32;
-    let mut taken: Vec<String> = Vec::new();
-    for store in &setup.stores {
-        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-        let name: String = store.name().chars().map(plain).take(LONGEST).collect();
-        let name = match name.trim_matches('_') {
-            "" => "store",
-            name => name,
-        };
-        let mut prefix = name.to_owned();
-        let mut number = 2;
-        while taken.contains(&prefix) {
-            prefix = format!("{name}{number}");
-            number += 1;
-        }
-        taken.push(prefix);
-    }
-    taken
 }

@@ -18,7 +18,7 @@ pub(super) fn read(path: &Path) -> Result<Option<String>> {
 
 /// Replaces a file, keeping its mode and following links; `None` deletes it.
 pub(super) fn write(path: &Path, text: Option<&str>) -> Result<()> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let target = target(path);
     let folder = target.parent().unwrap_or(Path::new("."));
     let Some(text) = text else {
         return fs::remove_file(&target).map_err(|e| Error::io(&target, e));
@@ -33,6 +33,25 @@ pub(super) fn write(path: &Path, text: Option<&str>) -> Result<()> {
         }
     });
     written.map_err(|e| Error::io(&target, e))
+}
+
+/// The file that a path leads to, links followed. The target of a link need not exist.
+fn target(path: &Path) -> PathBuf {
+    const MOST_LINKS: usize = 32;
+    let mut target = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        if let Ok(real) = fs::canonicalize(&target) {
+            return real;
+        }
+        let Ok(next) = fs::read_link(&target) else {
+            return target;
+        };
+        target = match target.parent() {
+            Some(folder) => folder.join(next),
+            None => next,
+        };
+    }
+    path.to_owned()
 }
 
 /// A file as it was before tome was installed.
@@ -56,7 +75,8 @@ pub(super) fn remember(memory: &Path, step: &FileStep) -> Result<()> {
         None => step.before.clone(),
     };
     let mut folders = read_note(memory, &step.path).map_or_else(Vec::new, |known| known.folders);
-    let above = step.path.ancestors().skip(1);
+    let file = target(&step.path);
+    let above = file.ancestors().skip(1);
     folders.extend(
         above
             .take_while(|folder| !folder.exists())

@@ -65,8 +65,10 @@ pub(super) fn group(matcher: Option<&str>, handler: Value) -> Value {
 }
 
 /// The handler for Claude Code and Codex.
-pub(super) fn handler(command: &str) -> Value {
-    json!({ "type": "command", "command": command, "timeout": 5 })
+pub(super) fn handler(command: &str, event: &str) -> Value {
+    // More than this at the end of a session is cut, and Codex warns of it at each start.
+    let seconds = if event == "SessionEnd" { 3 } else { 5 };
+    json!({ "type": "command", "command": command, "timeout": seconds })
 }
 
 struct SetupPlanner<'a> {
@@ -136,7 +138,6 @@ impl SetupPlanner<'_> {
             ("BeforeAgent", None),
             ("AfterTool", Some("*")),
             ("AfterAgent", None),
-            ("PreCompress", None),
             ("SessionEnd", None),
         ];
         let home = match self.request.scope {
@@ -146,7 +147,7 @@ impl SetupPlanner<'_> {
         let path = home.join("settings.json");
         let server = json!({ "command": self.request.program, "args": ["mcp"] });
         self.server(&path, "mcpServers", &server)?;
-        self.hooks(&path, &events, |command| {
+        self.hooks(&path, &events, |command, _| {
             json!({ "name": NAME, "type": "command", "command": command, "timeout": 5000 })
         })
     }
@@ -182,19 +183,13 @@ impl SetupPlanner<'_> {
             SetupScope::User => self.dirs.copilot.join("hooks/tome.json"),
             SetupScope::Project => self.dirs.project.join(".github/hooks/tome.json"),
         };
-        match self.request.scope {
-            SetupScope::User => {
-                let path = self.dirs.copilot.join("mcp-config.json");
-                let server = json!({ "type": "local", "command": self.request.program, "args": ["mcp"], "tools": ["*"] });
-                self.server(&path, "mcpServers", &server)?;
-            }
-            SetupScope::Project => {
-                let note =
-                    "Copilot CLI has servers for the user alone: run this again without --project";
-                self.plan.notes.push(note.to_owned());
-            }
-        }
-        self.owned_file(&hooks, plugin::copilot(&self.command()))
+        let servers = match self.request.scope {
+            SetupScope::User => self.dirs.copilot.join("mcp-config.json"),
+            SetupScope::Project => self.dirs.project.join(".github/mcp.json"),
+        };
+        let server = json!({ "type": "local", "command": self.request.program, "args": ["mcp"], "tools": ["*"] });
+        self.server(&servers, "mcpServers", &server)?;
+        self.owned_file(&hooks, plugin::copilot(self.request.program))
     }
 
     /// The text of a settings file. In project scope, a link that leads out of the project is an
@@ -231,9 +226,10 @@ impl SetupPlanner<'_> {
         &mut self,
         path: &Path,
         events: &[(&str, Option<&str>)],
-        handler: impl Fn(&str) -> Value,
+        handler: impl Fn(&str, &str) -> Value,
     ) -> Result<()> {
         let command = self.command();
+        let program = self.request.program;
         let verb = format!("hook {}", self.request.agent.name());
         self.edit(path, "the hooks", &|text, mode| {
             let mut text = text.to_owned();
@@ -241,11 +237,12 @@ impl SetupPlanner<'_> {
             match mode {
                 SetupMode::Install => {
                     for (event, matcher) in events {
-                        let group = group(*matcher, handler(&command));
-                        text = with_hook(path, text, (event, &verb), (&command, &group))?;
+                        let group = group(*matcher, handler(&command, event));
+                        let own = (verb.as_str(), program);
+                        text = with_hook(path, text, (event, own), (&command, &group))?;
                     }
                 }
-                SetupMode::Remove => text = without_hooks(path, text, &verb)?,
+                SetupMode::Remove => text = without_hooks(path, text, (&verb, program))?,
             }
             Ok((text != start).then_some(text))
         })
@@ -395,12 +392,12 @@ fn unset(path: &Path, text: &str, at: &[&str]) -> Result<Option<String>> {
 }
 
 /// The positions of tome's handler: the group, and the handler in it.
-fn find_handler(list: &Node, verb: &str) -> Option<(usize, usize)> {
+fn find_handler(list: &Node, (verb, program): (&str, &str)) -> Option<(usize, usize)> {
     list.items().iter().enumerate().find_map(|(at, group)| {
         let handlers = group.get("hooks")?.items();
         let own = handlers.iter().position(|handler| {
             let command = handler.get("command").and_then(Node::text);
-            command.is_some_and(|command| calls_tome(command, verb))
+            command.is_some_and(|command| calls_tome(command, verb, program))
         });
         Some((at, own?))
     })
@@ -409,7 +406,7 @@ fn find_handler(list: &Node, verb: &str) -> Option<(usize, usize)> {
 fn with_hook(
     path: &Path,
     text: String,
-    (event, verb): (&str, &str),
+    (event, own_command): (&str, (&str, &str)),
     (command, group): (&str, &Value),
 ) -> Result<String> {
     let (text, node) = root(path, &text)?;
@@ -430,7 +427,7 @@ fn with_hook(
     if !matches!(list.kind, Kind::Array(_)) {
         return Err(invalid(path, 1, format!("hooks.{event} is no list")));
     }
-    let Some((at, own)) = find_handler(list, verb) else {
+    let Some((at, own)) = find_handler(list, own_command) else {
         return Ok(with_part(&text, list, None, group));
     };
     let handlers = list.items()[at].get("hooks").map_or(&[][..], Node::items);
@@ -445,7 +442,7 @@ fn with_hook(
     }
 }
 
-fn without_hooks(path: &Path, mut text: String, verb: &str) -> Result<String> {
+fn without_hooks(path: &Path, mut text: String, own_command: (&str, &str)) -> Result<String> {
     loop {
         let Some(node) = read(path, &text)? else {
             return Ok(text);
@@ -455,7 +452,7 @@ fn without_hooks(path: &Path, mut text: String, verb: &str) -> Result<String> {
         };
         let found = events
             .iter()
-            .find_map(|event| Some((event, find_handler(&event.value, verb)?)));
+            .find_map(|event| Some((event, find_handler(&event.value, own_command)?)));
         let Some((event, (at, own))) = found else {
             return Ok(text);
         };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::plan::{EVENTS, group, handler};
-use super::{FileStep, file, quoted};
+use super::{FileStep, file, quoted, quoted_for_powershell};
 use crate::core::Result;
 use crate::core::layout::coder::GUIDES;
 use crate::core::log::Agent;
@@ -34,7 +34,7 @@ fn files(program: &str) -> Vec<(PathBuf, String)> {
         .map(|(event, matcher)| {
             (
                 (*event).to_owned(),
-                json!([group(*matcher, handler(&command))]),
+                json!([group(*matcher, handler(&command, event))]),
             )
         })
         .collect();
@@ -84,7 +84,7 @@ fn pretty(value: &Value) -> String {
 }
 
 /// Copilot CLI's hooks. Its payloads do not name the event, so the command does.
-pub(super) fn copilot(command: &str) -> String {
+pub(super) fn copilot(program: &str) -> String {
     let events = [
         "sessionStart",
         "userPromptSubmitted",
@@ -98,8 +98,15 @@ pub(super) fn copilot(command: &str) -> String {
     let hooks: Map<String, Value> = events
         .iter()
         .map(|event| {
-            let command = format!("{command} --event {event}");
-            let handler = json!([{ "type": "command", "bash": command, "powershell": command, "timeoutSec": 5 }]);
+            let command = |program: String| {
+                format!("{program} hook {} --event {event}", Agent::Copilot.name())
+            };
+            let handler = json!([{
+                "type": "command",
+                "bash": command(quoted(program)),
+                "powershell": command(quoted_for_powershell(program)),
+                "timeoutSec": 5,
+            }]);
             ((*event).to_owned(), handler)
         })
         .collect();

@@ -110,6 +110,8 @@ def session(home):
     stand_in.server.shutdown()
     sent = "\n".join(stand_in.requests)
     check(done.returncode == 0, "codex ends well: %s %s" % (done.stdout, done.stderr))
+    check(done.stdout == "Found it.\n", "the answer is what is printed: %r" % done.stdout)
+    check("clamping" not in done.stderr, "no hook waits longer than Codex does: " + done.stderr)
     check("the zebra has stripes" in (stand_in.requests or [""])[0], "the context arrives with the first request: " + done.stderr)
     check("Citation: zebra.md#L" in sent, "recall_memory answers: " + sent[-1500:])
     files = list((home / ".local/share/tome/events").glob("*/events.jsonl"))

@@ -248,10 +248,14 @@ fn a_server_where_nothing_is_stores_the_first_memory_and_the_first_lesson() {
 }
 
 #[test]
-fn a_read_only_server_offers_nothing_where_nothing_is() {
+fn a_read_only_server_offers_no_first_memory() {
     let home = Home::new();
     let mut client = Client::start(&home, &["--read-only"]);
-    assert_eq!(client.names(), ["recall_memory"]);
+    let names = client.names();
+    assert!(!names.contains(&"memory_write".to_owned()), "{names:?}");
+    assert_eq!(client.ok("memory_list", json!({})), "[]");
+    let none = client.fails("memory_view", json!({ "target": "index" }));
+    assert!(none.contains("There is no index store here"), "{none}");
     client.end();
 }
 

@@ -333,7 +333,6 @@ fn a_session_starts_with_what_the_stores_have() {
     for (agent, path) in [
         ("claude-code", "/hookSpecificOutput/additionalContext"),
         ("codex", "/hookSpecificOutput/additionalContext"),
-        ("gemini", "/hookSpecificOutput/additionalContext"),
         ("opencode", "/additionalContext"),
     ] {
         let reply = send_hook(
@@ -458,4 +457,486 @@ fn settings_turn_capture_off() {
         &payload(&home, "UserPromptSubmit", json!({ "prompt": "private" })),
     );
     assert_eq!(events(&home), [Value::Null; 0]);
+}
+
+/// A payload of an agent, without what all have in common, and the time that it names.
+struct Sample {
+    agent: &'static str,
+    event: Option<&'static str>,
+    payload: Value,
+    millisecond: i64,
+}
+
+/// What five agents send: with and without a directory, with a time as text and as a number, named
+/// in the payload or by the command.
+fn samples(home: &Home) -> Vec<Sample> {
+    let cwd = home.project();
+    let mut samples = Vec::new();
+    let mut push = |agent, event, payload: Value, millisecond| {
+        samples.push(Sample {
+            agent,
+            event,
+            payload,
+            millisecond,
+        });
+    };
+    let day = 1_771_754_400_000; // 2026-02-22T10:00:00Z
+    let read = json!({ "tool_name": "Read", "tool_input": { "file_path": "/p/a.rs" } });
+    for (at, (event, more)) in [
+        ("SessionStart", json!({})),
+        ("UserPromptSubmit", json!({ "message": "What is here?" })),
+        ("PreToolUse", read.clone()),
+        ("PostToolUse", read.clone()),
+        ("AssistantResponse", json!({ "message": "Three folders." })),
+        ("SubagentStart", json!({ "message": "Reviewing" })),
+        ("SubagentStop", json!({ "message": "Reviewed" })),
+        ("Stop", json!({})),
+        ("SessionEnd", json!({})),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut payload = json!({ "hook_event_name": event, "session_id": "claude-1", "cwd": cwd, "timestamp": format!("2026-02-22T10:00:{at:02}Z"), "agent": "claude" });
+        payload
+            .as_object_mut()
+            .expect("fields")
+            .extend(more.as_object().expect("fields").clone());
+        push("claude-code", None, payload, day + 1000 * at as i64);
+    }
+    for (at, (event, more)) in [
+        ("SessionStart", json!({})),
+        ("UserPromptSubmit", json!({ "message": "Explain it" })),
+        ("PreToolUse", read.clone()),
+        ("PostToolUse", read.clone()),
+        ("Stop", json!({})),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        // Without a directory.
+        let mut payload = json!({ "hook_event_name": event, "session_id": "codex-1", "timestamp": format!("2026-02-22T10:01:{at:02}Z") });
+        payload
+            .as_object_mut()
+            .expect("fields")
+            .extend(more.as_object().expect("fields").clone());
+        push("codex", None, payload, day + 60_000 + 1000 * at as i64);
+    }
+    for (at, (event, more)) in [
+        ("SessionStart", json!({})),
+        ("BeforeAgent", json!({ "prompt": "Explain it" })),
+        ("BeforeTool", read.clone()),
+        ("AfterTool", read.clone()),
+        (
+            "AfterAgent",
+            json!({ "prompt_response": "It has two folders." }),
+        ),
+        ("SessionEnd", json!({})),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut payload = json!({ "hook_event_name": event, "session_id": "gemini-1", "cwd": cwd, "timestamp": format!("2026-02-22T10:02:{at:02}Z") });
+        payload
+            .as_object_mut()
+            .expect("fields")
+            .extend(more.as_object().expect("fields").clone());
+        push("gemini", None, payload, day + 120_000 + 1000 * at as i64);
+    }
+    for (at, (event, has_cwd, more)) in [
+        ("SessionStart", true, json!({})),
+        ("UserPromptSubmit", true, json!({ "message": "Explain it" })),
+        ("PostToolUse", false, read.clone()),
+        (
+            "AssistantResponse",
+            false,
+            json!({ "message": "It has two folders." }),
+        ),
+        ("Stop", true, json!({})),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut payload = json!({ "hook_event_name": event, "session_id": "opencode-1", "timestamp": format!("2026-02-22T10:03:{at:02}Z") });
+        payload
+            .as_object_mut()
+            .expect("fields")
+            .extend(more.as_object().expect("fields").clone());
+        if has_cwd {
+            payload["cwd"] = json!(cwd);
+        }
+        push("opencode", None, payload, day + 180_000 + 1000 * at as i64);
+    }
+    for (at, (event, more)) in [
+        ("sessionStart", json!({})),
+        ("userPromptSubmitted", json!({ "prompt": "Explain it" })),
+        (
+            "preToolUse",
+            json!({ "toolName": "Read", "toolArgs": "{\"path\":\"/p/a.rs\"}" }),
+        ),
+        (
+            "postToolUse",
+            json!({ "toolName": "Read", "toolArgs": "{\"path\":\"/p/a.rs\"}" }),
+        ),
+        ("sessionEnd", json!({ "reason": "user_exit" })),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        // Without a session, and without the name of the event.
+        let millisecond = 1_709_640_000_000 + 1000 * at as i64;
+        let mut payload = json!({ "cwd": cwd, "timestamp": millisecond });
+        payload
+            .as_object_mut()
+            .expect("fields")
+            .extend(more.as_object().expect("fields").clone());
+        push("copilot", Some(event), payload, millisecond);
+    }
+    samples
+}
+
+/// Every captured event of every store.
+fn all_events(home: &Home) -> Vec<Value> {
+    let all = home.path().join(".local/share/tome/events");
+    let folders = std::fs::read_dir(all).into_iter().flatten().flatten();
+    let mut events = Vec::new();
+    for folder in folders {
+        let text = std::fs::read_to_string(folder.path().join("events.jsonl")).unwrap_or_default();
+        let lines = text.lines();
+        events.extend(lines.map(|line| serde_json::from_str::<Value>(line).expect("an event")));
+    }
+    events
+}
+
+#[test]
+fn every_valid_payload_of_five_agents_is_kept_with_its_time_and_no_other() {
+    let home = Home::new();
+    let samples = samples(&home);
+    assert_eq!(samples.len(), 30);
+    for sample in &samples {
+        let mut args = vec!["hook", sample.agent];
+        args.extend(sample.event.iter().flat_map(|event| ["--event", *event]));
+        let output = home.run_with_input(&args, sample.payload.to_string().as_bytes());
+        assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
+    }
+    for (agent, malformed) in [
+        ("claude-code", "{not valid json at all -- this is broken\n"),
+        ("codex", "{\"hook_event_name\":\"Stop\",\"session_id\":"),
+        ("gemini", "[\"SessionStart\"]"),
+        (
+            "opencode",
+            "{\"hook_event_name\":\"Stop\",\"session_id\":\"\"}",
+        ),
+        ("copilot", "{\"cwd\":\"/p\",\"timestamp\":1709640000000}"),
+    ] {
+        let output = home.run_with_input(&["hook", agent], malformed.as_bytes());
+        assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
+    }
+    let mut kept: Vec<(String, i64)> = all_events(&home)
+        .iter()
+        .map(|event| {
+            let agent = event["agent"].as_str().expect("an agent").to_owned();
+            (agent, event["timestamp"].as_i64().expect("a time"))
+        })
+        .collect();
+    let mut expected: Vec<(String, i64)> = samples
+        .iter()
+        .map(|sample| (sample.agent.to_owned(), sample.millisecond))
+        .collect();
+    kept.sort();
+    expected.sort();
+    assert_eq!(kept, expected);
+    for event in all_events(&home) {
+        let is_bare = ["session_start", "assistant_stop", "session_end"];
+        let kind = event["event_type"].as_str().expect("a type");
+        assert!(is_bare.contains(&kind) || event["text"] != "", "{event}");
+    }
+}
+
+#[test]
+fn an_event_that_two_registrations_send_is_kept_once() {
+    let home = Home::new();
+    let tool = |id: &str| {
+        payload(
+            &home,
+            "PostToolUse",
+            json!({ "tool_name": "Bash", "tool_use_id": id, "tool_input": { "command": "ls" } }),
+        )
+    };
+    let prompt = payload(&home, "UserPromptSubmit", json!({ "prompt": "go" }));
+    for event in [
+        &prompt,
+        &prompt,
+        &tool("1"),
+        &tool("2"),
+        &tool("1"),
+        &tool("2"),
+        &prompt,
+    ] {
+        send_hook(&home, "codex", event);
+    }
+    let texts: Vec<String> = events(&home)
+        .iter()
+        .map(|event| event["text"].as_str().expect("text").to_owned())
+        .collect();
+    let call = "{\"command\":\"ls\"}";
+    assert_eq!(texts, ["go", call, call, "go"]);
+    // Copilot CLI runs the hooks of Claude Code beside its own.
+    let home = Home::new();
+    let prompt = json!({ "sessionId": "c", "cwd": home.project(), "timestamp": 1_709_640_000_000_i64, "prompt": "go" });
+    let args = ["hook", "copilot", "--event", "userPromptSubmitted"];
+    home.run_with_input(&args, prompt.to_string().as_bytes());
+    let both = |event: &str, more: Value| {
+        let mut claude = payload(
+            &home,
+            event,
+            json!({ "session_id": "c", "timestamp": "2024-03-05T12:00:00.000Z" }),
+        );
+        claude
+            .as_object_mut()
+            .expect("fields")
+            .extend(more.as_object().expect("fields").clone());
+        let mut command = home.command(&["hook", "claude-code"]);
+        run_in(command.env("COPILOT_CLI", "1"), &claude).out
+    };
+    assert_eq!(both("UserPromptSubmit", json!({ "prompt": "go" })), CLAUDE);
+    let end = json!({ "sessionId": "c", "cwd": home.project(), "timestamp": 1_709_640_000_000_i64, "reason": "complete" });
+    let args = ["hook", "copilot", "--event", "sessionEnd"];
+    home.run_with_input(&args, end.to_string().as_bytes());
+    assert_eq!(both("SessionEnd", json!({ "reason": "complete" })), CLAUDE);
+    let events = events(&home);
+    let kinds: Vec<&Value> = events.iter().map(|event| &event["event_type"]).collect();
+    assert_eq!(kinds, ["user_message", "session_end"], "{events:?}");
+    assert!(events.iter().all(|event| event["agent"] == "copilot"));
+}
+
+/// Runs a prepared command with a payload on standard input.
+fn run_in(command: &mut std::process::Command, payload: &Value) -> RunOutput {
+    use std::io::Write as _;
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("runs");
+    let mut input = child.stdin.take().expect("piped");
+    input
+        .write_all(payload.to_string().as_bytes())
+        .expect("heard");
+    drop(input);
+    RunOutput::of(&child.wait_with_output().expect("ends"))
+}
+
+/// A turn with a plan of six steps; returns the replies to the plan and to its end.
+fn planned_turn(home: &Home, agent: &str, set: (&str, &str), more: &Value) -> [Value; 2] {
+    let session = format!("{agent}-{}-{}", set.0, set.1);
+    let (plan, stop) = match agent {
+        "gemini" => ("AfterTool", "AfterAgent"),
+        _ => ("PostToolUse", "Stop"),
+    };
+    let events = [
+        (
+            plan,
+            json!({ "tool_name": "TodoWrite", "tool_input": { "todos": vec!["step"; 6] } }),
+        ),
+        (stop, json!({ "stop_hook_active": false })),
+    ];
+    events.map(|(event, fields)| {
+        let mut payload = payload(home, event, fields);
+        let fields = payload.as_object_mut().expect("fields");
+        fields.insert("session_id".to_owned(), json!(session));
+        fields.extend(more.as_object().expect("fields").clone());
+        let output = run_in(home.command(&["hook", agent]).env(set.0, set.1), &payload);
+        serde_json::from_str(&output.out).unwrap_or_else(|e| panic!("{output:?}: {e}"))
+    })
+}
+
+#[test]
+fn nobody_is_reminded_where_nobody_is_there() {
+    let home = Home::new();
+    home.file(
+        "exec.jsonl",
+        "{\"type\":\"session_meta\",\"payload\":{\"originator\":\"codex_exec\",\"source\":\"exec\"}}\n",
+    );
+    home.file(
+        "tui.jsonl",
+        "{\"type\":\"session_meta\",\"payload\":{\"originator\":\"codex-tui\",\"source\":\"cli\"}}\n",
+    );
+    let quiet = json!({ "continue": true });
+    for set in [
+        ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli"),
+        ("CLAUDE_CODE_SESSION_ATTENDED", "0"),
+    ] {
+        let replies = planned_turn(&home, "claude-code", set, &json!({}));
+        assert_eq!(replies, [quiet.clone(), quiet.clone()], "{set:?}");
+    }
+    let exec = json!({ "transcript_path": home.path().join("exec.jsonl") });
+    let replies = planned_turn(&home, "codex", ("A", "exec"), &exec);
+    assert_eq!(replies, [quiet.clone(), quiet]);
+    // With a user, the end of the turn reminds.
+    let tui = json!({ "transcript_path": home.path().join("tui.jsonl") });
+    for (agent, set) in [
+        ("codex", ("A", "tui")),
+        ("claude-code", ("CLAUDE_CODE_ENTRYPOINT", "cli")),
+    ] {
+        let [plan, stop] = planned_turn(&home, agent, set, &tui);
+        assert!(plan.to_string().contains("please replan"), "{plan}");
+        assert_eq!(stop["decision"], "block", "{stop}");
+    }
+    // Where nothing tells, it waits for the next prompt.
+    let [plan, stop] = planned_turn(&home, "gemini", ("A", "x"), &json!({}));
+    assert!(plan.to_string().contains("please replan"), "{plan}");
+    assert_eq!(stop, json!({}));
+    let next = json!({ "session_id": "gemini-A-x", "prompt": "next" });
+    let first = send_hook(
+        &home,
+        "gemini",
+        &payload(&home, "BeforeAgent", next.clone()),
+    );
+    let second = send_hook(
+        &home,
+        "gemini",
+        &payload(
+            &home,
+            "BeforeAgent",
+            json!({ "session_id": "gemini-A-x", "prompt": "more" }),
+        ),
+    );
+    let said = format!("{first}{second}");
+    assert!(said.contains("This session did real work"), "{said}");
+    assert_eq!(
+        said.matches("This session did real work").count(),
+        1,
+        "{said}"
+    );
+}
+
+#[test]
+fn a_plan_of_copilot_is_a_table_of_todos() {
+    let home = Home::new();
+    let rows: Vec<String> = (0..6).map(|n| format!("('t{n}', 'Step {n}')")).collect();
+    let query = format!("INSERT INTO todos (id, title) VALUES {}", rows.join(", "));
+    let plan = json!({ "sessionId": "c", "cwd": home.project(), "toolName": "sql", "toolArgs": { "query": query } });
+    let args = ["hook", "copilot", "--event", "postToolUse"];
+    let output = home.run_with_input(&args, plan.to_string().as_bytes());
+    assert!(output.out.contains("please replan"), "{output:?}");
+}
+
+#[test]
+fn the_answer_of_copilot_is_read_from_its_transcript() {
+    let home = Home::new();
+    home.file(
+        "t.jsonl",
+        "{\"type\":\"assistant.message\",\"data\":{\"content\":\"The answer.\"}}\n",
+    );
+    let stop = json!({ "sessionId": "c", "cwd": home.project(), "transcriptPath": home.path().join("t.jsonl") });
+    home.run_with_input(
+        &["hook", "copilot", "--event", "agentStop"],
+        stop.to_string().as_bytes(),
+    );
+    assert_eq!(events(&home)[0]["text"], "The answer.");
+    // An answer that is written after the turn has ended is stored with the next event.
+    for (event, more) in [
+        ("userPromptSubmitted", json!({ "prompt": "next" })),
+        ("sessionEnd", json!({ "reason": "complete" })),
+    ] {
+        let home = Home::new();
+        let send = |event: &str, more: Value| {
+            let mut payload = json!({ "sessionId": "c", "cwd": home.project() });
+            payload
+                .as_object_mut()
+                .expect("fields")
+                .extend(more.as_object().expect("fields").clone());
+            home.run_with_input(
+                &["hook", "copilot", "--event", event],
+                payload.to_string().as_bytes(),
+            )
+        };
+        send(
+            "agentStop",
+            json!({ "transcriptPath": home.path().join("t.jsonl") }),
+        );
+        home.file(
+            "t.jsonl",
+            "{\"type\":\"assistant.message\",\"data\":{\"content\":\"The answer.\"}}\n",
+        );
+        send(event, more);
+        let events = events(&home);
+        let kept: Vec<(&Value, &Value)> = events
+            .iter()
+            .map(|event| (&event["event_type"], &event["text"]))
+            .collect();
+        assert_eq!(kept.len(), 3, "{kept:?}");
+        assert_eq!(
+            kept[1],
+            (&json!("assistant_message"), &json!("The answer."))
+        );
+    }
+}
+
+#[test]
+fn gemini_gets_its_context_with_the_first_prompt_and_not_again() {
+    let home = Home::new();
+    home.file(
+        "project/.memory/MEMORY.md",
+        "# Memory\n\n- [Z](z.md) — has stripes\n",
+    );
+    home.file("project/.memory/z.md", "x");
+    let send = |event: &str, more: Value| {
+        send_hook(&home, "gemini", &payload(&home, event, more)).to_string()
+    };
+    assert_eq!(send("SessionStart", json!({ "source": "startup" })), "{}");
+    assert!(send("BeforeAgent", json!({ "prompt": "one" })).contains("has stripes"));
+    assert_eq!(send("BeforeAgent", json!({ "prompt": "two" })), "{}");
+    assert_eq!(send("SessionStart", json!({ "source": "resume" })), "{}");
+    assert_eq!(send("BeforeAgent", json!({ "prompt": "three" })), "{}");
+    // Codex keeps the context in its transcript, too.
+    let resumed = payload(&home, "SessionStart", json!({ "source": "resume" }));
+    assert_eq!(
+        send_hook(&home, "codex", &resumed),
+        json!({ "continue": true })
+    );
+}
+
+#[test]
+fn a_session_starts_with_the_overview_of_the_last_one_and_the_list_of_facts() {
+    let home = Home::new();
+    let slug = home.project().display().to_string().replace('/', "-");
+    for (session, text) in [
+        ("old", "# Working Memory\n\nold task\n"),
+        ("s1", "# Working Memory\n\nthis task\n"),
+        ("new", "# Working Memory\n\nnew task\n"),
+    ] {
+        let folder = format!(".ai/sessions/-{slug}--/{session}");
+        home.file(&format!("{folder}/working-memory/overview.md"), text);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    home.file(
+        "project/data/memory/facts/user.md",
+        "# User\n\n> Summary: who the user is\n",
+    );
+    let context = |session: &str| {
+        let start = payload(
+            &home,
+            "SessionStart",
+            json!({ "source": "startup", "session_id": session }),
+        );
+        let reply = send_hook(&home, "claude-code", &start);
+        let text = reply["hookSpecificOutput"]["additionalContext"].as_str();
+        text.unwrap_or_else(|| panic!("{reply}")).to_owned()
+    };
+    let text = context("another");
+    assert!(
+        text.contains("Available memory:\n- facts/user.md"),
+        "{text}"
+    );
+    assert!(
+        text.contains("new task") && !text.contains("old task"),
+        "{text}"
+    );
+    // A session that is resumed has its own.
+    let text = context("s1");
+    assert!(
+        text.contains("this task") && !text.contains("new task"),
+        "{text}"
+    );
 }

@@ -13,13 +13,26 @@ pub(crate) struct Client {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     next: u64,
+    /// What the server says of itself.
+    hello: Value,
 }
 
 impl Client {
     pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
+        Self::start_as(home, args, "test-client")
+    }
+
+    /// Starts a server for a client of this name.
+    fn start_as(home: &Home, args: &[&str], name: &str) -> Self {
+        Self::start_with(home, args, (name, None))
+    }
+
+    /// Starts a server for a client of this name, with a variable in its environment.
+    fn start_with(home: &Home, args: &[&str], (name, set): (&str, Option<(&str, &str)>)) -> Self {
         let args: Vec<&str> = ["mcp"].iter().chain(args).copied().collect();
         let mut child = home
             .command(&args)
+            .envs(set)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -32,16 +45,18 @@ impl Client {
             input,
             output,
             next: 0,
+            hello: Value::Null,
         };
         let hello = client.ask(
             "initialize",
             json!({
                 "protocolVersion": "2025-06-18",
                 "capabilities": {},
-                "clientInfo": { "name": "test-client", "version": "1" },
+                "clientInfo": { "name": name, "version": "1" },
             }),
         );
         assert_eq!(hello["result"]["serverInfo"]["name"], "tome", "{hello}");
+        client.hello = hello["result"].clone();
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         client
     }
@@ -269,11 +284,11 @@ fn the_other_layouts_have_theirs() {
         client.names(),
         [
             "recall_memory",
+            "memory_list",
+            "memory_read",
             "coder_memory_recall",
             "coder_memory_store",
-            "memory",
-            "memory_list",
-            "memory_read"
+            "memory"
         ]
     );
     let recalled = client.ok(
@@ -837,8 +852,78 @@ fn read_only_leaves_the_writing_tools_out() {
     client.end();
 }
 
+/// Every tool, in order.
+const TOOLS: [&str; 13] = [
+    "recall_memory",
+    "memory_view",
+    "memory_list",
+    "memory_read",
+    "memory_write",
+    "memory_update",
+    "memory_patch",
+    "memory_append",
+    "memory_delete",
+    "coder_memory_recall",
+    "coder_memory_store",
+    "get_events",
+    "memory",
+];
+
+/// The number of characters of the list of tools.
+fn characters(tools: &[Value]) -> usize {
+    Value::from(tools.to_vec()).to_string().chars().count()
+}
+
 #[test]
-fn several_stores_have_their_names_before_their_tools() {
+fn the_tools_are_the_same_whatever_the_stores() {
+    let home = Home::new();
+    let mut client = Client::start(&home, &[]);
+    let none = client.tools();
+    assert_eq!(client.names(), TOOLS);
+    client.end();
+    home.file("project/.memory/MEMORY.md", "# Memory\n\n(empty)\n");
+    let mut client = Client::start(&home, &[]);
+    assert_eq!(client.tools(), none, "one store");
+    client.end();
+    home.file("project/.claude/memory/MEMORY.md", "# Memory\n");
+    home.file("project/data/memory/facts/user.md", "# U\n");
+    home.file(".sonph-code-memory/semantic/a.md", "**Title:** A\n");
+    let mut client = Client::start(&home, &[]);
+    assert_eq!(client.tools(), none, "four stores");
+    client.end();
+    let slug = home.project().display().to_string().replace('/', "-");
+    for session in 0..60 {
+        home.file(
+            &format!(".ai/sessions/-{slug}--/s{session}/working-memory/overview.md"),
+            "# Working Memory\n",
+        );
+    }
+    let stores = home.ok(&["stores"]);
+    assert!(stores.lines().count() > 60, "{stores}");
+    let mut client = Client::start(&home, &[]);
+    assert_eq!(client.tools(), none, "sixty stores more");
+    // Past sessions are data: they are not listed, and are read by name.
+    let list = client.ok("memory_list", json!({}));
+    assert!(!list.contains("overview"), "{list}");
+    client.end();
+    let size = characters(&none);
+    println!("all layouts: {size} characters");
+    assert!(size <= 9_000, "{size}");
+    for tool in &none {
+        let takes_store = tool["inputSchema"]["properties"]["store"].is_object();
+        assert_eq!(takes_store, tool["name"] != "recall_memory", "{tool}");
+    }
+    for store in ["./.memory", "./data/memory", "../.sonph-code-memory"] {
+        let mut client = Client::start(&home, &["--store", store]);
+        let size = characters(&client.tools());
+        println!("{store}: {size} characters");
+        assert!(size <= 6_000, "{store}: {size}");
+        client.end();
+    }
+}
+
+#[test]
+fn a_call_finds_its_store() {
     let home = index_home();
     home.file(
         "project/.memory/a.md",
@@ -849,51 +934,188 @@ fn several_stores_have_their_names_before_their_tools() {
         "# U\n\n> Summary: pear\n",
     );
     let mut client = Client::start(&home, &[]);
-    let names = client.names();
-    assert_eq!(names[..3], ["recall_memory", "memory_list", "memory_read"]);
-    for name in [
-        "memory_memory_write",
-        "memory_memory",
-        "data_memory_memory_patch",
-        "data_memory_memory",
-    ] {
-        assert!(names.iter().any(|known| known == name), "{names:?}");
-    }
     let tools = client.tools();
     let hints = |name: &str| {
         tools.iter().find(|tool| tool["name"] == name).expect(name)["annotations"].clone()
     };
-    assert_eq!(hints("data_memory_memory_append")["destructiveHint"], false);
-    assert_eq!(hints("memory_memory_delete")["destructiveHint"], true);
+    assert_eq!(hints("memory_append")["destructiveHint"], false);
+    assert_eq!(hints("memory_delete")["destructiveHint"], true);
+    assert_eq!(hints("memory_read")["readOnlyHint"], true);
     let list = client.ok("memory_list", json!({}));
     assert!(
         list.contains("\".memory:a.md\"") && list.contains("\"data-memory:facts/user.md\""),
         "{list}"
     );
-    assert!(
-        client
-            .ok(
+    let list = client.ok("memory_list", json!({ "store": "data-memory" }));
+    assert!(list.starts_with("[{\"path\":\"facts/user.md\""), "{list}");
+    for argument in ["filename", "path"] {
+        for (reference, store) in [
+            ("data-memory:facts/user.md", Value::Null),
+            ("facts/user.md", Value::Null),
+            ("facts/user.md", json!("data-memory")),
+            ("a.md#L6", Value::Null),
+        ] {
+            let read = client.ok(
                 "memory_read",
-                json!({ "path": "data-memory:facts/user.md" })
-            )
-            .contains("pear")
-    );
+                json!({ argument: reference, "store": store }),
+            );
+            assert!(read.contains("pear"), "{reference}: {read}");
+        }
+    }
     assert!(
         client
-            .ok("memory_read", json!({ "path": "a.md#L6" }))
-            .contains("pear")
-    );
-    assert!(
-        client
-            .fails("memory_read", json!({ "path": "none.md" }))
+            .fails("memory_read", json!({ "filename": "none.md" }))
             .contains("not found in any store; there are .memory, data-memory")
+    );
+    assert!(
+        client
+            .fails("memory_list", json!({ "store": "none" }))
+            .contains("No store 'none'; there are .memory, data-memory.")
     );
     let recalled = client.ok("recall_memory", json!({ "query": "pear" }));
     assert!(
         recalled.contains(".memory:a.md#L6") && recalled.contains("data-memory:facts/user.md#L3"),
         "{recalled}"
     );
+    // A new file goes where its path and its tool say.
+    let note = |path: &str| json!({ "path": path, "content": "# P\n", "name": "P", "description": "d", "memory_type": "user" });
+    client.ok("memory_write", note("p.md"));
+    client.ok("memory_write", note("facts/p.md"));
+    client.ok(
+        "memory_append",
+        json!({ "path": "episodes/2026-02.md", "entry": "- x" }),
+    );
+    client.ok(
+        "memory_update",
+        json!({ "filename": "facts/p.md", "old_text": "# P", "new_text": "# Q" }),
+    );
+    assert_eq!(home.read("project/data/memory/facts/p.md"), "# Q\n");
+    assert!(home.read("project/.memory/p.md").ends_with("# P\n"));
+    assert!(
+        home.read("project/data/memory/episodes/2026-02.md")
+            .contains("- x")
+    );
+    // Agents delete no facts, through whichever tool.
+    for (tool, arguments) in [
+        ("memory_delete", json!({ "filename": "facts/p.md" })),
+        (
+            "memory",
+            json!({ "command": "delete", "path": "/memories/facts/p.md", "store": "data-memory" }),
+        ),
+    ] {
+        let refused = client.fails(tool, arguments);
+        assert!(refused.contains("only the user deletes"), "{refused}");
+    }
+    client.ok("memory_delete", json!({ "filename": "p.md" }));
     client.end();
+}
+
+#[test]
+fn a_clients_own_memory_is_left_out_of_its_tools() {
+    let home = Home::new();
+    let slug = home
+        .project()
+        .display()
+        .to_string()
+        .replace(['/', '.'], "-");
+    let own = format!(".claude/projects/{slug}/memory");
+    home.file(
+        &format!("{own}/MEMORY.md"),
+        "# Memory\n\n- [T](t.md) - top\n",
+    );
+    home.file(&format!("{own}/t.md"), "---\nname: T\n---\n\ntopic\n");
+    let write = json!({ "filename": "x.md", "name": "X", "description": "d", "memory_type": "user", "content": "c" });
+    let mut client = Client::start_as(&home, &[], "claude-code");
+    assert_eq!(client.names(), TOOLS);
+    assert_eq!(
+        client.ok("memory_view", json!({ "target": "files" })),
+        "(no memory files yet)"
+    );
+    assert!(client.ok("memory_list", json!({})).starts_with("[]"));
+    let answer = client.ask(
+        "tools/call",
+        json!({ "name": "memory_write", "arguments": write }),
+    );
+    assert!(
+        answer
+            .to_string()
+            .contains("This is the first memory here: created"),
+        "{answer}"
+    );
+    assert!(home.project().join(".memory/x.md").exists());
+    // It is still searched, and what is found is opened.
+    let found = client.ok("recall_memory", json!({ "query": "topic" }));
+    let citation = found
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("Citation: "));
+    let citation = citation.unwrap_or_else(|| panic!("{found}"));
+    assert!(
+        client
+            .ok("memory_read", json!({ "path": citation }))
+            .contains("topic")
+    );
+    client.end();
+    home.ok(&["undo"]);
+    assert!(!home.project().join(".memory").exists());
+    // For others it is a store like any.
+    let mut client = Client::start(&home, &[]);
+    assert!(
+        client
+            .ok("memory_view", json!({ "target": "files" }))
+            .contains("t.md")
+    );
+    client.end();
+}
+
+#[test]
+fn the_first_memory_and_the_first_lesson_are_stored_where_nothing_exists() {
+    let memory = json!({ "filename": "x.md", "name": "X", "description": "d", "memory_type": "user", "content": "c" });
+    let lesson = json!({ "type": "episodic", "title": "Retry storm", "description": "d", "content": "c", "tags": ["failure"] });
+    let created = "This is the first memory here: created";
+    for (tool, arguments, file) in [
+        ("memory_write", memory, "project/.memory/x.md"),
+        (
+            "memory_append",
+            json!({ "path": "facts/user.md", "entry": "- Name: Kim" }),
+            "project/data/memory/facts/user.md",
+        ),
+        (
+            "memory",
+            json!({ "command": "create", "path": "/memories/x.md", "file_text": "c" }),
+            "project/.memory/x.md",
+        ),
+        (
+            "coder_memory_store",
+            lesson,
+            ".sonph-code-memory/episodic/retry-storm.md",
+        ),
+    ] {
+        let home = Home::new();
+        let mut client = Client::start(&home, &[]);
+        let answer = client.ask(
+            "tools/call",
+            json!({ "name": tool, "arguments": arguments }),
+        );
+        assert!(answer.to_string().contains(created), "{tool}: {answer}");
+        assert!(home.path().join(file).exists(), "{tool}");
+        client.end();
+        home.ok(&["undo", "--all"]);
+        assert!(!home.path().join(file).exists(), "{tool}");
+    }
+}
+
+#[test]
+fn what_others_wrote_into_a_listed_store_waits_for_review() {
+    let home = index_home();
+    home.file("project/.memory/a.md", "---\nname: A\n---\n\none\n");
+    let mut client = Client::start(&home, &[]);
+    client.ok("memory_list", json!({}));
+    home.file("project/.memory/a.md", "---\nname: A\n---\n\none, two\n");
+    client.ok("memory_view", json!({ "target": "files" }));
+    client.end();
+    assert!(home.ok(&["history"]).contains("a.md"));
+    let waiting = home.run(&["review", "--count"]);
+    assert_eq!(waiting.out.trim(), "1", "{waiting:?}");
 }
 
 #[test]
@@ -997,6 +1219,190 @@ fn bad_requests_and_cancelled_calls_leave_the_server_well() {
         answer = client.answer();
     }
     assert_eq!(answer["id"], ping, "{answer}");
+    client.end();
+}
+
+#[test]
+fn errors_have_the_codes_of_the_protocol() {
+    let home = index_home();
+    let mut client = Client::start(&home, &[]);
+    let mut code =
+        |method: &str, params: Value| client.ask(method, params)["error"]["code"].clone();
+    assert_eq!(code("tools/call", json!({ "arguments": {} })), -32602);
+    assert_eq!(code("tools/call", json!({ "name": 3 })), -32602);
+    assert_eq!(code("tools/call", json!({ "name": "none" })), -32602);
+    assert_eq!(code("prompts/get", json!({})), -32602);
+    assert_eq!(
+        code("resources/read", json!({ "uri": "tome://none" })),
+        -32002
+    );
+    assert_eq!(
+        code("resources/subscribe", json!({ "uri": "tome://none" })),
+        -32002
+    );
+    assert_eq!(code("no/such/method", json!({})), -32601);
+    for line in ["{\"jsonrpc\": \"2.0\", \"id\": 7, \"method\"", "nonsense"] {
+        let input = client.input.as_mut().expect("open");
+        writeln!(input, "{line}").expect("the server reads");
+        let answer = client.answer();
+        assert_eq!(answer["error"]["code"], -32700, "{answer}");
+        assert_eq!(answer["id"], Value::Null, "{answer}");
+    }
+    // The server goes on, and blank lines are nothing.
+    writeln!(client.input.as_mut().expect("open")).expect("the server reads");
+    client.ask("ping", json!({}));
+    client.end();
+}
+
+#[test]
+fn who_subscribed_to_a_memory_is_told_of_its_changes() {
+    let home = index_home();
+    home.file("project/.memory/a.md", "---\nname: A\n---\n\none\n");
+    home.file("project/.memory/b.md", "---\nname: B\n---\n\none\n");
+    let mut client = Client::start(&home, &[]);
+    assert_eq!(client.hello["capabilities"]["resources"]["subscribe"], true);
+    let uri = "tome://.memory/a.md";
+    client.ask("resources/subscribe", json!({ "uri": uri }));
+    // Another program, and a tool of the server.
+    home.file("project/.memory/b.md", "---\nname: B\n---\n\ntwo\n");
+    home.file("project/.memory/a.md", "---\nname: A\n---\n\ntwo\n");
+    let told = client.answer();
+    assert_eq!(told["method"], "notifications/resources/updated", "{told}");
+    assert_eq!(told["params"]["uri"], uri, "{told}");
+    let update = json!({ "filename": "a.md", "old_text": "two", "new_text": "three" });
+    let id = client.request(
+        "tools/call",
+        json!({ "name": "memory_update", "arguments": update }),
+    );
+    let mut told: Vec<Value> = vec![client.answer(), client.answer()];
+    // The change of another program may be reported in two parts.
+    while !told.iter().any(|told| told["id"] == id) {
+        told.push(client.answer());
+    }
+    assert!(
+        told.iter().any(|told| told["params"]["uri"] == uri),
+        "{told:?}"
+    );
+    client.end();
+}
+
+#[test]
+fn a_client_that_asks_for_it_is_told_of_changes_and_failures() {
+    let home = index_home();
+    let mut client = Client::start(&home, &[]);
+    assert!(client.hello["capabilities"]["logging"].is_object());
+    let read = json!({ "name": "memory_read", "arguments": { "filename": "none.md" } });
+    client.ask("tools/call", read.clone());
+    client.ask("logging/setLevel", json!({ "level": "info" }));
+    let write = json!({ "filename": "a.md", "name": "A", "description": "d", "memory_type": "user", "content": "c" });
+    for (call, level, text) in [
+        (
+            json!({ "name": "memory_write", "arguments": write }),
+            "info",
+            "Memory saved: a.md",
+        ),
+        (read.clone(), "warning", "not found"),
+    ] {
+        let id = client.request("tools/call", call);
+        let both = [client.answer(), client.answer()];
+        assert!(both.iter().any(|said| said["id"] == id), "{both:?}");
+        let told = both
+            .iter()
+            .find(|said| said["method"] == "notifications/message");
+        let told = told.unwrap_or_else(|| panic!("{both:?}"));
+        assert_eq!(told["params"]["level"], level, "{told}");
+        assert!(told["params"]["data"].to_string().contains(text), "{told}");
+    }
+    client.ask("logging/setLevel", json!({ "level": "error" }));
+    client.ask("tools/call", read);
+    client.end();
+}
+
+#[test]
+fn the_running_session_is_no_hit_of_its_own_question() {
+    let home = index_home();
+    let line = |id: &str, text: &str| {
+        json!({
+            "type": "user", "uuid": text, "sessionId": id, "cwd": home.project(),
+            "message": { "role": "user", "content": text },
+        })
+    };
+    let ids = [
+        "11111111-1111-1111-1111-111111111111",
+        "22222222-2222-2222-2222-222222222222",
+    ];
+    for (id, text) in ids.iter().zip(["which pelican?", "the pelican is blue"]) {
+        let log = format!(".claude/projects/-p/{id}.jsonl");
+        home.file(&log, format!("{}\n", line(id, text)));
+    }
+    let query = json!({ "query": "pelican" });
+    let mut client = Client::start(&home, &[]);
+    assert!(
+        client
+            .ok("recall_memory", query.clone())
+            .starts_with("Found 2")
+    );
+    // Codex names its session in the call.
+    let call =
+        json!({ "name": "recall_memory", "arguments": query, "_meta": { "sessionId": ids[1] } });
+    let found = client.ask("tools/call", call).to_string();
+    assert!(found.contains(ids[0]) && !found.contains(ids[1]), "{found}");
+    client.end();
+    // Claude Code and Copilot CLI name it in the environment.
+    for name in ["CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID"] {
+        let mut client = Client::start_with(&home, &[], ("test-client", Some((name, ids[0]))));
+        let found = client.ok("recall_memory", query.clone());
+        assert!(found.contains(ids[1]) && !found.contains(ids[0]), "{found}");
+        client.end();
+    }
+}
+
+#[test]
+fn a_model_is_told_when_to_recall() {
+    let home = index_home();
+    let mut client = Client::start(&home, &[]);
+    let instructions = client.hello["instructions"].as_str().expect("text");
+    assert!(
+        instructions.contains("Call recall_memory before you plan or answer")
+            && instructions.contains("Stores: .memory."),
+        "{instructions}"
+    );
+    assert!(instructions.len() < 1_500, "{}", instructions.len());
+    let tools = client.tools();
+    let loaded: Vec<&Value> = tools
+        .iter()
+        .filter(|tool| tool["_meta"]["anthropic/alwaysLoad"] == true)
+        .map(|tool| &tool["name"])
+        .collect();
+    assert_eq!(loaded, ["recall_memory"]);
+    client.end();
+}
+
+#[test]
+fn the_memory_tool_does_what_anthropics_helper_does() {
+    let home = index_home();
+    home.file("project/.memory/a.md", "one\ntwo");
+    home.file("project/data/memory/facts/user.md", "# U\n");
+    let mut client = Client::start(&home, &[]);
+    let view = json!({ "command": "view", "path": "/memories/a.md", "view_range": [0, 1] });
+    assert!(client.ok("memory", view).ends_with("     1\tone"));
+    client.ok("memory", json!({ "command": "insert", "path": "/memories/a.md", "insert_line": 1, "insert_text": "x" }));
+    assert_eq!(home.read("project/.memory/a.md"), "one\nx\ntwo\n");
+    // Subfolders where the layout has them, and a word about it where it does not.
+    let create = |path: &str| json!({ "command": "create", "path": path, "file_text": "# P\n" });
+    client.ok("memory", create("/memories/facts/project.md"));
+    assert_eq!(home.read("project/data/memory/facts/project.md"), "# P\n");
+    let refused = client.fails("memory", create("/memories/sub/p.md"));
+    assert!(refused.contains("write sub_p.md instead"), "{refused}");
+    let tools = client.tools();
+    let about = tools
+        .iter()
+        .find(|tool| tool["name"] == "memory")
+        .expect("there");
+    let about = about["description"].as_str().expect("text");
+    for limit in [".md", "Subfolders", "generated", "50,000", "not deleted"] {
+        assert!(about.contains(limit), "{limit}: {about}");
+    }
     client.end();
 }
 

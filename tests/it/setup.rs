@@ -151,6 +151,103 @@ fn what_is_registered_is_what_the_agent_reads() {
 }
 
 #[test]
+fn copilot_has_its_server_in_a_project_too() {
+    let home = Home::new();
+    let before = tree(&home.project());
+    home.ok(&["setup", "copilot", "--project"]);
+    let servers: Value =
+        serde_json::from_str(&home.read("project/.github/mcp.json")).expect("JSON");
+    let server = &servers["mcpServers"]["tome"];
+    assert_eq!(server["args"], serde_json::json!(["mcp"]));
+    assert_eq!(server["tools"], serde_json::json!(["*"]));
+    assert!(home.project().join(".github/hooks/tome.json").exists());
+    home.ok(&["setup", "copilot", "--project", "--remove"]);
+    assert_eq!(tree(&home.project()), before);
+}
+
+#[test]
+fn codex_is_not_asked_to_wait_longer_than_it_does() {
+    let home = Home::new();
+    home.ok(&["setup", "codex"]);
+    let hooks: Value = serde_json::from_str(&home.read(".codex/hooks.json")).expect("JSON");
+    let timeout = |event: &str| hooks["hooks"][event][0]["hooks"][0]["timeout"].clone();
+    assert_eq!(
+        (timeout("SessionEnd"), timeout("Stop")),
+        (3.into(), 5.into())
+    );
+}
+
+#[test]
+fn a_link_to_settings_that_do_not_exist_yet_stays_a_link() {
+    let home = Home::new();
+    fs::create_dir_all(home.path().join(".claude")).expect("a folder");
+    let link = home.path().join(".claude/settings.json");
+    std::os::unix::fs::symlink("../dotfiles/claude/settings.json", &link).expect("a link");
+    home.ok(&["setup", "claude-code"]);
+    assert!(link.is_symlink());
+    assert!(
+        home.read("dotfiles/claude/settings.json")
+            .contains("SessionStart")
+    );
+    home.ok(&["setup", "claude-code", "--remove"]);
+    assert!(link.is_symlink());
+    assert!(
+        !home.path().join("dotfiles").exists(),
+        "what was made is taken away"
+    );
+}
+
+#[test]
+fn a_program_of_another_name_is_registered_once_and_quoted() {
+    use tome::core::log::Agent;
+    use tome::setup::{SettingsDirs, SetupMode, SetupRequest, SetupScope, carry_out, plan};
+    for program in ["/opt/tome-dev", "/it's a $HOME/`x`/\"tome\""] {
+        let home = Home::new();
+        let folder = |name: &str| home.path().join(name);
+        let dirs = SettingsDirs {
+            claude: folder(".claude"),
+            codex: folder(".codex"),
+            gemini: folder(".gemini"),
+            copilot: folder(".copilot"),
+            opencode: folder(".config/opencode"),
+            project: home.project(),
+            memory: folder("originals"),
+        };
+        let request = |mode| SetupRequest {
+            agent: Agent::ClaudeCode,
+            scope: SetupScope::User,
+            mode,
+            program,
+        };
+        let planned = plan(&dirs, request(SetupMode::Install)).expect("planned");
+        carry_out(&dirs, &planned, SetupMode::Install).expect("written");
+        let again = plan(&dirs, request(SetupMode::Install)).expect("planned");
+        assert_eq!(again.steps, [], "{program}: it is there already");
+        let settings: Value =
+            serde_json::from_str(&home.read(".claude/settings.json")).expect("JSON");
+        let command = settings["hooks"]["Stop"][0]["hooks"][0]["command"].as_str();
+        let command = command.expect("a command").replace(" hook claude-code", "");
+        let shown = std::process::Command::new("sh")
+            .args(["-c", &format!("printf %s {command}")])
+            .output()
+            .expect("a shell");
+        assert_eq!(String::from_utf8_lossy(&shown.stdout), program);
+        // Somebody else's edit, so that the original is not simply put back.
+        let edited = home
+            .read(".claude/settings.json")
+            .replacen('{', "{ \"a\": 1,", 1);
+        home.file(".claude/settings.json", edited);
+        let removed = plan(&dirs, request(SetupMode::Remove)).expect("planned");
+        carry_out(&dirs, &removed, SetupMode::Remove).expect("written");
+        assert!(
+            !home
+                .read(".claude/settings.json")
+                .contains("hook claude-code")
+        );
+    }
+}
+
+#[test]
 fn a_file_that_is_no_json_is_left_as_it_is() {
     let home = Home::new();
     home.file(".claude/settings.json", "{\n  \"a\": 1\n  \"b\": 2\n}\n");

@@ -38,7 +38,7 @@ impl CommittedChange {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reviewed {
     /// It was committed as reviewed; only generated files may differ.
-    Made(CommittedChange),
+    Made(Box<CommittedChange>),
     /// The plan would now be this other change; nothing was written.
     Outdated(Change),
 }
@@ -80,7 +80,7 @@ pub fn commit_reviewed(
         }
         match carry_out(history, &roots, change, (author, moment)) {
             Err(Error::Conflict(_)) if tries < TRIES => tries += 1,
-            committed => return Ok(Reviewed::Made(committed?)),
+            committed => return Ok(Reviewed::Made(Box::new(committed?))),
         }
     }
 }

@@ -44,6 +44,12 @@ pub fn events_root(data: &Path, cwd: &Path) -> PathBuf {
         .join(events_slug(&project.shared_root))
 }
 
+/// Returns the root of the store of events of a session whose directory is not known.
+pub fn session_events_root(data: &Path, session: &str) -> PathBuf {
+    let name = format!("session/{session}");
+    data.join(EVENTS_FOLDER).join(events_slug(Path::new(&name)))
+}
+
 /// Returns a readable name with a hash that distinguishes projects of the same name.
 fn events_slug(project: &Path) -> String {
     const LONGEST: usize = 60;

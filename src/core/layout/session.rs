@@ -20,7 +20,8 @@ pub const WORKING: &str = "working-memory";
 /// The overview, as callers name it.
 pub const OVERVIEW: &str = "overview.md";
 
-const OVERVIEW_FILE: &str = "working-memory/overview.md";
+/// The overview, below the root.
+pub const OVERVIEW_FILE: &str = "working-memory/overview.md";
 
 /// The overview of a new session.
 pub const NEW_OVERVIEW: &str = "\

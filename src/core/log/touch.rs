@@ -362,7 +362,12 @@ mod tests {
     #[test]
     fn every_agent_s_calls_name_their_files() {
         use FileUse::{Delete, Read, Write};
-        let table: &[(&str, &str, &[(&str, FileUse)])] = &[
+        type Row = (
+            &'static str,
+            &'static str,
+            &'static [(&'static str, FileUse)],
+        );
+        let table: &[Row] = &[
             (
                 "Write",
                 "file_path: /m/a.md\ncontent: x",

@@ -1,0 +1,205 @@
+//! Tools that change a memory file: memory_write, memory_update, memory_patch, memory_append and
+//! memory_delete.
+
+use serde_json::{Value, json};
+
+use super::answer::{Failure, ToolResult};
+use super::call::Call;
+use super::table::{EXPECTED, Field, FieldType, Tool, ToolEffect};
+use crate::core::change::ChangeRequest;
+use crate::core::layout::{Fields, Layout, Matching, Patch};
+
+const FILE: Field = Field::file("");
+
+pub(super) const WRITE: Tool = Tool {
+    name: "memory_write",
+    about: "Creates a memory file, or replaces all of it, and updates the index.",
+    effect: ToolEffect::Replaces,
+    layouts: &[Layout::Index, Layout::Facts],
+    fields: &[
+        Field::file("The file: user_prefs.md; in a facts store, facts/user.md or episodes/2026-02.md"),
+        Field::must("name", FieldType::Text, "A short name").only(Layout::Index),
+        Field::must(
+            "description",
+            FieldType::Text,
+            "One line for the index: when this memory matters",
+        )
+        .only(Layout::Index),
+        Field::must(
+            "memory_type",
+            FieldType::OneOf(&["user", "feedback", "project", "reference"]),
+            "user: who the user is; feedback: how the work is wanted; project: goals, decisions; reference: where things are",
+        )
+        .only(Layout::Index),
+        Field::must(
+            "content",
+            FieldType::Text,
+            "The body, without a header; in a facts store the whole file: heading, `> Summary: …`, body",
+        ),
+        EXPECTED,
+    ],
+    run: write,
+};
+
+pub(super) const UPDATE: Tool = Tool {
+    name: "memory_update",
+    about: "Replaces the first occurrence of a text in a memory file.",
+    effect: ToolEffect::Replaces,
+    layouts: &[Layout::Index],
+    fields: &[
+        FILE,
+        Field::must("old_text", FieldType::Text, ""),
+        Field::must("new_text", FieldType::Text, ""),
+        EXPECTED,
+    ],
+    run: update,
+};
+
+pub(super) const PATCH: Tool = Tool {
+    name: "memory_patch",
+    about: "Replaces texts in a memory file in order, all or none; each must occur exactly once. Give patches, or old_str and new_str.",
+    effect: ToolEffect::Replaces,
+    layouts: &[Layout::Facts],
+    fields: &[
+        FILE,
+        Field::may("patches", FieldType::Patches, ""),
+        Field::may("old_str", FieldType::Text, ""),
+        Field::may("new_str", FieldType::Text, ""),
+        EXPECTED,
+    ],
+    run: patch,
+};
+
+pub(super) const APPEND: Tool = Tool {
+    name: "memory_append",
+    about: "Adds an entry to the end of a memory file, which is created if missing.",
+    effect: ToolEffect::Adds,
+    layouts: &[Layout::Facts],
+    fields: &[
+        FILE,
+        Field::must("entry", FieldType::Text, ""),
+        Field::may("summary", FieldType::Text, "The file's new summary"),
+        EXPECTED,
+    ],
+    run: append,
+};
+
+pub(super) const DELETE: Tool = Tool {
+    name: "memory_delete",
+    about: "Deletes a memory file and its line in the index. The user can undo it.",
+    effect: ToolEffect::Replaces,
+    layouts: &[Layout::Index],
+    fields: &[FILE, EXPECTED],
+    run: delete,
+};
+
+fn write(call: &Call<'_>) -> ToolResult {
+    let (store, path) = call.target()?;
+    let fields = match store.layout() {
+        Layout::Index => Fields {
+            name: Some(call.text("name")?.to_owned()),
+            description: Some(call.text("description")?.to_owned()),
+            category: Some(call.text("memory_type")?.to_owned()),
+            ..Fields::default()
+        },
+        _ => Fields::default(),
+    };
+    let content = call.text("content")?.to_owned();
+    call.change(
+        store,
+        &ChangeRequest::Write {
+            path,
+            content,
+            fields,
+        },
+    )
+}
+
+fn update(call: &Call<'_>) -> ToolResult {
+    let (store, path) = call.target()?;
+    let patch = Patch {
+        old: call.text("old_text")?.to_owned(),
+        new: call.text("new_text")?.to_owned(),
+    };
+    call.change(
+        store,
+        &ChangeRequest::Patch {
+            path,
+            patches: vec![patch],
+            matching: Matching::First,
+        },
+    )
+}
+
+fn patch(call: &Call<'_>) -> ToolResult {
+    let (store, path) = call.target()?;
+    let patches = patches(call)?;
+    let count = patches.len();
+    let answer = call.change(
+        store,
+        &ChangeRequest::Patch {
+            path,
+            patches,
+            matching: Matching::Unique,
+        },
+    )?;
+    Ok(answer.worded(json!({ "success": true, "appliedCount": count }).to_string()))
+}
+
+fn patches(call: &Call<'_>) -> Result<Vec<Patch>, Failure> {
+    let unclear = || {
+        Failure::Message(
+            "patches must be a list of {oldText, newText}; or give old_str and new_str".to_owned(),
+        )
+    };
+    match call.arguments.get("patches") {
+        None | Some(Value::Null) => {
+            let old = call.optional_text("old_str")?.ok_or_else(unclear)?;
+            let new = call.optional_text("new_str")?.ok_or_else(unclear)?;
+            Ok(vec![Patch {
+                old: old.to_owned(),
+                new: new.to_owned(),
+            }])
+        }
+        Some(list) => {
+            let patches: Vec<Patch> =
+                serde_json::from_value(list.clone()).map_err(|_| unclear())?;
+            match patches.is_empty() {
+                true => Err(unclear()),
+                false => Ok(patches),
+            }
+        }
+    }
+}
+
+fn append(call: &Call<'_>) -> ToolResult {
+    let (store, path) = call.target()?;
+    let summary = call.optional_text("summary")?;
+    call.change(
+        store,
+        &ChangeRequest::Append {
+            path,
+            entry: call.text("entry")?.to_owned(),
+            fields: Fields {
+                description: summary.map(str::to_owned),
+                ..Fields::default()
+            },
+        },
+    )
+}
+
+fn delete(call: &Call<'_>) -> ToolResult {
+    let (store, path) = call.target()?;
+    refuse_deleting(store.layout())?;
+    call.change(store, &ChangeRequest::Delete { paths: vec![path] })
+}
+
+/// Returns an error for a layout in which agents delete nothing.
+pub(super) fn refuse_deleting(layout: Layout) -> Result<(), Failure> {
+    match layout {
+        Layout::Facts => Err(Failure::Message(
+            "In a facts store only the user deletes files; correct the content instead.".to_owned(),
+        )),
+        _ => Ok(()),
+    }
+}
