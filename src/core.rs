@@ -10,6 +10,7 @@ pub mod checkup;
 pub mod citation;
 pub mod config;
 pub mod corpus;
+pub mod curate;
 pub mod demo;
 pub mod diff;
 pub mod discover;

@@ -3,6 +3,7 @@
 // Doc comments here are help texts, in which brackets mark optional parts.
 #![allow(rustdoc::broken_intra_doc_links)]
 
+mod curate;
 mod logs;
 mod pick;
 mod review;
@@ -14,6 +15,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use crate::core::layout::Layout;
 use crate::core::memory::Revision;
 
+pub use curate::{CurateArgs, CurateFormat};
 pub use logs::{KeepArgs, LogArgs, LogFilter, LogsArgs, ResumeArgs, RoleArg, StatsArgs};
 pub use pick::{CompletionsArgs, PickArgs, PrintArg, ShellArg};
 pub use review::ReviewArgs;
@@ -105,6 +107,8 @@ pub enum Verb {
     /// Show what agents and other programs wrote since you last accepted it; exit 1 while something
     /// waits
     Review(ReviewArgs),
+    /// Find memories that are stale, doubled, dead or dangerous, with evidence; exit 1 with findings
+    Curate(CurateArgs),
     /// List the changes, newest first
     History(HistoryArgs),
     /// Undo the last change, or the one with this id

@@ -1,0 +1,3 @@
+//! Each rule on memories where it must speak and on memories where it must not; fixes.
+
+pub(super) mod poison;
