@@ -165,7 +165,7 @@ fn is_template_char(c: char) -> bool {
 }
 
 /// The words of a text that may be paths: with a folder, or with an extension.
-fn tokens(text: &str) -> Vec<Range<usize>> {
+pub(super) fn tokens(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < text.len() {

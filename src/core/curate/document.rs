@@ -63,6 +63,21 @@ impl Document {
             .unwrap_or(&self.text)
     }
 
+    /// The sentence before the one around a range, in the same paragraph.
+    pub(super) fn sentence_before(&self, range: &Range<usize>) -> Option<&str> {
+        let start = self.offset_of(self.sentence(range));
+        let before = self.text[..start].trim_end_matches([' ', '\n', '\r']);
+        let gap = &self.text[before.len()..start];
+        let is_near = !before.is_empty() && gap.matches('\n').count() < 2;
+        let last = before.char_indices().next_back()?.0;
+        is_near.then(|| sentence(before, &(last..before.len())))
+    }
+
+    /// The offset of a part of the text.
+    pub(super) fn offset_of(&self, part: &str) -> usize {
+        part.as_ptr() as usize - self.text.as_ptr() as usize
+    }
+
     /// The sentence around a range. A blank line, a list item and a heading end it, too.
     pub(super) fn sentence(&self, range: &Range<usize>) -> &str {
         sentence(&self.text, range)
@@ -81,10 +96,15 @@ pub(super) fn sentence<'a>(text: &'a str, range: &Range<usize>) -> &'a str {
     while !text.is_char_boundary(to) {
         to -= 1;
     }
-    let before = &text[from..range.start];
-    let start = boundaries(before).last().map_or(from, |at| from + at);
-    let after = &text[range.end..to];
-    let end = boundaries(after).next().map_or(to, |at| range.end + at);
+    let (mut start, mut end) = (from, to);
+    for at in boundaries(&text[from..to]).map(|at| from + at) {
+        if at <= range.start {
+            start = at;
+        } else if at >= range.end {
+            end = at;
+            break;
+        }
+    }
     text[start..end].trim()
 }
 
@@ -97,8 +117,8 @@ fn boundaries(text: &str) -> impl Iterator<Item = usize> + '_ {
         let starts = match c {
             '.' | '!' | '?' => {
                 let blank = rest.starts_with([' ', '\n', '\r']) || rest.is_empty();
-                // `e.g.`, `i.e.` and numbers of a list do not end a sentence.
-                let short = at >= 2 && bytes[at - 2] == b'.';
+                // `e.g.`, `i.e.`, the folder `a/.` and numbers of a list do not end a sentence.
+                let short = at >= 2 && bytes[at - 2] == b'.' || at >= 1 && bytes[at - 1] == b'/';
                 let numbered = at >= 1 && bytes[at - 1].is_ascii_digit() && {
                     let line = text[..at].rsplit('\n').next().unwrap_or_default();
                     line.trim().bytes().all(|b| b.is_ascii_digit())
@@ -108,21 +128,23 @@ fn boundaries(text: &str) -> impl Iterator<Item = usize> + '_ {
             '。' | '！' | '？' => true,
             '\n' => {
                 let line = rest.split('\n').next().unwrap_or_default();
-                let line = line.trim_start();
-                line.is_empty()
-                    || line.starts_with(['#', '|'])
-                    || ["- ", "* ", "+ ", "```"]
-                        .iter()
-                        .any(|mark| line.starts_with(mark))
-                    || line
-                        .trim_start_matches(|c: char| c.is_ascii_digit())
-                        .starts_with(". ")
-                        && line.starts_with(|c: char| c.is_ascii_digit())
+                line.trim().is_empty() || starts_item(line)
             }
             _ => false,
         };
         starts.then_some(next)
     })
+}
+
+/// Whether a line starts a list item, a heading, a row of a table or a fence.
+fn starts_item(line: &str) -> bool {
+    let line = line.trim_start();
+    let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    line.starts_with(['#', '|'])
+        || ["- ", "* ", "+ ", "```"]
+            .iter()
+            .any(|mark| line.starts_with(mark))
+        || number.len() < line.len() && number.starts_with(". ")
 }
 
 /// The ranges of fenced blocks and code spans. A span may go over the lines of one paragraph.
@@ -137,9 +159,8 @@ fn code(text: &str) -> Vec<Range<usize>> {
             found.push(last_end..line.span.start);
         }
         last_end = line.end;
-        if line.text.trim().is_empty() {
+        if line.text.trim().is_empty() || starts_item(line.text) {
             close(&mut runs, &mut found);
-            continue;
         }
         let mut at = line.span.start;
         while let Some(next) = text[at..line.span.end].find('`') {

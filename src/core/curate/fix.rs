@@ -129,7 +129,7 @@ pub fn plan_fixes<'f>(
         let text = replaced(text.unwrap_or_default(), &edits);
         planned.set(&file, Some(text.into_bytes()))?;
     }
-    for path in deleted {
+    for path in &deleted {
         let file = writable(store, path)?;
         planned.set(&file, None)?;
     }
@@ -137,7 +137,10 @@ pub fn plan_fixes<'f>(
         let rules = store.store.rules();
         rules.rebuild_index(&mut planned, IndexUpdate::Repair)?;
     }
-    planned.update_index()?;
+    // Only a memory that goes changes what an index lists.
+    if !deleted.is_empty() {
+        planned.update_index()?;
+    }
     let verb = match planned.touched().is_empty() {
         true => ChangeVerb::Index,
         false => ChangeVerb::Edit,

@@ -52,6 +52,8 @@ pub struct ProjectHistory {
     /// The tracked files, by their names without folders.
     live: HashMap<String, Vec<String>>,
     live_folders: HashSet<String>,
+    /// The number of the commit that changed each tracked file last.
+    changed: HashMap<String, usize>,
     /// The files that are gone, by their names without folders.
     gone: HashMap<String, Vec<GonePath>>,
     /// The folders of which no file is left, by their last names.
@@ -102,12 +104,13 @@ impl ProjectHistory {
     }
 
     /// Parses the lists of `git ls-files -z` and `git log -z --name-status`.
-    fn parse(files: &str, log: &str) -> Self {
+    pub(super) fn parse(files: &str, log: &str) -> Self {
         let mut history = Self {
             root: PathBuf::new(),
             commits: Vec::new(),
             live: HashMap::new(),
             live_folders: HashSet::new(),
+            changed: HashMap::new(),
             gone: HashMap::new(),
             gone_folders: HashMap::new(),
         };
@@ -138,6 +141,7 @@ impl ProjectHistory {
                     None => break,
                     Some(b'R') => {
                         let (from, to) = (next().to_owned(), next().to_owned());
+                        history.add_changed(&tracked, &to, number);
                         let now = renamed.get(&to).cloned().unwrap_or(to);
                         if !tracked.contains(from.as_str()) && seen.insert(from.clone()) {
                             let now_there = tracked.contains(now.as_str()).then(|| now.clone());
@@ -145,18 +149,28 @@ impl ProjectHistory {
                         }
                         renamed.entry(from).or_insert(now);
                     }
-                    Some(b'C') => drop((next(), next())),
+                    Some(b'C') => {
+                        next();
+                        history.add_changed(&tracked, next(), number);
+                    }
                     Some(b'D') => {
                         let path = next().to_owned();
                         if !tracked.contains(path.as_str()) && seen.insert(path.clone()) {
                             history.add_gone(&path, number, None);
                         }
                     }
-                    Some(_) => drop(next()),
+                    Some(_) => history.add_changed(&tracked, next(), number),
                 }
             }
         }
         history
+    }
+
+    /// Notes a change of a tracked file; the first that is seen is the newest.
+    fn add_changed(&mut self, tracked: &HashSet<&str>, path: &str, commit: usize) {
+        if tracked.contains(path) {
+            self.changed.entry(path.to_owned()).or_insert(commit);
+        }
     }
 
     fn add_gone(&mut self, path: &str, commit: usize, now: Option<String>) {
@@ -191,6 +205,16 @@ impl ProjectHistory {
     /// The commits, newest first.
     pub fn commits(&self) -> &[Commit] {
         &self.commits
+    }
+
+    /// Whether git tracks a file with this path.
+    pub fn tracks(&self, path: &str) -> bool {
+        self.changed.contains_key(path)
+    }
+
+    /// The commit that changed a tracked file last.
+    pub fn changed(&self, path: &str) -> Option<&Commit> {
+        Some(&self.commits[*self.changed.get(path)?])
     }
 
     /// Whether a tracked file or folder has this path, or ends with it.

@@ -23,15 +23,15 @@ pub(super) const RULE: Rule = Rule {
 const PATTERNS: &[(&str, &str)] = &[
     (
         "tells the agent to ignore its instructions",
-        r"\b(?:ignore|disregard|forget|override|bypass|neglect|skip)_(?:~)?(?:previous|prior|above|earlier|preceding|existing|original|system|safety|all|any|your|every|other)_(?:~)?(?:instructions?|prompts?|rules|directives?|guidelines|guardrails|polic(?:y|ies)|constraints|restrictions|commands)\b",
+        r"\b(?:ignore|disregard|forget|override|bypass|neglect|skip|set_aside|discard)_(?:~)?(?:previous|prior|above|earlier|preceding|existing|original|system|safety|all|any|your|every|other|user's|users'|developer's)_(?:~)?(?:instructions?|prompts?|rules|directives?|guidelines|guardrails|polic(?:y|ies)|constraints|restrictions|commands)\b",
     ),
     (
         "tells the agent to ignore its instructions",
-        r"\b(?:your|the)_(?:~)?(?:instructions?|rules|guidelines|restrictions|constraints)_(?:~)?(?:no_longer_apply|do_not_apply|are_(?:now_)?(?:void|suspended|lifted|revoked|disabled))\b",
+        r"\b(?:your|the|all|prior|previous|earlier)_(?:~)?(?:instructions?|rules|guidelines|restrictions|constraints)_(?:~)?(?:no_longer_apply|do_not_apply|are_(?:now_)?(?:void|suspended|lifted|revoked|disabled))\b",
     ),
     (
         "tells the agent to ignore its instructions",
-        r"\b(?:ignoriere|vergiss|missachte)\b~(?:anweisung|anleitung|regel|vorgabe)\w*|\b(?:ignore[zr]?|oublie[zr]?)\b~(?:instructions|consignes|règles)_~?(?:précédentes|antérieures|ci-dessus)|\b(?:ignora|olvida|descarta|ignore|esqueça|esquece|dimentica)\b~(?:instrucciones|instruções|istruzioni|reglas|regras|regole)\b|(?:игнорируй|забудь|проигнорируй)\S*~(?:инструкци|указани|правил)\S*|\b(?:negeer|vergeet)\b~(?:instructies|regels)\b|\b(?:zignoruj|zapomnij)\b~(?:instrukcj|polece)\w*|(?:önceki|tüm)~(?:talimat|komut)\S*~(?:yok_say|görmezden|unut)",
+        r"\b(?:ignoriere|ignorieren_sie|vergiss|vergessen_sie|missachte)\b~(?:anweisung|anleitung|regel|vorgabe)\w*|\b(?:ignore[zr]?|oublie[zr]?)\b~(?:instructions|consignes|règles)_~?(?:précédentes|antérieures|ci-dessus)|\b(?:ignora|olvida|descarta|ignore|esqueça|esquece|dimentica)\b~(?:instrucciones|instruções|istruzioni|reglas|regras|regole)\b|(?:игнорируй|забудь|проигнорируй)\S*~(?:инструкци|указани|правил)\S*|\b(?:negeer|vergeet)\b~(?:instructies|regels)\b|\b(?:zignoruj|zapomnij)\b~(?:instrukcj|polece)\w*|(?:önceki|tüm)~(?:talimat|komut)\S*~(?:yok_say|görmezden|unut)",
     ),
     (
         "tells the agent to ignore its instructions",
@@ -43,7 +43,7 @@ const PATTERNS: &[(&str, &str)] = &[
     ),
     (
         "hides something from the user",
-        r"\b(?:do_not|don't|don’t|never|without|avoid)_(?:~)?(?:tell(?:ing)?|inform(?:ing)?|mention(?:ing)?|notify(?:ing)?|alert(?:ing)?|reveal(?:ing)?|disclos(?:e|ing)|ask(?:ing)?|show(?:ing)?|report(?:ing)?_(?:this|it|that)_to|warn(?:ing)?|let(?:ting)?)_(?:~)?(?:the_)?(?:user|human|person|developer|operator|owner|anyone)\b(?:_(?:about_(?:this|it|that|these)|of_this|that|know|first|for_(?:permission|confirmation|approval)|what|when|why))",
+        r"\b(?:do_not|don't|don’t|never|without|avoid)_(?:~)?(?:tell(?:ing)?|inform(?:ing)?|mention(?:ing)?|notify(?:ing)?|alert(?:ing)?|reveal(?:ing)?|disclos(?:e|ing)|ask(?:ing)?|show(?:ing)?|report(?:ing)?_(?:this|it|that)_to|warn(?:ing)?|let(?:ting)?)_(?:~)?(?:the_)?(?:user|human|person|developer|operator|owner|anyone)\b(?:_(?:about_(?:this|it|that|these)|of_this|that|know|first|for_(?:permission|confirmation|approval)|what|when|why)|:)|\b(?:never|do_not|don't|don’t)_(?:reveal|mention|disclose|show|admit|report)_(?:this|these|it|that)_~?to_(?:the_)?(?:user|human|developer|operator|owner|anyone)\b",
     ),
     (
         "hides something from the user",
@@ -51,7 +51,7 @@ const PATTERNS: &[(&str, &str)] = &[
     ),
     (
         "sends data away",
-        r"\b(?:exfiltrat\w+|(?:send|post|upload|forward|transmit|leak|copy|email|report)_(?:~)?(?:secrets?|credentials?|passwords?|(?:api[_-]?|ssh[_-]?|private[_-]?|access[_-]?)?(?:keys?|tokens?)|\.env|env(?:ironment)?_(?:file|variables?)|ssh_keys?|cookies|conversation|chat_history|source_code|code_?base|contents?_of|system_prompt|memory|session)\b~?\b(?:to|at|via|into)_~?(?:https?://|\S+@\S+\.\w+|webhook|\S+\.(?:com|net|org|io|xyz|ru|site|dev|app)\b|(?:this|an|the|our)_(?:external|remote)))",
+        r"\b(?:exfiltrat\w+|(?:send|post|upload|forward|transmit|leak|copy|email|report)_(?:~)?(?:secrets?|credentials?|passwords?|(?:(?:api|ssh|private|access|signing|deploy)[ _-]?)?(?:keys?|tokens?)|\.env|env(?:ironment)?_(?:file|variables?)|ssh_keys?|cookies|conversation|chat_history|source_code|code_?base|contents?_of|system_prompt|memory|session)\b~?\b(?:to|at|via|into)_~?(?:https?://|\S+@\S+\.\w+|webhook|\S+\.(?:com|net|org|io|xyz|ru|site|dev|app)\b|(?:this|an|the|our)_(?:external|remote)))",
     ),
     (
         "sends data away",
@@ -67,7 +67,7 @@ const PATTERNS: &[(&str, &str)] = &[
     ),
     (
         "runs what it downloads",
-        r"\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n|]{0,90}\|_{0,1}(?:sudo_)?(?:ba|z|da)?sh\b~?(?:before|first|at_the_start|every|each|always|on_startup|then_continue|silently|whenever)|(?:before|at_the_start_of|whenever|every_time|each_time|always|first|on_startup)\b~?(?:run|execute|pipe)?~?(?:curl|wget|iwr)\b[^\n|]{0,90}\|_{0,1}(?:sudo_)?(?:ba|z|da)?sh\b",
+        r"\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n|]{0,90}\|_{0,1}(?:sudo_)?(?:ba|z|da)?sh\b~?(?:before|first|at_the_start|every|each|always|on_startup|then_continue|silently|whenever)|(?:before|at_the_start_of|whenever|every_time|each_time|always|first|on_startup)\b~?(?:run|execute|pipe)?~?[`'\x22]?(?:curl|wget|iwr)\b[^\n|]{0,90}\|_{0,1}(?:sudo_)?(?:ba|z|da)?sh\b",
     ),
     (
         "runs what it downloads",
@@ -83,7 +83,7 @@ const PATTERNS: &[(&str, &str)] = &[
     ),
     (
         "takes protection away",
-        r"\b(?:add|insert|append|include|plant|inject|leave)_(?:a_|an_|the_)?(?:hidden_|subtle_|small_)?(?:backdoors?|malware|keylogger|reverse_shell|malicious\s\w+|vulnerabilit(?:y|ies))\b",
+        r"\b(?:add|insert|append|include|plant|inject|leave|introduce|hide|create)_(?:a_|an_|the_)?(?:hidden_|subtle_|small_)?(?:backdoors?|malware|keylogger|reverse_shell|malicious\s\w+|vulnerabilit(?:y|ies))\b",
     ),
     (
         "asks for what the agent was told",
@@ -91,16 +91,16 @@ const PATTERNS: &[(&str, &str)] = &[
     ),
     (
         "speaks as the system",
-        r"(?m)^\s*(?:<\|?(?:system|im\_start|im\_end|assistant|endoftext)\|?>|\[/?INST\]|<<SYS>>|<system(?:-|_)?(?:prompt|message|override|instruction)s?>|\[?(?:system|admin|developer)_(?:override|prompt|instruction|message|notice|directive)s?\]?\s*[:>\]]|###_?(?:system|new_instructions?|admin)\b_?:)",
+        r"(?m)^\s*(?:<\|?(?:system|im\_start|im\_end|assistant|endoftext)\|?>|\[/?INST\]|<<SYS>>|<system(?:-|_)?(?:prompt|message|override|instruction)s?>|\[?(?:system|admin|developer)_(?:override|instruction|directive)s?\]?\s*[:>\]]|###_?(?:system|new_instructions?|admin)\b_?:)",
     ),
     (
         "speaks as the system",
-        r"\b(?:new|updated|revised|additional|secret|hidden|important_new)_(?:system_)?(?:instructions?|directives?|orders)_(?:for_(?:the_)?(?:ai|assistant|agent|model|claude|llm|copilot|codex|gemini))\b|(?:<!--|\[//\]:)\s*(?:ai|assistant|agent|claude|llm|model|copilot|codex|system|instructions?)\b[^\n]{0,12}[:,]|\b(?:attention|note_to|message_to|instructions?_(?:for|to)|important(?:_for)?)_(?:all_)?(?:ai|llm|language_model)s?(?:_(?:assistants?|agents?|models?))?\s*:",
+        r"\b(?:new|updated|revised|additional|secret|hidden|important_new)_(?:system_)?(?:instructions?|directives?|orders)_(?:for_(?:the_)?(?:ai|assistant|agent|model|claude|llm|copilot|codex|gemini))\b|(?:<!--|\[//\]:)\s*(?:ai|assistant|agent|claude|llm|model|copilot|codex|system|instructions?)\b[^\n]{0,12}[:,]|\b(?:attention|note_to|message_to|to|dear|hey|instructions?_(?:for|to)|important(?:_for)?)_(?:all_)?(?:ai|llm|language_model)s?(?:_(?:assistants?|agents?|models?))?\s*:",
     ),
 ];
 
 /// How many words `~` stands for: a few of one sentence.
-const FEW: &str = r"(?:(?:[^\s.!?;]+[ \t\r\n]+){0,6}?)";
+const FEW: &str = r"(?:[ \t\r\n]*(?:[^\s!?;]*[^\s.!?;][ \t\r\n]+){0,6}?)";
 
 fn expanded(pattern: &str) -> String {
     let blanks = r"(?:[ \t\r\n]+)";
@@ -185,8 +185,8 @@ fn orders(document: &Document) -> Vec<(&'static str, usize)> {
             // A quotation needs the words near it; plain text that speaks of attacks names them
             // before the order.
             let named_before = || {
-                let at = order.start() - (sentence.as_ptr() as usize - text.as_ptr() as usize);
-                ABOUT.is_match(&sentence[..at.min(sentence.len())])
+                let at = order.start().saturating_sub(document.offset_of(sentence));
+                sentence.get(..at).is_some_and(|before| ABOUT.is_match(before))
             };
             !(is_about && (quoted || named_before()))
         });
@@ -219,11 +219,17 @@ mod tests {
 
     #[test]
     fn orders_against_the_user_are_found_and_text_about_them_is_not() {
-        for text in super::super::tests::poison::BAD {
-            assert!(!found(text).is_empty(), "{text}");
-        }
-        for text in super::super::tests::poison::GOOD {
-            assert_eq!(found(text), [""; 0], "{text}");
-        }
+        use super::super::tests::poison::{BAD, GOOD};
+        let missed: Vec<&&str> = BAD.iter().filter(|text| found(text).is_empty()).collect();
+        let documents = [
+            include_str!("../../../README.md"),
+            include_str!("../../../CHANGELOG.md"),
+            include_str!("../../../assets/guides/memory-store-guide.md"),
+            include_str!("../../../assets/guides/memory-recall-guide.md"),
+        ];
+        let paragraphs = documents.iter().flat_map(|text| text.split("\n\n"));
+        let good = GOOD.iter().copied().chain(paragraphs);
+        let wrong: Vec<&str> = good.filter(|text| !found(text).is_empty()).collect();
+        assert!(missed.is_empty() && wrong.is_empty(), "{missed:#?} {wrong:#?}");
     }
 }

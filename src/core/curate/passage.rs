@@ -291,7 +291,7 @@ pub(super) fn shared_passages(
         let mut at = range.start.max(document.memory.body.start.min(range.end));
         while at < range.end && found.len() < MOST_SENTENCES {
             let text = sentence(&document.text[..range.end], &(at..at));
-            let start = text.as_ptr() as usize - document.text.as_ptr() as usize;
+            let start = document.offset_of(text);
             let end = (start + text.len()).max(at + 1);
             let words: HashSet<u32> = terms(text, known).into_iter().collect();
             if words.len() >= 5 {

@@ -51,12 +51,25 @@ static WAS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("(?i)\\b(?:{words})\\b")).expect("a valid pattern")
 });
 
+/// The start of a sentence that goes on about what the one before named.
+static BACK: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:The|It|Its|This|That|These|Those|They|Their)\b").expect("a valid pattern")
+});
+
 /// How near `was` must be, in bytes.
 const NEAR: usize = 16;
 
 /// Whether the sentence around the range says that what it names is past.
 pub(super) fn is_past(document: &Document, range: &Range<usize>) -> bool {
-    if is_struck(document, range) || PAST.is_match(document.sentence(range)) {
+    let sentence = document.sentence(range);
+    if is_struck(document, range) || says_past(sentence) {
+        return true;
+    }
+    // "The legacy kit does it. The script (`x.sh`) …" goes on about the same thing.
+    if BACK.is_match(sentence)
+        && let Some(before) = document.sentence_before(range)
+        && says_past(before)
+    {
         return true;
     }
     let text = &document.text;
@@ -65,6 +78,20 @@ pub(super) fn is_past(document: &Document, range: &Range<usize>) -> bool {
         let start = near_start(text, range.start);
         text[start..range.start].trim_end_matches(['`', ' ', '"']).ends_with("(was")
     }
+}
+
+/// Whether a sentence has a word for the past that is not a part of a path.
+fn says_past(sentence: &str) -> bool {
+    PAST.find_iter(sentence).any(|word| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);
+        let before = sentence[..word.start()].rsplit(|c| !is_part(c)).next();
+        let after = sentence[word.end()..].split(|c| !is_part(c)).next();
+        let is_file = |part: Option<&str>| {
+            let part = part.unwrap_or_default().trim_end_matches('.');
+            part.contains('.') || part.contains('/') && part.len() > 1
+        };
+        !is_file(before) && !is_file(after)
+    })
 }
 
 fn near_end(text: &str, from: usize) -> usize {
@@ -121,13 +148,17 @@ mod tests {
             "x.sh ya no existe.",
             "x.sh удалён.",
             "x.sh no longer exists.",
+            "A legacy kit did it. The shim (`x.sh`) picked the file.",
+            "The legacy one copies by\n`cp -R a/. $W/`, then runs x.sh.",
         ] {
             assert!(says(text), "{text}");
         }
         for text in [
             "Run x.sh before a commit.",
             "The legacy kit is slow. Run x.sh.",
+            "The legacy kit is slow.\n\nThe test is x.sh.",
             "It was late; x.sh runs the tests.",
+            "Run legacy/x.sh and x.sh.old now.",
             "- the old one\n- x.sh",
             "~~y.sh~~ x.sh",
         ] {

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use aho_corasick::AhoCorasick;
 use jiff::civil::Date;
 
+use super::dead_path::tokens;
 use super::document::Document;
 use super::duplicate::reference;
 use super::past::is_past;
@@ -14,6 +15,7 @@ use super::supersession::{
     renamings, stated, written,
 };
 use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
+use crate::core::foreign::read_text;
 use crate::core::link::{LinkSyntax, links, resolve_target};
 use crate::core::memory::stem;
 
@@ -29,6 +31,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         for document in &store.documents {
             by_statement(collection, report, (number, document));
             by_date(collection, report, (number, document));
+            by_file(collection, report, (number, document));
         }
     }
     by_renaming(collection, report);
@@ -110,6 +113,76 @@ fn linked<'a>(
 fn same_project(a: &CuratedStore<'_>, b: &CuratedStore<'_>) -> bool {
     a.project_root.is_some() && a.project_root == b.project_root
 }
+
+/// Reports counts in a memory that a file of the project, which it names, gives otherwise.
+fn by_file(
+    collection: &Collection<'_>,
+    report: &mut Report<'_>,
+    (number, document): (usize, &Document),
+) {
+    let store = &collection.stores[number];
+    let Some(project) = &store.project else {
+        return;
+    };
+    let said = counts(&document.text);
+    if said.is_empty() {
+        return;
+    }
+    let mut files: Vec<&str> = tokens(&document.text)
+        .into_iter()
+        .map(|token| &document.text[token])
+        .filter(|token| token.contains('/') && project.tracks(token))
+        // A document tells what was so when it was written.
+        .filter(|token| !token.ends_with(".md"))
+        .collect();
+    files.sort_unstable();
+    files.dedup();
+    for file in files.into_iter().take(MOST_FILES) {
+        let path = project.root.join(file);
+        let Ok(Some(text)) = read_text(&path, LARGEST_FILE) else {
+            continue;
+        };
+        let there = counts(&text);
+        for (word, values) in &said {
+            // A file that gives one number is where the number is kept.
+            let Some(now) = there.get(word).filter(|now| now.len() == 1) else {
+                continue;
+            };
+            let Some((now, at)) = now.iter().next() else {
+                continue;
+            };
+            let is_known = values.contains_key(now);
+            let last = values.iter().next_back();
+            let Some((value, offset)) = last.filter(|_| !is_known) else {
+                continue;
+            };
+            let line = document.line_at(*offset);
+            let line_there = text[..*at].matches('\n').count() + 1;
+            let commit = project.changed(file).map(ToString::to_string);
+            let found = Found {
+                line: Some(line),
+                subject: file.to_owned(),
+                message: format!("says {value} where {file} says {now}"),
+                evidence: vec![
+                    Evidence::line(store, document, line),
+                    Evidence {
+                        text: text.lines().nth(line_there - 1).unwrap_or_default().trim().to_owned(),
+                        path: Some(file.to_owned()),
+                        line: Some(line_there),
+                        commit,
+                        citation: None,
+                    },
+                ],
+                fix: None,
+            };
+            report.add(number, &document.memory.path, found);
+        }
+    }
+}
+
+/// How many files of the project are read for a memory, and how large they may be.
+const MOST_FILES: usize = 8;
+const LARGEST_FILE: u64 = 1 << 20;
 
 /// Reports statements of a memory whose own date has passed.
 fn by_date(
@@ -227,6 +300,7 @@ fn by_renaming(collection: &Collection<'_>, report: &mut Report<'_>) {
             }
         }
     }
+    let all = once_each(collection, all);
     let names = all.iter().map(|stated| &stated.renaming.old);
     let Ok(names) = AhoCorasick::new(names) else {
         return;
@@ -242,6 +316,30 @@ fn by_renaming(collection: &Collection<'_>, report: &mut Report<'_>) {
             }
         }
     }
+}
+
+/// The renamings of each project, each as its newest statement says it.
+fn once_each<'a>(
+    collection: &Collection<'_>,
+    mut all: Vec<StatedRenaming<'a>>,
+) -> Vec<StatedRenaming<'a>> {
+    all.sort_by(|a, b| b.date.cmp(&a.date));
+    let mut kept: Vec<StatedRenaming<'a>> = Vec::new();
+    for stated in all {
+        let is_same = |known: &StatedRenaming<'_>| {
+            let stores = [&known.by, &stated.by].map(|by| match by {
+                Source::Memory(store, _) | Source::Commit(store, _) => *store,
+            });
+            let [a, b] = stores.map(|store| &collection.stores[store]);
+            known.renaming.old == stated.renaming.old
+                && known.renaming.new == stated.renaming.new
+                && (stores[0] == stores[1] || same_project(a, b))
+        };
+        if !kept.iter().any(is_same) {
+            kept.push(stated);
+        }
+    }
+    kept
 }
 
 fn old_name(
@@ -335,14 +433,14 @@ pub(super) fn disagreements<'a>(collection: &'a Collection<'_>) -> Vec<Disagreem
         }
         for key in [a, b] {
             let document = &collection.stores[key.0].documents[key.1];
-            known.entry(key).or_insert_with(|| counts(document));
+            known.entry(key).or_insert_with(|| counts(&document.text));
         }
         let shared = known[&a].iter().find_map(|(word, of_a)| {
             let of_b = known[&b].get(word)?;
             let is_disjoint = of_a.keys().all(|value| !of_b.contains_key(value));
-            // A memory with many counts of one thing is about how it changes.
-            let is_one = of_a.len() == 1 || of_b.len() == 1;
-            (is_disjoint && is_one && of_a.len().max(of_b.len()) <= 4).then_some((of_a, of_b))
+            // A memory with several counts of one thing is about how it changes.
+            let is_one = of_a.len() == 1 && of_b.len() == 1;
+            (is_disjoint && is_one).then_some((of_a, of_b))
         });
         let Some((of_a, of_b)) = shared else { continue };
         let (Some(x), Some(y)) = (of_a.iter().next_back(), of_b.iter().next_back()) else {

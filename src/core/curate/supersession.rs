@@ -159,7 +159,7 @@ pub(super) enum Stated {
 /// What the sentence around a link says about it.
 pub(super) fn stated(document: &Document, link: &Range<usize>) -> Option<Stated> {
     let sentence = document.sentence(link);
-    let start = sentence.as_ptr() as usize - document.text.as_ptr() as usize;
+    let start = document.offset_of(sentence);
     let before = &document.text[start..link.start.max(start)];
     let near = |found: regex::Match<'_>| {
         before.len() - found.end() < NEAR && !NOT.is_match(&before[..found.start()])
@@ -256,19 +256,18 @@ pub(super) fn written(document: &Document, today: Date) -> Option<Date> {
     fields.chain(named).filter(|date| *date <= today).max()
 }
 
-/// The numbers of a text with what they count.
+/// The numbers of a text with what they count: for each word its numbers, with their offsets.
 pub(super) type Counts = BTreeMap<String, BTreeMap<u64, usize>>;
 
 static COUNT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?P<n>\b\d{2,6}\b)(?:[ -](?:exact |claimed |total |real )?(?P<noun>[A-Za-z]{4,}))|(?P<name>[A-Za-z_]{4,})(?: count)?(?: is|:| =| of)? (?P<m>\d{2,6})\b",
+        r"(?P<n>\b\d{2,6}\b)[*_`]{0,2}[ -](?:exact |claimed |total |real )?(?P<noun>[A-Za-z]{4,})|(?P<name>[A-Za-z_]{4,})(?: count)?(?::| =| is) (?P<m>\d{2,6})\b",
     )
     .expect("a valid pattern")
 });
 
-/// What a text counts, by the stem of the word, with the offset of each number.
-pub(super) fn counts(document: &Document) -> Counts {
-    let text = &document.text;
+/// What a text counts, by the stem of the word: `60 assertions`, `declaredAssertions = 60`.
+pub(super) fn counts(text: &str) -> Counts {
     let mut found = Counts::new();
     for parts in COUNT.captures_iter(text) {
         let number = parts.name("n").or(parts.name("m"));
@@ -277,10 +276,10 @@ pub(super) fn counts(document: &Document) -> Counts {
             continue;
         };
         let before = &text[..number.start()];
-        let after = &text[number.end()..];
-        let is_part = before.ends_with([':', '#', '.', '-', '/', '~', '$', ','])
-            || after.starts_with([':', '.', '/', '%'])
-                && after[1..].starts_with(|c: char| c.is_ascii_digit());
+        let is_part = before.ends_with([':', '#', '.', '-', '/', '~', '$', ',', '+', '>', '→'])
+            || text[number.end()..].starts_with(['→', '%'])
+            || before.ends_with("line ")
+            || before.ends_with("lines ");
         let Ok(value) = number.as_str().parse::<u64>() else {
             continue;
         };
@@ -295,10 +294,12 @@ pub(super) fn counts(document: &Document) -> Counts {
 }
 
 /// What is counted anew in every text, so that two counts do not disagree.
-const UNITS: [&str; 24] = [
-    "line", "lines", "byte", "minut", "second", "hour", "day", "week", "month", "year", "char",
-    "charact", "word", "time", "percent", "plan", "step", "task", "from", "with", "step", "item",
-    "point", "port",
+const UNITS: &[&str] = &[
+    "line", "byte", "minut", "second", "hour", "day", "week", "month", "year", "char", "charact",
+    "word", "time", "percent", "plan", "step", "task", "from", "with", "item", "point", "port",
+    "version", "commit", "file", "test", "case", "session", "issu", "page", "token", "exit",
+    "januari", "februari", "march", "april", "june", "juli", "august", "septemb", "octob",
+    "novemb", "decemb", "count", "valu", "code", "total", "name", "size", "result", "number",
 ];
 
 /// The stems of a word and of the parts of a name in camel or snake case.
