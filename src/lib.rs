@@ -28,6 +28,8 @@
 //!   logs before their agent deletes them.
 //! - From a query to hits: [`core::query`] parses, [`core::search`] finds, [`core::format`] formats
 //!   hits for agents.
+//! - From memories to findings: [`core::curate`] checks them, one rule a file, against each other,
+//!   the index, the calendar and the project's git history; its fixes are changes.
 //! - Before text leaves the machine: [`core::secret`] masks secrets, [`core::hidden`] finds and
 //!   removes invisible characters.
 //! - In the background: [`core::watch`] reports changes that other programs make;
@@ -41,8 +43,8 @@
 //! **log** is a raw conversation, made of **messages**, and read-only. The **library** is a
 //! snapshot of all stores and logs. The **corpus** is the cached text of all logs. A **query** is
 //! what is searched for; a **hit** is one result. A **revision** is a content hash. A **change** is
-//! a planned edit; the **history** records the changes that were made. A **citation** points at any
-//! of these.
+//! a planned edit; the **history** records the changes that were made. A **finding** is something to
+//! curate, with evidence. A **citation** points at any of these.
 
 pub mod cli;
 pub mod core;

@@ -6,6 +6,7 @@ mod careful;
 mod cli;
 mod concurrency;
 mod crash;
+mod curate;
 mod doctor;
 mod faults;
 mod history;
