@@ -91,12 +91,12 @@ fn collected<'a>(world: &World, stores: &'a [Store]) -> Result<Collection<'a>, F
         }
         curated.push(read);
     }
-    Ok(Collection {
-        stores: curated,
-        graves: returned::graves(&world.history)?,
-        today: world.moment.today,
-        settings: world.settings.curate.clone(),
-    })
+    Ok(Collection::new(
+        curated,
+        returned::graves(&world.history)?,
+        world.moment.today,
+        world.settings.curate.clone(),
+    ))
 }
 
 fn print_rules(world: &World, printer: &mut Printer) -> CommandResult {
@@ -204,7 +204,9 @@ fn fix_all(
         print_note("nothing can be corrected without a decision");
     }
     if left > 0 && !printer.is_json() {
-        print_note(&format!("{left} findings need a decision: tome curate lists them"));
+        print_note(&format!(
+            "{left} findings need a decision: tome curate lists them"
+        ));
     }
     Ok(match left {
         0 => Outcome::Done,

@@ -36,6 +36,7 @@ mod tests;
 mod type_field;
 pub mod waiver;
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,6 +53,7 @@ use super::store::Store;
 pub use document::Document;
 use fix::Fix;
 use git::ProjectHistory;
+use passage::Pieces;
 use waiver::Waiver;
 
 /// How much a finding matters. The names are those of SARIF levels.
@@ -231,6 +233,30 @@ pub struct Collection<'a> {
     pub today: jiff::civil::Date,
     /// The limits.
     pub settings: CurateSettings,
+    /// What the memories share, computed for the first rule that asks.
+    pieces: OnceCell<Pieces>,
+}
+
+impl<'a> Collection<'a> {
+    /// The memories of some stores, to be checked at a date.
+    pub fn new(
+        stores: Vec<CuratedStore<'a>>,
+        graves: Vec<PrunedTombstone>,
+        today: jiff::civil::Date,
+        settings: CurateSettings,
+    ) -> Self {
+        Self {
+            stores,
+            graves,
+            today,
+            settings,
+            pieces: OnceCell::new(),
+        }
+    }
+
+    fn pieces(&self) -> &Pieces {
+        self.pieces.get_or_init(|| Pieces::of(&self.stores))
+    }
 }
 
 /// A rule.

@@ -79,7 +79,10 @@ fn findings_come_worst_first_with_the_commit_that_proves_them() {
     assert_eq!(kit["fix"], Value::Null);
     assert_eq!(kit["waived"], Value::Null);
     let proof = &kit["evidence"][0];
-    assert_eq!((&proof["text"], &proof["path"]), (&"drop the kit".into(), &"lib/kit.sh".into()));
+    assert_eq!(
+        (&proof["text"], &proof["path"]),
+        (&"drop the kit".into(), &"lib/kit.sh".into())
+    );
     let commit = proof["commit"].as_str().expect("a commit");
     assert!(commit.contains(" 20"), "{commit}");
     let citation = kit["evidence"][1]["citation"].as_str().expect("a citation");
@@ -97,7 +100,10 @@ fn a_rule_is_chosen_by_its_id_and_switched_off_in_the_settings() {
     assert_eq!((code, found.len()), (0, 0));
     let unknown = home.run(&["curate", "--rule", "typo"]);
     assert_eq!(unknown.code, 2);
-    assert!(unknown.err.contains("no rule 'typo'; there are secret,"), "{unknown:?}");
+    assert!(
+        unknown.err.contains("no rule 'typo'; there are secret,"),
+        "{unknown:?}"
+    );
     home.file(
         ".config/tome/config.toml",
         "[curate]\noff = \"dead-path, hidden-text\"\nline_length = 3\n",
@@ -108,7 +114,10 @@ fn a_rule_is_chosen_by_its_id_and_switched_off_in_the_settings() {
         ["index-dangling", "index-line", "index-line"]
     );
     let listed = home.ok(&["curate", "--rules"]);
-    assert!(listed.contains("dead-path       off      a path that"), "{listed}");
+    assert!(
+        listed.contains("dead-path       off      a path that"),
+        "{listed}"
+    );
 }
 
 #[test]
@@ -129,7 +138,10 @@ fn fix_corrects_what_it_can_in_one_change_and_undo_gives_every_byte_back() {
         .map(|(path, _)| path)
         .collect();
     assert_eq!(changed, ["MEMORY.md", "code.md"]);
-    assert!(home.read("project/.memory/code.md").ends_with("\n\nSee src/new.rs.\n"));
+    assert!(
+        home.read("project/.memory/code.md")
+            .ends_with("\n\nSee src/new.rs.\n")
+    );
     assert_eq!(
         home.read("project/.memory/MEMORY.md"),
         "# Mine\n\n- [kit](kit.md) — the kit\n- [code](code.md) — where code is\n"
@@ -182,7 +194,11 @@ fn sarif_names_the_rules_and_the_place_of_every_finding() {
         let place = &result["locations"][0]["physicalLocation"];
         let uri = place["artifactLocation"]["uri"].as_str().expect("a URI");
         assert!(uri.starts_with(".memory/"), "{uri}");
-        assert!(place["region"]["startLine"].as_u64().is_some_and(|line| line > 0));
+        assert!(
+            place["region"]["startLine"]
+                .as_u64()
+                .is_some_and(|line| line > 0)
+        );
     }
 }
 

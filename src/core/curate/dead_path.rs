@@ -124,7 +124,10 @@ fn dead_absolute(root: &Path, document: &Document, token: &Range<usize>) -> Opti
     let is_certain = below.components().count() > 0
         && path.symlink_metadata().is_err()
         && path.parent().is_some_and(Path::is_dir)
-        && text.rsplit('/').next().is_some_and(|name| name.contains('.'))
+        && text
+            .rsplit('/')
+            .next()
+            .is_some_and(|name| name.contains('.'))
         && !is_past(document, token);
     is_certain.then(|| Found {
         line: Some(document.line_at(token.start)),
@@ -161,7 +164,10 @@ fn is_path_char(c: char) -> bool {
 
 /// Characters that make a word a pattern, a template or an address instead of a path.
 fn is_template_char(c: char) -> bool {
-    matches!(c, '$' | '{' | '}' | '*' | '<' | '>' | '~' | '%' | '\\' | '=')
+    matches!(
+        c,
+        '$' | '{' | '}' | '*' | '<' | '>' | '~' | '%' | '\\' | '='
+    )
 }
 
 /// The words of a text that may be paths: with a folder, or with an extension.
@@ -173,10 +179,7 @@ pub(super) fn tokens(text: &str) -> Vec<Range<usize>> {
             break;
         };
         let rest = &text[start..];
-        let end = start
-            + rest
-                .find(|c: char| !is_path_char(c))
-                .unwrap_or(rest.len());
+        let end = start + rest.find(|c: char| !is_path_char(c)).unwrap_or(rest.len());
         at = end;
         let before = text[..start].chars().next_back();
         let after = text[end..].chars().next();

@@ -1,12 +1,12 @@
 //! Memories that say the same, in one store or in two, or what an instruction file says.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::document::Document;
-use super::passage::{Piece, Pieces, shared_passages};
+use super::passage::{Piece, shared_passages};
 use super::{Collection, Evidence, Found, Report, Rule, Severity};
 use crate::core::link::{LinkSyntax, links};
 use crate::core::memory::{FileKind, stem};
@@ -23,9 +23,9 @@ const ALIKE: f64 = 0.525;
 
 fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     let same = same_texts(collection, report);
-    let pieces = Pieces::of(collection);
+    let pieces = collection.pieces();
     let mut groups = Groups::new(pieces.all.len());
-    for likeness in pieces.likenesses() {
+    for likeness in &pieces.alike {
         if likeness.score < ALIKE {
             break;
         }
@@ -48,9 +48,9 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
 }
 
 /// Reports memories with the same body, and returns them.
-fn same_texts(collection: &Collection<'_>, report: &mut Report<'_>) -> Vec<(usize, usize)> {
+fn same_texts(collection: &Collection<'_>, report: &mut Report<'_>) -> HashSet<(usize, usize)> {
     let mut first_of: HashMap<&str, (usize, usize)> = HashMap::new();
-    let mut same = Vec::new();
+    let mut same = HashSet::new();
     for (number, store) in collection.stores.iter().enumerate() {
         for (at, document) in store.documents.iter().enumerate() {
             let body = document.body().trim();
@@ -70,7 +70,11 @@ fn same_texts(collection: &Collection<'_>, report: &mut Report<'_>) -> Vec<(usiz
                 message: format!("says word for word what {subject} says"),
                 subject,
                 evidence: vec![
-                    Evidence::line(first_store, other, other.line_at(other.memory.body.start) + 1),
+                    Evidence::line(
+                        first_store,
+                        other,
+                        other.line_at(other.memory.body.start) + 1,
+                    ),
                     Evidence::line(store, document, line),
                 ],
                 fix: None,
@@ -89,10 +93,7 @@ fn add(collection: &Collection<'_>, report: &mut Report<'_>, (first, second): (&
     let stores = &collection.stores;
     let first_document = &stores[first.store].documents[first.document];
     let document = &stores[second.store].documents[second.document];
-    let passages = shared_passages(
-        (first_document, &first.range),
-        (document, &second.range),
-    );
+    let passages = shared_passages((first_document, &first.range), (document, &second.range));
     let mut evidence = Vec::new();
     for (a, b) in &passages {
         let line = first_document.line_at(*a);

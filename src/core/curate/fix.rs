@@ -98,9 +98,8 @@ pub fn plan_fixes<'f>(
                     edits.len() - 1
                 });
                 let known = &mut edits[at].1;
-                let overlaps = |new: &(Range<usize>, String)| {
-                    known.iter().any(|(old, _)| meet(old, &new.0))
-                };
+                let overlaps =
+                    |new: &(Range<usize>, String)| known.iter().any(|(old, _)| meet(old, &new.0));
                 if more.iter().any(overlaps) {
                     continue;
                 }
@@ -150,7 +149,10 @@ pub fn plan_fixes<'f>(
     let mut change = planned.into_change(verb, message);
     if index {
         // The index itself is requested: an undo must restore its exact bytes.
-        change.edits.iter_mut().for_each(|edit| edit.derived = false);
+        change
+            .edits
+            .iter_mut()
+            .for_each(|edit| edit.derived = false);
     }
     Ok(change)
 }

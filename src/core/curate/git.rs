@@ -117,7 +117,11 @@ impl ProjectHistory {
         let tracked: HashSet<&str> = files.split('\0').filter(|path| !path.is_empty()).collect();
         for path in &tracked {
             let name = name_of(path).to_owned();
-            history.live.entry(name).or_default().push((*path).to_owned());
+            history
+                .live
+                .entry(name)
+                .or_default()
+                .push((*path).to_owned());
             history
                 .live_folders
                 .extend(folders_of(path).map(str::to_owned));
@@ -247,7 +251,11 @@ const IN_PROJECT: [&str; 6] = [".memory", "memory", "data", ".claude", ".codex",
 /// The root of the project that the memories of a store are about: the one that contains the
 /// store, or the current one where the store is kept elsewhere for it. `None` where the memories
 /// are about no project, or about an unknown one.
-pub fn project_of(store: &Store, environment: &Environment, here: Option<&Path>) -> Option<PathBuf> {
+pub fn project_of(
+    store: &Store,
+    environment: &Environment,
+    here: Option<&Path>,
+) -> Option<PathBuf> {
     let root = store.root().path();
     for above in root.ancestors() {
         if above == environment.home || !above.join(".git").exists() {

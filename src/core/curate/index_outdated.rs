@@ -60,7 +60,9 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         let found = Found {
             line: first,
             subject: INDEX.to_owned(),
-            message: format!("{number_of_lines} lines of the generated index do not match the memories"),
+            message: format!(
+                "{number_of_lines} lines of the generated index do not match the memories"
+            ),
             evidence,
             fix: Some(Fix::index("generates the index again".to_owned())),
         };

@@ -186,7 +186,9 @@ fn orders(document: &Document) -> Vec<(&'static str, usize)> {
             // before the order.
             let named_before = || {
                 let at = order.start().saturating_sub(document.offset_of(sentence));
-                sentence.get(..at).is_some_and(|before| ABOUT.is_match(before))
+                sentence
+                    .get(..at)
+                    .is_some_and(|before| ABOUT.is_match(before))
             };
             !(is_about && (quoted || named_before()))
         });
@@ -214,7 +216,10 @@ mod tests {
 
     fn found(text: &str) -> Vec<&'static str> {
         let document = Document::new(Memory::bare("a.md", 0), text.to_owned());
-        orders(&document).into_iter().map(|(what, _)| what).collect()
+        orders(&document)
+            .into_iter()
+            .map(|(what, _)| what)
+            .collect()
     }
 
     #[test]
@@ -230,6 +235,9 @@ mod tests {
         let paragraphs = documents.iter().flat_map(|text| text.split("\n\n"));
         let good = GOOD.iter().copied().chain(paragraphs);
         let wrong: Vec<&str> = good.filter(|text| !found(text).is_empty()).collect();
-        assert!(missed.is_empty() && wrong.is_empty(), "{missed:#?} {wrong:#?}");
+        assert!(
+            missed.is_empty() && wrong.is_empty(),
+            "{missed:#?} {wrong:#?}"
+        );
     }
 }

@@ -4,13 +4,14 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::Collection;
+use super::CuratedStore;
 use super::document::{Document, sentence};
 use crate::core::layout::Layout;
 use crate::core::text::{fold, stem};
 
 /// A text that is compared: a memory, one of several entries of a file, or a section of an
 /// instruction file.
+#[derive(Debug)]
 pub(super) struct Piece {
     /// The numbers of its store and of its document.
     pub(super) store: usize,
@@ -24,16 +25,20 @@ pub(super) struct Piece {
 }
 
 /// Two pieces and how much they have in common.
+#[derive(Debug)]
 pub(super) struct Likeness {
     pub(super) a: usize,
     pub(super) b: usize,
     pub(super) score: f64,
 }
 
-/// The pieces of a collection, weighted.
+/// The pieces of a collection, weighted, and which of them are alike.
+#[derive(Debug)]
 pub(super) struct Pieces {
     pub(super) all: Vec<Piece>,
-    /// In how many pieces each pair of words occurs.
+    /// The pairs of pieces that share rare pairs of words, best first.
+    pub(super) alike: Vec<Likeness>,
+    /// In how many memories each pair of words occurs.
     frequency: HashMap<(u32, u32), u32>,
     size: f64,
 }
@@ -58,10 +63,10 @@ struct RawPiece {
 }
 
 impl Pieces {
-    pub(super) fn of(collection: &Collection<'_>) -> Self {
+    pub(super) fn of(stores: &[CuratedStore<'_>]) -> Self {
         let mut known: HashMap<String, u32> = HashMap::new();
         let mut raw: Vec<RawPiece> = Vec::new();
-        for (store, curated) in collection.stores.iter().enumerate() {
+        for (store, curated) in stores.iter().enumerate() {
             let layout = curated.store.layout();
             if layout == Layout::Events {
                 continue;
@@ -103,17 +108,21 @@ impl Pieces {
             words.windows(2).map(|two| (two[0], two[1])).collect()
         };
         let mut pairs: Vec<HashSet<(u32, u32)>> = Vec::with_capacity(raw.len());
+        // What is rare is rare among memories: instruction files are often copies of each other.
         for piece in &raw {
-            let distinct: HashSet<u32> = piece.words.iter().copied().collect();
-            distinct
-                .iter()
-                .for_each(|word| in_pieces[*word as usize] += 1);
             let own = paired(&piece.words);
-            own.iter()
-                .for_each(|pair| *frequency.entry(*pair).or_default() += 1);
+            if !piece.is_instruction {
+                let distinct: HashSet<u32> = piece.words.iter().copied().collect();
+                distinct
+                    .iter()
+                    .for_each(|word| in_pieces[*word as usize] += 1);
+                own.iter()
+                    .for_each(|pair| *frequency.entry(*pair).or_default() += 1);
+            }
             pairs.push(own);
         }
-        let size = raw.len().max(SMALLEST) as f64;
+        let memories = raw.iter().filter(|piece| !piece.is_instruction).count();
+        let size = memories.max(SMALLEST) as f64;
         let weigh = |words: &[u32]| {
             let mut counts: HashMap<u32, u32> = HashMap::new();
             words
@@ -140,19 +149,21 @@ impl Pieces {
             all: weigh(&raw.words),
             pairs,
         });
-        Self {
+        let mut pieces = Self {
             all: all.collect(),
+            alike: Vec::new(),
             frequency,
             size,
-        }
+        };
+        pieces.alike = pieces.likenesses();
+        pieces
     }
 
-    /// The pairs of pieces that share rare pairs of words, best first.
-    pub(super) fn likenesses(&self) -> Vec<Likeness> {
+    fn likenesses(&self) -> Vec<Likeness> {
         let mut holders: HashMap<(u32, u32), Vec<usize>> = HashMap::new();
         for (number, piece) in self.all.iter().enumerate() {
             for pair in &piece.pairs {
-                if (2..=RARE).contains(&self.frequency[pair]) {
+                if self.frequency.get(pair).is_some_and(|count| *count <= RARE) {
                     holders.entry(*pair).or_default().push(number);
                 }
             }
@@ -185,11 +196,13 @@ impl Pieces {
     fn score(&self, a: usize, b: usize) -> f64 {
         let (a, b) = (&self.all[a], &self.all[b]);
         let rare = a.pairs.intersection(&b.pairs).filter_map(|pair| {
-            let count = self.frequency[pair];
+            let count = *self.frequency.get(pair)?;
             (count <= RARE).then(|| (1.0 + self.size / f64::from(count)).ln())
         });
         let rare: f64 = rare.sum();
-        let lengths = (a.pairs.len() as f64 * b.pairs.len() as f64).sqrt().max(1.0);
+        let lengths = (a.pairs.len() as f64 * b.pairs.len() as f64)
+            .sqrt()
+            .max(1.0);
         let scale = REFERENCE.ln() / (1.0 + self.size).ln();
         cosine(&a.all, &b.all) + 0.4 * cosine(&a.head, &b.head) + 0.5 * scale * rare / lengths
     }
@@ -286,24 +299,25 @@ pub(super) fn shared_passages(
     (b, in_b): (&Document, &Range<usize>),
 ) -> Vec<(usize, usize)> {
     let mut known = HashMap::new();
-    let sentences = |document: &Document, range: &Range<usize>, known: &mut HashMap<String, u32>| {
-        let mut found: Vec<(usize, HashSet<u32>)> = Vec::new();
-        let mut at = range.start.max(document.memory.body.start.min(range.end));
-        while at < range.end && found.len() < MOST_SENTENCES {
-            let text = sentence(&document.text[..range.end], &(at..at));
-            let start = document.offset_of(text);
-            let end = (start + text.len()).max(at + 1);
-            let words: HashSet<u32> = terms(text, known).into_iter().collect();
-            if words.len() >= 5 {
-                found.push((start, words));
+    let sentences =
+        |document: &Document, range: &Range<usize>, known: &mut HashMap<String, u32>| {
+            let mut found: Vec<(usize, HashSet<u32>)> = Vec::new();
+            let mut at = range.start.max(document.memory.body.start.min(range.end));
+            while at < range.end && found.len() < MOST_SENTENCES {
+                let text = sentence(&document.text[..range.end], &(at..at));
+                let start = document.offset_of(text);
+                let end = (start + text.len()).max(at + 1);
+                let words: HashSet<u32> = terms(text, known).into_iter().collect();
+                if words.len() >= 5 {
+                    found.push((start, words));
+                }
+                at = end;
+                while at < range.end && !document.text.is_char_boundary(at) {
+                    at += 1;
+                }
             }
-            at = end;
-            while at < range.end && !document.text.is_char_boundary(at) {
-                at += 1;
-            }
-        }
-        found
-    };
+            found
+        };
     let of_a = sentences(a, in_a, &mut known);
     let of_b = sentences(b, in_b, &mut known);
     let mut best: Vec<(f64, usize, usize)> = Vec::new();

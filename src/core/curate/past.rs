@@ -76,7 +76,9 @@ pub(super) fn is_past(document: &Document, range: &Range<usize>) -> bool {
     let end = near_end(text, range.end);
     WAS.is_match(&text[range.end..end]) || {
         let start = near_start(text, range.start);
-        text[start..range.start].trim_end_matches(['`', ' ', '"']).ends_with("(was")
+        text[start..range.start]
+            .trim_end_matches(['`', ' ', '"'])
+            .ends_with("(was")
     }
 }
 
@@ -117,8 +119,7 @@ fn is_struck(document: &Document, range: &Range<usize>) -> bool {
     let end = text[range.end..]
         .find('\n')
         .map_or(text.len(), |at| range.end + at);
-    text[start..range.start].matches("~~").count() % 2 == 1
-        && text[range.end..end].contains("~~")
+    text[start..range.start].matches("~~").count() % 2 == 1 && text[range.end..end].contains("~~")
 }
 
 #[cfg(test)]

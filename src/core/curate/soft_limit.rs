@@ -62,7 +62,10 @@ fn lessons(store: &CuratedStore<'_>, document: &Document) -> Vec<Found> {
                 "has {count} lessons and {} bytes; a file holds at most {LESSONS} and 8 KB",
                 memory.size
             ),
-            evidence: vec![Evidence::words(format!("{count} lessons, {} bytes", memory.size))],
+            evidence: vec![Evidence::words(format!(
+                "{count} lessons, {} bytes",
+                memory.size
+            ))],
             fix: None,
         });
     }

@@ -1,6 +1,7 @@
 //! Memories about which a newer memory, a commit or the calendar says otherwise.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
 
 use aho_corasick::AhoCorasick;
 use jiff::civil::Date;
@@ -9,10 +10,9 @@ use super::dead_path::tokens;
 use super::document::Document;
 use super::duplicate::reference;
 use super::past::is_past;
-use super::passage::Pieces;
 use super::supersession::{
-    Expired, ExpiredKind, Renaming, Stated, counts, dated, mentions, renaming_of_commit,
-    renamings, stated, written,
+    Expired, ExpiredKind, Renaming, Stated, counts, dated, mentions, renaming_of_commit, renamings,
+    stated, written,
 };
 use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
 use crate::core::foreign::read_text;
@@ -27,11 +27,12 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
+    let mut files = CountedFiles::default();
     for (number, store) in collection.stores.iter().enumerate() {
         for document in &store.documents {
             by_statement(collection, report, (number, document));
             by_date(collection, report, (number, document));
-            by_file(collection, report, (number, document));
+            by_file(collection, report, (number, document), &mut files);
         }
     }
     by_renaming(collection, report);
@@ -63,7 +64,11 @@ fn by_statement(
         if std::ptr::eq(other, document) || document.is_index() {
             continue;
         }
-        let evidence = vec![Evidence::line(store, document, document.line_at(link.start))];
+        let evidence = vec![Evidence::line(
+            store,
+            document,
+            document.line_at(link.start),
+        )];
         let (at, old, by) = match stated {
             Stated::Linked => (other_number, other, (number, document)),
             Stated::Linking => (number, document, (other_number, other)),
@@ -114,11 +119,46 @@ fn same_project(a: &CuratedStore<'_>, b: &CuratedStore<'_>) -> bool {
     a.project_root.is_some() && a.project_root == b.project_root
 }
 
+/// What files of the project count, each read once.
+#[derive(Default)]
+struct CountedFiles(HashMap<PathBuf, BTreeMap<String, CountInFile>>);
+
+/// The only number that a file gives for a word.
+struct CountInFile {
+    value: u64,
+    line: usize,
+    text: String,
+}
+
+impl CountedFiles {
+    fn of(&mut self, path: PathBuf) -> &BTreeMap<String, CountInFile> {
+        self.0.entry(path).or_insert_with_key(|path| {
+            let Ok(Some(text)) = read_text(path, LARGEST_FILE) else {
+                return BTreeMap::new();
+            };
+            // A file that gives one number is where the number is kept.
+            let single = |(word, values): (String, BTreeMap<u64, usize>)| {
+                let (value, at) = values.first_key_value().filter(|_| values.len() == 1)?;
+                let line = text[..*at].matches('\n').count() + 1;
+                let shown = text.lines().nth(line - 1).unwrap_or_default().trim();
+                let count = CountInFile {
+                    value: *value,
+                    line,
+                    text: shown.to_owned(),
+                };
+                Some((word, count))
+            };
+            counts(&text).into_iter().filter_map(single).collect()
+        })
+    }
+}
+
 /// Reports counts in a memory that a file of the project, which it names, gives otherwise.
 fn by_file(
     collection: &Collection<'_>,
     report: &mut Report<'_>,
     (number, document): (usize, &Document),
+    counted: &mut CountedFiles,
 ) {
     let store = &collection.stores[number];
     let Some(project) = &store.project else {
@@ -138,38 +178,26 @@ fn by_file(
     files.sort_unstable();
     files.dedup();
     for file in files.into_iter().take(MOST_FILES) {
-        let path = project.root.join(file);
-        let Ok(Some(text)) = read_text(&path, LARGEST_FILE) else {
-            continue;
-        };
-        let there = counts(&text);
-        for (word, values) in &said {
-            // A file that gives one number is where the number is kept.
-            let Some(now) = there.get(word).filter(|now| now.len() == 1) else {
+        for (word, now) in counted.of(project.root.join(file)) {
+            let Some(values) = said.get(word) else {
                 continue;
             };
-            let Some((now, at)) = now.iter().next() else {
-                continue;
-            };
-            let is_known = values.contains_key(now);
-            let last = values.iter().next_back();
-            let Some((value, offset)) = last.filter(|_| !is_known) else {
+            let last = values.last_key_value();
+            let Some((value, offset)) = last.filter(|_| !values.contains_key(&now.value)) else {
                 continue;
             };
             let line = document.line_at(*offset);
-            let line_there = text[..*at].matches('\n').count() + 1;
-            let commit = project.changed(file).map(ToString::to_string);
             let found = Found {
                 line: Some(line),
                 subject: file.to_owned(),
-                message: format!("says {value} where {file} says {now}"),
+                message: format!("says {value} where {file} says {}", now.value),
                 evidence: vec![
                     Evidence::line(store, document, line),
                     Evidence {
-                        text: text.lines().nth(line_there - 1).unwrap_or_default().trim().to_owned(),
+                        text: now.text.clone(),
                         path: Some(file.to_owned()),
-                        line: Some(line_there),
-                        commit,
+                        line: Some(now.line),
+                        commit: project.changed(file).map(ToString::to_string),
                         citation: None,
                     },
                 ],
@@ -275,11 +303,15 @@ fn by_renaming(collection: &Collection<'_>, report: &mut Report<'_>) {
     for (number, store) in collection.stores.iter().enumerate() {
         for document in store.memories() {
             let date = written(document, collection.today);
-            all.extend(renamings(document).into_iter().map(|renaming| StatedRenaming {
-                renaming,
-                by: Source::Memory(number, document),
-                date,
-            }));
+            all.extend(
+                renamings(document)
+                    .into_iter()
+                    .map(|renaming| StatedRenaming {
+                        renaming,
+                        by: Source::Memory(number, document),
+                        date,
+                    }),
+            );
         }
         if let Some(project) = &store.project
             && !projects.contains(&project.root.as_path())
@@ -358,7 +390,11 @@ fn old_name(
         return None;
     }
     // What is there again, or still, was not renamed.
-    if store.project.as_ref().is_some_and(|project| project.has(old)) {
+    if store
+        .project
+        .as_ref()
+        .is_some_and(|project| project.has(old))
+    {
         return None;
     }
     let is_later = written(document, collection.today) > stated.date;
@@ -416,10 +452,10 @@ const ABOUT_THE_SAME: f64 = 0.3;
 
 /// The pairs of memories that count the same thing differently.
 pub(super) fn disagreements<'a>(collection: &'a Collection<'_>) -> Vec<Disagreement<'a>> {
-    let pieces = Pieces::of(collection);
+    let pieces = collection.pieces();
     let mut known: HashMap<(usize, usize), super::supersession::Counts> = HashMap::new();
     let mut found = Vec::new();
-    for likeness in pieces.likenesses() {
+    for likeness in &pieces.alike {
         if likeness.score < ABOUT_THE_SAME {
             break;
         }

@@ -84,8 +84,7 @@ pub(super) fn renaming_of_commit(subject: &str) -> Option<(String, String)> {
         is_about.then(|| ARROW.captures(subject)).flatten()
     })?;
     let (old, new) = (bare(&parts[1]), bare(&parts[2]));
-    (old != new && is_code_name(old) && is_code_name(new))
-        .then(|| (old.to_owned(), new.to_owned()))
+    (old != new && is_code_name(old) && is_code_name(new)).then(|| (old.to_owned(), new.to_owned()))
 }
 
 fn bare(name: &str) -> &str {
@@ -197,20 +196,26 @@ const DATE: &str = r"(\d{4}-\d{2}-\d{2})";
 
 static UNTIL: LazyLock<Regex> = LazyLock::new(|| {
     let before = "until|till|valid through|expires?(?: on)?|bis(?: zum)?|jusqu['’]au|hasta(?: el)?|até|fino al|до";
-    Regex::new(&format!(r"(?i)\b(?:{before})[\s:(]{{1,2}}{DATE}|{DATE}\s?(?:まで|까지)"))
-        .expect("a valid pattern")
+    Regex::new(&format!(
+        r"(?i)\b(?:{before})[\s:(]{{1,2}}{DATE}|{DATE}\s?(?:まで|까지)"
+    ))
+    .expect("a valid pattern")
 });
 
 static AS_OF: LazyLock<Regex> = LazyLock::new(|| {
     let before = "as of|state of|Stand(?: vom)?|à la date du|a fecha de|по состоянию на";
-    Regex::new(&format!(r"(?i)\b(?:{before})[\s:(]{{1,2}}{DATE}|{DATE}\s?(?:현재|時点|截至)"))
-        .expect("a valid pattern")
+    Regex::new(&format!(
+        r"(?i)\b(?:{before})[\s:(]{{1,2}}{DATE}|{DATE}\s?(?:현재|時点|截至)"
+    ))
+    .expect("a valid pattern")
 });
 
 static PROGRESS: LazyLock<Regex> = LazyLock::new(|| {
     let words = "in progress|work in progress|wip|underway|under way|being (?:renamed|migrated|rewritten|replaced|ported|moved|removed|split)|in arbeit|en cours|en curso|em andamento|in corso";
-    Regex::new(&format!(r"(?i)\b(?:{words})\b|进行中|進行中|진행 중|진행중|в процессе"))
-        .expect("a valid pattern")
+    Regex::new(&format!(
+        r"(?i)\b(?:{words})\b|进行中|進行中|진행 중|진행중|в процессе"
+    ))
+    .expect("a valid pattern")
 });
 
 static ANY_DATE: LazyLock<Regex> =

@@ -89,12 +89,12 @@ impl Fixture {
             project_root: Some(root.clone()),
             ..CuratedStore::read(store).expect("readable")
         });
-        act(&Collection {
-            stores: curated.collect(),
-            graves: returned::graves(&self.history()).expect("readable"),
-            today: moment().today,
-            settings: CurateSettings::default(),
-        })
+        act(&Collection::new(
+            curated.collect(),
+            returned::graves(&self.history()).expect("readable"),
+            moment().today,
+            CurateSettings::default(),
+        ))
     }
 
     fn findings(&self, rule: &str) -> Vec<Finding> {
@@ -210,7 +210,9 @@ fn index_cut_names_the_entries_that_agents_do_not_read() {
     let told = Fixture::new(&[("MEMORY.md", &long)]).told("index-cut");
     assert_eq!(
         told,
-        ["MEMORY.md:201 MEMORY.md <- [m200](m200.md) — hook|- [m201](m201.md) — hook|- [m202](m202.md) — hook>"]
+        [
+            "MEMORY.md:201 MEMORY.md <- [m200](m200.md) — hook|- [m201](m201.md) — hook|- [m202](m202.md) — hook>"
+        ]
     );
     Fixture::new(&[("MEMORY.md", "- [a](a.md) — a\n")]).is_silent("index-cut");
 }
@@ -304,7 +306,10 @@ fn index_line_is_a_description_over_the_limit() {
 #[test]
 fn index_outdated_is_a_generated_index_and_its_fix_generates_it() {
     let fixture = Fixture::new(&[
-        ("MEMORY.md", "# Memory\n\n## Project\n- [gone](gone.md) - g\n"),
+        (
+            "MEMORY.md",
+            "# Memory\n\n## Project\n- [gone](gone.md) - g\n",
+        ),
         ("a.md", &memory("a", "text")),
     ]);
     assert_eq!(
@@ -341,9 +346,15 @@ fn broken_link_leads_nowhere_and_the_only_candidate_is_its_fix() {
         ]
     );
     let fixed = memory("a", "See [[user_role]], [x](gone.md#part) and `[[code]]`.");
-    assert_eq!(fixture.fixed("broken-link")["a.md"].as_deref(), Some(&*fixed));
-    Fixture::new(&[("a.md", "[u](https://x/y.md) [[ -f x ]] [[b]] [c](b.md)"), ("b.md", "x")])
-        .is_silent("broken-link");
+    assert_eq!(
+        fixture.fixed("broken-link")["a.md"].as_deref(),
+        Some(&*fixed)
+    );
+    Fixture::new(&[
+        ("a.md", "[u](https://x/y.md) [[ -f x ]] [[b]] [c](b.md)"),
+        ("b.md", "x"),
+    ])
+    .is_silent("broken-link");
 }
 
 #[test]
@@ -357,7 +368,10 @@ fn a_link_to_a_memory_of_a_store_beside_it_is_not_broken() {
 fn headers_types_names_and_bodies_are_checked() {
     let fixture = Fixture::new(&[
         ("MEMORY.md", "# Mine\n"),
-        ("a.md", "---\nname: same\ndescription: d\ntype: handoff\n---\n\ntext\n"),
+        (
+            "a.md",
+            "---\nname: same\ndescription: d\ntype: handoff\n---\n\ntext\n",
+        ),
         ("b.md", "---\nname: same\ntype: user\n---\n\ntext\n"),
         ("c.md", "---\nname: c\ndescription: d\n---\n\n# c\n"),
         ("d.md", "---\nname: d\n"),
@@ -374,7 +388,10 @@ fn headers_types_names_and_bodies_are_checked() {
     );
     assert_eq!(fixture.told("empty"), ["c.md:5 c.md <36 bytes>"]);
     assert_eq!(fixture.told("unreadable"), ["d.md:1 d.md <--->"]);
-    let well = Fixture::new(&[("a.md", &memory("a", "text")), ("b.md", &memory("b", "text"))]);
+    let well = Fixture::new(&[
+        ("a.md", &memory("a", "text")),
+        ("b.md", &memory("b", "text")),
+    ]);
     for rule in ["type", "description", "doubled-name", "empty", "unreadable"] {
         well.is_silent(rule);
     }
@@ -396,7 +413,10 @@ fn a_conflict_copy_of_the_same_text_is_deleted_and_another_is_only_told() {
         .collect();
     assert_eq!(
         paths,
-        ["a (conflicted copy).md", "a.sync-conflict-20260102-101112-ABCDEF.md"]
+        [
+            "a (conflicted copy).md",
+            "a.sync-conflict-20260102-101112-ABCDEF.md"
+        ]
     );
     let fixed = fixture.fixed("conflict-copy");
     assert_eq!(fixed["a.sync-conflict-20260102-101112-ABCDEF.md"], None);
@@ -414,7 +434,10 @@ fn soft_limits_of_facts_and_lessons_are_notes() {
         format!("**Title:** T\n**Description:** D\n\n**Content:** {content}\n\n**Tags:** {tags}\n")
     };
     let coder = Fixture::new(&[
-        ("semantic/good.md", &lesson("#a #success", "One is. Two is. Three is.")),
+        (
+            "semantic/good.md",
+            &lesson("#a #success", "One is. Two is. Three is."),
+        ),
         ("semantic/bad.md", &lesson("#a", "One only.")),
     ])
     .with_layout(Layout::Coder);
@@ -454,7 +477,10 @@ fn dead_path_is_proven_by_git_and_silent_where_the_text_says_so() {
 fn without_git_only_absolute_paths_of_the_project_are_certain() {
     let fixture = Fixture::new(&[]);
     let root = fixture.dir.path().join("project");
-    let text = format!("See {}/gone.rs and lib/kit.sh and /else/where.rs.\n", root.display());
+    let text = format!(
+        "See {}/gone.rs and lib/kit.sh and /else/where.rs.\n",
+        root.display()
+    );
     fixture.write("one", &[("a.md", &text)]);
     let found = fixture.findings("dead-path");
     assert_eq!(found.len(), 1, "{found:?}");
@@ -476,7 +502,10 @@ fn duplicates_are_found_in_a_store_across_stores_and_in_instructions() {
     .and("two", &[("shipping.md", &memory("shipping", other))]);
     let found = fixture.findings("duplicate");
     assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!((found[0].path.as_str(), found[0].subject.as_str()), ("shipping.md", "one:deploy.md"));
+    assert_eq!(
+        (found[0].path.as_str(), found[0].subject.as_str()),
+        ("shipping.md", "one:deploy.md")
+    );
     assert!(found[0].evidence.len() >= 2);
     let distinct = format!("{other} Distinct from [[deploy]]: this is about the old cluster.");
     Fixture::new(&[
@@ -491,17 +520,41 @@ fn duplicates_are_found_in_a_store_across_stores_and_in_instructions() {
 #[test]
 fn superseded_by_a_statement_a_rename_a_date_or_a_file() {
     let fixture = Fixture::new(&[
-        ("new.md", &memory("new", "Supersedes the half of\n[[old]] about ports.")),
+        (
+            "new.md",
+            &memory("new", "Supersedes the half of\n[[old]] about ports."),
+        ),
         ("old.md", &memory("old", "Ports are 80.")),
-        ("rename.md", &memory("rename", "2026-06-01: renamed APP_ENV→SHIP_ENV everywhere.")),
-        ("env.md", &memory("env", "Set APP_ENV=dev in tests. APP_ENV_FILES is another.")),
+        (
+            "rename.md",
+            &memory("rename", "2026-06-01: renamed APP_ENV→SHIP_ENV everywhere."),
+        ),
+        (
+            "env.md",
+            &memory("env", "Set APP_ENV=dev in tests. APP_ENV_FILES is another."),
+        ),
         ("knows.md", &memory("knows", "APP_ENV became SHIP_ENV.")),
-        ("until.md", &memory("until", "The freeze holds until 2026-03-01.")),
-        ("future.md", &memory("future", "The freeze holds until 2027-03-01.")),
-        ("wip.md", &memory("wip", "The port is in progress (2026-02-01).")),
-        ("count.md", &memory("count", "`src/new.rs` has 60 assertions.")),
+        (
+            "until.md",
+            &memory("until", "The freeze holds until 2026-03-01."),
+        ),
+        (
+            "future.md",
+            &memory("future", "The freeze holds until 2027-03-01."),
+        ),
+        (
+            "wip.md",
+            &memory("wip", "The port is in progress (2026-02-01)."),
+        ),
+        (
+            "count.md",
+            &memory("count", "`src/new.rs` has 60 assertions."),
+        ),
     ])
-    .of_project("src/new.rs\0", "\u{1}c2\02026-05-01\0add\0\nA\0src/new.rs\0");
+    .of_project(
+        "src/new.rs\0",
+        "\u{1}c2\02026-05-01\0add\0\nA\0src/new.rs\0",
+    );
     fs::create_dir_all(fixture.dir.path().join("project/src")).expect("a folder");
     fs::write(
         fixture.dir.path().join("project/src/new.rs"),
@@ -556,7 +609,10 @@ fn secrets_are_masked_and_hidden_characters_are_removed_by_the_fix() {
     let found = fixture.findings("secret");
     assert_eq!(found.len(), 2, "{found:?}");
     let shown = format!("{found:?}");
-    assert!(!shown.contains(&token) && !shown.contains("hunter2secret"), "{shown}");
+    assert!(
+        !shown.contains(&token) && !shown.contains("hunter2secret"),
+        "{shown}"
+    );
     let hidden = Fixture::new(&[
         ("a.md", "plain\u{200b} text\u{202e}\n"),
         ("b.md", "\u{feff}emoji 👩\u{200d}👩 and שלום\u{200f}!\n"),
@@ -572,7 +628,12 @@ fn secrets_are_masked_and_hidden_characters_are_removed_by_the_fix() {
 fn a_memory_came_back_unless_somebody_brought_it_back() {
     let text = memory("a", "text");
     let fixture = Fixture::new(&[("a.md", &text), ("b.md", &memory("b", "b"))]);
-    let root = fixture.dir.path().join("one").canonicalize().expect("there");
+    let root = fixture
+        .dir
+        .path()
+        .join("one")
+        .canonicalize()
+        .expect("there");
     let author = Author {
         who: "you".to_owned(),
         door: "test".to_owned(),
@@ -612,8 +673,8 @@ fn a_memory_came_back_unless_somebody_brought_it_back() {
 
 #[test]
 fn a_waiver_holds_until_the_evidence_changes() {
-    let fixture = Fixture::new(&[("a.md", "Run lib/kit.sh first.\n")])
-        .of_project("src/new.rs\0", LOG);
+    let fixture =
+        Fixture::new(&[("a.md", "Run lib/kit.sh first.\n")]).of_project("src/new.rs\0", LOG);
     let data = fixture.dir.path().join("data");
     let author = Author {
         who: "kim".to_owned(),
@@ -622,7 +683,10 @@ fn a_waiver_holds_until_the_evidence_changes() {
     let is_waived = || {
         let mut findings = fixture.findings("dead-path");
         waiver::apply(&mut findings, &waiver::read(&data).expect("readable"));
-        findings[0].waived.as_ref().map(|waiver| waiver.words.clone())
+        findings[0]
+            .waived
+            .as_ref()
+            .map(|waiver| waiver.words.clone())
     };
     assert_eq!(is_waived(), None);
     let finding = fixture.findings("dead-path").remove(0);

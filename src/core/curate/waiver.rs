@@ -50,7 +50,8 @@ pub fn apply(findings: &mut [Finding], waivers: &[Waiver]) {
     for finding in findings {
         let of_this = |waiver: &&Waiver| waiver.finding == finding.id;
         let last = waivers.iter().rev().find(of_this);
-        let holds = |waiver: &&Waiver| !waiver.revoked && waiver.evidence == finding.evidence_hash();
+        let holds =
+            |waiver: &&Waiver| !waiver.revoked && waiver.evidence == finding.evidence_hash();
         finding.waived = last.filter(holds).cloned();
     }
 }
