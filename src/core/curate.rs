@@ -6,6 +6,7 @@
 
 mod conflict_copy;
 mod contradiction;
+mod count;
 mod dead_path;
 mod description;
 mod document;

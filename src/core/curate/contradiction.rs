@@ -1,7 +1,7 @@
 //! Memories about the same thing that disagree, where their dates do not say which is right.
 
+use super::count::disagreements;
 use super::duplicate::reference;
-use super::superseded::disagreements;
 use super::{Collection, Found, Report, Rule, Severity};
 
 pub(super) const RULE: Rule = Rule {

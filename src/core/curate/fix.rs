@@ -16,13 +16,13 @@ pub struct Fix {
     kind: FixKind,
 }
 
+/// Replacements in one text.
+type TextEdits = Vec<(Range<usize>, String)>;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum FixKind {
     /// Replaces parts of the text of a memory, by their byte ranges.
-    Replace {
-        path: String,
-        edits: Vec<(Range<usize>, String)>,
-    },
+    Replace { path: String, edits: TextEdits },
     /// Removes a memory.
     Delete { path: String },
     /// Brings a generated index up to date.
@@ -31,7 +31,7 @@ enum FixKind {
 
 impl Fix {
     /// Replaces parts of the text of a memory.
-    pub(super) fn replace(path: &str, edits: Vec<(Range<usize>, String)>, words: String) -> Self {
+    pub(super) fn replace(path: &str, edits: TextEdits, words: String) -> Self {
         let kind = FixKind::Replace {
             path: path.to_owned(),
             edits,
@@ -87,7 +87,7 @@ pub fn plan_fixes<'f>(
     moment: &Moment,
 ) -> Result<Change> {
     let mut planned = PlannedFiles::new(store.store, moment);
-    let mut edits: Vec<(&str, Vec<(Range<usize>, String)>)> = Vec::new();
+    let mut edits: Vec<(&str, TextEdits)> = Vec::new();
     let (mut deleted, mut index, mut count) = (Vec::new(), false, 0);
     for fix in findings.filter_map(|finding| finding.fix.as_ref()) {
         match &fix.kind {

@@ -327,10 +327,10 @@ mod tests {
 
     #[test]
     fn gone_paths_have_their_newest_commit_and_their_name_now() {
-        let log = "\u{1}c4\02026-04-01\0again\0R090\0src/b.rs\0src/c.rs\0D\0lib/x.sh\0\
-            \u{1}c3\02026-03-01\0back\0\nA\0lib/x.sh\0D\0live.md\0\
-            \u{1}c2\02026-02-01\0rename\0\nR100\0a.rs\0src/b.rs\0D\0lib/x.sh\0\
-            \u{1}c1\02026-01-01\0first\0\nA\0a.rs\0A\0lib/x.sh\0";
+        let log = "\u{1}c4\x002026-04-01\0again\0R090\0src/b.rs\0src/c.rs\0D\0lib/x.sh\0\
+            \u{1}c3\x002026-03-01\0back\0\nA\0lib/x.sh\0D\0live.md\0\
+            \u{1}c2\x002026-02-01\0rename\0\nR100\0a.rs\0src/b.rs\0D\0lib/x.sh\0\
+            \u{1}c1\x002026-01-01\0first\0\nA\0a.rs\0A\0lib/x.sh\0";
         let history = ProjectHistory::parse("src/c.rs\0live.md\0", log);
         let told = |path: &str| {
             let gone = history.gone(path)?;

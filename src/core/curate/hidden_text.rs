@@ -1,5 +1,6 @@
 //! Characters that a person does not see and an agent reads.
 
+use super::document::Document;
 use super::fix::Fix;
 use super::{Collection, Evidence, Found, Report, Rule, Severity};
 use crate::core::hidden::is_hidden;
@@ -15,15 +16,9 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     for (number, store) in collection.stores.iter().enumerate() {
         for document in &store.documents {
             let text = &document.text;
-            let hidden = text.char_indices().filter(|(at, c)| {
-                let is_start = *at == 0 && *c == '\u{feff}';
-                let is_right_to_left = matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}');
-                !matches!(c, '\n' | '\r' | '\t')
-                    && is_hidden(*c)
-                    && !is_start
-                    // Text of these scripts needs the marks.
-                    && !(is_right_to_left && document.line_text(document.line_at(*at)).chars().any(is_right_to_left_letter))
-            });
+            let hidden = text
+                .char_indices()
+                .filter(|(at, c)| is_unwanted(document, *at, *c));
             let hidden: Vec<(usize, char)> = hidden.collect();
             let Some((first, _)) = hidden.first() else {
                 continue;
@@ -61,6 +56,17 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             report.add(number, &document.memory.path, found);
         }
     }
+}
+
+/// Whether a character is hidden and has no reason to be there: a byte order mark at the start has
+/// one, and so have the marks of scripts that are written from right to left.
+fn is_unwanted(document: &Document, at: usize, c: char) -> bool {
+    if !is_hidden(c) || matches!(c, '\n' | '\r' | '\t') || at == 0 && c == '\u{feff}' {
+        return false;
+    }
+    let is_mark = matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}');
+    let mut line = document.line_text(document.line_at(at)).chars();
+    !is_mark || !line.any(is_right_to_left_letter)
 }
 
 /// A letter of Hebrew, Arabic, Syriac, Thaana or N'Ko.

@@ -234,7 +234,7 @@ fn ranges(document: &Document, layout: Layout) -> Vec<Range<usize>> {
         return entries.iter().map(|entry| entry.span.clone()).collect();
     }
     if layout != Layout::Instructions {
-        return vec![0..document.text.len()];
+        return std::iter::once(0..document.text.len()).collect();
     }
     let heads = document
         .text
