@@ -9,6 +9,7 @@ mod change;
 mod completions;
 mod context;
 mod corpus;
+mod curate;
 mod doctor;
 mod find;
 mod history;
@@ -171,6 +172,7 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> CommandResult 
         Verb::Index(args) => index::run(args, world, printer),
         Verb::Review(args) => review::run(args, world, printer),
         Verb::Why(args) => why::run(args, world, printer),
+        Verb::Curate(args) => curate::run(args, world, printer),
         Verb::History(args) => history::run(args, world, printer),
         Verb::Undo(args) => undo::undo(args, world, printer),
         Verb::Redo(args) => undo::redo(args, world, printer),

@@ -11,6 +11,7 @@ pub mod citation;
 pub mod config;
 pub mod context;
 pub mod corpus;
+pub mod curate;
 pub mod demo;
 pub mod diff;
 pub mod discover;

@@ -31,6 +31,8 @@
 //!   these, their days, weeks, months and years.
 //! - From a query to hits: [`core::query`] parses, [`core::search`] finds, [`core::format`] formats
 //!   hits for agents.
+//! - From memories to findings: [`core::curate`] checks them, one rule a file, against each other,
+//!   the index, the calendar and the project's git history; its fixes are changes.
 //! - Before text leaves the machine: [`core::secret`] masks secrets, [`core::hidden`] finds and
 //!   removes invisible characters.
 //! - In the background: [`core::watch`] reports changes that other programs make;
@@ -48,6 +50,8 @@
 //! of these. A **segment** is a part of a log between two pauses; a **node** of the timeline
 //! summarizes a segment, a session or a span of time in bullets; a **grip** links a bullet to the
 //! lines that support it.
+//! a planned edit; the **history** records the changes that were made. A **finding** is something to
+//! curate, with evidence. A **citation** points at any of these.
 
 pub mod cli;
 pub mod core;

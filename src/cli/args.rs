@@ -4,6 +4,7 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 mod context;
+mod curate;
 mod logs;
 mod pick;
 mod review;
@@ -17,6 +18,7 @@ use crate::core::layout::Layout;
 use crate::core::memory::Revision;
 
 pub use context::ContextArgs;
+pub use curate::{CurateArgs, CurateFormat};
 pub use logs::{KeepArgs, LogArgs, LogFilter, LogsArgs, ResumeArgs, RoleArg, StatsArgs};
 pub use pick::{CompletionsArgs, PickArgs, PrintArg, ShellArg};
 pub use review::{ReviewArgs, WhyArgs};
@@ -112,6 +114,8 @@ pub enum Verb {
     Review(ReviewArgs),
     /// Show which session and message wrote a memory, or lines of it, and your words before that
     Why(WhyArgs),
+    /// Find memories that are stale, doubled, dead or dangerous, with evidence; exit 1 with findings
+    Curate(CurateArgs),
     /// List the changes, newest first
     History(HistoryArgs),
     /// Undo the last change, or the one with this id

@@ -134,7 +134,7 @@ fn of_hook(agent: Agent, world: &World) -> Option<Piece> {
         && [SetupScope::User, SetupScope::Project]
             .into_iter()
             .any(is_registered);
-    let text = is_on.then(|| start_context(world, &world.environment.cwd, agent))?;
+    let text = is_on.then(|| start_context(world, &world.environment.cwd, (agent, "")))?;
     let text = without_hidden(&text).to_string();
     (!text.is_empty()).then(|| Piece {
         path: PathBuf::from(format!("tome hook {}", agent.name())),

@@ -30,6 +30,8 @@ pub struct Settings {
     pub editor_keys: EditorKeys,
     /// The settings of hooks.
     pub hook: HookSettings,
+    /// The rules that are off, and the limits of others.
+    pub curate: CurateSettings,
     /// The path of the coder's lessons.
     pub coder_path: String,
     /// Stores that are listed explicitly.
@@ -47,6 +49,27 @@ pub struct HookSettings {
     pub context: bool,
     /// Whether the agent is reminded to recall and store lessons for long plans.
     pub reminders: bool,
+}
+
+/// The settings of the rules of [`curate`](super::curate).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CurateSettings {
+    /// The ids of rules that are off.
+    pub off: Vec<String>,
+    /// The length in characters from which a line of an index is too long.
+    pub line_length: usize,
+    /// After how many days something that was in progress is expected to be finished.
+    pub pending_days: i64,
+}
+
+impl Default for CurateSettings {
+    fn default() -> Self {
+        Self {
+            off: Vec::new(),
+            line_length: 200,
+            pending_days: 90,
+        }
+    }
 }
 
 /// The key bindings of the editor of the terminal UI.
@@ -93,6 +116,7 @@ impl Default for Settings {
                 context: true,
                 reminders: true,
             },
+            curate: CurateSettings::default(),
             coder_path: "~/.sonph-code-memory".to_owned(),
             stores: Vec::new(),
             trusted: Vec::new(),
@@ -116,7 +140,7 @@ impl fmt::Display for Warning {
 }
 
 /// Every key with a single value.
-pub const KEYS: [&str; 9] = [
+pub const KEYS: [&str; 12] = [
     "color",
     "author",
     "discover.project",
@@ -125,6 +149,9 @@ pub const KEYS: [&str; 9] = [
     "hook.capture",
     "hook.context",
     "hook.reminders",
+    "curate.off",
+    "curate.line_length",
+    "curate.pending_days",
     "coder.path",
 ];
 
@@ -205,11 +232,22 @@ impl Settings {
             "hook.capture" => self.hook.capture = flag()?,
             "hook.context" => self.hook.context = flag()?,
             "hook.reminders" => self.hook.reminders = flag()?,
+            "curate.off" => {
+                let ids = value.split(',').map(str::trim).filter(|id| !id.is_empty());
+                self.curate.off = ids.map(str::to_owned).collect();
+            }
+            "curate.line_length" => self.curate.line_length = number(value)?,
+            "curate.pending_days" => self.curate.pending_days = number(value)?,
             "coder.path" => value.clone_into(&mut self.coder_path),
             other => return Err(unknown(other)),
         }
         Ok(())
     }
+}
+
+fn number<T: std::str::FromStr>(value: &str) -> Result<T, String> {
+    let number = value.trim().parse();
+    number.map_err(|_| format!("'{value}' is not a number"))
 }
 
 /// Returns the environment variable that sets `key`.
@@ -296,6 +334,9 @@ impl SettingsReader<'_> {
                     }
                 }
                 DeValue::String(text) => self.scalar(at, &name, text),
+                DeValue::Integer(number) if name.starts_with("curate.") => {
+                    self.scalar(at, &name, number.as_str());
+                }
                 DeValue::Boolean(flag) => self.scalar(at, &name, &flag.to_string()),
                 _ => self.warn(at, format!("'{name}' takes a text, true or false")),
             }

@@ -7,6 +7,7 @@ mod cli;
 mod concurrency;
 mod context;
 mod crash;
+mod curate;
 mod doctor;
 mod faults;
 mod history;

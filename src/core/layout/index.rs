@@ -21,8 +21,8 @@ use crate::core::{Error, Result};
 
 use limit::cut;
 pub use limit::{newly_unseen, unseen};
-pub use page::generate_index;
-use page::{index_hook, is_generated, is_list, regenerated, repair_index, update_index_line};
+pub use page::{generate_index, is_generated, is_list, with_line_for};
+use page::{index_hook, regenerated, repair_index, update_index_line};
 pub(super) use typed::has_typed_file;
 
 /// The name of the index file.

@@ -134,7 +134,7 @@ fn listed(text: &str) -> Option<Vec<IndexLine>> {
 }
 
 /// Whether the text has the form of a generated index.
-pub(super) fn is_generated(text: &str) -> bool {
+pub fn is_generated(text: &str) -> bool {
     listed(text).is_some()
 }
 
@@ -204,6 +204,11 @@ impl LineText {
             section: Some(section_of(memory)),
         }
     }
+}
+
+/// A hand-written index with a line for a memory that it does not list.
+pub fn with_line_for(text: &str, memory: &Memory) -> String {
+    listing::with_bullet(text, &LineText::of(memory).item(memory))
 }
 
 /// Updates a hand-written index after one file was touched.
@@ -320,7 +325,7 @@ pub(super) fn repair_index(
 }
 
 /// Whether the text lists memories. Otherwise it may contain the memories themselves, as in Codex.
-pub(super) fn is_list(text: &str) -> bool {
+pub fn is_list(text: &str) -> bool {
     !listing::bullets(text).is_empty()
 }
 

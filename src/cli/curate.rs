@@ -1,0 +1,311 @@
+//! `tome curate`: what is stale, doubled, dead or dangerous, with evidence; and its fixes.
+
+mod sarif;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::args::{CurateArgs, CurateFormat};
+use super::change::{ChangeOptions, carry_out};
+use super::print::{Cell, Printer, TextStyle, print_error, print_note};
+use super::world::World;
+use super::{CommandResult, Failure, Outcome};
+use crate::core::Error;
+use crate::core::curate::fix::plan_fixes;
+use crate::core::curate::git::{ProjectHistory, project_of};
+use crate::core::curate::waiver::{self, Waiver};
+use crate::core::curate::{
+    Collection, CuratedStore, Finding, RULES, Severity, check, returned, rule,
+};
+use crate::core::store::Store;
+
+/// The program that reads git histories.
+const GIT: &str = "git";
+
+pub(super) fn run(args: &CurateArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    if args.rules {
+        return print_rules(world, printer);
+    }
+    let asked = args.rule.iter().chain(&world.settings.curate.off);
+    if let Some(id) = asked.into_iter().find(|id| rule(id).is_none()) {
+        let known: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+        return Err(Failure::Usage(format!(
+            "no rule '{id}'; there are {}",
+            known.join(", ")
+        )));
+    }
+    let stores = world.stores()?;
+    let collection = collected(world, &stores)?;
+    let mut findings = check(&collection, &args.rule);
+    waiver::apply(&mut findings, &waiver::read(&world.data_dir)?);
+    if let [id, words] = args.waive.as_slice() {
+        return waive(world, printer, &findings, (id, Some(words.trim())));
+    }
+    if let Some(id) = &args.unwaive {
+        return waive(world, printer, &findings, (id, None));
+    }
+    if args.fix {
+        return fix_all(args, world, printer, (&collection, &findings));
+    }
+    match args.format {
+        Some(CurateFormat::Sarif) => {
+            let project = world.locations.projects.last();
+            let log = sarif::log(&collection, &findings, project.map(|path| path.as_path()));
+            printer.line(&log.to_string())?;
+        }
+        Some(CurateFormat::Json) => print_json(printer, &collection, &findings)?,
+        None if printer.is_json() => print_json(printer, &collection, &findings)?,
+        _ => print_text(printer, &collection, &findings)?,
+    }
+    let is_open = findings.iter().any(|finding| finding.waived.is_none());
+    Ok(match is_open {
+        true => Outcome::Nothing,
+        false => Outcome::Done,
+    })
+}
+
+/// Reads the memories of the stores and the git histories of their projects.
+fn collected<'a>(world: &World, stores: &'a [Store]) -> Result<Collection<'a>, Failure> {
+    let mut curated = Vec::new();
+    let mut histories: Vec<Arc<ProjectHistory>> = Vec::new();
+    let here = world.locations.projects.last();
+    let here = here.map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()));
+    for store in stores {
+        let mut read = match CuratedStore::read(store) {
+            Ok(read) => read,
+            Err(error) => {
+                print_error(&error.to_string());
+                continue;
+            }
+        };
+        read.project_root = project_of(store, &world.environment, here.as_deref());
+        if let Some(root) = &read.project_root {
+            let known = histories.iter().find(|history| history.root == *root);
+            read.project = known.cloned().or_else(|| {
+                let history = Arc::new(ProjectHistory::read(Path::new(GIT), root)?);
+                histories.push(Arc::clone(&history));
+                Some(history)
+            });
+        }
+        curated.push(read);
+    }
+    Ok(Collection::new(
+        curated,
+        returned::graves(&world.history)?,
+        world.moment.today,
+        world.settings.curate.clone(),
+    ))
+}
+
+fn print_rules(world: &World, printer: &mut Printer) -> CommandResult {
+    let is_off = |id: &str| world.settings.curate.off.iter().any(|off| off == id);
+    if printer.is_json() {
+        let rules = RULES.iter().map(|rule| {
+            json!({
+                "id": rule.id,
+                "severity": rule.severity,
+                "about": rule.about,
+                "off": is_off(rule.id),
+            })
+        });
+        printer.object(json!({ "rules": rules.collect::<Vec<Value>>() }))?;
+        return Ok(Outcome::Done);
+    }
+    let rows: Vec<Vec<Cell>> = RULES
+        .iter()
+        .map(|rule| {
+            let severity = match is_off(rule.id) {
+                true => "off",
+                false => rule.severity.name(),
+            };
+            vec![
+                Cell::new(TextStyle::Strong, rule.id),
+                Cell::plain(severity),
+                Cell::new(TextStyle::Quiet, rule.about),
+            ]
+        })
+        .collect();
+    printer.table(&rows)?;
+    Ok(Outcome::Done)
+}
+
+fn waive(
+    world: &World,
+    printer: &mut Printer,
+    findings: &[Finding],
+    (id, words): (&str, Option<&str>),
+) -> CommandResult {
+    let Some(finding) = findings.iter().find(|finding| finding.id == id) else {
+        return Err(
+            Error::not_found(format!("finding {id} (`tome curate` prints the ids)")).into(),
+        );
+    };
+    if words.is_some_and(str::is_empty) {
+        return Err(Failure::Usage(
+            "say why the finding is kept: --waive ID WORDS".to_owned(),
+        ));
+    }
+    let by = (&world.author(), world.moment.today);
+    waiver::record(&world.data_dir, finding, by, words)?;
+    let done = match words {
+        Some(_) => "Waived",
+        None => "Open again",
+    };
+    if printer.is_json() {
+        printer.object(json!({ "success": true, "finding": finding.id }))?;
+    } else {
+        printer.line(&format!("{done}: {} {}", finding.path, finding.message))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn fix_all(
+    args: &CurateArgs,
+    world: &World,
+    printer: &mut Printer,
+    (collection, findings): (&Collection<'_>, &[Finding]),
+) -> CommandResult {
+    let mut left = 0;
+    let mut is_any = false;
+    let mut changes: Vec<Value> = Vec::new();
+    for (number, store) in collection.stores.iter().enumerate() {
+        let open = |finding: &&Finding| finding.store == number && finding.waived.is_none();
+        let own: Vec<&Finding> = findings.iter().filter(open).collect();
+        left += own.iter().filter(|finding| finding.fix.is_none()).count();
+        if own.iter().all(|finding| finding.fix.is_none()) {
+            continue;
+        }
+        is_any = true;
+        let options = ChangeOptions {
+            dry_run: args.dry_run,
+            layout: Some(store.store.layout()),
+            extra: Value::Null,
+        };
+        let plan = || plan_fixes(store, own.iter().copied(), &world.moment);
+        if printer.is_json() {
+            // One object for all stores.
+            changes.push(json!({ "store": store.store.name(), "diff": plan()?.diff() }));
+            if args.dry_run {
+                continue;
+            }
+            let by = (&world.author(), &world.moment);
+            let root = store.store.root().path();
+            crate::core::change::plan_and_commit(&world.history, &[root], by, plan)?;
+            continue;
+        }
+        let root = store.store.root().path();
+        carry_out(world, printer, options, &[root], plan)?;
+    }
+    if printer.is_json() {
+        printer.object(json!({ "changes": changes, "left": left }))?;
+    } else if !is_any {
+        print_note("nothing can be corrected without a decision");
+    }
+    if left > 0 && !printer.is_json() {
+        print_note(&format!(
+            "{left} findings need a decision: tome curate lists them"
+        ));
+    }
+    Ok(match left {
+        0 => Outcome::Done,
+        _ => Outcome::Nothing,
+    })
+}
+
+fn print_json(
+    printer: &mut Printer,
+    collection: &Collection<'_>,
+    findings: &[Finding],
+) -> Result<(), Failure> {
+    let rows = findings.iter().map(|finding| {
+        let waived = finding.waived.as_ref().map(waiver_json);
+        json!({
+            "id": finding.id,
+            "rule": finding.rule,
+            "severity": finding.severity,
+            "store": collection.stores[finding.store].store.name(),
+            "path": finding.path,
+            "line": finding.line,
+            "subject": finding.subject,
+            "message": finding.message,
+            "evidence": finding.evidence,
+            "fix": finding.fix.as_ref().map(|fix| &fix.words),
+            "waived": waived,
+        })
+    });
+    let rows: Vec<Value> = rows.collect();
+    printer.object(json!({ "findings": rows }))?;
+    Ok(())
+}
+
+fn waiver_json(waiver: &Waiver) -> Value {
+    json!({
+        "date": waiver.date,
+        "who": waiver.who,
+        "words": waiver.words,
+    })
+}
+
+/// How many pieces of evidence are printed.
+const SHOWN: usize = 4;
+
+fn print_text(
+    printer: &mut Printer,
+    collection: &Collection<'_>,
+    findings: &[Finding],
+) -> Result<(), Failure> {
+    let open: Vec<&Finding> = findings
+        .iter()
+        .filter(|finding| finding.waived.is_none())
+        .collect();
+    for (number, finding) in open.iter().enumerate() {
+        if number > 0 {
+            printer.line("")?;
+        }
+        let store = collection.stores[finding.store].store.name();
+        let line = finding.line.map(|line| format!("#L{line}"));
+        let place = format!("{store}:{}{}", finding.path, line.unwrap_or_default());
+        let role = match finding.severity {
+            Severity::Error => TextStyle::Removed,
+            Severity::Warning => TextStyle::Attention,
+            Severity::Note => TextStyle::Quiet,
+        };
+        let heading = format!(
+            "{} {}  {}  {}",
+            printer.paint(role, finding.severity.name()),
+            printer.paint(TextStyle::Plain, finding.rule),
+            printer.paint(TextStyle::Strong, &place),
+            printer.paint(TextStyle::Quiet, &finding.id),
+        );
+        printer.styled_line(&heading)?;
+        printer.line(&format!("  {}", finding.message))?;
+        for piece in finding.evidence.iter().take(SHOWN) {
+            let place = match (&piece.commit, &piece.citation, &piece.path) {
+                (Some(commit), _, Some(path)) => format!("{commit} {path}"),
+                (Some(place), _, _) | (None, Some(place), _) | (None, None, Some(place)) => {
+                    place.clone()
+                }
+                _ => String::new(),
+            };
+            let text = format!("    {place}  {}", piece.text);
+            let text = printer.paint(TextStyle::Quiet, text.trim_end());
+            printer.styled_line(&text)?;
+        }
+        if let Some(fix) = &finding.fix {
+            let text = printer.paint(TextStyle::Added, &format!("    --fix {}", fix.words));
+            printer.styled_line(&text)?;
+        }
+    }
+    let waived = findings.len() - open.len();
+    let count = match (open.len(), waived) {
+        (0, 0) => "nothing to curate".to_owned(),
+        (open, 0) => format!("{open} findings"),
+        (open, waived) => format!("{open} findings, {waived} waived"),
+    };
+    print_note(&format!(
+        "{count}; tome curate --fix corrects what it can, --waive ID WORDS keeps one"
+    ));
+    Ok(())
+}

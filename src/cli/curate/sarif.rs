@@ -1,0 +1,101 @@
+//! Findings as SARIF 2.1.0, which code scanning of forges reads.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::core::curate::{Collection, Finding, RULES};
+
+/// The log with every finding. Paths below `project` are relative to it.
+pub(super) fn log(
+    collection: &Collection<'_>,
+    findings: &[Finding],
+    project: Option<&Path>,
+) -> Value {
+    let rules: Vec<Value> = RULES
+        .iter()
+        .map(|rule| {
+            json!({
+                "id": rule.id,
+                "shortDescription": { "text": rule.about },
+                "defaultConfiguration": { "level": rule.severity.name() },
+            })
+        })
+        .collect();
+    let results: Vec<Value> = findings
+        .iter()
+        .map(|finding| result(collection, finding, project))
+        .collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "tome",
+                "version": env!("TOME_VERSION"),
+                "rules": rules,
+            }},
+            "results": results,
+        }],
+    })
+}
+
+fn result(collection: &Collection<'_>, finding: &Finding, project: Option<&Path>) -> Value {
+    let store = collection.stores[finding.store].store;
+    let file = store.rules().file_of(&finding.path);
+    let place = location(&store.root().absolute(&file), finding.line, project);
+    let related: Vec<Value> = finding
+        .evidence
+        .iter()
+        .filter(|piece| piece.path.is_some() && piece.commit.is_none())
+        .map(|piece| {
+            let path = piece.path.as_deref().unwrap_or_default();
+            let file = store.root().absolute(&store.rules().file_of(path));
+            let mut place = location(&file, piece.line, project);
+            place["message"] = json!({ "text": piece.text });
+            place
+        })
+        .collect();
+    let mut result = json!({
+        "ruleId": finding.rule,
+        "level": finding.severity.name(),
+        "message": { "text": finding.message },
+        "locations": [place],
+        "relatedLocations": related,
+        "partialFingerprints": { "finding/v1": finding.id },
+    });
+    if let Some(waiver) = &finding.waived {
+        result["suppressions"] = json!([{
+            "kind": "external",
+            "justification": waiver.words,
+        }]);
+    }
+    result
+}
+
+fn location(file: &Path, line: Option<usize>, project: Option<&Path>) -> Value {
+    let below = project.and_then(|project| file.strip_prefix(project).ok());
+    let uri = match below {
+        Some(below) => encoded(&below.to_string_lossy()),
+        None => format!("file://{}", encoded(&file.to_string_lossy())),
+    };
+    let mut place = json!({ "physicalLocation": { "artifactLocation": { "uri": uri } } });
+    if let Some(line) = line {
+        place["physicalLocation"]["region"] = json!({ "startLine": line });
+    }
+    place
+}
+
+/// A path as a part of a URI.
+fn encoded(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                out.push(char::from(byte));
+            }
+            other => out.push_str(&format!("%{other:02X}")),
+        }
+    }
+    out
+}

@@ -1,0 +1,169 @@
+//! Words with which a text itself says that something is past, in the common languages.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::document::Document;
+
+/// Words that say of what a sentence names that it is past. Whole words where the script has
+/// spaces.
+static PAST: LazyLock<Regex> = LazyLock::new(|| {
+    let words = [
+        // English
+        "legacy|deprecated|obsolete|former|formerly|previously|renamed|rename|removed|deleted",
+        "dropped|retired|replaced|superseded|historical|historically|no longer|used to|old|gone",
+        "eol|end[- ]of[- ]life|merged into|folded into|moved to|moved into|stale|dead|defunct",
+        "pre-?(?:split|rewrite|rename|migration|fix)|does(?: not|n['’]t) exist",
+        // German
+        "früher\\w*|ehemals|ehemalige?\\w*|gelöscht\\w*|entfernt\\w*|umbenannt\\w*|veraltet\\w*",
+        "alte[rnms]?|nicht mehr|ersetzt\\w*|abgelöst\\w*",
+        // French
+        "ancien(?:ne|s|nes)?|anciennement|supprimée?s?|renommée?s?|obsolètes?|dépréciée?s?",
+        "retirée?s?|remplacée?s?|n['’]existe plus|autrefois",
+        // Spanish, Portuguese, Italian
+        "antigu[oa]s?|eliminad[oa]s?|borrad[oa]s?|renombrad[oa]s?|obsolet[oaie]s?|ya no",
+        "reemplazad[oa]s?|antig[oa]s?|removid[oa]s?|excluíd[oa]s?|renomead[oa]s?|não existe mais",
+        "substituíd[oa]s?|vecchi[oae]?|rimoss[oaie]|eliminat[oaie]|rinominat[oaie]|non più",
+        "sostituit[oaie]",
+        // Dutch, Polish, Turkish
+        "verwijderd|hernoemd|voorheen|niet meer|oude?|usunięt\\w*|przemianowan\\w*|dawn\\w*|już nie",
+        "zastąpion\\w*|star[yaei]|eski|silindi|kaldırıldı|artık|önceki|adı değişti",
+        // Russian and Ukrainian
+        "стар[а-яё]+|устаре[а-яё]+|удал[а-яё]+|переименован[а-яё]*|ранее|больше не|заменен[а-яё]*",
+        "заменён[а-яё]*|бывш[а-яё]+|видален[а-яії]*|перейменован[а-яії]*|більше не",
+        "구|옛",
+    ];
+    let letters = [
+        "삭제|제거|폐기|폐지|예전|개명|이름 변경|이름이 바뀌|흡수|통합|더 이상|대체|레거시",
+        "削除|廃止|旧|以前|改名|移動した|もはや|レガシー|置き換え",
+        "删除|移除|废弃|曾经|重命名|不再|遗留|刪除|廢棄|舊|重新命名|弃用|棄用|取代",
+    ];
+    let words = words.join("|");
+    let letters = letters.join("|");
+    Regex::new(&format!("(?i)\\b(?:{words})\\b|{letters}")).expect("a valid pattern")
+});
+
+/// `was` and its kin, which say so only next to what they are about.
+static WAS: LazyLock<Regex> = LazyLock::new(|| {
+    let words = "was|were|war|waren|était|étaient|era|eran|eram|erano|был[аио]?|był[aoy]?";
+    Regex::new(&format!("(?i)\\b(?:{words})\\b")).expect("a valid pattern")
+});
+
+/// The start of a sentence that goes on about what the one before named.
+static BACK: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:The|It|Its|This|That|These|Those|They|Their)\b").expect("a valid pattern")
+});
+
+/// How near `was` must be, in bytes.
+const NEAR: usize = 16;
+
+/// Whether the sentence around the range says that what it names is past.
+pub(super) fn is_past(document: &Document, range: &Range<usize>) -> bool {
+    let sentence = document.sentence(range);
+    if is_struck(document, range) || says_past(sentence) {
+        return true;
+    }
+    // "The legacy kit does it. The script (`x.sh`) …" goes on about the same thing.
+    if BACK.is_match(sentence)
+        && let Some(before) = document.sentence_before(range)
+        && says_past(before)
+    {
+        return true;
+    }
+    let text = &document.text;
+    let end = near_end(text, range.end);
+    WAS.is_match(&text[range.end..end]) || {
+        let start = near_start(text, range.start);
+        text[start..range.start]
+            .trim_end_matches(['`', ' ', '"'])
+            .ends_with("(was")
+    }
+}
+
+/// Whether a sentence has a word for the past that is not a part of a path.
+fn says_past(sentence: &str) -> bool {
+    PAST.find_iter(sentence).any(|word| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);
+        let before = sentence[..word.start()].rsplit(|c| !is_part(c)).next();
+        let after = sentence[word.end()..].split(|c| !is_part(c)).next();
+        let is_file = |part: Option<&str>| {
+            let part = part.unwrap_or_default().trim_end_matches('.');
+            part.contains('.') || part.contains('/') && part.len() > 1
+        };
+        !is_file(before) && !is_file(after)
+    })
+}
+
+fn near_end(text: &str, from: usize) -> usize {
+    let mut end = (from + NEAR).min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
+}
+
+fn near_start(text: &str, to: usize) -> usize {
+    let mut start = to.saturating_sub(NEAR);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    start
+}
+
+/// Whether the range is struck through: between `~~` and `~~` on its line.
+fn is_struck(document: &Document, range: &Range<usize>) -> bool {
+    let text = &document.text;
+    let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[range.end..]
+        .find('\n')
+        .map_or(text.len(), |at| range.end + at);
+    text[start..range.start].matches("~~").count() % 2 == 1 && text[range.end..end].contains("~~")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::memory::Memory;
+
+    fn says(text: &str) -> bool {
+        let document = Document::new(Memory::bare("a.md", 0), text.to_owned());
+        let at = text.find("x.sh").expect("named");
+        is_past(&document, &(at..at + 4))
+    }
+
+    #[test]
+    fn what_a_sentence_calls_past_is_past_in_every_language() {
+        for text in [
+            "The legacy `x.sh` did this.",
+            "`x.sh` was folded into y.",
+            "~~x.sh~~ runs the tests.",
+            "Now y.sh (was x.sh) runs.",
+            "구 x.sh 훅은 통합됐다.",
+            "x.sh 삭제됨.",
+            "旧 x.sh を使う。",
+            "x.sh 已删除。",
+            "Das alte x.sh lief.",
+            "x.sh a été supprimé.",
+            "x.sh ya no existe.",
+            "x.sh удалён.",
+            "x.sh no longer exists.",
+            "A legacy kit did it. The shim (`x.sh`) picked the file.",
+            "The legacy one copies by\n`cp -R a/. $W/`, then runs x.sh.",
+        ] {
+            assert!(says(text), "{text}");
+        }
+        for text in [
+            "Run x.sh before a commit.",
+            "The legacy kit is slow. Run x.sh.",
+            "The legacy kit is slow.\n\nThe test is x.sh.",
+            "It was late; x.sh runs the tests.",
+            "Run legacy/x.sh and x.sh.old now.",
+            "- the old one\n- x.sh",
+            "~~y.sh~~ x.sh",
+        ] {
+            assert!(!says(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! `tome curate`: findings with their evidence, fixes, waivers and formats.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{Home, RunOutput, not_run, tree};
+
+/// A project with a git history in which `lib/kit.sh` went and `src/old.rs` was renamed, and a
+/// store in it. `None` where there is no git.
+fn project() -> Option<Home> {
+    let home = Home::new();
+    fs::remove_dir_all(home.project().join(".git")).expect("removed");
+    let git = |args: &[&str]| {
+        let done = Command::new("git")
+            .args(["-c", "user.name=kim", "-c", "user.email=kim@example.com"])
+            .args(args)
+            .current_dir(home.project())
+            .env("HOME", home.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .output();
+        done.is_ok_and(|output| output.status.success())
+    };
+    home.file("project/lib/kit.sh", "echo kit\n");
+    home.file("project/src/old.rs", "fn main() {}\n".repeat(20));
+    if !git(&["init", "-q"]) {
+        not_run("there is no git");
+        return None;
+    }
+    assert!(git(&["add", "."]) && git(&["commit", "-qm", "first"]));
+    assert!(git(&["rm", "-q", "lib/kit.sh"]) && git(&["mv", "src/old.rs", "src/new.rs"]));
+    assert!(git(&["commit", "-qm", "drop the kit"]));
+    home.file(
+        "project/.memory/MEMORY.md",
+        "# Mine\n\n- [kit](kit.md) — the kit\n- [code](code.md) — where code is\n- [gone](gone.md) — g\n",
+    );
+    home.file(
+        "project/.memory/kit.md",
+        "---\nname: kit\ndescription: the kit\ntype: project\n---\n\nRun `lib/kit.sh` first.\n",
+    );
+    home.file(
+        "project/.memory/code.md",
+        "---\nname: code\ndescription: where code is\ntype: project\n---\n\nSee src/old.rs.\u{200b}\n",
+    );
+    Some(home)
+}
+
+fn findings(home: &Home, args: &[&str]) -> (i32, Vec<Value>) {
+    let RunOutput { code, out, err } = home.run(&[&["curate", "--json"], args].concat());
+    let answer: Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"));
+    assert_eq!(answer["schema"], 1);
+    let findings = answer["findings"].as_array().expect("a list").clone();
+    (code, findings)
+}
+
+fn rules(findings: &[Value]) -> Vec<&str> {
+    let rules = findings.iter().map(|finding| finding["rule"].as_str());
+    rules.map(|rule| rule.expect("a rule")).collect()
+}
+
+#[test]
+fn findings_come_worst_first_with_the_commit_that_proves_them() {
+    let Some(home) = project() else { return };
+    let before = tree(&home.project());
+    let (code, found) = findings(&home, &[]);
+    assert_eq!(code, 1);
+    assert_eq!(
+        rules(&found),
+        ["hidden-text", "dead-path", "dead-path", "index-dangling"]
+    );
+    let kit = found
+        .iter()
+        .find(|finding| finding["path"] == "kit.md")
+        .expect("the kit is found");
+    assert_eq!(kit["severity"], "warning");
+    assert_eq!(kit["subject"], "lib/kit.sh");
+    assert_eq!(kit["line"], 7);
+    assert_eq!(kit["fix"], Value::Null);
+    assert_eq!(kit["waived"], Value::Null);
+    let proof = &kit["evidence"][0];
+    assert_eq!(
+        (&proof["text"], &proof["path"]),
+        (&"drop the kit".into(), &"lib/kit.sh".into())
+    );
+    let commit = proof["commit"].as_str().expect("a commit");
+    assert!(commit.contains(" 20"), "{commit}");
+    let citation = kit["evidence"][1]["citation"].as_str().expect("a citation");
+    assert!(citation.ends_with(":kit.md#L7"), "{citation}");
+    home.ok(&["read", citation]);
+    assert_eq!(tree(&home.project()), before, "nothing is written");
+}
+
+#[test]
+fn a_rule_is_chosen_by_its_id_and_switched_off_in_the_settings() {
+    let Some(home) = project() else { return };
+    let (code, found) = findings(&home, &["--rule", "index-dangling"]);
+    assert_eq!((code, rules(&found)), (1, vec!["index-dangling"]));
+    let (code, found) = findings(&home, &["--rule", "secret", "--rule", "orders"]);
+    assert_eq!((code, found.len()), (0, 0));
+    let unknown = home.run(&["curate", "--rule", "typo"]);
+    assert_eq!(unknown.code, 2);
+    assert!(
+        unknown.err.contains("no rule 'typo'; there are secret,"),
+        "{unknown:?}"
+    );
+    home.file(
+        ".config/tome/config.toml",
+        "[curate]\noff = \"dead-path, hidden-text\"\nline_length = 3\n",
+    );
+    let (_, found) = findings(&home, &[]);
+    assert_eq!(
+        rules(&found),
+        ["index-dangling", "index-line", "index-line"]
+    );
+    let listed = home.ok(&["curate", "--rules"]);
+    assert!(
+        listed.contains("dead-path       off      a path that"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn fix_corrects_what_it_can_in_one_change_and_undo_gives_every_byte_back() {
+    let Some(home) = project() else { return };
+    let before = tree(&home.project().join(".memory"));
+    let shown = home.run(&["curate", "--fix", "--dry-run"]);
+    assert!(shown.out.contains("-See src/old.rs."), "{shown:?}");
+    assert!(shown.out.contains("+See src/new.rs.\n"), "{shown:?}");
+    assert_eq!(tree(&home.project().join(".memory")), before);
+    let fixed = home.run(&["curate", "--fix"]);
+    assert_eq!(fixed.code, 1, "the kit needs a decision: {fixed:?}");
+    assert!(fixed.out.starts_with("Fixed 3 findings in "), "{fixed:?}");
+    let after = tree(&home.project().join(".memory"));
+    let changed: Vec<&String> = after
+        .iter()
+        .filter(|(path, bytes)| before.get(*path) != Some(bytes))
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(changed, ["MEMORY.md", "code.md"]);
+    assert!(
+        home.read("project/.memory/code.md")
+            .ends_with("\n\nSee src/new.rs.\n")
+    );
+    assert_eq!(
+        home.read("project/.memory/MEMORY.md"),
+        "# Mine\n\n- [kit](kit.md) — the kit\n- [code](code.md) — where code is\n"
+    );
+    let (_, left) = findings(&home, &[]);
+    assert_eq!(rules(&left), ["dead-path"]);
+    home.ok(&["undo"]);
+    assert_eq!(tree(&home.project().join(".memory")), before);
+}
+
+#[test]
+fn a_waived_finding_is_kept_with_words_until_its_evidence_changes() {
+    let Some(home) = project() else { return };
+    let (_, found) = findings(&home, &["--rule", "dead-path"]);
+    for finding in &found {
+        let id = finding["id"].as_str().expect("an id");
+        home.ok(&["curate", "--waive", id, "told in the README"]);
+    }
+    let (code, found) = findings(&home, &["--rule", "dead-path"]);
+    assert_eq!(code, 0);
+    assert_eq!(found[0]["waived"]["words"], "told in the README");
+    assert_eq!(home.run(&["curate", "--rule", "dead-path"]).out, "");
+    let text = home.read("project/.memory/kit.md").replace("first", "last");
+    home.file("project/.memory/kit.md", text);
+    let (code, found) = findings(&home, &["--rule", "dead-path"]);
+    let open: Vec<bool> = found.iter().map(|f| f["waived"].is_null()).collect();
+    assert_eq!((code, open), (1, vec![false, true]));
+    let refused = home.run(&["curate", "--waive", "0000000000", "why"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+}
+
+#[test]
+fn sarif_names_the_rules_and_the_place_of_every_finding() {
+    let Some(home) = project() else { return };
+    let output = home.run(&["curate", "--format", "sarif"]);
+    assert_eq!(output.code, 1);
+    let log: Value = serde_json::from_str(&output.out).expect("JSON");
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    let ids: Vec<&Value> = run["tool"]["driver"]["rules"]
+        .as_array()
+        .expect("rules")
+        .iter()
+        .map(|rule| &rule["id"])
+        .collect();
+    let results = run["results"].as_array().expect("results");
+    assert_eq!(results.len(), 4);
+    for result in results {
+        assert!(ids.contains(&&result["ruleId"]), "{result}");
+        let place = &result["locations"][0]["physicalLocation"];
+        let uri = place["artifactLocation"]["uri"].as_str().expect("a URI");
+        assert!(uri.starts_with(".memory/"), "{uri}");
+        assert!(
+            place["region"]["startLine"]
+                .as_u64()
+                .is_some_and(|line| line > 0)
+        );
+    }
+}
+
+#[test]
+fn a_project_cannot_run_a_program_through_its_git_settings() {
+    let Some(home) = project() else { return };
+    let mark = home.path().join("ran");
+    let script = home.file("evil.sh", format!("#!/bin/sh\ntouch {}\n", mark.display()));
+    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("executable");
+    let mut config = home.read("project/.git/config");
+    let run = script.display();
+    config.push_str(&format!(
+        "[core]\n\tfsmonitor = {run}\n\tpager = {run}\n[log]\n\tshowSignature = true\n[gpg]\n\tprogram = {run}\n[diff]\n\texternal = {run}\n"
+    ));
+    home.file("project/.git/config", config);
+    let (_, found) = findings(&home, &["--rule", "dead-path"]);
+    assert_eq!(found.len(), 2);
+    assert!(!mark.exists(), "the project's program ran");
+}
