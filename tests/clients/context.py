@@ -494,7 +494,9 @@ def others(place, client):
         "project/.claude/rules/b.md": "Rule b.\n", "project/.claude/rules/a.md": "---\npaths: src/**\n---\nRule a.\n", "project/.claude/rules/sub/c.md": "Rule c.\n",
         "project/.claude/rules/d.md": "---\npaths:\n  - \"**\"\n---\n<!-- hidden -->\nRule d.\n\n<!-- more -->\n\nEnd.\n", ".claude/rules/u.md": "User's rule.\n",
         "project/.github/instructions/a.instructions.md": "---\napplyTo: \"**\"\n---\nAll.\n", "project/.github/instructions/b.instructions.md": "---\napplyTo: \"src/**\"\ndescription: some\n---\nSome.\n",
-        ".copilot/instructions/u.instructions.md": "User's.\n", "project/opencode.json": json.dumps({"instructions": ["docs/*.md", "~/more.md"]}),
+        ".copilot/instructions/u.instructions.md": "User's.\n", "project/opencode.json": json.dumps({"instructions": ["docs/*.md"]}),
+        # What a project names outside of itself is not read by tome, so the user's settings name it here.
+        ".config/opencode/opencode.json": json.dumps({"instructions": ["~/more.md"]}),
         "project/docs/b.md": "Docs b.\n", "project/docs/a.md": "Docs a.\n", "project/docs/c.md": "Docs c.\n", "more.md": "More.\n", "project/a/docs/z.md": "Docs z.\n",
         ".gemini/extensions/x/gemini-extension.json": json.dumps({"name": "x", "version": "1.0.0"}), ".gemini/extensions/x/GEMINI.md": "Extension.\n"})
     place.write(files)

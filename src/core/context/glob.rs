@@ -37,8 +37,8 @@ pub(super) fn expression(pattern: &str) -> Option<Regex> {
     Regex::new(&written).ok()
 }
 
-/// Returns the files below a folder that match a pattern relative to it, in the order of the
-/// directory, which agents do not change.
+/// Returns the files below a folder that match a pattern relative to it, in the reverse order of the
+/// directory, as OpenCode loads them.
 pub(super) fn files(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     let is_plain = |part: &&str| !part.contains(['*', '?', '{', '[']);
@@ -61,12 +61,15 @@ pub(super) fn files(folder: &Path, pattern: &str) -> Vec<PathBuf> {
         let inside = path.strip_prefix(folder).ok().and_then(Path::to_str);
         inside.is_some_and(|inside| expression.is_match(inside)) && path.is_file()
     };
-    walk.into_iter()
+    let mut found: Vec<PathBuf> = walk
+        .into_iter()
         .take(MOST_ENTRIES)
         .flatten()
         .map(walkdir::DirEntry::into_path)
         .filter(|path| matches(path))
-        .collect()
+        .collect();
+    found.reverse();
+    found
 }
 
 #[cfg(test)]
