@@ -907,7 +907,6 @@ fn the_tools_are_the_same_whatever_the_stores() {
     assert!(!list.contains("overview"), "{list}");
     client.end();
     let size = characters(&none);
-    println!("all layouts: {size} characters");
     assert!(size <= 9_000, "{size}");
     for tool in &none {
         let takes_store = tool["inputSchema"]["properties"]["store"].is_object();
@@ -916,7 +915,6 @@ fn the_tools_are_the_same_whatever_the_stores() {
     for store in ["./.memory", "./data/memory", "../.sonph-code-memory"] {
         let mut client = Client::start(&home, &["--store", store]);
         let size = characters(&client.tools());
-        println!("{store}: {size} characters");
         assert!(size <= 6_000, "{store}: {size}");
         client.end();
     }

@@ -4,13 +4,11 @@ use super::{Binding, KeyContext, Keymap};
 use crate::tui::action::Action;
 
 /// The contexts in the table, and their headings.
-const PLACES: [(KeyContext, &str); 8] = [
+const PLACES: [(KeyContext, &str); 6] = [
     (KeyContext::Browse, "Tree and preview"),
     (KeyContext::Tree, "Tree"),
-    (KeyContext::Preview, "Preview"),
     (KeyContext::Find, "Find"),
     (KeyContext::Log, "Log"),
-    (KeyContext::Editor, "Editor"),
     (KeyContext::History, "History"),
     (KeyContext::Queue, "Review"),
 ];
