@@ -29,13 +29,13 @@ pub struct Event<'a> {
 /// Which blocks hold the messages of each log.
 #[derive(Debug)]
 pub struct LogBlocks {
-    by_log: Vec<[Vec<usize>; 2]>,
+    by_log: Vec<[Vec<usize>; Part::ALL.len()]>,
 }
 
 impl LogBlocks {
     /// Lists the blocks of every visible log.
     pub fn of(corpus: &Corpus) -> Self {
-        let mut by_log = vec![<[Vec<usize>; 2]>::default(); corpus.logs().len()];
+        let mut by_log = vec![<[Vec<usize>; Part::ALL.len()]>::default(); corpus.logs().len()];
         for (number, part) in Part::ALL.into_iter().enumerate() {
             for block in corpus.blocks(part) {
                 for log in block.logs() {
