@@ -9,7 +9,18 @@ use crate::support::Home;
 
 /// Puts a program into a directory and returns a PATH that begins with it.
 fn program(home: &Home, name: &str, script: &str) -> String {
-    let path = home.file(&format!("bin/{name}"), format!("#!/bin/sh\n{script}\n"));
+    let text = home.file(&format!("bin/{name}.txt"), format!("#!/bin/sh\n{script}\n"));
+    // A file that this process writes may still be open in a process that another test starts at the
+    // same moment, and cannot be run then. So another process writes the program.
+    let copied = std::process::Command::new("cp")
+        .arg(&text)
+        .arg(text.with_extension(""))
+        .status();
+    assert!(
+        copied.is_ok_and(|status| status.success()),
+        "{name} is copied"
+    );
+    let path = text.with_extension("");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("is made executable");
     let old = std::env::var("PATH").unwrap_or_default();
     format!("{}:{old}", home.path().join("bin").display())
