@@ -15,6 +15,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use serde::de::IgnoredAny;
 use tokio::io::{AsyncBufRead as _, AsyncRead, AsyncWrite, BufReader, ReadBuf};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
 
 /// The longest line that is checked; longer ones are left to the library, which has a limit.
 const LONGEST: usize = 16 << 20;
@@ -46,11 +47,12 @@ where
         }
     }
 
-    async fn refuse(&mut self) -> io::Result<()> {
+    /// Answers a line that is not JSON. It is sent by a task of its own, because the future of
+    /// [`Transport::receive`] may be dropped at any point, and the answer with it.
+    fn refuse(&mut self) -> JoinHandle<io::Result<()>> {
         let error = ErrorData::parse_error("the line is not JSON", None);
-        self.inner
-            .send(TxJsonRpcMessage::<RoleServer>::error(error, None))
-            .await
+        let answer = TxJsonRpcMessage::<RoleServer>::error(error, None);
+        tokio::spawn(self.inner.send(answer))
     }
 }
 
@@ -76,11 +78,11 @@ where
                 received = self.inner.receive() => Some(received),
             };
             match received {
-                None => self.refuse().await.ok()?,
+                None => drop(self.refuse()),
                 Some(Some(message)) => return Some(message),
                 Some(None) => {
                     while self.unparsable.try_recv().is_ok() {
-                        self.refuse().await.ok()?;
+                        self.refuse().await.ok()?.ok()?;
                     }
                     return None;
                 }
