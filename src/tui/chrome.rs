@@ -1,10 +1,12 @@
-//! Drawing shared by panes and dialogs: borders, shortened texts, two-ended rows, key hints.
+//! Drawing shared by panes and dialogs: borders, scrolled dialogs, shortened texts, two-ended rows, key hints.
 
 use std::path::{Component, Path};
 
+use ratatui::Frame;
+use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, BorderType, Padding};
+use ratatui::widgets::{Block, BorderType, Clear, Padding};
 use unicode_width::UnicodeWidthChar as _;
 
 use super::action::Action;
@@ -211,6 +213,35 @@ impl Hint {
             spans.push(Span::styled(word, theme.style(Role::Muted)));
         }
         Line::from(spans)
+    }
+}
+
+/// Draws a dialog with the lines from `scroll` on. If not all fit, its border tells which are shown,
+/// unless it has a title on the right already.
+pub(crate) fn draw_scrolled(
+    frame: &mut Frame<'_>,
+    cx: &PaneContext<'_>,
+    (area, mut block): (Rect, Block<'static>),
+    (lines, scroll, right): (Vec<Line<'_>>, usize, Option<Line<'static>>),
+) {
+    let inner = block.inner(area);
+    let height = usize::from(inner.height);
+    let place = (lines.len() > height).then(|| {
+        let last = (scroll + height).min(lines.len());
+        let place = format!(" {}–{last}/{} ", scroll + 1, lines.len());
+        Line::from(Span::styled(place, cx.theme.style(Role::Muted)))
+    });
+    if let Some(title) = right.or(place) {
+        block = block.title(title.right_aligned());
+    }
+    frame.render_widget(Clear, area);
+    frame.render_widget(block, area);
+    for (line, y) in lines
+        .into_iter()
+        .skip(scroll)
+        .zip(inner.top()..inner.bottom())
+    {
+        frame.render_widget(line, Rect::new(inner.x, y, inner.width, 1));
     }
 }
 

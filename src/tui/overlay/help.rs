@@ -5,12 +5,11 @@ use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Clear;
 
 use crate::core::config::EditorKeys;
 use crate::tui::action::Action;
 use crate::tui::cells;
-use crate::tui::chrome::dialog;
+use crate::tui::chrome::{dialog, draw_scrolled};
 use crate::tui::keymap::{KeyContext, Keymap, own_keys};
 use crate::tui::layout::centred;
 use crate::tui::pane::{Handled, Pane, PaneContext, Step};
@@ -264,27 +263,17 @@ impl Pane for HelpDialog {
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let area = Self::area(cx);
-        let mut block = dialog(cx, &self.title, self.key_context());
+        let block = dialog(cx, &self.title, self.key_context());
         let inner = block.inner(area);
         let lines = self.lines(theme, usize::from(inner.width));
-        if let Some(search) = &self.search {
+        let search = self.search.as_ref().map(|search| {
             let (typed, _) = search.line(theme, inner.width / 2);
             let mut title = vec![Span::styled(" search ❯ ", theme.style(Role::Accent))];
             title.extend(typed.spans);
             title.push(Span::raw(" "));
-            block = block.title(Line::from(title).right_aligned());
-        } else if lines.len() > usize::from(inner.height) {
-            let last = (self.scroll + usize::from(inner.height)).min(lines.len());
-            let place = format!(" {}–{last}/{} ", self.scroll + 1, lines.len());
-            let place = Span::styled(place, theme.style(Role::Muted));
-            block = block.title(Line::from(place).right_aligned());
-        }
-        frame.render_widget(Clear, area);
-        frame.render_widget(block, area);
-        let shown = lines.into_iter().skip(self.scroll);
-        for (line, y) in shown.zip(inner.top()..inner.bottom()) {
-            frame.render_widget(line, Rect::new(inner.x, y, inner.width, 1));
-        }
+            Line::from(title)
+        });
+        draw_scrolled(frame, cx, (area, block), (lines, self.scroll, search));
     }
 }
 

@@ -3,17 +3,15 @@
 use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
-use ratatui::text::{Line, Span};
-use ratatui::widgets::Clear;
+use ratatui::text::Line;
 use unicode_width::UnicodeWidthChar as _;
 
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::dialog;
+use crate::tui::chrome::{dialog, draw_scrolled};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::reading_area;
 use crate::tui::pane::{Handled, Pane, PaneContext, Step};
-use crate::tui::theme::Role;
 
 /// A text with a title.
 #[derive(Debug)]
@@ -108,21 +106,9 @@ impl Pane for TextDialog {
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let area = self.area(cx);
-        let mut block = dialog(cx, &self.title, KeyContext::Reader);
-        let inner = block.inner(area);
-        let lines = self.lines(usize::from(inner.width));
-        if lines.len() > usize::from(inner.height) {
-            let last = (self.scroll + usize::from(inner.height)).min(lines.len());
-            let context = format!(" {}–{last}/{} ", self.scroll + 1, lines.len());
-            let context = Span::styled(context, cx.theme.style(Role::Muted));
-            block = block.title(Line::from(context).right_aligned());
-        }
-        frame.render_widget(Clear, area);
-        frame.render_widget(block, area);
-        let shown = lines.into_iter().skip(self.scroll);
-        for (line, y) in shown.zip(inner.top()..inner.bottom()) {
-            frame.render_widget(line, Rect::new(inner.x, y, inner.width, 1));
-        }
+        let block = dialog(cx, &self.title, KeyContext::Reader);
+        let lines = self.lines(usize::from(block.inner(area).width));
+        draw_scrolled(frame, cx, (area, block), (lines, self.scroll, None));
     }
 }
 

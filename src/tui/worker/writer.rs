@@ -421,21 +421,7 @@ mod tests {
     #[test]
     fn what_a_dead_process_left_unfinished_is_taken_back_and_read_again() {
         let mut bench = Bench::new();
-        let dying = History::with_observer(
-            bench.writer.history.dir(),
-            Arc::new(|step| {
-                assert_ne!(step, "record", "it dies here");
-                Ok(())
-            }),
-        );
-        let (_, change) = bench.delete("auth.md");
-        let by = (&bench.writer.author, &day(1));
-        let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            plan_and_commit(&dying, &change.roots(), by, || {
-                Ok::<_, Error>((*change).clone())
-            })
-        }));
-        assert!(died.is_err());
+        bench.die_deleting("auth.md");
         assert!(!bench.root().join("auth.md").exists());
         bench.writer.perform(Message::Settle);
         let Ok(library::Message::Job(LibraryJob::Refresh(paths))) =
@@ -448,6 +434,25 @@ mod tests {
     }
 
     impl Bench {
+        /// Deletes a memory in a process that dies before the change is recorded.
+        fn die_deleting(&self, path: &str) {
+            let dying = History::with_observer(
+                self.writer.history.dir(),
+                Arc::new(|step| {
+                    assert_ne!(step, "record", "it dies here");
+                    Ok(())
+                }),
+            );
+            let (_, change) = self.delete(path);
+            let by = (&self.writer.author, &day(1));
+            let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                plan_and_commit(&dying, &change.roots(), by, || {
+                    Ok::<_, Error>((*change).clone())
+                })
+            }));
+            assert!(died.is_err());
+        }
+
         /// Reads the store again after another program wrote a file, as the library worker does.
         fn read_again(&mut self, path: &str) {
             let library = self.writer.library.refresh(&[self.root().join(path)]);
@@ -564,21 +569,7 @@ mod tests {
         let library = Arc::clone(&bench.writer.library);
         bench.writer.library = Arc::default();
         bench.writer.perform(Message::Stores(library));
-        let dying = History::with_observer(
-            bench.writer.history.dir(),
-            Arc::new(|step| {
-                assert_ne!(step, "record", "it dies here");
-                Ok(())
-            }),
-        );
-        let (_, change) = bench.delete("auth.md");
-        let by = (&bench.writer.author, &day(1));
-        let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            plan_and_commit(&dying, &change.roots(), by, || {
-                Ok::<_, Error>((*change).clone())
-            })
-        }));
-        assert!(died.is_err());
+        bench.die_deleting("auth.md");
         bench.read_again("auth.md");
         assert_eq!(bench.counts(), None);
         assert_eq!(bench.waiting(), []);
