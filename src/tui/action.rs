@@ -98,7 +98,7 @@ impl Action {
     pub(crate) fn also(self) -> &'static str {
         match self {
             Self::Find => "search grep look",
-            Self::Filter => "search find narrow grep",
+            Self::Filter => "narrow",
             Self::Sort => "order age size name",
             Self::Edit => "change write modify",
             Self::EditOutside => "external vim editor",

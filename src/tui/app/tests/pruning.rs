@@ -77,7 +77,11 @@ fn all_stores_are_one_list_in_the_order_of_age_or_size() {
     ui.press("S");
     let text = ui.text();
     assert!(text.contains("memory · all stores, oldest first"), "{text}");
-    assert!(ui.row("▌").contains("Auth Refactor  claude"), "{text}");
+    let row = ui.row("▌");
+    assert!(
+        row.contains("Auth Refactor ") && row.contains(" claude  "),
+        "{text}"
+    );
     assert!(!text.contains("▾ claude"), "{text}");
     ui.press("S g");
     assert!(ui.text().contains("largest first"));
