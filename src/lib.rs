@@ -58,6 +58,8 @@ pub mod cli;
 pub mod core;
 #[cfg(test)]
 mod doubling;
+#[cfg(test)]
+mod fuzz;
 pub mod hook;
 pub mod mcp;
 pub mod setup;
