@@ -12,10 +12,16 @@
 //! `cargo test` runs each target a few hundred times with the same seed. With
 //! `TOME_FUZZ_SECONDS=3600` each runs so long, with a seed from the clock, which is printed.
 
-use std::cell::Cell;
+#[allow(dead_code)]
+#[path = "../benches/support/dice.rs"]
+mod dice;
+
+use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
+
+use dice::Dice;
 
 use crate::core::change::Moment;
 use crate::core::citation::Citation;
@@ -111,21 +117,13 @@ const TOKENS: &[&[u8]] = &[
     b"$",
 ];
 
-/// Random numbers that a seed determines (splitmix64).
-struct Random(u64);
+/// Changes inputs.
+struct Mutator(Dice);
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut value = self.0;
-        value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        value ^ (value >> 31)
-    }
-
-    /// A number below `limit`, which is not 0.
+impl Mutator {
+    /// A number below `limit`.
     fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % limit as u64).expect("below a usize")
+        self.0.below(limit)
     }
 
     /// A random piece of `bytes`, mostly a short one.
@@ -223,25 +221,27 @@ fn fuzz(name: &str, seeds: Vec<Vec<u8>>, run: Run) {
         None => 1,
     };
     let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(3600));
-    let mut random = Random(seed);
-    let runs = Cell::new(0_u32);
-    while Instant::now() < until && (seconds.is_some() || runs.get() < RUNS) {
-        runs.set(runs.get() + 1);
-        let mut input = seeds[random.below(seeds.len())].clone();
-        random.mutate(&mut input, &seeds);
+    let mut mutator = Mutator(Dice(seed));
+    let mut runs = 0_u32;
+    while Instant::now() < until && (seconds.is_some() || runs < RUNS) {
+        runs += 1;
+        let mut input = seeds[mutator.below(seeds.len())].clone();
+        mutator.mutate(&mut input, &seeds);
         if !check(&input) {
             let smallest = smaller(input, &check);
             let file = std::env::temp_dir().join(format!("tome-fuzz-{name}"));
             std::fs::write(&file, &smallest).expect("written");
             panic!(
-                "{name}: run {} of seed {seed} fails; the input is in {}",
-                runs.get(),
+                "{name}: run {runs} of seed {seed} fails; the input is in {}",
                 file.display()
             );
         }
     }
     if seconds.is_some() {
-        eprintln!("{name}: {} runs of seed {seed}", runs.get());
+        let line = format!("{name}: {runs} runs of seed {seed}\n");
+        std::io::stderr()
+            .write_all(line.as_bytes())
+            .expect("standard error is open");
     }
 }
 
