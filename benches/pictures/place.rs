@@ -123,12 +123,12 @@ fn history(stage: &mut TerminalSession) -> Result<()> {
     // All changes, not only those of the selected memory.
     stage.press("a", "2 changes")?;
     stage.see("Product search is")?;
-    stage.press("j", ", then a new login")
+    stage.press("j", "10 s, then")
 }
 
 fn help(stage: &mut TerminalSession) -> Result<()> {
     browse(stage)?;
-    stage.press("?", "keys · tree")
+    stage.press("?", "help · tree")
 }
 
 /// The first frame after everything is read.

@@ -322,6 +322,7 @@ impl Pane for NewMemoryForm {
             label(None, "file    "),
             Span::styled(fit_end(&file, usize::from(width)), theme.style(Role::Muted)),
         ]));
+        text.push(Line::default());
         text.push(Line::from(Span::styled(
             self.field_hint(cx),
             theme.style(Role::Muted),

@@ -2,8 +2,6 @@
 
 use std::fs;
 
-use ratatui::crossterm::event::Event as Input;
-
 use super::finding::TestUi;
 use crate::core::search::fuzzy::SearchState;
 use crate::tui::effect::Effect;
@@ -258,7 +256,7 @@ fn the_cursor_stays_on_its_row_when_the_logs_grow() {
         ("assistant", "a token\n\nthe other token"),
     ];
     write_log(&mut ui, "s9", &lines);
-    ui.press("/token<space>agent:claude<space>project:till<right><down>");
+    ui.press("/token<space>project:till<space><right><down>");
     let row = |ui: &TestUi| {
         let text = ui.text();
         let row = text.lines().filter(|line| line.contains("▌")).nth(1);

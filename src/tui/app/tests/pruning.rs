@@ -257,11 +257,11 @@ fn one_pane_gets_the_whole_screen_and_gives_it_back() {
     ui.press("+");
     let text = ui.text();
     assert!(text.contains("Release Process"), "{text}");
-    assert!(!text.contains("Use JWT"), "only the tree: {text}");
+    assert!(!text.contains("access token"), "only the tree: {text}");
     ui.press("<tab>");
     let text = ui.text();
     assert!(
-        text.contains("Use JWT") && !text.contains("▾ claude"),
+        text.contains("access token") && !text.contains("▾ claude"),
         "{text}"
     );
     ui.press("<tab> <a-z>");

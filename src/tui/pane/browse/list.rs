@@ -191,7 +191,7 @@ impl BrowsePane {
             // A column of its own, so that names are either whole or cut at the same place.
             const WIDEST: usize = 18;
             let name = cells::cut(&escape_line(snapshot.store.name()), WIDEST);
-            let column = format!("{name}  {detail:>5}");
+            let column = format!("{name}  {detail:>4}");
             right.push(Span::styled(column, theme.style(Role::Muted)));
         } else {
             right.push(Span::styled(detail, theme.style(Role::Muted)));
