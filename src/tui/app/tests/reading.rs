@@ -78,6 +78,24 @@ fn the_text_that_was_found_gets_the_whole_screen() {
 }
 
 #[test]
+fn a_session_is_resumed_before_its_log_is_read() {
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("people<space>out");
+    // Reading is requested and not done.
+    ui.ui.press("<cr>");
+    assert_eq!(ui.ui.place(), KeyContext::Log);
+    let effects = ui.ui.press("o");
+    assert!(
+        matches!(
+            effects.as_slice(),
+            [Effect::Terminal(TerminalJob::Resume(_))]
+        ),
+        "{effects:?}"
+    );
+}
+
+#[test]
 fn a_memory_leads_to_the_session_in_which_it_was_written() {
     let mut ui = TestUi::new();
     let store = ui.ui.library.store("claude").expect("a store");

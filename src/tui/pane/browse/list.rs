@@ -15,6 +15,7 @@ use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{short_path, two_ends};
 use crate::tui::pane::PaneContext;
 use crate::tui::theme::{Role, Theme};
+use crate::tui::widget::markdown::plain_line;
 use crate::tui::widget::meter::Meter;
 
 /// The width from which on there is room for what a memory is about beside its title.
@@ -170,7 +171,7 @@ impl BrowsePane {
             label.push(Span::styled(format!("  {place}"), theme.style(Role::Muted)));
         }
         if width >= WIDE && !memory.summary.is_empty() && memory.summary != memory.title {
-            let summary = format!("  {}", escape_line(&memory.summary));
+            let summary = format!("  {}", escape_line(&plain_line(&memory.summary)));
             label.push(Span::styled(summary, theme.style(Role::Muted)));
         }
         let mut right = Vec::new();
