@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use super::answer::{Failure, QUOTED, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::table::{ALL, Field, FieldType, OFFSET, Tool, ToolEffect};
-use crate::core::corpus::{BuildProgress, Progress};
+use crate::core::catalog;
+use crate::core::corpus::{BuildProgress, Corpus, Progress};
 use crate::core::display::safe;
 use crate::core::format;
 use crate::core::query::Query;
@@ -63,12 +64,6 @@ fn run(call: &Call<'_>) -> ToolResult {
         Scope::Detail => None,
         Scope::All | Scope::Messages => Some(call.setup.logs.log_catalog()?),
     };
-    let request = RecallRequest {
-        query: &query,
-        scope,
-        limit: offset + limit,
-        without: call.client.session.as_deref(),
-    };
     let patience = Deadline {
         until: Instant::now() + READING_LIMIT,
         is_dropped: call.is_dropped,
@@ -78,6 +73,14 @@ fn run(call: &Call<'_>) -> ToolResult {
         unread,
         left,
     } = search(call.searched(), catalog.as_ref(), &patience, |sources| {
+        let session = call.client.session.clone();
+        let running = session.or_else(|| running_session(sources.corpus?, call));
+        let request = RecallRequest {
+            query: &query,
+            scope,
+            limit: offset + limit,
+            without: running.as_deref(),
+        };
         let mut found = recall(sources, request);
         found.hits.drain(..offset.min(found.hits.len()));
         found
@@ -112,6 +115,13 @@ fn run(call: &Call<'_>) -> ToolResult {
         answer = answer.with(format!("{count} log(s) could not be read: {first}"));
     }
     Ok(answer)
+}
+
+/// Returns the session that calls, of a client that does not name it: its agent's newest one, which
+/// has a prompt since the server was started.
+fn running_session(corpus: &Corpus, call: &Call<'_>) -> Option<String> {
+    let since = call.setup.started.as_millisecond();
+    catalog::running_session(corpus, call.client.agent?, since)
 }
 
 fn scope(call: &Call<'_>) -> Result<Scope, Failure> {

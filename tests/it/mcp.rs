@@ -874,6 +874,15 @@ fn characters(tools: &[Value]) -> usize {
     Value::from(tools.to_vec()).to_string().chars().count()
 }
 
+/// Tells the number of tools and their characters to whoever runs the test with its output.
+fn tell(what: &str, tools: &[Value]) {
+    let size = characters(tools);
+    let told = format!("{what}: {} tools, {size} characters\n", tools.len());
+    std::io::stderr()
+        .write_all(told.as_bytes())
+        .expect("written");
+}
+
 #[test]
 fn the_tools_are_the_same_whatever_the_stores() {
     let home = Home::new();
@@ -884,12 +893,14 @@ fn the_tools_are_the_same_whatever_the_stores() {
     home.file("project/.memory/MEMORY.md", "# Memory\n\n(empty)\n");
     let mut client = Client::start(&home, &[]);
     assert_eq!(client.tools(), none, "one store");
+    tell("one store", &client.tools());
     client.end();
     home.file("project/.claude/memory/MEMORY.md", "# Memory\n");
     home.file("project/data/memory/facts/user.md", "# U\n");
     home.file(".sonph-code-memory/semantic/a.md", "**Title:** A\n");
     let mut client = Client::start(&home, &[]);
     assert_eq!(client.tools(), none, "four stores");
+    tell("four stores", &client.tools());
     client.end();
     let slug = home.project().display().to_string().replace('/', "-");
     for session in 0..60 {
@@ -902,6 +913,7 @@ fn the_tools_are_the_same_whatever_the_stores() {
     assert!(stores.lines().count() > 60, "{stores}");
     let mut client = Client::start(&home, &[]);
     assert_eq!(client.tools(), none, "sixty stores more");
+    tell("sixty stores more", &client.tools());
     // Past sessions are data: they are not listed, and are read by name.
     let list = client.ok("memory_list", json!({}));
     assert!(!list.contains("overview"), "{list}");
@@ -916,6 +928,7 @@ fn the_tools_are_the_same_whatever_the_stores() {
         let mut client = Client::start(&home, &["--store", store]);
         let size = characters(&client.tools());
         assert!(size <= 6_000, "{store}: {size}");
+        tell(store, &client.tools());
         client.end();
     }
 }
@@ -1353,6 +1366,42 @@ fn the_running_session_is_no_hit_of_its_own_question() {
         assert!(found.contains(ids[1]) && !found.contains(ids[0]), "{found}");
         client.end();
     }
+}
+
+#[test]
+fn the_running_session_of_a_client_that_does_not_name_it_is_no_hit_either() {
+    let home = index_home();
+    let project = home.project().display().to_string();
+    let folder = format!(".gemini/tmp/{}/chats", crate::sessions::hash_of(&project));
+    // One session ended long ago; the other has gone on since the server was started.
+    for (name, time, text) in [
+        ("past", "2020-01-01T00:00:00Z", "the pelican is blue"),
+        ("running", "2099-01-01T00:00:00Z", "which pelican?"),
+    ] {
+        let line = json!({ "id": "1", "type": "user", "timestamp": time, "content": text });
+        home.file(
+            &format!("{folder}/session-{name}.jsonl"),
+            format!("{line}\n"),
+        );
+    }
+    let query = json!({ "query": "pelican" });
+    let found = |client: &str| {
+        let mut client = Client::start_with(&home, &[], (client, None));
+        let found = client.ok("recall_memory", query.clone());
+        client.end();
+        found
+    };
+    let own = found("gemini-cli-mcp-client");
+    assert!(own.contains("session-past"), "{own}");
+    assert!(!own.contains("session-running"), "{own}");
+    // To another client, both are past.
+    let both = found("opencode");
+    assert!(both.starts_with("Found 2"), "{both}");
+    // A past session stays past, however new it is.
+    std::fs::remove_file(home.path().join(format!("{folder}/session-running.jsonl")))
+        .expect("removed");
+    let own = found("gemini-cli-mcp-client");
+    assert!(own.contains("session-past"), "{own}");
 }
 
 #[test]
