@@ -132,6 +132,7 @@ def everything(place):
     for tool in ["recall_memory", "memory_write", "memory_read", "memory_list", "coder_memory_store", "get_events"]:
         check(client.prefix + tool in client.first(requests), "%s is offered" % tool)
     check("Citation: zebra.md#L" in sent, "recall_memory answers: " + sent[-1500:])
+    check("Source: messages" not in sent, "the running session is no hit: " + sent[-3000:])
     check("Memory saved: feeding.md" in sent, "memory_write answers: " + sent[-1500:])
     written = place.project / ".memory/feeding.md"
     check(written.exists() and written.read_text().endswith("\n\nThe zebra is fed at noon.\n"), "the memory is on disk")
