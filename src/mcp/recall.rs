@@ -117,10 +117,14 @@ fn run(call: &Call<'_>) -> ToolResult {
     Ok(answer)
 }
 
-/// Returns the session that calls, of a client that does not name it: its agent's newest one, which
+/// How long before the server was started a running session may have its prompt, in milliseconds:
+/// OpenCode starts its servers for a prompt, and after its plugins.
+const STARTING: i64 = 2 * 60 * 1000;
+
+/// Returns the session that calls, of a client that does not name it: its agent's newest one, if it
 /// has a prompt since the server was started.
 fn running_session(corpus: &Corpus, call: &Call<'_>) -> Option<String> {
-    let since = call.setup.started.as_millisecond();
+    let since = call.setup.started.as_millisecond() - STARTING;
     catalog::running_session(corpus, call.client.agent?, since)
 }
 
