@@ -38,9 +38,9 @@ use jiff::tz::TimeZone;
 
 use theme::Theme;
 
+use crate::core::Result;
 use crate::core::catalog::LogCatalog;
 use crate::core::change::{Author, Moment};
-use crate::core::Result;
 use crate::core::config::{EditorKeys, Settings, Warning};
 use crate::core::context::{AgentContext, Draft, KnownAgent};
 use crate::core::discover::{DiscoveryScope, Environment, SearchedPlace};

@@ -63,10 +63,7 @@ pub(crate) enum LibraryJob {
     /// Read what waits for review.
     Queue,
     /// Read what an agent loads; with a draft, what it would load.
-    Context {
-        agent: Agent,
-        draft: Option<Draft>,
-    },
+    Context { agent: Agent, draft: Option<Draft> },
     /// Read the file of a piece, to be edited.
     EditPiece {
         context: Arc<AgentContext>,

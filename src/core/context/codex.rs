@@ -167,11 +167,7 @@ fn user(start: &Start<'_>, file: &Path) -> Option<Piece> {
 
 /// Returns the piece of one of the project's files, of which at most `left` bytes are loaded; all
 /// of them share the limit `most`.
-fn project(
-    start: &Start<'_>,
-    file: &Path,
-    (left, most): (&mut usize, usize),
-) -> Option<Piece> {
+fn project(start: &Start<'_>, file: &Path, (left, most): (&mut usize, usize)) -> Option<Piece> {
     let kind = PieceKind::Project;
     let bytes = match start.read(file, Source::Project) {
         Found::Missing => return None,

@@ -40,12 +40,7 @@ impl Home {
     }
 
     /// Returns the pieces that an agent would load with a draft.
-    pub(super) fn pieces_with(
-        &self,
-        agent: Agent,
-        cwd: &str,
-        draft: Option<&Draft>,
-    ) -> Vec<Piece> {
+    pub(super) fn pieces_with(&self, agent: Agent, cwd: &str, draft: Option<&Draft>) -> Vec<Piece> {
         let home = self.path();
         let environment = Environment {
             cwd: home.join(cwd),

@@ -30,7 +30,9 @@ pub fn is_instruction_file(path: &str) -> bool {
         })
     };
     NAMES.contains(&path)
-        || matches!(path, "AGENTS.override.md"
+        || matches!(
+            path,
+            "AGENTS.override.md"
                 | ".github/copilot-instructions.md"
                 | ".copilot/copilot-instructions.md"
         )
@@ -147,10 +149,7 @@ mod tests {
         ] {
             assert!(allowed(operation, "CLAUDE.md"), "{operation:?}");
             assert!(!allowed(operation, "README.md"), "{operation:?}");
-            assert!(
-                allowed(operation, ".claude/rules/rust.md"),
-                "{operation:?}"
-            );
+            assert!(allowed(operation, ".claude/rules/rust.md"), "{operation:?}");
             assert!(
                 !allowed(operation, ".claude/rules/../x.md"),
                 "{operation:?}"

@@ -36,8 +36,8 @@ use crate::tui::event::Event;
 use crate::tui::keymap::{KeyContext, Keymap};
 use crate::tui::keys::keys;
 use crate::tui::pane::browse::fixture;
-use crate::tui::worker::context::editable_piece;
 use crate::tui::theme::{Background, ColorDepth, Terminal as Facts, Theme};
+use crate::tui::worker::context::editable_piece;
 
 /// An app with a library on disk; reads are performed at once, nothing is written.
 struct TestApp {

@@ -155,7 +155,10 @@ impl EditorPane {
     fn keep(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let text = self.to_unsaved(cx.now);
         self.look_at(&text.text);
-        let ask = self.meter.as_ref().map(|meter| meter.ask(text.text.clone()));
+        let ask = self
+            .meter
+            .as_ref()
+            .map(|meter| meter.ask(text.text.clone()));
         let keep = Step::Effect(Effect::Unsaved(match self.is_modified {
             true => UnsavedJob::Keep(text),
             false => UnsavedJob::Forget(text),

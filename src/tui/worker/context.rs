@@ -116,7 +116,11 @@ mod tests {
             })
         };
         for (path, kind, expected) in [
-            ("shop/CLAUDE.md", PieceKind::Project, "shop instructions CLAUDE.md"),
+            (
+                "shop/CLAUDE.md",
+                PieceKind::Project,
+                "shop instructions CLAUDE.md",
+            ),
             (
                 "shop/.claude/rules/a/rust.md",
                 PieceKind::Rule,
@@ -137,7 +141,11 @@ mod tests {
                 PieceKind::Project,
                 "shop instructions AGENTS.override.md",
             ),
-            ("memory/MEMORY.md", PieceKind::Memory, "memory index MEMORY.md"),
+            (
+                "memory/MEMORY.md",
+                PieceKind::Memory,
+                "memory index MEMORY.md",
+            ),
         ] {
             assert_eq!(told(path, kind).as_deref(), Ok(expected));
         }

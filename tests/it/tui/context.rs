@@ -8,10 +8,7 @@ use super::{ENTER, ESCAPE, SAVE, Tty, shop};
 fn a_file_that_an_agent_loads_is_edited_and_its_meter_is_seen_before_it_is_saved() {
     let home = shop();
     home.file(".claude/CLAUDE.md", "Be brief.\n");
-    let path = home.file(
-        "project/CLAUDE.md",
-        "# Shop\n\nBe kind.\n@docs/tests.md\n",
-    );
+    let path = home.file("project/CLAUDE.md", "# Shop\n\nBe kind.\n@docs/tests.md\n");
     home.file("project/docs/tests.md", "Run the tests.\n");
     home.file("project/AGENTS.md", "For Codex.\n");
     let before = fs::read_to_string(&path).expect("text");
@@ -22,7 +19,10 @@ fn a_file_that_an_agent_loads_is_edited_and_its_meter_is_seen_before_it_is_saved
     assert!(screen.contains("import  docs/tests.md"), "{screen}");
     // What tome does not edit is shown.
     tty.press("jj", "Run the tests.");
-    tty.press(ENTER, "Read only: tome edits memories and instruction files");
+    tty.press(
+        ENTER,
+        "Read only: tome edits memories and instruction files",
+    );
     tty.send(ESCAPE);
     tty.gone("Read only");
     tty.press("k", "Be kind.");

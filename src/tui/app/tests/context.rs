@@ -63,7 +63,10 @@ pub(super) fn opened(width: u16, height: u16, background: Background) -> TestApp
     let index: String = (1..=203).map(|line| format!("line {line}\n")).collect();
     for (path, text) in [
         (".claude/CLAUDE.md", "Answer in short sentences.\n"),
-        ("instructions/CLAUDE.md", "# Shop\n\nBe kind. @docs/tests.md\n"),
+        (
+            "instructions/CLAUDE.md",
+            "# Shop\n\nBe kind. @docs/tests.md\n",
+        ),
         ("instructions/docs/tests.md", "Run the tests.\n"),
         (
             "instructions/.claude/rules/rust.md",
@@ -104,7 +107,11 @@ fn every_piece_is_listed_in_order_with_its_size_and_what_is_cut() {
         let found = text[at..].find(expected);
         at += found.unwrap_or_else(|| panic!("no {expected} in\n{text}"));
     }
-    assert!(ui.row("context · claude-code in ~/instructions").contains("1 cut"), "{text}");
+    assert!(
+        ui.row("context · claude-code in ~/instructions")
+            .contains("1 cut"),
+        "{text}"
+    );
     assert!(text.contains("tokens at 4 characters each"), "{text}");
     // The first piece is selected, and its text is shown.
     assert!(text.contains("Answer in short sentences."), "{text}");
@@ -115,7 +122,10 @@ fn the_cut_is_marked_where_the_text_is_cut() {
     let mut ui = usual();
     ui.press("G l G");
     let text = ui.text();
-    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words} in\n{text}"));
+    let at = |words: &str| {
+        text.find(words)
+            .unwrap_or_else(|| panic!("no {words} in\n{text}"))
+    };
     assert!(at("line 200") < at("✂ not loaded: the last 3 lines of 203"));
     assert!(at("✂ not loaded") < at("line 201"));
     assert!(at("line 201") < at("line 203"));
@@ -174,7 +184,11 @@ fn a_piece_is_edited_and_the_meter_shows_what_it_will_be_before_it_is_saved() {
         result: Ok(None),
     });
     assert_eq!(ui.place(), KeyContext::Context);
-    assert!(ui.text().contains(&format!("{} tokens", before + 2)), "{}", ui.text());
+    assert!(
+        ui.text().contains(&format!("{} tokens", before + 2)),
+        "{}",
+        ui.text()
+    );
     assert!(ui.row("▌").contains("CLAUDE.md"), "the cursor stays");
 }
 
@@ -183,7 +197,11 @@ fn an_index_that_grows_over_its_limit_is_told_while_it_is_typed() {
     let mut ui = usual();
     ui.press("G <cr>");
     assert_eq!(ui.place(), KeyContext::Editor);
-    assert!(ui.text().contains("✂ the last 3 lines of 203"), "{}", ui.text());
+    assert!(
+        ui.text().contains("✂ the last 3 lines of 203"),
+        "{}",
+        ui.text()
+    );
     ui.press("<c-end><cr>x<cr>y");
     let text = ui.text();
     assert!(text.contains("203 → 205 of 200 lines"), "{text}");
@@ -199,7 +217,11 @@ fn what_is_left_unsaved_is_gone_on_with() {
     ui.press("<cr>");
     assert_eq!(ui.place(), KeyContext::Editor);
     assert!(ui.text().contains("kept"), "{}", ui.text());
-    assert!(ui.text().contains(" → "), "the meter is of this text: {}", ui.text());
+    assert!(
+        ui.text().contains(" → "),
+        "the meter is of this text: {}",
+        ui.text()
+    );
 }
 
 #[test]
@@ -208,7 +230,10 @@ fn what_tome_does_not_edit_is_shown_and_the_reason_said() {
     ui.press("jj <cr>");
     assert_eq!(ui.place(), KeyContext::Reader);
     let text = ui.text();
-    assert!(text.contains("Read only: tome edits memories and instruction files"), "{text}");
+    assert!(
+        text.contains("Read only: tome edits memories and instruction files"),
+        "{text}"
+    );
     assert!(text.contains("Run the tests."), "{text}");
     ui.press("<esc>");
     assert_eq!(ui.place(), KeyContext::Context);
@@ -250,7 +275,11 @@ fn an_answer_for_another_agent_changes_nothing() {
         draft: None,
         result: Ok(std::sync::Arc::new(late)),
     });
-    assert!(ui.text().contains("Answer in short sentences."), "{}", ui.text());
+    assert!(
+        ui.text().contains("Answer in short sentences."),
+        "{}",
+        ui.text()
+    );
     let job = LibraryJob::Context {
         agent: Agent::ClaudeCode,
         draft: None,

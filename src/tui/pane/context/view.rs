@@ -198,8 +198,7 @@ impl ContextPane {
         if lines > usize::from(text.height) {
             let last = (self.scroll + usize::from(text.height)).min(lines);
             let place = format!(" {}–{last}/{lines} ", self.scroll + 1);
-            block =
-                block.title_bottom(Line::from(Span::styled(place, muted)).right_aligned());
+            block = block.title_bottom(Line::from(Span::styled(place, muted)).right_aligned());
         }
         frame.render_widget(block, area);
         let shown = self.text.lines.iter().skip(self.scroll);

@@ -1,6 +1,6 @@
 //! How a text that is edited changes what an agent loads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::core::context::{AgentContext, Draft, Piece};
@@ -40,7 +40,7 @@ impl ContextMeter {
     }
 
     /// Takes an answer, if it is about this file.
-    pub(super) fn take(&mut self, file: &PathBuf, context: &Arc<AgentContext>) {
+    pub(super) fn take(&mut self, file: &Path, context: &Arc<AgentContext>) {
         if *file == self.file && context.agent == self.before.agent {
             self.after = Some(Arc::clone(context));
         }
