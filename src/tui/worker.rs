@@ -115,6 +115,7 @@ impl Workers {
             events: events.clone(),
             lock_wait,
             review_counts: ReviewCounts::new(),
+            changed_roots: Vec::new(),
             unfinished: Arc::clone(&unfinished),
         };
         let worker = LibraryWorker {

@@ -162,6 +162,7 @@ impl LibraryWorker {
             library: &self.library,
             history: &self.history,
             moment: (self.clock)(),
+            changed_roots: &[],
         }
     }
 
