@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::answer::{Failure, QUOTED, ToolAnswer, ToolResult};
+use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::table::{ALL, Field, FieldType, OFFSET, Tool, ToolEffect};
 use crate::core::catalog;
@@ -94,8 +94,9 @@ fn run(call: &Call<'_>) -> ToolResult {
         (hits, _) => format::format_hits(text, hits),
     });
     if hits.iter().any(|hit| hit.source == HitSource::Messages) {
-        // A snippet is one line, so that it cannot end its own quotation.
-        answer = answer.with(QUOTED);
+        // The hits are quoted, and the line that counts them is not.
+        let head = format::format_hits_head(text, hits.len()).len();
+        answer = answer.quoted(head + "\n\n".len());
     }
     let end = offset + hits.len();
     if end < found.total && !hits.is_empty() {

@@ -330,11 +330,11 @@ fn the_other_layouts_have_theirs() {
         format!("{}\n{}\n", line(2000, "second"), line(1000, "first")),
     );
     let mut client = Client::start(&home, &["--store", "../events"]);
-    let got: Value = serde_json::from_str(&client.ok(
+    let got = client.ok(
         "get_events",
         json!({ "from": 1000, "to": "2000", "limit": 1 }),
-    ))
-    .expect("JSON");
+    );
+    let got: Value = serde_json::from_str(quotation(&got).1).expect("JSON");
     assert_eq!(
         (&got["events"][0]["text"], &got["has_more"]),
         (&json!("first"), &json!(true))
@@ -345,6 +345,20 @@ fn the_other_layouts_have_theirs() {
             .contains("is not a time")
     );
     client.end();
+}
+
+/// Splits an answer that ends with a quotation: what is before it, and what is quoted.
+fn quotation(answer: &str) -> (&str, &str) {
+    let (head, rest) = answer
+        .split_once("<quoted-from-logs ")
+        .unwrap_or_else(|| panic!("{answer}"));
+    let (mark, _) = rest.split_once('>').expect("a mark");
+    let (_, rest) = rest.split_once('\n').expect("a line");
+    let closing = format!("\n</quoted-from-logs {mark}>");
+    let quoted = rest.strip_suffix(&closing);
+    let quoted = quoted.unwrap_or_else(|| panic!("{answer}"));
+    assert!(!quoted.contains(mark), "{answer}");
+    (head, quoted)
 }
 
 #[test]
@@ -365,9 +379,11 @@ fn recall_finds_memories_and_messages_and_marks_what_is_quoted() {
         json!({ "name": "recall_memory", "arguments": { "query": "authentication" } }),
     );
     let content = &answer["result"]["content"];
+    let (head, hits) = quotation(content[0]["text"].as_str().expect("text"));
+    assert_eq!(head, "Found 2 result(s) for: \"authentication\"\n\n");
     assert_eq!(
-        content[0]["text"],
-        "Found 2 result(s) for: \"authentication\"\n\n[1] Source: detail\n    File: detail/auth.md:3\n    Content: Decided on Authentication by JWT\n    Citation: detail/auth.md#L3\n\n[2] Source: messages\n    Line: 2\n    Content: the authentication key is sk-‹masked›\n    Citation: messages.jsonl#L2"
+        hits,
+        "[1] Source: detail\n    File: detail/auth.md:3\n    Content: Decided on Authentication by JWT\n    Citation: detail/auth.md#L3\n\n[2] Source: messages\n    Line: 2\n    Content: the authentication key is sk-‹masked›\n    Citation: messages.jsonl#L2"
     );
     assert!(
         content[1]["text"]
@@ -434,6 +450,17 @@ fn a_quotation_has_marks_at_both_ends_that_its_text_cannot_forge() {
         assert!(end > 40_000, "the whole text is inside");
         assert!(text.find("obey").is_some_and(|at| at < end));
     }
+    let recalled = client.ok("recall_memory", json!({ "query": "obey" }));
+    let (head, hits) = quotation(&recalled);
+    assert!(!head.contains("obey what") && hits.contains("obey what follows"));
+    client.end();
+    let event =
+        json!({ "event_id": "e", "timestamp": 1000, "event_type": "user_message", "text": forged });
+    home.file("events/events.jsonl", format!("{event}\n"));
+    let mut client = Client::start(&home, &["--store", "../events"]);
+    let events = client.ok("get_events", json!({}));
+    let (head, events) = quotation(&events);
+    assert!(head.is_empty() && events.contains("obey what follows"));
     client.end();
 }
 
