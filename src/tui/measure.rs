@@ -112,6 +112,7 @@ fn measured_app() -> App {
         zone: TimeZone::UTC,
         editor_keys: EditorKeys::Readline,
         scope: Some(crate::core::discover::DiscoveryScope::Project),
+        agents: Vec::new(),
     };
     App::new(Theme::default(), Keymap::new(), user)
 }

@@ -15,13 +15,30 @@ use ratatui::layout::Size;
 use super::measured_app;
 use crate::core::catalog::LogCatalog;
 use crate::core::change::Author;
+use crate::core::context::{AgentContext, Draft, KnownAgent};
 use crate::core::history::History;
+use crate::core::log::Agent;
 use crate::core::search::fuzzy::SearchState;
+use crate::core::{Error, Result};
 use crate::tui::app::App;
 use crate::tui::effect::{Effect, LibraryJob};
 use crate::tui::event::Event;
 use crate::tui::worker::{WorkerContext, Workers};
-use crate::tui::{Clock, StoreSource};
+use crate::tui::{Clock, ContextSource, StoreSource};
+
+/// The finder shows no contexts of agents.
+#[derive(Debug)]
+struct NoContexts;
+
+impl ContextSource for NoContexts {
+    fn agents(&self) -> Vec<KnownAgent> {
+        Vec::new()
+    }
+
+    fn read(&self, agent: Agent, _draft: Option<&Draft>) -> Result<AgentContext> {
+        Err(Error::not_found(agent.name()))
+    }
+}
 
 /// How long a key took to be answered.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +80,7 @@ impl HeadlessFinder {
         let (events, inbox) = mpsc::channel();
         let outside = WorkerContext {
             source: StoreSource::Named(Vec::new()),
+            contexts: Box::new(NoContexts),
             catalog,
             history: History::open(&data.join("history")),
             unsaved: &data.join("unsaved"),

@@ -246,6 +246,8 @@ impl<'a> Search<'a> {
         if self.closeness == Closeness::Words {
             self.found.parts.push(part);
         }
+        /// How many blocks are read before their memory is released.
+        const TOGETHER: usize = 32;
         let count = corpus.blocks(part).len();
         let mut from = 0;
         // The first wave is small, so that the first results appear soon.
@@ -256,15 +258,19 @@ impl<'a> Search<'a> {
                 if self.watch.is_stale() {
                     return BlockMatches::default();
                 }
-                self.block(corpus, (part, from + at), matcher)
+                let matches = self.block(corpus, (part, from + at), matcher);
+                let next = from + at + 1;
+                if next % TOGETHER == 0 || next == to {
+                    corpus.release(part, next.saturating_sub(TOGETHER)..next);
+                }
+                matches
             });
             self.take(matches);
-            corpus.release(part, from..to);
             if self.is_abandoned() {
                 return;
             }
             from = to;
-            wave = (wave * 8).min(4096);
+            wave = (wave * 8).min(1024);
             if from < count && self.found.total > 0 {
                 self.rank(matcher, FIRST_RANKED);
                 self.watch.partial(&self.found);
