@@ -7,23 +7,25 @@
 //!
 //! [`calls_touching()`] and its neighbours find the sessions and messages that wrote a file.
 //!
-//! The state of a store is a file in the history's directory: see [`state`].
+//! The state of a store is a file in the history's directory: see [`state`] and [`saved`].
 
 mod blame;
 mod decide;
 mod observe;
+mod patch;
+mod proposal;
 mod queue;
+mod reason;
+mod saved;
 mod state;
 mod why;
 
 pub use decide::{Selection, accept, annotate, plan_revert, plan_reverts};
 pub use observe::{Observed, Writer, observe, observe_files, observe_store};
 pub use queue::{Item, ItemChange, ReviewHunk, queue};
+pub use reason::{LineSource, Reason, line_sources};
 pub use state::{Note, count};
-pub use why::{
-    TouchingCall, attribute, calls_of_log, calls_touching, introduced_by, recorded_change,
-    words_before,
-};
+pub use why::{TouchingCall, attribute, calls_of_log, calls_touching, file_below};
 
 #[cfg(test)]
 mod tests;

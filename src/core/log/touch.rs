@@ -15,6 +15,17 @@ pub enum FileUse {
     Delete,
 }
 
+impl FileUse {
+    /// The name of the use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Delete => "delete",
+        }
+    }
+}
+
 /// A file that a call names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileTouch {

@@ -1,17 +1,16 @@
 //! Why a file says what it says: the calls in the logs that read, wrote or deleted it, and the
 //! user's words before them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
-use memchr::memmem;
+use aho_corasick::AhoCorasick;
 
 use super::queue::{Item, ItemChange};
 use crate::core::corpus::{Corpus, Log, Part};
-use crate::core::history::{History, Origin as HistoryOrigin, Record};
+use crate::core::history::Origin as HistoryOrigin;
 use crate::core::log::touch::{FileTouch, FileUse, file_touches};
 use crate::core::log::{MessageKind, Origin, Role};
-use crate::core::{Result, diff};
 
 /// A call in a log that touched a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,56 +33,73 @@ pub struct TouchingCall {
 
 /// The calls that touched the file at this path, oldest first; copies in other logs count once.
 pub fn calls_touching(corpus: &Corpus, file: &Path) -> Vec<TouchingCall> {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let is_it = |touch: &FileTouch, cwd: Option<&str>| {
-        let is_same = match touch.is_in_store {
-            true => file.ends_with(&touch.path),
-            false => absolute(&touch.path, cwd) == file,
-        };
-        is_same.then(|| file.to_owned())
+    calls_touching_any(corpus, &[file.to_owned()])
+}
+
+/// The calls that touched any of these files, oldest first. The logs are gone through once.
+fn calls_touching_any(corpus: &Corpus, files: &[PathBuf]) -> Vec<TouchingCall> {
+    let name = |file: &PathBuf| {
+        file.file_name()
+            .map(|name| name.as_encoded_bytes().to_vec())
     };
-    calls(corpus, Some(name.as_bytes()), &is_it, &|_| true)
+    let Ok(names) = AhoCorasick::new(files.iter().filter_map(name)) else {
+        return Vec::new();
+    };
+    let known: HashSet<&Path> = files.iter().map(PathBuf::as_path).collect();
+    let meant = |touch: &FileTouch, cwd: Option<&str>| {
+        if touch.is_in_store {
+            let inside = files.iter().filter(|file| file.ends_with(&touch.path));
+            return inside.cloned().collect();
+        }
+        let path = absolute(&touch.path, cwd);
+        match known.contains(path.as_path()) {
+            true => vec![path],
+            false => Vec::new(),
+        }
+    };
+    calls(corpus, Some(&names), &meant, &|_| true)
 }
 
 /// The calls of one log that touched a file below any of these directories, oldest first.
 pub fn calls_of_log(corpus: &Corpus, log: usize, roots: &[&Path]) -> Vec<TouchingCall> {
-    let is_below = |touch: &FileTouch, cwd: Option<&str>| {
-        if touch.is_in_store {
-            return Some(PathBuf::from(&touch.path));
-        }
-        let path = absolute(&touch.path, cwd);
-        roots
-            .iter()
-            .any(|root| path.starts_with(root))
-            .then_some(path)
+    let meant = |touch: &FileTouch, cwd: Option<&str>| {
+        let below = file_below(touch, cwd, roots);
+        below.into_iter().collect()
     };
-    calls(corpus, None, &is_below, &|number| number == log)
+    calls(corpus, None, &meant, &|number| number == log)
 }
 
-/// Returns the file that a call of a session in this directory means, if it is wanted.
-type FileFilter<'a> = &'a dyn Fn(&FileTouch, Option<&str>) -> Option<PathBuf>;
+/// The file that a call of a session in this directory means, if it is below one of these
+/// directories. The path that a memory tool is given stays relative to its store.
+pub fn file_below(touch: &FileTouch, cwd: Option<&str>, roots: &[&Path]) -> Option<PathBuf> {
+    if touch.is_in_store {
+        return Some(PathBuf::from(&touch.path));
+    }
+    let path = absolute(&touch.path, cwd);
+    let mut roots = roots.iter();
+    roots.any(|root| path.starts_with(root)).then_some(path)
+}
+
+/// Returns the files that a call of a session in this directory means, of those that are wanted.
+type FileFilter<'a> = &'a dyn Fn(&FileTouch, Option<&str>) -> Vec<PathBuf>;
 
 fn calls(
     corpus: &Corpus,
-    name: Option<&[u8]>,
-    wanted: FileFilter<'_>,
+    names: Option<&AhoCorasick>,
+    meant: FileFilter<'_>,
     is_searched: &dyn Fn(usize) -> bool,
 ) -> Vec<TouchingCall> {
     let logs: Vec<Log<'_>> = corpus.logs().collect();
+    let has_name = |text: &str| names.is_none_or(|names| names.is_match(text));
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     for block in corpus.blocks(Part::Calls) {
         if !block.logs().any(is_searched) {
             continue;
         }
-        let Some(content) = block.read() else {
+        let Some(content) = block.read().filter(|content| has_name(content.text())) else {
             continue;
         };
-        let has_name =
-            |text: &str| name.is_none_or(|name| memmem::find(text.as_bytes(), name).is_some());
-        if !has_name(content.text()) {
-            continue;
-        }
         for (_, message) in content.messages() {
             if !is_searched(message.log) || !has_name(message.text) {
                 continue;
@@ -91,22 +107,21 @@ fn calls(
             let tool = message.tool.unwrap_or_default();
             let cwd = logs.get(message.log).and_then(|log| log.cwd());
             for touch in file_touches(tool, message.text) {
-                let Some(path) = wanted(&touch, cwd) else {
-                    continue;
-                };
-                let is_new = message
-                    .identity()
-                    .is_none_or(|id| seen.insert((id, path.clone())));
-                if is_new {
-                    found.push(TouchingCall {
-                        log: message.log,
-                        line: message.line,
-                        time: message.time,
-                        tool: tool.to_owned(),
-                        path,
-                        usage: touch.usage,
-                        input: message.text.to_owned(),
-                    });
+                for path in meant(&touch, cwd) {
+                    let is_new = message
+                        .identity()
+                        .is_none_or(|id| seen.insert((id, path.clone())));
+                    if is_new {
+                        found.push(TouchingCall {
+                            log: message.log,
+                            line: message.line,
+                            time: message.time,
+                            tool: tool.to_owned(),
+                            path,
+                            usage: touch.usage,
+                            input: message.text.to_owned(),
+                        });
+                    }
                 }
             }
         }
@@ -134,7 +149,7 @@ fn normal(path: &Path) -> PathBuf {
 }
 
 /// The first of the writing calls whose input has this line: the one that brought it in.
-pub fn introduced_by<'a>(calls: &'a [TouchingCall], line: &str) -> Option<&'a TouchingCall> {
+pub(super) fn introduced_by<'a>(calls: &'a [TouchingCall], line: &str) -> Option<&'a TouchingCall> {
     /// A shorter line is in many texts by chance.
     const SHORTEST: usize = 6;
     let line = line.trim().trim_start_matches(['-', '*', '>', '#', ' ']);
@@ -148,35 +163,47 @@ pub fn introduced_by<'a>(calls: &'a [TouchingCall], line: &str) -> Option<&'a To
 /// Sets the author and the conversation of the items of which a log shows them: a call of a
 /// session that wrote the file with one of the item's new lines, or that deleted it.
 pub fn attribute(corpus: &Corpus, root: &Path, items: &mut [Item]) {
+    let unknown = items.iter().filter(|item| item.origin.is_none());
+    let files: Vec<PathBuf> = unknown.map(|item| root.join(&item.file)).collect();
+    if files.is_empty() {
+        return;
+    }
+    let mut by_file: HashMap<PathBuf, Vec<TouchingCall>> = HashMap::new();
+    for call in calls_touching_any(corpus, &files) {
+        by_file.entry(call.path.clone()).or_default().push(call);
+    }
     for item in items.iter_mut().filter(|item| item.origin.is_none()) {
-        let calls = calls_touching(corpus, &root.join(&item.file));
-        let has_line = |call: &&TouchingCall| {
-            let added = item.hunks.iter().flat_map(|hunk| hunk.text.lines());
-            let mut added = added.filter_map(|line| line.strip_prefix('+'));
-            added.any(|line| introduced_by(std::slice::from_ref(call), line).is_some())
-        };
-        let mut newest = calls.iter().rev();
-        let found = match item.change {
-            ItemChange::Deleted => newest.find(|call| call.usage == FileUse::Delete),
-            _ => newest.find(has_line),
-        };
-        let Some(call) = found else { continue };
-        let Some((log, agent)) = corpus
-            .log(call.log)
-            .and_then(|log| Some((log, log.agent()?)))
-        else {
-            continue;
-        };
-        item.author.who = agent.name().to_owned();
-        item.origin = Some(HistoryOrigin {
-            session: log.id().to_owned(),
-            citation: Some(format!("{}:{}#L{}", agent.name(), log.id(), call.line)),
-        });
+        let calls = by_file.get(&root.join(&item.file));
+        let found = calls.and_then(|calls| author_of(item, calls));
+        let log = found.and_then(|call| corpus.log(call.log));
+        if let (Some(call), Some(log)) = (found, log)
+            && let Some(agent) = log.agent()
+        {
+            item.author.who = agent.name().to_owned();
+            item.origin = Some(HistoryOrigin {
+                session: log.id().to_owned(),
+                citation: Some(format!("{}:{}#L{}", agent.name(), log.id(), call.line)),
+            });
+        }
+    }
+}
+
+/// The newest of the calls that wrote what an item shows.
+fn author_of<'a>(item: &Item, calls: &'a [TouchingCall]) -> Option<&'a TouchingCall> {
+    let has_line = |call: &&TouchingCall| {
+        let added = item.hunks.iter().flat_map(|hunk| hunk.text.lines());
+        let mut added = added.filter_map(|line| line.strip_prefix('+'));
+        added.any(|line| introduced_by(std::slice::from_ref(call), line).is_some())
+    };
+    let mut newest = calls.iter().rev();
+    match item.change {
+        ItemChange::Deleted => newest.find(|call| call.usage == FileUse::Delete),
+        _ => newest.find(has_line),
     }
 }
 
 /// The user's last words before a line of a log, with their line.
-pub fn words_before(corpus: &Corpus, log: usize, line: u64) -> Option<(u64, String)> {
+pub(super) fn words_before(corpus: &Corpus, log: usize, line: u64) -> Option<(u64, String)> {
     let mut last: Option<(u64, String)> = None;
     for block in corpus.blocks(Part::Words) {
         if !block.logs().any(|number| number == log) {
@@ -197,38 +224,6 @@ pub fn words_before(corpus: &Corpus, log: usize, line: u64) -> Option<(u64, Stri
         }
     }
     last
-}
-
-/// The change in the history that brought a line into a file; `None` if it was there before.
-pub fn recorded_change(
-    history: &History,
-    (root, path): (&Path, &str),
-    line: &str,
-) -> Result<Option<Record>> {
-    let has_line = |bytes: &[u8]| {
-        let wanted = line.trim_end().as_bytes();
-        diff::lines(bytes)
-            .iter()
-            .any(|one| one.trim_ascii_end() == wanted)
-    };
-    for record in history.records()?.into_iter().rev() {
-        let mut files = record.files.iter();
-        let Some(file) = files.find(|file| file.root == root && file.path == path) else {
-            continue;
-        };
-        let version = |revision: Option<_>| match revision {
-            Some(revision) => history.version(&revision),
-            None => Ok(Vec::new()),
-        };
-        // A version that pruning or damage took away says nothing.
-        let (Ok(before), Ok(after)) = (version(file.before), version(file.after)) else {
-            continue;
-        };
-        if has_line(&after) && !has_line(&before) {
-            return Ok(Some(record));
-        }
-    }
-    Ok(None)
 }
 
 #[cfg(test)]

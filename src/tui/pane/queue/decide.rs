@@ -12,7 +12,10 @@ use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, Target, UndoDir
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::overlay::note::NotePrompt;
+use crate::tui::pane::browse::follow::cited_log;
 use crate::tui::pane::browse::tree::Key;
+use crate::tui::pane::log::LogPane;
+use crate::tui::pane::why::WhyPane;
 use crate::tui::pane::{PaneContext, Step, Toast};
 
 impl QueuePane {
@@ -124,6 +127,26 @@ impl QueuePane {
             Step::Close,
             Step::Broadcast(Box::new(Event::Reveal { key, line, then })),
         ]
+    }
+
+    /// Shows which sessions wrote the lines of the file; of a deleted one, the session that did it.
+    pub(super) fn explain(&self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let Some(entry) = self.entry() else {
+            return Vec::new();
+        };
+        if entry.item.change != ItemChange::Deleted {
+            let line = self.line(entry).unwrap_or(1) - 1;
+            return WhyPane::open(entry.store.clone(), entry.item.path.clone(), line);
+        }
+        let origin = entry.item.origin.as_ref();
+        let citation = origin.and_then(|origin| origin.citation.as_deref());
+        let log = citation.and_then(|citation| cited_log(cx.library, citation));
+        match log {
+            Some((log, start)) => LogPane::open(log.file.clone(), log.title.clone(), start),
+            None => vec![Step::Toast(Toast::done(
+                "No session is known that deleted it",
+            ))],
+        }
     }
 
     /// Says that a file is deleted, and how it comes back.
