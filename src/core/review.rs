@@ -3,9 +3,12 @@
 //! [`observe()`] compares a store with what tome last saw of it and records every difference as a
 //! change of its own, so that the history also has what agents and other programs wrote. What a
 //! person writes with tome counts as accepted; everything else waits in the [`queue()`], which
-//! shows it as the difference from the accepted version, until it is accepted or reverted.
+//! shows it as the difference from the accepted version, until it is accepted or reverted. What an
+//! agent only proposes, in patch files, is in the same queue (see [`proposal`]). An acceptance is a
+//! change in the history, too, and is undone like any other.
 //!
-//! [`calls_touching()`] and its neighbours find the sessions and messages that wrote a file.
+//! [`calls_touching()`] and its neighbours find the sessions and messages that wrote a file,
+//! [`line_sources()`] those that brought in each of its lines.
 //!
 //! The state of a store is a file in the history's directory: see [`state`] and [`saved`].
 

@@ -154,7 +154,10 @@ fn accept_written(
         files,
         tombstones: Vec::new(),
     };
+    let step = |what: &str| history.step(what).map_err(|e| Error::io(history.dir(), e));
+    step("accept: the versions are kept")?;
     history.record(&record)?;
+    step("accept: recorded")?;
     for store in stores {
         // The state is brought up to date from the journal, as after a crash here.
         if let Some((state, true)) = State::load(history, store.id())? {

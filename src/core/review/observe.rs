@@ -13,7 +13,7 @@ use crate::core::layout::index::INDEX;
 use crate::core::memory::{FileKind, Memory, Revision};
 use crate::core::sandbox::FolderStamp;
 use crate::core::store::Store;
-use crate::core::{Result, diff};
+use crate::core::{Error, Result, diff};
 
 /// The number of versions that a baseline stores at once.
 const BATCH: usize = 256;
@@ -264,6 +264,11 @@ fn revision(one: &Difference) -> Option<Revision> {
 }
 
 impl Observer<'_> {
+    fn step(&self, what: &str) -> Result<()> {
+        let step = self.history.step(what);
+        step.map_err(|e| Error::io(self.history.dir(), e))
+    }
+
     fn now(&self) -> i64 {
         self.moment.time.as_millisecond()
     }
@@ -289,6 +294,7 @@ impl Observer<'_> {
             let seen = read.into_iter().map(|(path, _, seen)| (path.clone(), seen));
             state.files.extend(seen);
         }
+        self.step("observe: the baseline is kept")?;
         state.save(self.history, self.store.id())?;
         Ok(Observed::default())
     }
@@ -341,7 +347,9 @@ impl Observer<'_> {
         }
         let records = self.records(differences)?;
         if !records.is_empty() {
+            self.step("observe: the versions are kept")?;
             self.history.record_all(&records)?;
+            self.step("observe: recorded")?;
             // The state on disk is brought up to date from the journal, as after a crash here.
             if let Some((loaded, _)) = State::load(self.history, self.store.id())? {
                 let folders = std::mem::take(&mut state.folders);
@@ -356,6 +364,7 @@ impl Observer<'_> {
         }
         if is_changed {
             state.save(self.history, self.store.id())?;
+            self.step("observe: saved")?;
         }
         Ok(Observed {
             waiting: state.waiting.len(),

@@ -56,6 +56,12 @@ impl Item {
         }
     }
 
+    /// Whether the message that wrote it is known.
+    pub fn has_message(&self) -> bool {
+        let origin = self.origin.as_ref();
+        origin.is_some_and(|origin| origin.citation.is_some())
+    }
+
     /// Who wrote it, in words.
     pub fn who(&self) -> &str {
         match self.author.who.as_str() {

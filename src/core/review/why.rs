@@ -160,10 +160,11 @@ pub(super) fn introduced_by<'a>(calls: &'a [TouchingCall], line: &str) -> Option
     writing.find(|call| call.input.contains(line))
 }
 
-/// Sets the author and the conversation of the items of which a log shows them: a call of a
-/// session that wrote the file with one of the item's new lines, or that deleted it.
+/// Sets the author, the session and the message of the items of which a log shows them: a call of
+/// a session that wrote the file with one of the item's new lines, or that deleted it. Where the
+/// session is known, from a hook, only its own calls count.
 pub fn attribute(corpus: &Corpus, root: &Path, items: &mut [Item]) {
-    let unknown = items.iter().filter(|item| item.origin.is_none());
+    let unknown = items.iter().filter(|item| !item.has_message());
     let files: Vec<PathBuf> = unknown.map(|item| root.join(&item.file)).collect();
     if files.is_empty() {
         return;
@@ -172,9 +173,14 @@ pub fn attribute(corpus: &Corpus, root: &Path, items: &mut [Item]) {
     for call in calls_touching_any(corpus, &files) {
         by_file.entry(call.path.clone()).or_default().push(call);
     }
-    for item in items.iter_mut().filter(|item| item.origin.is_none()) {
+    for item in items.iter_mut().filter(|item| !item.has_message()) {
         let calls = by_file.get(&root.join(&item.file));
-        let found = calls.and_then(|calls| author_of(item, calls));
+        let session = item.origin.as_ref().map(|origin| origin.session.as_str());
+        let is_of_session = |call: &TouchingCall| {
+            let log = corpus.log(call.log);
+            session.is_none_or(|session| log.is_some_and(|log| log.id() == session))
+        };
+        let found = calls.and_then(|calls| author_of(item, calls, &is_of_session));
         let log = found.and_then(|call| corpus.log(call.log));
         if let (Some(call), Some(log)) = (found, log)
             && let Some(agent) = log.agent()
@@ -189,13 +195,17 @@ pub fn attribute(corpus: &Corpus, root: &Path, items: &mut [Item]) {
 }
 
 /// The newest of the calls that wrote what an item shows.
-fn author_of<'a>(item: &Item, calls: &'a [TouchingCall]) -> Option<&'a TouchingCall> {
+fn author_of<'a>(
+    item: &Item,
+    calls: &'a [TouchingCall],
+    is_meant: &dyn Fn(&TouchingCall) -> bool,
+) -> Option<&'a TouchingCall> {
     let has_line = |call: &&TouchingCall| {
         let added = item.hunks.iter().flat_map(|hunk| hunk.text.lines());
         let mut added = added.filter_map(|line| line.strip_prefix('+'));
         added.any(|line| introduced_by(std::slice::from_ref(call), line).is_some())
     };
-    let mut newest = calls.iter().rev();
+    let mut newest = calls.iter().rev().filter(|call| is_meant(call));
     match item.change {
         ItemChange::Deleted => newest.find(|call| call.usage == FileUse::Delete),
         _ => newest.find(has_line),

@@ -35,7 +35,7 @@ pub(super) struct WhyWorker {
     pub(super) clock: Clock,
     pub(super) events: Sender<Event>,
     pub(super) corpus: Option<Arc<Corpus>>,
-    /// The items of which no session is known.
+    /// The items of which no message is known.
     pub(super) unknown: Vec<(StoreId, Vec<Item>)>,
     /// The request that was answered without the logs.
     pub(super) unfinished: Option<WhyJob>,
@@ -84,21 +84,22 @@ impl WhyWorker {
         self.unknown.retain(|(_, items)| !items.is_empty());
     }
 
-    /// Reports the sessions that wrote the items of which none was known.
+    /// Reports the messages that wrote the items of which none was known.
     fn attribute(&mut self) {
         let Some(corpus) = &self.corpus else { return };
         let mut found = Vec::new();
         for (store, items) in &mut self.unknown {
-            items.retain(|item| item.origin.is_none());
+            items.retain(|item| !item.has_message());
             attribute(corpus, store.root(), items);
-            found.extend(items.iter().filter_map(|item| {
+            let known = items.iter().filter(|item| item.has_message());
+            found.extend(known.filter_map(|item| {
                 Some(Attribution {
                     item: item.id.clone(),
                     author: item.author.clone(),
                     origin: item.origin.clone()?,
                 })
             }));
-            items.retain(|item| item.origin.is_none());
+            items.retain(|item| !item.has_message());
         }
         if !found.is_empty() {
             drop(self.events.send(Event::Attributed(found)));

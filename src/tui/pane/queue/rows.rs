@@ -128,7 +128,7 @@ impl Queue {
         let mut entries = std::mem::take(&mut self.entries);
         for entry in &mut entries {
             if let Some(found) = found.get(&entry.item.id)
-                && entry.item.origin.is_none()
+                && !entry.item.has_message()
             {
                 entry.item.author = found.author.clone();
                 entry.item.origin = Some(found.origin.clone());
