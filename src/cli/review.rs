@@ -13,7 +13,8 @@ use crate::core::Error;
 use crate::core::display::format_ago;
 use crate::core::memory::Memory;
 use crate::core::review::{
-    Item, Selection, accept, annotate, attribute, observe, observe_store, plan_reverts, queue,
+    Item, Selection, accept, accepted_memories, annotate, attribute, observe, observe_store,
+    plan_reverts, queue,
 };
 use crate::core::store::Store;
 
@@ -109,8 +110,7 @@ fn accept_chosen(
     let by = (&world.author(), &world.moment);
     let records = accept(&world.history, &stores, chosen, by)?;
     if printer.is_json() {
-        let files = records.iter().flat_map(|record| &record.files);
-        let accepted: Vec<String> = files.map(|file| file.reference()).collect();
+        let accepted = accepted_memories(&records);
         let changes: Vec<Value> = records.iter().map(as_json).collect();
         printer.object(json!({ "success": true, "accepted": accepted, "changes": changes }))?;
     } else if records.is_empty() {

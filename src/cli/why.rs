@@ -35,8 +35,9 @@ pub(super) fn run(args: &WhyArgs, world: &World, printer: &mut Printer) -> Comma
         let (numbers, lines): (Vec<usize>, Vec<&str>) =
             all.filter(|(number, _)| range.contains(number)).unzip();
         let file = (store.root().path(), path.as_str());
-        let sources = world
-            .read_corpus(|logs| line_sources(Some(&logs.corpus), &world.history, file, &lines))?;
+        let sources = world.read_whole_corpus(|logs| {
+            line_sources(Some(&logs.corpus), &world.history, file, &lines)
+        })?;
         for (number, source) in numbers.into_iter().zip(sources?) {
             match source.map(Arc::unwrap_or_clone) {
                 Some(LineSource::Call(reason)) => reasons.push((Some(number), reason)),

@@ -23,7 +23,7 @@ mod saved;
 mod state;
 mod why;
 
-pub use decide::{Selection, accept, annotate, plan_revert, plan_reverts};
+pub use decide::{Selection, accept, accepted_memories, annotate, plan_revert, plan_reverts};
 pub use observe::{Observed, Writer, observe, observe_files, observe_store};
 pub use queue::{Item, ItemChange, ReviewHunk, queue};
 pub use reason::{LineSource, Reason, line_sources};

@@ -237,7 +237,7 @@ fn what_gemini_proposes_is_accepted_or_removed() {
     let at = index.display();
     let patch = format!("--- {at}\n+++ {at}\n@@ -1,2 +1,3 @@\n # Project Memory\n - one\n+- two\n");
     home.file(&inbox, &patch);
-    home.ok(&["list"]);
+    home.ok(&["stores"]);
     assert_eq!(home.run(&["review", "--count"]).out, "1\n");
     let found = items(&home);
     assert_eq!(found[0]["proposal"], ".inbox/private/extraction.patch");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::proposal::{Verdict, plan_proposals};
+use super::proposal::{Verdict, is_proposal, plan_proposals};
 use super::queue::{Item, ItemChange, ReviewHunk, WaitingFile, waiting_files};
 use super::state::{Note, State};
 use crate::core::change::{Author, Change, ChangeVerb, Moment, PlannedFiles, plan_and_commit};
@@ -117,6 +117,13 @@ pub fn accept(
         records.extend(made.record);
     }
     Ok(records)
+}
+
+/// The references of the memories that acceptances were about: neither indexes nor patch files.
+pub fn accepted_memories(records: &[Record]) -> Vec<String> {
+    let files = records.iter().flat_map(|record| &record.files);
+    let memories = files.filter(|file| !file.derived && !is_proposal(&file.path));
+    memories.map(FileChange::reference).collect()
 }
 
 /// Accepts what was written. It is one change in the history, which leaves the files as they are.

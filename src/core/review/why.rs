@@ -132,7 +132,18 @@ fn calls(
 
 /// The absolute path of a file that a session in this directory names.
 fn absolute(given: &str, cwd: Option<&str>) -> PathBuf {
-    normal(&Path::new(cwd.unwrap_or_default()).join(given))
+    let cwd = Path::new(cwd.unwrap_or_default());
+    match given.strip_prefix("~/") {
+        Some(below) => normal(&home_above(cwd).join(below)),
+        None => normal(&cwd.join(given)),
+    }
+}
+
+/// The home of the user who worked in a directory, where homes commonly are.
+fn home_above(cwd: &Path) -> PathBuf {
+    let is_root = cwd.starts_with("/root");
+    let depth = if is_root { 2 } else { 3 };
+    cwd.components().take(depth).collect()
 }
 
 /// A path without `.` and `..`.
@@ -272,5 +283,12 @@ mod tests {
         assert_eq!(absolute(".memory/a.md", Some("/repo")), file);
         assert_eq!(absolute("../.memory/./a.md", Some("/repo/src")), file);
         assert_ne!(absolute("a.md", Some("/repo")), file);
+        let home = Path::new("/home/ann/.claude/CLAUDE.md");
+        assert_eq!(
+            absolute("~/.claude/CLAUDE.md", Some("/home/ann/src/x")),
+            home
+        );
+        let root = Path::new("/root/a.md");
+        assert_eq!(absolute("~/a.md", Some("/root/src/x")), root);
     }
 }

@@ -9,7 +9,9 @@ use super::writer::Writer;
 use crate::core::Result;
 use crate::core::change::Moment;
 use crate::core::library::{Library, StoreSnapshot};
-use crate::core::review::{Observed, Selection, accept, annotate, count, observe};
+use crate::core::review::{
+    Observed, Selection, accept, accepted_memories, annotate, count, observe,
+};
 use crate::core::store::StoreId;
 use crate::tui::effect::ReviewJob;
 use crate::tui::event::{Event, ReviewCounts};
@@ -86,7 +88,7 @@ impl Writer {
         let selection = Selection::Ids(ids.collect());
         let by = (&self.author, &(self.clock)());
         let records = accept(&self.history, &meant, &selection, by)?;
-        Ok(records.iter().map(|record| record.files.len()).sum())
+        Ok(accepted_memories(&records).len())
     }
 
     /// Counts what waits after a decision.
