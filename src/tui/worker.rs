@@ -6,6 +6,7 @@
 //! transcript worker reads transcripts, and the why worker finds the sessions that wrote memories. Their results are sent to the app as events. A panic in
 //! a worker is reported as [`Event::Panicked`]; the program continues.
 
+pub(crate) mod context;
 pub(crate) mod corpus;
 mod library;
 mod lock;
@@ -37,7 +38,7 @@ use writer::Writer;
 
 use super::effect::{LibraryJob, LogsJob, SearchJob, TranscriptJob, UnsavedJob, WhyJob, WriteJob};
 use super::event::{Changes, Event, ReviewCounts};
-use super::{Clock, StoreSource};
+use super::{Clock, ContextSource, StoreSource};
 use crate::core::catalog::LogCatalog;
 use crate::core::change::Author;
 use crate::core::history::History;
@@ -50,6 +51,7 @@ pub(crate) use unsaved::THREAD as UNSAVED_THREAD;
 /// What the workers need from the caller.
 pub(crate) struct WorkerContext<'a> {
     pub(crate) source: StoreSource,
+    pub(crate) contexts: Box<dyn ContextSource>,
     pub(crate) catalog: LogCatalog,
     pub(crate) history: History,
     pub(crate) unsaved: &'a Path,
@@ -118,6 +120,7 @@ impl Workers {
             events: events.clone(),
             lock_wait,
             review_counts: ReviewCounts::new(),
+            changed_roots: Vec::new(),
             unfinished: Arc::clone(&unfinished),
         };
         let why_worker = WhyWorker {
@@ -130,6 +133,7 @@ impl Workers {
         };
         let worker = LibraryWorker {
             source: outside.source,
+            contexts: outside.contexts,
             history: outside.history,
             clock: outside.clock,
             library: Arc::new(Library::default()),
