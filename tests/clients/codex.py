@@ -73,7 +73,7 @@ def message(text):
     return {"type": "message", "role": "assistant", "id": "m", "content": [{"type": "output_text", "text": text}]}
 
 
-def call(number, name, namespace=None, **given):
+def call(number, name, /, namespace=None, **given):
     item = {"type": "function_call", "id": "f%d" % number, "call_id": "c%d" % number, "name": name, "arguments": json.dumps(given)}
     return dict(item, namespace=namespace) if namespace else item
 

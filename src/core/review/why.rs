@@ -159,16 +159,93 @@ fn normal(path: &Path) -> PathBuf {
     made
 }
 
-/// The first of the writing calls whose input has this line: the one that brought it in.
+/// A shorter text is in many others by chance.
+const SHORTEST: usize = 6;
+
+/// The writing call that brought a line in: the first one whose input has it, or else the last one
+/// that put a part of it in place of another text.
 pub(super) fn introduced_by<'a>(calls: &'a [TouchingCall], line: &str) -> Option<&'a TouchingCall> {
-    /// A shorter line is in many texts by chance.
-    const SHORTEST: usize = 6;
     let line = line.trim().trim_start_matches(['-', '*', '>', '#', ' ']);
     if line.len() < SHORTEST {
         return None;
     }
-    let mut writing = calls.iter().filter(|call| call.usage == FileUse::Write);
-    writing.find(|call| call.input.contains(line))
+    let writing = || calls.iter().filter(|call| call.usage == FileUse::Write);
+    let whole = writing().find(|call| call.input.contains(line));
+    whole.or_else(|| writing().rev().find(|call| puts_part_of(&call.input, line)))
+}
+
+/// Whether an editing call puts a part of this line in place of another text.
+fn puts_part_of(input: &str, line: &str) -> bool {
+    let is_part = |old: &str, new: &str| {
+        let mut parts = new.lines().map(str::trim);
+        parts.any(|part| part.len() >= SHORTEST && line.contains(part) && !old.contains(part))
+    };
+    edits(input).iter().any(|(old, new)| is_part(old, new))
+}
+
+/// The texts that an editing call replaces, each with the new one.
+fn edits(input: &str) -> Vec<(String, String)> {
+    const OLD: [&str; 6] = [
+        "old_string",
+        "old_str",
+        "oldString",
+        "oldText",
+        "old_text",
+        "old",
+    ];
+    const NEW: [&str; 6] = [
+        "new_string",
+        "new_str",
+        "newString",
+        "newText",
+        "new_text",
+        "new",
+    ];
+    const OTHERS: [&str; 8] = [
+        "file_path",
+        "path",
+        "filename",
+        "replace_all",
+        "allow_multiple",
+        "instruction",
+        "edits",
+        "patches",
+    ];
+    /// What a line of the input belongs to.
+    enum Part {
+        Old,
+        New,
+        Other,
+    }
+    let mut found: Vec<(String, String)> = Vec::new();
+    let mut part = Part::Other;
+    for line in input.lines() {
+        let start = line.trim_start_matches([' ', '-']);
+        let value = |names: &[&str]| {
+            let (name, value) = start.split_once(':')?;
+            names.contains(&name).then(|| value.trim_start())
+        };
+        if let Some(old) = value(&OLD) {
+            found.push((old.to_owned(), String::new()));
+            part = Part::Old;
+        } else if let Some(new) = value(&NEW) {
+            if let Some((_, last)) = found.last_mut() {
+                new.clone_into(last);
+                part = Part::New;
+            }
+        } else if value(&OTHERS).is_some() {
+            part = Part::Other;
+        } else if let Some((old, new)) = found.last_mut() {
+            let text = match part {
+                Part::Old => old,
+                Part::New => new,
+                Part::Other => continue,
+            };
+            text.push('\n');
+            text.push_str(line);
+        }
+    }
+    found
 }
 
 /// Sets the author, the session and the message of the items of which a log shows them: a call of
@@ -274,6 +351,28 @@ mod tests {
         assert_eq!(found.and_then(|call| call.time), Some(2));
         assert_eq!(introduced_by(&calls, "something else entirely"), None);
         assert_eq!(introduced_by(&calls, "---"), None);
+    }
+
+    #[test]
+    fn an_edit_of_a_part_of_a_line_brought_the_line_in() {
+        let edit = |time, old: &str, new: &str| {
+            let input = format!(
+                "file_path: /m/a.md\nold_string: {old}\nnew_string: {new}\nreplace_all: false"
+            );
+            call(time, FileUse::Write, &input)
+        };
+        let calls = [
+            edit(1, "enclosure 7", "enclosure 12"),
+            edit(2, "the zebra", "the zebra\nand more"),
+            edit(3, "enclosure 11", "enclosure 12"),
+        ];
+        let time = |line: &str| introduced_by(&calls, line).and_then(|call| call.time);
+        assert_eq!(time("The zebra lives in enclosure 12."), Some(3));
+        assert_eq!(time("and more of the zebra"), Some(2));
+        assert_eq!(time("only the zebra was there before"), None);
+        let several = "path: a.md\nedits:\n- old_string: one hundred\n  new_string: two hundred\n- old_string: x\n  new_string: y";
+        let calls = [call(1, FileUse::Write, several)];
+        assert!(introduced_by(&calls, "all of the two hundred").is_some());
     }
 
     #[test]

@@ -138,7 +138,10 @@ impl WhyPane {
                 Some(source) if above != Some(source) => who_and_when(source, cx.now),
                 _ => String::new(),
             };
-            above = source;
+            // A blank line between them does not divide them.
+            if source.is_some() || !text.trim().is_empty() {
+                above = source;
+            }
             let who = cells::cut(&escape_line(&who), WHO);
             let pad = " ".repeat(WHO - cells::width(&who) + 1);
             let left = vec![
