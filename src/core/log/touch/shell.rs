@@ -101,7 +101,10 @@ impl Scanner<'_> {
             .unwrap_or(rest);
         // Another output, or that of a command, is no file.
         if rest.starts_with(['&', '(']) {
-            self.rest = rest.get(1..).unwrap_or_default();
+            self.rest = &rest[1..];
+            if rest.starts_with('&') {
+                drop(self.word());
+            }
             return;
         }
         self.rest = rest.trim_start_matches([' ', '\t']);
@@ -172,7 +175,24 @@ impl Scanner<'_> {
                     word.extend(next);
                     self.skip(next.map_or(0, char::len_utf8));
                 }
+                '$' if quote == '"' && self.rest.starts_with('(') => self.skip_inner_document(),
                 _ => word.push(first),
+            }
+        }
+    }
+
+    /// Passes over the here document of a command in quotes, as in `"$(cat <<EOF`.
+    fn skip_inner_document(&mut self) {
+        let line = self.rest.lines().next().unwrap_or_default();
+        let Some((_, after)) = line.split_once("<<") else {
+            return;
+        };
+        let mark = after.trim_matches(['-', ' ', '\'', '"']);
+        let mut at = 0;
+        for line in self.rest.split_inclusive('\n') {
+            at += line.len();
+            if at > line.len() && line.trim() == mark {
+                return self.skip(at);
             }
         }
     }
@@ -400,6 +420,14 @@ mod tests {
             (
                 "git rm a.md && git mv b.md c.md",
                 &[("a.md", Delete), ("b.md", Delete), ("c.md", Write)],
+            ),
+            (
+                "cp a.md b.md 2>&1 | tee log.md",
+                &[("a.md", Read), ("b.md", Write), ("log.md", Write)],
+            ),
+            (
+                "git commit -m \"$(cat <<'EOF'\nwhy \"a\" > b\nrm it\nEOF\n)\" && rm c.md",
+                &[("c.md", Delete)],
             ),
             ("A=1 sudo rm /etc/a.md", &[("/etc/a.md", Delete)]),
         ];
