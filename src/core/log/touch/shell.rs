@@ -175,7 +175,10 @@ impl Scanner<'_> {
                     word.extend(next);
                     self.skip(next.map_or(0, char::len_utf8));
                 }
-                '$' if quote == '"' && self.rest.starts_with('(') => self.skip_inner_document(),
+                '$' if quote == '"' && self.rest.starts_with('(') => {
+                    word.push('$');
+                    self.skip_inner_document();
+                }
                 _ => word.push(first),
             }
         }
