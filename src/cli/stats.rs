@@ -81,7 +81,10 @@ fn messages(corpus: &Corpus) -> Vec<u64> {
     for part in Part::ALL {
         for block in corpus.blocks(part) {
             if block.number() % TOGETHER == 0 {
-                corpus.release(part, block.number().saturating_sub(TOGETHER)..block.number());
+                corpus.release(
+                    part,
+                    block.number().saturating_sub(TOGETHER)..block.number(),
+                );
             }
             for (_, message) in block.read().iter().flat_map(|content| content.messages()) {
                 let home = message.id.map(|id| *homes.entry(id).or_insert(message.log));

@@ -179,6 +179,7 @@ fn is_argument(line: &str, name: &str) -> bool {
 /// The files that a call of a shell tool touches. Relative ones are in the directory that it names.
 fn shell_touches(input: &str) -> Vec<FileTouch> {
     let folder = argument(input, &["workdir", "dir_path", "cwd"]);
+    let folder = folder.filter(|folder| folder.len() <= shell::LONGEST_PATH);
     let mut touches = shell::touches(&shell_input(input));
     for touch in &mut touches {
         touch.path = shell::joined(folder.unwrap_or_default(), &touch.path);

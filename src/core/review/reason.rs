@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::why::{TouchingCall, calls_touching, introduced_by, words_before};
+use super::why::{TouchingCall, WritingCalls, calls_touching, words_before};
 use crate::core::catalog::log_title;
 use crate::core::corpus::Corpus;
 use crate::core::diff;
@@ -82,11 +82,12 @@ pub fn line_sources(
 ) -> Result<Vec<Option<Arc<LineSource>>>> {
     let calls = corpus.map(|corpus| calls_touching(corpus, &root.join(path)));
     let calls = calls.unwrap_or_default();
+    let writing = WritingCalls::of(&calls);
     let mut reasons: HashMap<(usize, u64), Arc<LineSource>> = HashMap::new();
     let mut changes: Option<FileChanges> = None;
     let mut found = Vec::new();
     for line in lines {
-        let call = introduced_by(&calls, line);
+        let call = writing.introducing(line);
         found.push(match (corpus, call) {
             (Some(corpus), Some(call)) => {
                 let reason = || Arc::new(LineSource::Call(Reason::of(corpus, call)));

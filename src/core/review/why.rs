@@ -162,25 +162,33 @@ fn normal(path: &Path) -> PathBuf {
 /// A shorter text is in many others by chance.
 const SHORTEST: usize = 6;
 
-/// The writing call that brought a line in: the first one whose input has it, or else the last one
-/// that put a part of it in place of another text.
-pub(super) fn introduced_by<'a>(calls: &'a [TouchingCall], line: &str) -> Option<&'a TouchingCall> {
-    let line = line.trim().trim_start_matches(['-', '*', '>', '#', ' ']);
-    if line.len() < SHORTEST {
-        return None;
-    }
-    let writing = || calls.iter().filter(|call| call.usage == FileUse::Write);
-    let whole = writing().find(|call| call.input.contains(line));
-    whole.or_else(|| writing().rev().find(|call| puts_part_of(&call.input, line)))
-}
+/// Calls that wrote a file, oldest first, with the texts that they replaced.
+pub(super) struct WritingCalls<'a>(Vec<(&'a TouchingCall, Vec<(String, String)>)>);
 
-/// Whether an editing call puts a part of this line in place of another text.
-fn puts_part_of(input: &str, line: &str) -> bool {
-    let is_part = |old: &str, new: &str| {
-        let mut parts = new.lines().map(str::trim);
-        parts.any(|part| part.len() >= SHORTEST && line.contains(part) && !old.contains(part))
-    };
-    edits(input).iter().any(|(old, new)| is_part(old, new))
+impl<'a> WritingCalls<'a> {
+    /// Those of the calls that wrote.
+    pub(super) fn of(calls: &'a [TouchingCall]) -> Self {
+        let writing = calls.iter().filter(|call| call.usage == FileUse::Write);
+        Self(writing.map(|call| (call, edits(&call.input))).collect())
+    }
+
+    /// The call that brought a line in: the first one whose input has it, or else the last one that
+    /// put a part of it in place of another text.
+    pub(super) fn introducing(&self, line: &str) -> Option<&'a TouchingCall> {
+        let line = line.trim().trim_start_matches(['-', '*', '>', '#', ' ']);
+        if line.len() < SHORTEST {
+            return None;
+        }
+        let puts_part = |(old, new): &(String, String)| {
+            let mut parts = new.lines().map(str::trim);
+            parts.any(|part| part.len() >= SHORTEST && line.contains(part) && !old.contains(part))
+        };
+        let mut calls = self.0.iter();
+        let whole = calls.find(|(call, _)| call.input.contains(line));
+        let mut newest = self.0.iter().rev();
+        let found = whole.or_else(|| newest.find(|(_, edits)| edits.iter().any(puts_part)));
+        found.map(|(call, _)| *call)
+    }
 }
 
 /// The texts that an editing call replaces, each with the new one.
@@ -291,7 +299,8 @@ fn author_of<'a>(
     let has_line = |call: &&TouchingCall| {
         let added = item.hunks.iter().flat_map(|hunk| hunk.text.lines());
         let mut added = added.filter_map(|line| line.strip_prefix('+'));
-        added.any(|line| introduced_by(std::slice::from_ref(call), line).is_some())
+        let call = WritingCalls::of(std::slice::from_ref(call));
+        added.any(|line| call.introducing(line).is_some())
     };
     let mut newest = calls.iter().rev().filter(|call| is_meant(call));
     match item.change {
@@ -347,10 +356,13 @@ mod tests {
             call(2, FileUse::Write, "content: - use nextest for tests"),
             call(3, FileUse::Write, "old_string: use nextest for tests"),
         ];
-        let found = introduced_by(&calls, "- use nextest for tests\n");
+        let found = WritingCalls::of(&calls).introducing("- use nextest for tests\n");
         assert_eq!(found.and_then(|call| call.time), Some(2));
-        assert_eq!(introduced_by(&calls, "something else entirely"), None);
-        assert_eq!(introduced_by(&calls, "---"), None);
+        assert_eq!(
+            WritingCalls::of(&calls).introducing("something else entirely"),
+            None
+        );
+        assert_eq!(WritingCalls::of(&calls).introducing("---"), None);
     }
 
     #[test]
@@ -366,13 +378,21 @@ mod tests {
             edit(2, "the zebra", "the zebra\nand more"),
             edit(3, "enclosure 11", "enclosure 12"),
         ];
-        let time = |line: &str| introduced_by(&calls, line).and_then(|call| call.time);
+        let time = |line: &str| {
+            WritingCalls::of(&calls)
+                .introducing(line)
+                .and_then(|call| call.time)
+        };
         assert_eq!(time("The zebra lives in enclosure 12."), Some(3));
         assert_eq!(time("and more of the zebra"), Some(2));
         assert_eq!(time("only the zebra was there before"), None);
         let several = "path: a.md\nedits:\n- old_string: one hundred\n  new_string: two hundred\n- old_string: x\n  new_string: y";
         let calls = [call(1, FileUse::Write, several)];
-        assert!(introduced_by(&calls, "all of the two hundred").is_some());
+        assert!(
+            WritingCalls::of(&calls)
+                .introducing("all of the two hundred")
+                .is_some()
+        );
     }
 
     #[test]

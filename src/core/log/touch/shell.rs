@@ -18,6 +18,7 @@ pub(super) fn commands(script: &str) -> Vec<Command> {
         rest: script,
         found: vec![Command::default()],
         marks: Vec::new(),
+        has_open_document: false,
     };
     scanner.scan();
     let is_any = |command: &Command| !command.words.is_empty() || !command.targets.is_empty();
@@ -29,6 +30,8 @@ struct Scanner<'a> {
     found: Vec<Command>,
     /// The ends of the here documents that begin on the next line.
     marks: Vec<String>,
+    /// Whether the end of an inner here document was not found: then none is looked for again.
+    has_open_document: bool,
 }
 
 /// The characters that end a word.
@@ -187,7 +190,8 @@ impl Scanner<'_> {
     /// Passes over the here document of a command in quotes, as in `"$(cat <<EOF`.
     fn skip_inner_document(&mut self) {
         let line = self.rest.lines().next().unwrap_or_default();
-        let Some((_, after)) = line.split_once("<<") else {
+        let after = line.split_once("<<").filter(|_| !self.has_open_document);
+        let Some((_, after)) = after else {
             return;
         };
         let mark = after.trim_matches(['-', ' ', '\'', '"']);
@@ -198,6 +202,7 @@ impl Scanner<'_> {
                 return self.skip(at);
             }
         }
+        self.has_open_document = true;
     }
 }
 
@@ -219,7 +224,9 @@ pub(super) fn touches(script: &str) -> Vec<FileTouch> {
         let name = words.first().map_or("", |name| name.as_str());
         let name = name.rsplit('/').next().unwrap_or(name);
         match (name, words.get(1..).unwrap_or_default()) {
-            ("cd", [to, ..]) => folder = joined(&folder, to),
+            ("cd", [to, ..]) if folder.len() + to.len() < LONGEST_PATH => {
+                folder = joined(&folder, to);
+            }
             ("tee", rest) => operands(rest, &[]).for_each(|path| touch(path, FileUse::Write)),
             ("rm" | "unlink" | "trash", rest) => {
                 operands(rest, &[]).for_each(|path| touch(path, FileUse::Delete));
@@ -282,6 +289,9 @@ fn operands<'a>(rest: &'a [String], valued: &'a [&str]) -> impl Iterator<Item = 
 /// What moving or copying does to the first files and to the last one, or to files in it.
 fn moved(name: &str, files: &[&str], mut touch: impl FnMut(&str, FileUse)) {
     let [from @ .., to] = files else { return };
+    if to.len() > LONGEST_PATH {
+        return;
+    }
     let is_folder = from.len() > 1 || to.ends_with('/') || matches!(*to, "." | "..");
     for path in from {
         match name {
@@ -313,6 +323,9 @@ fn edited(rest: &[String]) -> Vec<&str> {
     let files = files.filter(|word| !word.is_empty());
     files.skip(usize::from(!has_script)).collect()
 }
+
+/// No path of a file is longer, so that many files in one folder stay linear in the script.
+pub(super) const LONGEST_PATH: usize = 4096;
 
 /// A path in a folder.
 pub(super) fn joined(folder: &str, path: &str) -> String {
