@@ -107,8 +107,15 @@ pub fn line_sources(
     Ok(found)
 }
 
-/// The recorded changes of a file, each with the lines before and after it; the newest first.
-struct FileChanges(Vec<(Arc<LineSource>, HashSet<Vec<u8>>, HashSet<Vec<u8>>)>);
+/// A recorded change of a file, with the lines before and after it.
+struct ChangedLines {
+    change: Arc<LineSource>,
+    before: HashSet<Vec<u8>>,
+    after: HashSet<Vec<u8>>,
+}
+
+/// The recorded changes of a file, the newest first.
+struct FileChanges(Vec<ChangedLines>);
 
 impl FileChanges {
     fn load(history: &History, (root, path): (&Path, &str)) -> Result<Self> {
@@ -127,7 +134,11 @@ impl FileChanges {
             };
             // A version that pruning or damage took away says nothing.
             if let (Ok(before), Ok(after)) = (lines(file.before), lines(file.after)) {
-                changes.push((Arc::new(LineSource::Change(record)), before, after));
+                changes.push(ChangedLines {
+                    change: Arc::new(LineSource::Change(record)),
+                    before,
+                    after,
+                });
             }
         }
         Ok(Self(changes))
@@ -137,8 +148,7 @@ impl FileChanges {
     fn introducing(&self, line: &str) -> Option<Arc<LineSource>> {
         let line = line.trim_end().as_bytes();
         let mut changes = self.0.iter();
-        let found =
-            changes.find(|(_, before, after)| after.contains(line) && !before.contains(line));
-        found.map(|(change, ..)| Arc::clone(change))
+        let found = changes.find(|one| one.after.contains(line) && !one.before.contains(line));
+        found.map(|one| Arc::clone(&one.change))
     }
 }

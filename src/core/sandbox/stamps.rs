@@ -169,7 +169,8 @@ mod tests {
                 .collect();
             (folders, files)
         };
-        let is_same = |(folders, files): &(Vec<FolderStamp>, Vec<(String, (u64, i64))>)| {
+        type Look = (Vec<FolderStamp>, Vec<(String, (u64, i64))>);
+        let is_same = |(folders, files): &Look| {
             let files = files.iter().map(|(path, stamp)| (path.as_str(), *stamp));
             root.is_unchanged(folders, &files.collect::<Vec<_>>())
         };
