@@ -18,7 +18,7 @@ use toml::Spanned;
 use super::action::Action;
 use crate::core::config::Warning;
 
-pub(crate) use editor::own_keys;
+pub(crate) use editor::{editor_hints, own_keys};
 pub use table::markdown;
 
 /// The default keymap.

@@ -16,6 +16,7 @@ use self::find::LogSearch;
 use super::{Handled, Pane, PaneContext, Step, Toast};
 use crate::core::citation::{Citation, CitedPart};
 use crate::core::display::format_size;
+use crate::core::library::LogSummary;
 use crate::core::log::{Head, LogFile, Resume, Transcript};
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
@@ -193,6 +194,17 @@ pub(crate) fn resume(resume: Option<Resume>) -> Vec<Step> {
     })
 }
 
+impl LogPane {
+    /// The command that resumes the session. It is in the list of logs, too, so that the log need
+    /// not be read yet.
+    fn resume_command(&self, cx: &PaneContext<'_>) -> Option<Resume> {
+        let listed = cx.library.log(&self.file.path, &self.file.id);
+        listed
+            .and_then(LogSummary::resume)
+            .or_else(|| self.file.resume(self.head()?))
+    }
+}
+
 /// Copies the command that resumes a session.
 pub(crate) fn copy_resume(resume: Option<Resume>) -> Vec<Step> {
     with_resume(resume, |resume| copy_to_clipboard(resume.command_line()))
@@ -246,8 +258,8 @@ impl Pane for LogPane {
             Action::Injected => self.layer(Layer::Injected, "What the program put in is", cx),
             Action::Copy => self.cite(),
             Action::CopyText => self.copy_text(),
-            Action::Resume => resume(self.head().and_then(|head| self.file.resume(head))),
-            Action::CopyResume => copy_resume(self.head().and_then(|head| self.file.resume(head))),
+            Action::Resume => resume(self.resume_command(cx)),
+            Action::CopyResume => copy_resume(self.resume_command(cx)),
             Action::Subagent => self.open_subagent(cx),
             Action::Why => self.list_touched(cx),
             Action::Back => vec![Step::Close],
