@@ -17,7 +17,7 @@ use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::input::{Input, InputOutcome};
 
 /// The places whose keys are listed.
-const PLACES: [KeyContext; 8] = [
+const PLACES: [KeyContext; 9] = [
     KeyContext::Tree,
     KeyContext::Preview,
     KeyContext::Find,
@@ -25,6 +25,7 @@ const PLACES: [KeyContext; 8] = [
     KeyContext::Editor,
     KeyContext::History,
     KeyContext::Queue,
+    KeyContext::Why,
     KeyContext::Context,
 ];
 

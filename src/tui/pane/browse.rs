@@ -6,7 +6,7 @@ mod filter;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod fold;
-mod follow;
+pub(crate) mod follow;
 mod list;
 mod marks;
 mod mouse;

@@ -2,6 +2,7 @@
 
 mod find;
 mod subagent;
+mod touched;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -50,11 +51,22 @@ pub(crate) struct LogPane {
     /// The error, if the log could not be read.
     problem: Option<String>,
     search: Option<LogSearch>,
+    /// Whether the memories that it touched are listed once it is read.
+    lists_touched: bool,
 }
 
 impl LogPane {
     /// Opens a log; the returned steps request its transcript.
     pub(crate) fn open(file: LogFile, title: String, start: OpenAt) -> Vec<Step> {
+        Self::opened(file, title, start, false)
+    }
+
+    /// Opens a log and lists the memories that it touched.
+    pub(crate) fn open_touched(file: LogFile, title: String) -> Vec<Step> {
+        Self::opened(file, title, OpenAt::default(), true)
+    }
+
+    fn opened(file: LogFile, title: String, start: OpenAt, lists_touched: bool) -> Vec<Step> {
         let read = Effect::Transcript(TranscriptJob {
             file: file.clone(),
             requester: Requester::Reader,
@@ -67,6 +79,7 @@ impl LogPane {
             conversation: None,
             problem: None,
             search: None,
+            lists_touched,
         };
         vec![Step::Push(Box::new(pane)), Step::Effect(read)]
     }
@@ -248,6 +261,7 @@ impl Pane for LogPane {
             Action::Resume => resume(self.resume_command(cx)),
             Action::CopyResume => copy_resume(self.resume_command(cx)),
             Action::Subagent => self.open_subagent(cx),
+            Action::Why => self.list_touched(cx),
             Action::Back => vec![Step::Close],
             _ => return Handled::Unused,
         })
@@ -298,6 +312,16 @@ impl Pane for LogPane {
                 match result {
                     Ok(transcript) => self.take(transcript, cx),
                     Err(error) => self.problem = Some(error.to_string()),
+                }
+                match std::mem::take(&mut self.lists_touched) {
+                    true => self.list_touched(cx),
+                    false => Vec::new(),
+                }
+            }
+            Event::ShowMessage { log, line } if is_same_log(log, &self.file) => {
+                let viewport = Self::viewport(cx);
+                if let Some(conversation) = &mut self.conversation {
+                    conversation.go_to(*line, MarkedWords::default(), viewport);
                 }
                 Vec::new()
             }

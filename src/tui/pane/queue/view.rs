@@ -122,6 +122,7 @@ impl QueuePane {
             false => Span::raw("   "),
         };
         let (sign, role) = match entry.item.change {
+            _ if entry.item.proposal.is_some() => ("? ", Role::Accent),
             ItemChange::Added => ("+ ", Role::Added),
             ItemChange::Changed => ("~ ", Role::Muted),
             ItemChange::Deleted => ("− ", Role::Removed),
