@@ -49,9 +49,7 @@
 //! a planned edit; the **history** records the changes that were made. A **citation** points at any
 //! of these. A **segment** is a part of a log between two pauses; a **node** of the timeline
 //! summarizes a segment, a session or a span of time in bullets; a **grip** links a bullet to the
-//! lines that support it.
-//! a planned edit; the **history** records the changes that were made. A **finding** is something to
-//! curate, with evidence. A **citation** points at any of these.
+//! lines that support it. A **finding** is something to curate, with evidence.
 
 pub mod cli;
 pub mod core;

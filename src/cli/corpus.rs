@@ -79,14 +79,23 @@ impl World {
     /// not be read; shows progress on a terminal.
     pub(super) fn read_corpus<T>(&self, read: impl Fn(&LogCorpus<'_>) -> T) -> Result<T, Failure> {
         let catalog = self.log_catalog()?;
-        let files = catalog.files();
+        Ok(self.read_logs(&catalog, &catalog.files(), read)?)
+    }
+
+    /// As [`World::read_corpus`], for the logs of a catalog.
+    pub(super) fn read_logs<T>(
+        &self,
+        catalog: &LogCatalog,
+        files: &[LogFile],
+        read: impl Fn(&LogCorpus<'_>) -> T,
+    ) -> crate::core::Result<T> {
         let meter = ProgressLine::new();
         let open = || {
-            let corpus = catalog.corpus(&files, &meter);
+            let corpus = catalog.corpus(files, &meter);
             meter.clear();
             Ok(LogCorpus {
-                catalog: &catalog,
-                files: &files,
+                catalog,
+                files,
                 corpus: corpus?,
             })
         };

@@ -28,7 +28,7 @@ pub use super::history::{Author, ChangeVerb, Direction};
 
 pub use apply::{CommittedChange, Reviewed, commit_reviewed, plan_and_commit};
 pub use commit::commit;
-pub use orphan::{DeadLinks, dead_links, memories_linking_to};
+pub use orphan::memories_linking_to;
 pub use plan::{ChangeContext, ChangeRequest, plan};
 pub use planned::PlannedFiles;
 pub use recover::{interrupted, recover_interrupted};

@@ -5,13 +5,17 @@
 //! Rules read only; [`fix::plan_fixes`] turns the fixes of findings into a change.
 
 mod conflict_copy;
+pub mod collect;
 mod contradiction;
 mod count;
+mod dead_name;
 mod dead_path;
 mod description;
+mod disk_use;
 mod document;
 mod duplicate;
 mod empty;
+mod empty_session;
 pub mod fix;
 pub mod git;
 mod header;
@@ -23,26 +27,32 @@ mod index_line;
 mod index_orphan;
 mod index_outdated;
 mod link;
+pub mod logs;
 mod name;
 mod orders;
+mod origin;
 mod passage;
 mod past;
+mod probe;
 pub mod returned;
+pub mod run;
 mod secret_text;
 mod soft_limit;
 mod superseded;
 mod supersession;
+mod swept;
 #[cfg(test)]
 mod tests;
 mod type_field;
+mod unused;
 pub mod waiver;
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Result;
 use super::citation::{Citation, CitedPart};
@@ -54,11 +64,13 @@ use super::store::Store;
 pub use document::Document;
 use fix::Fix;
 use git::ProjectHistory;
+use logs::SessionLogs;
 use passage::Pieces;
+use probe::Probes;
 use waiver::Waiver;
 
 /// How much a finding matters. The names are those of SARIF levels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing.
@@ -81,7 +93,7 @@ impl Severity {
 }
 
 /// One piece of what proves a finding.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Evidence {
     /// The words: a line of a memory, a commit's subject, or an explanation.
     pub text: String,
@@ -133,7 +145,8 @@ impl Evidence {
 }
 
 /// Something to curate.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "run::SavedFinding")]
 pub struct Finding {
     /// Identifies the finding as long as rule, memory and subject are the same.
     pub id: String,
@@ -141,9 +154,9 @@ pub struct Finding {
     pub rule: &'static str,
     /// How much it matters.
     pub severity: Severity,
-    /// The number of the store in the collection.
-    pub store: usize,
-    /// The memory's reference.
+    /// The number of the store in the collection; `None` for a finding about logs.
+    pub store: Option<usize>,
+    /// The memory's reference; for a finding about logs, the name of their agent.
     pub path: String,
     /// The line that it is about, from 1.
     pub line: Option<usize>,
@@ -156,6 +169,7 @@ pub struct Finding {
     /// A change that corrects it.
     pub fix: Option<Fix>,
     /// Why a person has waived it, if so.
+    #[serde(skip)]
     pub waived: Option<Waiver>,
 }
 
@@ -203,11 +217,19 @@ impl<'a> CuratedStore<'a> {
             documents.push(Document::new(memory, text));
         }
         Ok(Self {
-            store,
             documents,
+            ..Self::empty(store)
+        })
+    }
+
+    /// A store of which nothing could be read.
+    fn empty(store: &'a Store) -> Self {
+        Self {
+            store,
+            documents: Vec::new(),
             project: None,
             project_root: None,
-        })
+        }
     }
 
     /// The memories, without the index.
@@ -234,6 +256,10 @@ pub struct Collection<'a> {
     pub today: jiff::civil::Date,
     /// The limits.
     pub settings: CurateSettings,
+    /// What the logs of sessions say; `None` where they are not read.
+    pub logs: Option<SessionLogs>,
+    /// The files of the projects that the rules looked at.
+    probes: Probes,
     /// What the memories share, computed for the first rule that asks.
     pieces: OnceCell<Pieces>,
 }
@@ -251,8 +277,16 @@ impl<'a> Collection<'a> {
             graves,
             today,
             settings,
+            logs: None,
+            probes: Probes::default(),
             pieces: OnceCell::new(),
         }
+    }
+
+    /// Adds what the logs of sessions say.
+    pub fn with_logs(mut self, logs: Option<SessionLogs>) -> Self {
+        self.logs = logs;
+        self
     }
 
     fn pieces(&self) -> &Pieces {
@@ -283,6 +317,9 @@ pub static RULES: &[Rule] = &[
     duplicate::RULE,
     contradiction::RULE,
     returned::RULE,
+    unused::RULE,
+    origin::RULE,
+    swept::RULE,
     conflict_copy::RULE,
     index_dangling::RULE,
     index_orphan::RULE,
@@ -295,11 +332,35 @@ pub static RULES: &[Rule] = &[
     type_field::RULE,
     description::RULE,
     soft_limit::RULE,
+    empty_session::RULE,
+    disk_use::RULE,
 ];
 
 /// Returns the rule with this id.
 pub fn rule(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id)
+}
+
+/// The rules that read the logs of sessions.
+const OF_LOGS: [&str; 5] = [
+    unused::RULE.id,
+    origin::RULE.id,
+    swept::RULE.id,
+    empty_session::RULE.id,
+    disk_use::RULE.id,
+];
+
+/// Whether a rule runs that reads the logs of sessions.
+pub fn reads_logs(settings: &CurateSettings, only: &[String]) -> bool {
+    OF_LOGS.iter().any(|id| is_chosen(id, settings, only))
+}
+
+/// Whether a rule runs: one of those asked for, or any that is not off.
+fn is_chosen(rule: &str, settings: &CurateSettings, only: &[String]) -> bool {
+    match only {
+        [] => !settings.off.iter().any(|id| id == rule),
+        ids => ids.iter().any(|id| id == rule),
+    }
 }
 
 /// Collects the findings of one rule.
@@ -323,11 +384,20 @@ impl Report<'_> {
     /// Adds a finding about a memory of the store with this number. The same subject is reported
     /// once for a memory.
     fn add(&mut self, store: usize, path: &str, found: Found) {
-        let root = self.stores[store].store.root().path();
+        self.push(Some(store), path, found);
+    }
+
+    /// Adds a finding about the logs of an agent.
+    fn add_logs(&mut self, agent: &str, found: Found) {
+        self.push(None, agent, found);
+    }
+
+    fn push(&mut self, store: Option<usize>, path: &str, found: Found) {
+        let root = store.map(|store| self.stores[store].store.root().path());
         let key = format!(
             "{}\0{}\0{path}\0{}",
             self.rule.id,
-            root.display(),
+            root.unwrap_or(Path::new("")).display(),
             found.subject
         );
         let id = Revision::of(key.as_bytes()).to_string()[..10].to_owned();
@@ -354,11 +424,7 @@ impl Report<'_> {
 pub fn check(collection: &Collection<'_>, only: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in RULES {
-        let is_chosen = match only {
-            [] => !collection.settings.off.iter().any(|id| id == rule.id),
-            ids => ids.iter().any(|id| id == rule.id),
-        };
-        if is_chosen {
+        if is_chosen(rule.id, &collection.settings, only) {
             let mut report = Report {
                 rule,
                 stores: &collection.stores,
@@ -372,4 +438,12 @@ pub fn check(collection: &Collection<'_>, only: &[String]) -> Vec<Finding> {
     // Stable: within a severity the order of the rules stays.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     findings
+}
+
+/// What some rules find in one store, without a project, a history and logs.
+pub fn check_store(store: &Store, only: &[&str], today: jiff::civil::Date) -> Result<Vec<Finding>> {
+    let stores = vec![CuratedStore::read(store)?];
+    let only: Vec<String> = only.iter().map(|id| (*id).to_owned()).collect();
+    let collection = Collection::new(stores, Vec::new(), today, CurateSettings::default());
+    Ok(check(&collection, &only))
 }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::{CuratedStore, Finding};
 use crate::core::change::{Change, ChangeVerb, Moment, PlannedFiles};
 use crate::core::header::replaced;
@@ -9,7 +11,7 @@ use crate::core::layout::IndexUpdate;
 use crate::core::{Error, Result};
 
 /// How a finding can be corrected without a decision of a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fix {
     /// What it does, in a few words.
     pub words: String,
@@ -19,7 +21,7 @@ pub struct Fix {
 /// Replacements in one text.
 type TextEdits = Vec<(Range<usize>, String)>;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum FixKind {
     /// Replaces parts of the text of a memory, by their byte ranges.
     Replace { path: String, edits: TextEdits },

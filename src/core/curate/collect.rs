@@ -1,0 +1,80 @@
+//! Gathers what the rules read: the memories of the stores, the git histories of their projects
+//! and the memories that were deleted.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::git::{ProjectHistory, project_of};
+use super::logs::SessionLogs;
+use super::{Collection, CuratedStore, returned};
+use crate::core::config::CurateSettings;
+use crate::core::discover::Environment;
+use crate::core::history::History;
+use crate::core::store::Store;
+use crate::core::{Error, Result};
+
+/// Where a collection comes from, apart from its stores.
+#[derive(Debug, Clone, Copy)]
+pub struct Sources<'a> {
+    /// The directories of the user and of the agents.
+    pub environment: &'a Environment,
+    /// The root of the current project.
+    pub project: Option<&'a Path>,
+    /// The program that reads git histories.
+    pub git: &'a Path,
+    /// The history of changes, which knows what was deleted.
+    pub history: &'a History,
+    /// The date in the user's time zone.
+    pub today: jiff::civil::Date,
+    /// The limits of the rules.
+    pub settings: &'a CurateSettings,
+    /// The folder of cached results and git histories; `None` for no cache.
+    pub cache: Option<&'a Path>,
+}
+
+impl Sources<'_> {
+    /// The root of the project that each store is about.
+    pub(super) fn projects_of(&self, stores: &[Store]) -> Vec<Option<PathBuf>> {
+        let here = self.project;
+        let here = here.map(|path| path.canonicalize().unwrap_or_else(|_| path.to_owned()));
+        let project_of = |store| project_of(store, self.environment, here.as_deref());
+        stores.iter().map(project_of).collect()
+    }
+}
+
+/// Reads the memories of the stores, and meanwhile the git histories of their projects. A store
+/// that cannot be read has no memories in the collection; its error is returned beside it.
+pub fn collect<'a>(
+    stores: &'a [Store],
+    sources: &Sources<'_>,
+    logs: Option<SessionLogs>,
+) -> Result<(Collection<'a>, Vec<Error>)> {
+    let projects = sources.projects_of(stores);
+    let mut roots: Vec<&PathBuf> = projects.iter().flatten().collect();
+    roots.sort_unstable();
+    roots.dedup();
+    let (read, histories) = std::thread::scope(|scope| {
+        let histories = scope.spawn(|| {
+            let read = |root: &&PathBuf| ProjectHistory::read(sources.git, root, sources.cache).map(Arc::new);
+            roots.iter().map(read).collect::<Vec<_>>()
+        });
+        let read: Vec<Result<CuratedStore<'a>>> = stores.iter().map(CuratedStore::read).collect();
+        // A thread that panicked read no history.
+        (read, histories.join().unwrap_or_default())
+    });
+    let mut errors = Vec::new();
+    let mut curated = Vec::with_capacity(stores.len());
+    for ((store, read), root) in stores.iter().zip(read).zip(projects) {
+        let mut read = read.unwrap_or_else(|error| {
+            errors.push(error);
+            CuratedStore::empty(store)
+        });
+        let known = |history: &&Arc<ProjectHistory>| Some(&history.root) == root.as_ref();
+        read.project = histories.iter().flatten().find(known).cloned();
+        read.project_root = root;
+        curated.push(read);
+    }
+    let graves = returned::graves(sources.history)?;
+    let collection = Collection::new(curated, graves, sources.today, sources.settings.clone());
+    Ok((collection.with_logs(logs), errors))
+}
