@@ -145,8 +145,7 @@ impl Evidence {
 }
 
 /// Something to curate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "run::SavedFinding")]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     /// Identifies the finding as long as rule, memory and subject are the same.
     pub id: String,

@@ -54,8 +54,9 @@ pub fn collect<'a>(
     roots.sort_unstable();
     roots.dedup();
     let (read, histories) = std::thread::scope(|scope| {
-        let histories = scope.spawn(|| {
-            let read = |root: &&PathBuf| ProjectHistory::read(sources.git, root, sources.cache).map(Arc::new);
+        let (git, cache, roots) = (sources.git, sources.cache, &roots);
+        let histories = scope.spawn(move || {
+            let read = |root: &&PathBuf| ProjectHistory::read(git, root, cache).map(Arc::new);
             roots.iter().map(read).collect::<Vec<_>>()
         });
         let read: Vec<Result<CuratedStore<'a>>> = stores.iter().map(CuratedStore::read).collect();

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
+use jiff::civil::Date;
 use regex::Regex;
 
 use super::document::Document;
@@ -17,8 +18,8 @@ use super::past::is_past;
 use super::supersession::written;
 use super::{Collection, CuratedStore, Evidence, Found, Report};
 
-/// The uses of one name in one memory.
-type Uses<'a> = BTreeMap<(usize, usize), Vec<Range<usize>>>;
+/// The uses of one name, by the numbers of the store and the memory.
+type Uses = BTreeMap<(usize, usize), Vec<Range<usize>>>;
 
 pub(super) fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     let mut projects: Vec<&Arc<ProjectHistory>> = Vec::new();
@@ -28,7 +29,7 @@ pub(super) fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         }
     }
     for project in projects {
-        let mut named: BTreeMap<ProjectName, Uses<'_>> = BTreeMap::new();
+        let mut named: BTreeMap<ProjectName, Uses> = BTreeMap::new();
         for (number, store) in collection.stores.iter().enumerate() {
             let is_about = |own: &Arc<ProjectHistory>| Arc::ptr_eq(own, project);
             if !store.project.as_ref().is_some_and(is_about) {
@@ -49,7 +50,7 @@ pub(super) fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
                 let store = &collection.stores[*number];
                 let document = &store.documents[*at];
                 let commit = project.commits().get(lost.commit);
-                let known = commit.and_then(|commit| commit.date.parse().ok());
+                let known: Option<Date> = commit.and_then(|commit| commit.date.parse().ok());
                 let is_later = written(document, collection.today)
                     .is_some_and(|date| known.is_some_and(|known| date > known));
                 if is_later || ranges.iter().any(|range| is_past(document, range)) {

@@ -35,11 +35,11 @@ pub struct SessionLog {
     pub modified: Option<i64>,
     /// Why it is not listed as a session, if so.
     pub unlisted: Option<Unlisted>,
-    /// Its size in bytes, the size of what was said, and that of calls and their results.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// See above.
+    /// The size of what was said in it.
     pub words: u64,
-    /// See above.
+    /// The size of the calls in it and of their results.
     pub tools: u64,
 }
 

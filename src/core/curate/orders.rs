@@ -125,7 +125,8 @@ fn orders(document: &Document) -> Vec<(&'static str, usize)> {
             let before = sentence.get(..at).unwrap_or_default();
             // A quotation needs the words near it; plain text that speaks of attacks names them
             // before the order.
-            let is_about = ABOUT.is_match(before) || quoted && ABOUT.is_match(sentence);
+            let is_about = ABOUT.is_match(before)
+                || quoted && (ABOUT.is_match(sentence) || ABOUT.is_match(lead(text, order.start())));
             let is_negated = WITHOUT.is_match(order.as_str()) && NEGATED.is_match(before);
             !is_about && !is_negated
         });
@@ -136,6 +137,18 @@ fn orders(document: &Document) -> Vec<(&'static str, usize)> {
         }
     }
     found
+}
+
+/// How far before a quotation the words may be that say what it is, in bytes.
+const LEAD: usize = 240;
+
+/// The text before the byte `at` that may introduce a quotation.
+fn lead(text: &str, at: usize) -> &str {
+    let mut start = at.saturating_sub(LEAD);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    &text[start..at]
 }
 
 /// Whether a quotation mark precedes the byte `at` on its line.

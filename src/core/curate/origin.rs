@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// The fields that hold the id of the session that wrote a memory.
-pub(super) const FIELDS: [&str; 3] = ["originSessionId", "origin_session_id", "session_id"];
+const FIELDS: [&str; 2] = ["originSessionId", "origin_session_id"];
 
 fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     let Some(logs) = &collection.logs else {
@@ -59,7 +59,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
 }
 
 /// The session that a memory's header names, with the offset of the field.
-pub(super) fn origin(text: &str) -> Option<(&str, usize)> {
+fn origin(text: &str) -> Option<(&str, usize)> {
     let head = Frontmatter::parse(text)?;
     FIELDS.iter().find_map(|field| {
         head.get(field)?;

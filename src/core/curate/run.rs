@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::collect::{Sources, collect};
 use super::git::{head_of, removed};
@@ -45,7 +45,7 @@ pub struct Curated {
 
 /// A finding as it is saved: its rule is known by the id.
 #[derive(Deserialize)]
-pub(super) struct SavedFinding {
+struct SavedFinding {
     id: String,
     rule: String,
     severity: Severity,
@@ -58,11 +58,11 @@ pub(super) struct SavedFinding {
     fix: Option<Fix>,
 }
 
-impl TryFrom<SavedFinding> for Finding {
-    type Error = String;
-
-    fn try_from(saved: SavedFinding) -> std::result::Result<Self, String> {
-        let known = rule(&saved.rule).ok_or_else(|| format!("no rule {}", saved.rule))?;
+impl<'de> Deserialize<'de> for Finding {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        let saved = SavedFinding::deserialize(from)?;
+        let unknown = || serde::de::Error::custom(format!("no rule {}", saved.rule));
+        let known = rule(&saved.rule).ok_or_else(unknown)?;
         Ok(Self {
             id: saved.id,
             rule: known.id,

@@ -160,7 +160,9 @@ impl ProjectHistory {
         }
         let words: Vec<String> = names.iter().flat_map(|(_, name)| name.spellings()).collect();
         let mut args = vec!["grep", "-I", "-F", "-w", "-o", "-h", "--no-color", "--threads=2"];
-        words.iter().for_each(|word| args.extend(["-e", word]));
+        for word in &words {
+            args.extend(["-e", word.as_str()]);
+        }
         args.push("--");
         args.push(".");
         let without: Vec<String> = PROSE.iter().map(|end| format!(":(exclude)*.{end}")).collect();
@@ -270,7 +272,19 @@ fn parse(
     let (mut commit, mut path) = (None, String::new());
     // How many lines of the change before the next header were removed and added.
     let (mut removed, mut added) = (0_usize, 0_usize);
-    while let Ok(Line::Whole | Line::TooLong) = next_line(&mut output, &mut line, LONGEST_LINE) {
+    loop {
+        match next_line(&mut output, &mut line, LONGEST_LINE) {
+            Ok(Line::Whole) => {}
+            // A long line is generated text; it counts, and nothing of it is read.
+            Ok(Line::TooLong) => {
+                match removed {
+                    0 => added = added.saturating_sub(1),
+                    _ => removed -= 1,
+                }
+                continue;
+            }
+            Ok(Line::None) | Err(_) => break,
+        }
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_end_matches(['\n', '\r']);
         if removed > 0 && text.starts_with('-') {
@@ -346,7 +360,7 @@ static TARGET: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^([A-Za-z][\w./-]*)\s*::?(?:[^=:]|$)").expect("a valid pattern"));
 
 static RECIPE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^@?([a-z][\w-]*)(?:\s+[^:=]*)?:(?:[^=]|$)").expect("a valid pattern")
+    Regex::new(r"^@?([a-z][\w-]*)(?:\s+[^:]*)?:(?:[^=]|$)").expect("a valid pattern")
 });
 
 /// Calls `take` with each name that a line of a file defines.

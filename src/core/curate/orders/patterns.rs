@@ -29,7 +29,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     ),
     (
         IGNORE,
-        r"\b(?:ignore|disregard|forget)_(?:the_)?(?:text_above|(?:system|developer)_(?:prompt|message)|(?:claude|agents|gemini|copilot-instructions)\.md)\b|\bforget_(?:everything|all|anything)_(?:~)?(?:above|before|told|said|instructed|learned)\b|\b(?:obey|follow|trust|listen_to|believe)_only_(?:to_)?(?:this|these|what_this|messages?_(?:signed|from)|the_following)\b|\bdo_not_(?:follow|obey|trust|listen_to)_the_(?:user|user's|human|owner|developer)\b",
+        r"\b(?:ignore|disregard|forget|discard)_the_(?:rules|instructions?|guidelines|polic(?:y|ies))_(?:that_)?you_(?:were|have|had|got)\b|\byou_no_longer_need_(?:~)?(?:approval|permission|confirmation)\b|\b(?:ignore|disregard|forget)_(?:the_)?(?:text_above|(?:system|developer)_(?:prompt|message)|(?:claude|agents|gemini|copilot-instructions)\.md)\b|\bforget_(?:everything|all|anything)_(?:~)?(?:above|before|told|said|instructed|learned)\b|\b(?:obey|follow|trust|listen_to|believe)_only_(?:to_)?(?:this|these|what_this|messages?_(?:signed|from)|the_following)\b|\bdo_not_(?:follow|obey|trust|listen_to)_the_(?:user|user's|human|owner|developer)\b",
     ),
     (
         IGNORE,
@@ -125,7 +125,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     ),
     (
         ASK,
-        r"\b(?:reveals?|prints?|repeats?|outputs?|shows?|discloses?|dumps?|leaks?|shares?)_(?:~)?(?:your|the|its)_(?:~)?(?:system|hidden|initial|original|secret)_(?:prompt|instructions?|message)\b|(?:affiche|montre|muestra|mostre|mostra|zeige|zeig|gib|imprime|toon|pokaż|покажи|выведи|输出|輸出|显示|打印)\S*[^\n]{0,30}(?:system[ -]?prompt|prompt_(?:du_)?(?:système|sistema|do_sistema|di_sistema|del_sistema)|системн\S+_(?:промпт|запрос)|系统提示|系統提示)|(?:システムプロンプト|시스템_?프롬프트|sistem_istem\S*)[^。\n]{0,20}(?:出力|表示|見せ|출력|보여|공개|yaz|göster)",
+        r"\b(?:reveals?|prints?|repeats?|outputs?|shows?|discloses?|dumps?|leaks?|shares?|convert|encode|translate|paste)_(?:~)?(?:your|the|its)_(?:~)?(?:system|hidden|initial|original|secret)_(?:prompt|instructions?|message)\b|(?:affiche|montre|muestra|mostre|mostra|zeige|zeig|gib|imprime|toon|pokaż|покажи|выведи|输出|輸出|显示|打印)\S*[^\n]{0,30}(?:system[ -]?prompt|prompt_(?:du_)?(?:système|sistema|do_sistema|di_sistema|del_sistema)|системн\S+_(?:промпт|запрос)|系统提示|系統提示)|(?:システムプロンプト|시스템_?프롬프트|sistem_istem\S*)[^。\n]{0,20}(?:出力|表示|見せ|출력|보여|공개|yaz|göster)",
     ),
     (
         SPEAK,
@@ -133,7 +133,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     ),
     (
         SPEAK,
-        r"\b(?:new|updated|revised|additional|secret|hidden|important_new)_(?:system_)?(?:instructions?|directives?|orders)_(?:for_(?:the_)?(?:ai|assistant|agent|model|claude|llm|copilot|codex|gemini))\b|(?:<!--|\[//\]:)\s*(?:ai|assistant|agent|claude|llm|model|copilot|codex|system|instructions?)\b[^\n]{0,12}[:,]|\b(?:attention|note_to|message_to|to|dear|hey|instructions?_(?:for|to)|important(?:_for)?)_(?:all_)?(?:ai|llm|language_model)s?(?:_(?:assistants?|agents?|models?))?\s*:|\battention,?_(?:the_|all_)?(?:agents?|assistants?|claude|copilot|codex|gemini)\s*[:,!]|\bimportant_(?:update|message|notice|instructions?)_(?:for|to)_(?:the_)?(?:ai|assistant|agent|model|claude)\b|\bif_you_are_an?_(?:ai|llm|language_model)\b~(?:reading|stop|must|instead|please)|\b(?:stop|abandon|drop)_(?:your|the)_current_task_and\b|</?(?:memory|system|context|instructions|user)>\s*(?:human|assistant|user|system)\s*:|\bassistant:_i_will_(?:now_)?(?:follow|ignore|comply|obey)\b",
+        r"\bnew_(?:system|developer|admin)_(?:instructions?|directives?|orders|polic(?:y|ies))\s*:|\b(?:new|updated|revised|additional|secret|hidden|important_new)_(?:system_)?(?:instructions?|directives?|orders)_(?:for_(?:the_)?(?:ai|assistant|agent|model|claude|llm|copilot|codex|gemini))\b|(?:<!--|\[//\]:)\s*(?:ai|assistant|agent|claude|llm|model|copilot|codex|system|instructions?)\b[^\n]{0,12}[:,]|\b(?:attention|note_to|message_to|to|dear|hey|instructions?_(?:for|to)|important(?:_for)?)_(?:all_)?(?:ai|llm|language_model)s?(?:_(?:assistants?|agents?|models?))?\s*:|\battention,?_(?:the_|all_)?(?:agents?|assistants?|claude|copilot|codex|gemini)\s*[:,!]|\bimportant_(?:update|message|notice|instructions?)_(?:for|to)_(?:the_)?(?:ai|assistant|agent|model|claude)\b|\bif_you_are_an?_(?:ai|llm|language_model)\b~(?:reading|stop|must|instead|please)|\b(?:stop|abandon|drop)_(?:your|the)_current_task_and\b|</?(?:memory|system|context|instructions|user)>\s*(?:human|assistant|user|system)\s*:|\bassistant:_i_will_(?:now_)?(?:follow|ignore|comply|obey)\b",
     ),
     (
         SPREAD,
