@@ -203,7 +203,8 @@ fn fix_all(
 ) -> CommandResult {
     let cache = world.cache.with_file_name("curate");
     let logs = session_logs(args, world).read(world, stores)?;
-    let (collection, errors) = collect(stores, &sources(world, &cache), logs)?;
+    let (collection, errors) = collect(stores, &sources(world, &cache))?;
+    let collection = collection.with_logs(logs);
     for error in errors {
         print_error(&error.to_string());
     }

@@ -115,7 +115,7 @@ fn a_rule_is_chosen_by_its_id_and_switched_off_in_the_settings() {
     );
     let listed = home.ok(&["curate", "--rules"]);
     assert!(
-        listed.contains("dead-path       off      a path that"),
+        listed.contains("dead-path       off      a path, script, flag or symbol that"),
         "{listed}"
     );
 }
@@ -278,6 +278,7 @@ fn scripts_flags_and_symbols_are_dead_once_git_shows_their_definition_removed() 
          `moved_name`, `kept_name` and `never_there()`.",
     );
     memory("knows", "`load_all()` was removed; see src/lib.rs.");
+    memory("renames", "We renamed `old_setting` to `new_setting`.");
     memory("later", "On 2999-01-01 and 2026-11-30 we spoke of `kept_name`.");
     let (_, found) = findings(&home, &["--rule", "dead-path"]);
     let mut told: Vec<(&str, &str)> = found

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::git::{ProjectHistory, project_of};
-use super::logs::SessionLogs;
 use super::{Collection, CuratedStore, returned};
 use crate::core::config::CurateSettings;
 use crate::core::discover::Environment;
@@ -47,7 +46,6 @@ impl Sources<'_> {
 pub fn collect<'a>(
     stores: &'a [Store],
     sources: &Sources<'_>,
-    logs: Option<SessionLogs>,
 ) -> Result<(Collection<'a>, Vec<Error>)> {
     let projects = sources.projects_of(stores);
     let mut roots: Vec<&PathBuf> = projects.iter().flatten().collect();
@@ -77,5 +75,5 @@ pub fn collect<'a>(
     }
     let graves = returned::graves(sources.history)?;
     let collection = Collection::new(curated, graves, sources.today, sources.settings.clone());
-    Ok((collection.with_logs(logs), errors))
+    Ok((collection, errors))
 }

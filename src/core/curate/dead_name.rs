@@ -4,7 +4,7 @@
 //! Only what stands in code is a name, and only a definition that git shows as removed proves it.
 //! A memory that was written after that commit knows of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
@@ -15,7 +15,7 @@ use super::document::Document;
 use super::git::ProjectHistory;
 use super::git::removed::{LostDefinition, NameKind, ProjectName};
 use super::past::is_past;
-use super::supersession::written;
+use super::supersession::{renamings, written};
 use super::{Collection, CuratedStore, Evidence, Found, Report};
 
 /// The uses of one name, by the numbers of the store and the memory.
@@ -42,6 +42,9 @@ pub(super) fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
                 }
             }
         }
+        // What a memory says about a name is told by `superseded`.
+        let renamed = renamed(collection, project);
+        named.retain(|name, _| !renamed.contains(&name.text));
         let wanted: BTreeSet<ProjectName> = named.keys().cloned().collect();
         let gone = project.gone_names(&wanted);
         for (name, uses) in &named {
@@ -62,6 +65,17 @@ pub(super) fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             }
         }
     }
+}
+
+/// The names that a memory about the project says were changed.
+fn renamed(collection: &Collection<'_>, project: &Arc<ProjectHistory>) -> HashSet<String> {
+    let is_about = |store: &&CuratedStore<'_>| {
+        let own = store.project.as_ref();
+        own.is_some_and(|own| Arc::ptr_eq(own, project))
+    };
+    let stores = collection.stores.iter().filter(is_about);
+    let stated = stores.flat_map(|store| store.memories().flat_map(renamings));
+    stated.map(|renaming| renaming.old).collect()
 }
 
 fn found(

@@ -112,7 +112,8 @@ pub fn findings(
     {
         return Ok(saved.result);
     }
-    let (collection, errors) = collect(stores, sources, read_logs()?)?;
+    let (collection, errors) = collect(stores, sources)?;
+    let collection = collection.with_logs(read_logs()?);
     let mut notes: Vec<String> = errors.iter().map(ToString::to_string).collect();
     notes.extend(limits(&collection));
     let findings = check(&collection, request.only);
