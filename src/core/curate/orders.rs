@@ -6,13 +6,16 @@
 
 mod patterns;
 
-use std::sync::LazyLock;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
 
-use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use aho_corasick::AhoCorasick;
+use regex::{Regex, RegexBuilder};
 
 use super::document::Document;
 use super::{Collection, Evidence, Found, Report, Rule, Severity};
-use patterns::{PATTERNS, Pattern};
+use patterns::PATTERNS;
 
 pub(super) const RULE: Rule = Rule {
     id: "orders",
@@ -45,26 +48,68 @@ fn expanded(pattern: &str) -> String {
     out
 }
 
-static SET: LazyLock<RegexSet> = LazyLock::new(|| {
-    let patterns = PATTERNS.iter().map(|(_, pattern)| expanded(pattern));
-    RegexSetBuilder::new(patterns)
-        .case_insensitive(true)
-        .size_limit(64 << 20)
-        .dfa_size_limit(64 << 20)
-        .build()
-        .expect("valid patterns")
-});
+/// Each pattern, compiled when one of its words is seen for the first time.
+static EACH: [OnceLock<Regex>; PATTERNS.len()] = [const { OnceLock::new() }; PATTERNS.len()];
 
-static EACH: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let build = |(_, pattern): &Pattern| {
-        RegexBuilder::new(&expanded(pattern))
+fn compiled(number: usize) -> &'static Regex {
+    EACH[number].get_or_init(|| {
+        RegexBuilder::new(&expanded(PATTERNS[number].pattern))
             .case_insensitive(true)
             .size_limit(64 << 20)
             .build()
             .expect("a valid pattern")
-    };
-    PATTERNS.iter().map(build).collect()
+    })
+}
+
+/// The words of all patterns, and the numbers of the patterns of each.
+struct Words {
+    finder: AhoCorasick,
+    patterns: Vec<Vec<usize>>,
+}
+
+static WORDS: LazyLock<Words> = LazyLock::new(|| {
+    let mut patterns: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (number, pattern) in PATTERNS.iter().enumerate() {
+        for word in pattern.words {
+            patterns.entry(word).or_default().push(number);
+        }
+    }
+    Words {
+        finder: AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .build(patterns.keys())
+            .expect("a few hundred short words make an automaton"),
+        patterns: patterns.into_values().collect(),
+    }
 });
+
+/// How far an order reaches on each side of one of its words, in bytes.
+const REACH: usize = 300;
+
+/// The parts of a text in which each pattern may find something, by its number.
+fn windows(text: &str) -> BTreeMap<usize, Vec<Range<usize>>> {
+    let mut found: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
+    for word in WORDS.finder.find_overlapping_iter(text) {
+        let mut start = word.start().saturating_sub(REACH);
+        while !text.is_char_boundary(start) {
+            start -= 1;
+        }
+        let mut end = (word.end() + REACH).min(text.len());
+        while !text.is_char_boundary(end) {
+            end += 1;
+        }
+        for number in &WORDS.patterns[word.pattern().as_usize()] {
+            let known = found.entry(*number).or_default();
+            match known.last_mut() {
+                Some(last) if start <= last.end => {
+                    *last = last.start.min(start)..last.end.max(end);
+                }
+                _ => known.push(start..end),
+            }
+        }
+    }
+    found
+}
 
 /// Words of text that speaks about attacks instead of being one.
 static ABOUT: LazyLock<Regex> = LazyLock::new(|| {
@@ -116,24 +161,28 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
 fn orders(document: &Document) -> Vec<(&'static str, usize)> {
     let text = &document.text;
     let mut found: Vec<(&'static str, usize)> = Vec::new();
-    for number in SET.matches(text) {
-        let what = PATTERNS[number].0;
-        let order = EACH[number].find_iter(text).find(|order| {
-            let sentence = document.sentence(&order.range());
-            let quoted = is_quoted(text, order.start()) || document.is_code(order.start());
-            let at = order.start().saturating_sub(document.offset_of(sentence));
+    for (number, parts) in windows(text) {
+        let what = PATTERNS[number].does;
+        let mut orders = parts.iter().flat_map(|part| {
+            let found = compiled(number).find_iter(&text[part.clone()]);
+            found.map(|order| part.start + order.start()..part.start + order.end())
+        });
+        let order = orders.find(|order| {
+            let sentence = document.sentence(order);
+            let quoted = is_quoted(text, order.start) || document.is_code(order.start);
+            let at = order.start.saturating_sub(document.offset_of(sentence));
             let before = sentence.get(..at).unwrap_or_default();
             // A quotation needs the words near it; plain text that speaks of attacks names them
             // before the order.
             let is_about = ABOUT.is_match(before)
-                || quoted && (ABOUT.is_match(sentence) || ABOUT.is_match(lead(text, order.start())));
-            let is_negated = WITHOUT.is_match(order.as_str()) && NEGATED.is_match(before);
+                || quoted && (ABOUT.is_match(sentence) || ABOUT.is_match(lead(text, order.start)));
+            let is_negated = WITHOUT.is_match(&text[order.clone()]) && NEGATED.is_match(before);
             !is_about && !is_negated
         });
         if let Some(order) = order
             && !found.iter().any(|(known, _)| *known == what)
         {
-            found.push((what, order.start()));
+            found.push((what, order.start));
         }
     }
     found
