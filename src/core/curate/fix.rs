@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::{CuratedStore, Finding};
 use crate::core::change::{Change, ChangeVerb, Moment, PlannedFiles};
 use crate::core::header::replaced;
-use crate::core::layout::IndexUpdate;
+use crate::core::layout::index::INDEX;
+use crate::core::layout::{IndexUpdate, Layout};
 use crate::core::{Error, Result};
 
 /// How a finding can be corrected without a decision of a person.
@@ -138,8 +139,9 @@ pub fn plan_fixes<'f>(
         let rules = store.store.rules();
         rules.rebuild_index(&mut planned, IndexUpdate::Repair)?;
     }
-    // Only a memory that goes changes what an index lists.
-    if !deleted.is_empty() {
+    // Only a memory that goes changes what an index lists; a store without one gets none.
+    let has_index = store.store.layout() != Layout::Index || store.store.root().has(INDEX);
+    if !deleted.is_empty() && has_index {
         planned.update_index()?;
     }
     let verb = match planned.touched().is_empty() {
