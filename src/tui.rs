@@ -40,6 +40,7 @@ use theme::Theme;
 use crate::core::catalog::LogCatalog;
 use crate::core::change::{Author, Moment};
 use crate::core::config::{EditorKeys, Settings, Warning};
+use crate::core::curate::Sources;
 use crate::core::discover::{DiscoveryScope, Environment, SearchedPlace};
 use crate::core::history::History;
 use crate::core::layout::Layout;
@@ -52,6 +53,8 @@ pub type Clock = fn() -> Moment;
 pub struct Setup {
     /// How the stores are found.
     pub source: StoreSource,
+    /// What findings are computed from besides the stores.
+    pub curate: Sources,
     /// Set to show the finder alone and print the choice.
     pub pick: Option<Pick>,
     /// The log files, and how they are found.

@@ -2,9 +2,6 @@
 
 mod sarif;
 
-use std::path::Path;
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use super::args::{CurateArgs, CurateFormat};
@@ -14,15 +11,8 @@ use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
 use crate::core::curate::fix::plan_fixes;
-use crate::core::curate::git::{ProjectHistory, project_of};
 use crate::core::curate::waiver::{self, Waiver};
-use crate::core::curate::{
-    Collection, CuratedStore, Finding, RULES, Severity, check, returned, rule,
-};
-use crate::core::store::Store;
-
-/// The program that reads git histories.
-const GIT: &str = "git";
+use crate::core::curate::{Collection, Finding, RULES, Severity, check, rule};
 
 pub(super) fn run(args: &CurateArgs, world: &World, printer: &mut Printer) -> CommandResult {
     if args.rules {
@@ -37,7 +27,10 @@ pub(super) fn run(args: &CurateArgs, world: &World, printer: &mut Printer) -> Co
         )));
     }
     let stores = world.stores()?;
-    let collection = collected(world, &stores)?;
+    let (collection, errors) = world.curate_sources().collect(&stores, world.moment.today)?;
+    for error in errors {
+        print_error(&error.to_string());
+    }
     let mut findings = check(&collection, &args.rule);
     waiver::apply(&mut findings, &waiver::read(&world.data_dir)?);
     if let [id, words] = args.waive.as_slice() {
@@ -64,39 +57,6 @@ pub(super) fn run(args: &CurateArgs, world: &World, printer: &mut Printer) -> Co
         true => Outcome::Nothing,
         false => Outcome::Done,
     })
-}
-
-/// Reads the memories of the stores and the git histories of their projects.
-fn collected<'a>(world: &World, stores: &'a [Store]) -> Result<Collection<'a>, Failure> {
-    let mut curated = Vec::new();
-    let mut histories: Vec<Arc<ProjectHistory>> = Vec::new();
-    let here = world.locations.projects.last();
-    let here = here.map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()));
-    for store in stores {
-        let mut read = match CuratedStore::read(store) {
-            Ok(read) => read,
-            Err(error) => {
-                print_error(&error.to_string());
-                continue;
-            }
-        };
-        read.project_root = project_of(store, &world.environment, here.as_deref());
-        if let Some(root) = &read.project_root {
-            let known = histories.iter().find(|history| history.root == *root);
-            read.project = known.cloned().or_else(|| {
-                let history = Arc::new(ProjectHistory::read(Path::new(GIT), root)?);
-                histories.push(Arc::clone(&history));
-                Some(history)
-            });
-        }
-        curated.push(read);
-    }
-    Ok(Collection::new(
-        curated,
-        returned::graves(&world.history)?,
-        world.moment.today,
-        world.settings.curate.clone(),
-    ))
 }
 
 fn print_rules(world: &World, printer: &mut Printer) -> CommandResult {
@@ -183,7 +143,7 @@ fn fix_all(
             layout: Some(store.store.layout()),
             extra: Value::Null,
         };
-        let plan = || plan_fixes(store, own.iter().copied(), &world.moment);
+        let plan = || plan_fixes(&[(store.store, own.clone())], &world.moment);
         if printer.is_json() {
             // One object for all stores.
             changes.push(json!({ "store": store.store.name(), "diff": plan()?.diff() }));

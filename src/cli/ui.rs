@@ -11,7 +11,8 @@ use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
 use crate::core::change::{Author, Moment};
 use crate::core::config::{Color, Settings};
-use crate::core::discover::searched_places;
+use crate::core::curate::Sources;
+use crate::core::discover::{project_folders, searched_places};
 use crate::core::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::layout::Layout;
 use crate::core::sandbox::Root;
@@ -39,6 +40,7 @@ pub(super) fn open(
     world: &World,
 ) -> Result<Exit, Failure> {
     let (source, title) = source(path, world)?;
+    let curate = curate_sources(&source, world);
     let (terminal, typed) = terminal(&world.settings);
     let theme_path = world.config_dir.join("theme.toml");
     let theme_text = read(&theme_path)?;
@@ -52,6 +54,7 @@ pub(super) fn open(
     let keymap = read(&keymap_path)?.map(|text| (keymap_path, text));
     let left = tui::run(Setup {
         source,
+        curate,
         pick,
         // Printing on standard error would corrupt the screen.
         history: world
@@ -161,6 +164,19 @@ fn source(path: Option<&Path>, world: &World) -> Result<(StoreSource, String), F
         scope: world.scope(),
     };
     Ok((source, title))
+}
+
+/// Returns what findings are computed from, in the project that the UI is about.
+fn curate_sources(source: &StoreSource, world: &World) -> Sources {
+    let sources = world.curate_sources();
+    match source {
+        StoreSource::Discover { environment, .. } => Sources {
+            project: project_folders(&environment.cwd).pop(),
+            environment: (**environment).clone(),
+            ..sources
+        },
+        StoreSource::Named(_) => sources,
+    }
 }
 
 /// Returns the directory as a store, if it is one.

@@ -4,6 +4,7 @@
 //! Each rule is a file with one function from a [`Collection`] to findings. [`RULES`] lists them.
 //! Rules read only; [`fix::plan_fixes`] turns the fixes of findings into a change.
 
+mod collect;
 mod conflict_copy;
 mod contradiction;
 mod count;
@@ -38,7 +39,8 @@ mod type_field;
 pub mod waiver;
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -51,6 +53,7 @@ use super::history::PrunedTombstone;
 use super::layout::{Layout, index};
 use super::memory::{Memory, Revision};
 use super::store::Store;
+pub use collect::Sources;
 pub use document::Document;
 use fix::Fix;
 use git::ProjectHistory;
@@ -133,7 +136,7 @@ impl Evidence {
 }
 
 /// Something to curate.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// Identifies the finding as long as rule, memory and subject are the same.
     pub id: String,
@@ -353,23 +356,68 @@ impl Report<'_> {
 /// Runs the rules with these ids, or all that are not off, and returns what they find, worst first.
 pub fn check(collection: &Collection<'_>, only: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for rule in RULES {
-        let is_chosen = match only {
-            [] => !collection.settings.off.iter().any(|id| id == rule.id),
-            ids => ids.iter().any(|id| id == rule.id),
-        };
-        if is_chosen {
-            let mut report = Report {
-                rule,
-                stores: &collection.stores,
-                findings: Vec::new(),
-                ids: HashSet::new(),
-            };
-            (rule.check)(collection, &mut report);
-            findings.extend(report.findings);
-        }
-    }
+    check_each(collection, only, |found| {
+        findings.extend(found);
+        ControlFlow::Continue(())
+    });
     // Stable: within a severity the order of the rules stays.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     findings
+}
+
+/// Runs the same rules one after the other and passes what each finds to `each`, until that breaks.
+pub fn check_each(
+    collection: &Collection<'_>,
+    only: &[String],
+    mut each: impl FnMut(Vec<Finding>) -> ControlFlow<()>,
+) {
+    let mut texts = TextRevisions::default();
+    for rule in chosen(collection, only) {
+        let mut report = Report {
+            rule,
+            stores: &collection.stores,
+            findings: Vec::new(),
+            ids: HashSet::new(),
+        };
+        (rule.check)(collection, &mut report);
+        let mut findings = report.findings;
+        for finding in &mut findings {
+            texts.note(collection, finding);
+        }
+        if each(findings).is_break() {
+            return;
+        }
+    }
+}
+
+/// The rules with these ids, or all that are not off.
+pub fn chosen<'a>(
+    collection: &'a Collection<'_>,
+    only: &'a [String],
+) -> impl Iterator<Item = &'static Rule> + 'a {
+    RULES.iter().filter(move |rule| match only {
+        [] => !collection.settings.off.iter().any(|id| id == rule.id),
+        ids => ids.iter().any(|id| id == rule.id),
+    })
+}
+
+/// The revisions of the texts that fixes are about, each computed once.
+#[derive(Default)]
+struct TextRevisions<'a> {
+    /// The texts of each store, by their paths.
+    texts: HashMap<usize, HashMap<&'a str, &'a str>>,
+}
+
+impl<'a> TextRevisions<'a> {
+    /// Notes in the fix of a finding which text it was made for.
+    fn note(&mut self, collection: &'a Collection<'_>, finding: &mut Finding) {
+        let Some(fix) = &mut finding.fix else { return };
+        let texts = self.texts.entry(finding.store).or_insert_with(|| {
+            let documents = collection.stores[finding.store].documents.iter();
+            documents
+                .map(|document| (document.memory.path.as_str(), document.text.as_str()))
+                .collect()
+        });
+        fix.note_revision(|path| Some(Revision::of(texts.get(path)?.as_bytes())));
+    }
 }

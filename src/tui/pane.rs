@@ -5,6 +5,7 @@
 //! the top pane without knowing its type.
 
 pub(crate) mod browse;
+pub(crate) mod curate;
 pub(crate) mod editor;
 pub(crate) mod find;
 pub(crate) mod history;
@@ -19,7 +20,7 @@ use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
 use super::action::Action;
 use super::app::UserContext;
-use super::effect::{Effect, Request};
+use super::effect::{Effect, Request, UndoDirection, WriteJob};
 use super::event::Event;
 use super::highlight::Syntaxes;
 use super::keymap::{KeyContext, Keymap};
@@ -100,6 +101,12 @@ impl Toast {
             tone: Tone::Trouble,
         }
     }
+}
+
+/// Takes the last change back, or makes it again.
+pub(crate) fn latest(which: UndoDirection) -> Vec<Step> {
+    let request = Box::new(Request::Latest(which));
+    vec![Step::Effect(Effect::Write(WriteJob::Do(request)))]
 }
 
 /// Whether a pane handled an action.

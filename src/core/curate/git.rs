@@ -303,7 +303,7 @@ fn folders_of(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The output of git; `None` if it fails.
-fn run(git: &Path, root: &Path, args: &[&str]) -> Option<String> {
+pub(crate) fn run(git: &Path, root: &Path, args: &[&str]) -> Option<String> {
     let output = Command::new(git)
         .arg("-C")
         .arg(root)

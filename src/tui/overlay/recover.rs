@@ -55,6 +55,7 @@ impl Pane for RecoverDialog {
                 Step::Broadcast(Box::new(Event::EditorLeft(LeftText {
                     text: self.text.clone(),
                     state: None,
+                    merged: Vec::new(),
                 }))),
             ],
             _ => Vec::new(),

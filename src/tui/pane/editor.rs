@@ -22,6 +22,7 @@ use crate::tui::effect::{Effect, Request, TerminalJob, UnsavedJob};
 use crate::tui::event::{Event, LeftText};
 use crate::tui::highlight::Language;
 use crate::tui::keymap::KeyContext;
+use crate::tui::overlay::combine::MergedAway;
 use crate::tui::theme::Role;
 use crate::tui::widget::editor::{
     Caret, Editor as Widget, EditorOutcome, EditorState, TextPosition as At,
@@ -39,6 +40,8 @@ pub(crate) struct EditorPane {
     revision: u64,
     is_modified: bool,
     check: Check,
+    /// The memories that were merged into the text and go when it is saved.
+    merged: Vec<MergedAway>,
 }
 
 /// The file that is edited, and its content when it was opened.
@@ -72,13 +75,23 @@ impl EditorPane {
         editor
     }
 
+    /// Opens the text that these memories were merged into.
+    pub(crate) fn merge(text: Unsaved, merged: Vec<MergedAway>, cx: &PaneContext<'_>) -> Self {
+        let mut editor = Self::open(text, 0, cx);
+        editor.merged = merged;
+        editor
+    }
+
     /// Opens a text that was left unsaved, with its undo steps if they are known.
     pub(crate) fn reopen(left: LeftText, line: usize, cx: &PaneContext<'_>) -> Self {
         let state = left.state.filter(|state| state.text() == left.text.text);
         if state.is_none() {
-            return Self::open(left.text, line, cx);
+            let merged = left.merged;
+            let editor = Self::open(left.text, line, cx);
+            return Self { merged, ..editor };
         }
         let mut editor = Self::of(left.text, state, cx);
+        editor.merged = left.merged;
         if line > 0 {
             editor.widget.go_to(At::new(line, 0));
         }
@@ -107,6 +120,7 @@ impl EditorPane {
             widget,
             is_modified: false,
             check: Check::default(),
+            merged: Vec::new(),
         };
         editor.look_at(&text.text);
         editor
@@ -174,10 +188,18 @@ impl EditorPane {
     }
 
     fn save(&self, cx: &PaneContext<'_>) -> Vec<Step> {
-        if !self.is_modified {
+        if !self.is_modified && self.merged.is_empty() {
             return vec![Step::Toast(Toast::done("Nothing was changed"))];
         }
-        vec![Step::Plan(Box::new(Request::Save(self.to_unsaved(cx.now))))]
+        let text = self.to_unsaved(cx.now);
+        let request = match self.merged.is_empty() {
+            true => Request::Save(text),
+            false => Request::Merge {
+                text,
+                others: self.merged.clone(),
+            },
+        };
+        vec![Step::Plan(Box::new(request))]
     }
 
     /// Closes the editor; unsaved text is kept.
@@ -194,6 +216,7 @@ impl EditorPane {
             Step::Broadcast(Box::new(Event::EditorLeft(LeftText {
                 text: self.to_unsaved(cx.now),
                 state: Some(self.widget.state()),
+                merged: self.merged.clone(),
             }))),
             Step::Toast(Toast::trouble(format!(
                 "{} is not saved; {key} goes on with it",
@@ -218,6 +241,7 @@ impl EditorPane {
             return vec![Step::Close, Step::Effect(forget)];
         }
         self.file.base = Some(saved.text.clone());
+        self.merged.clear();
         self.keep(cx)
     }
 
@@ -351,7 +375,11 @@ impl Pane for EditorPane {
                 request,
                 result: Ok(_),
             } => match &**request {
-                Request::Save(saved) if self.is_about(saved) => self.saved(saved, cx),
+                Request::Save(saved) | Request::Merge { text: saved, .. }
+                    if self.is_about(saved) =>
+                {
+                    self.saved(saved, cx)
+                }
                 _ => Vec::new(),
             },
             Event::Resolved(text) if self.is_about(text) => {
@@ -382,7 +410,8 @@ impl Pane for EditorPane {
 
     fn title(&self, _cx: &PaneContext<'_>) -> Option<String> {
         let dot = if self.is_modified { " ●" } else { "" };
-        Some(format!("edit · {}{dot}", self.file.path))
+        let what = if self.merged.is_empty() { "edit" } else { "merge" };
+        Some(format!("{what} · {}{dot}", self.file.path))
     }
 
     fn facts(&self) -> Option<String> {

@@ -10,6 +10,7 @@ use crate::core::layout::Layout;
 use crate::core::library::StoreSnapshot;
 use crate::core::store::StoreId;
 use crate::tui::chrome::count;
+use crate::tui::effect::{Effect, LibraryJob};
 use crate::tui::pane::{PaneContext, Step, Toast};
 use crate::tui::widget::list::Move;
 
@@ -39,6 +40,23 @@ impl BrowsePane {
             true => self.selected_memory().into_iter().collect(),
             false => marked,
         }
+    }
+
+    /// Merges the marked memories into the one under the cursor, or else into the first of them.
+    pub(super) fn merge(&self) -> Vec<Step> {
+        let here = self.selected_memory();
+        let mut memories = self.chosen();
+        if let Some(here) = here {
+            memories.retain(|memory| *memory != here);
+            memories.insert(0, here);
+        }
+        if memories.len() < 2 {
+            return vec![Step::Toast(Toast::done(
+                "Mark the memories to merge, and go to the one that stays",
+            ))];
+        }
+        let gather = LibraryJob::Gather(memories);
+        vec![Step::Effect(Effect::Library(gather))]
     }
 
     /// The rows from the start of the open range to the cursor.

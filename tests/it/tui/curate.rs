@@ -1,0 +1,90 @@
+//! Findings in the terminal: fixed, waived, merged and taken back.
+
+use std::fs;
+
+use super::{ENTER, ESCAPE, SAVE, Tty, files, memory, shop};
+use crate::support::Home;
+
+/// The shop with an invisible character in a memory, and a line of the index that leads nowhere.
+fn untidy() -> Home {
+    let home = shop();
+    let text = memory("Pay", "project", "Pay the in\u{200b}voice.");
+    home.file("project/.memory/pay.md", text);
+    let index = home.read("project/.memory/MEMORY.md");
+    let lines = "- [Pay](pay.md) - about Pay\n- [Gone](gone.md) - about Gone\n";
+    home.file("project/.memory/MEMORY.md", format!("{index}{lines}"));
+    home
+}
+
+#[test]
+fn findings_are_fixed_and_waived_and_every_byte_comes_back() {
+    let home = untidy();
+    let before = files(&home);
+    let tty = Tty::open(&home, &[]);
+    tty.see("5 memories");
+    tty.press("c", "hidden-text");
+    tty.see("index-dangling");
+    tty.gone(" rules");
+    tty.see("2 findings · 2 fixable");
+    // The worst is selected: its fix is shown first.
+    tty.press("f", "fix 1 finding");
+    assert_eq!(files(&home), before);
+    tty.press(ENTER, "Fixed 1 finding");
+    tty.see("1 finding · 1 fixable");
+    assert!(home.read("project/.memory/pay.md").contains("the invoice."));
+    tty.press("w", "why");
+    tty.send("it comes next week");
+    tty.see("next week");
+    tty.press(ENTER, "1 finding is waived");
+    // One undo each, the newest first.
+    tty.press("u", "index-dangling");
+    tty.press("u", "hidden-text");
+    tty.until("as before", |_| files(&home) == before);
+    tty.press("e", "edit · pay.md");
+    tty.send(ESCAPE);
+    tty.see("2 findings · 2 fixable");
+    // What another program corrects is not listed any more.
+    let index = home.read("project/.memory/MEMORY.md");
+    let index = index.replace("- [Gone](gone.md) - about Gone\n", "");
+    home.file("project/.memory/MEMORY.md", index);
+    tty.gone("index-dangling");
+    tty.send(ESCAPE);
+    tty.see("5 memories");
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
+
+#[test]
+fn marked_memories_are_merged_side_by_side_edited_and_taken_apart_again() {
+    let home = shop();
+    let path = home.project().join(".memory/build.md");
+    let text = memory("Build", "project", "Use JWT.\n\nUse cargo.\n\nSee [d](deploy.md).");
+    fs::write(&path, text).expect("writes");
+    let before = files(&home);
+    let tty = Tty::open(&home, &[]);
+    tty.see("4 memories");
+    tty.send("G");
+    tty.see("about Deploy");
+    tty.send("kk");
+    tty.see("about Auth");
+    tty.send("  k");
+    tty.see("2 marked");
+    // Build is under the cursor: it stays.
+    tty.see("about Build");
+    tty.press("m", "merge into build.md · 1 to decide");
+    tty.press("b", "everything is decided");
+    tty.press(ENTER, "merge · build.md");
+    tty.see("Tokens live for 15 minutes.");
+    tty.press(SAVE, "merge 2 memories");
+    tty.press(ENTER, "merged into build.md: auth.md");
+    tty.see("3 memories");
+    let text = home.read("project/.memory/build.md");
+    assert_eq!(text.matches("Use JWT.").count(), 1, "{text}");
+    assert!(text.contains("Use cargo.") && text.contains("15 minutes."), "{text}");
+    assert!(home.read("project/.memory/deploy.md").contains("[auth](build.md)"));
+    assert!(!home.read("project/.memory/MEMORY.md").contains("auth.md"));
+    tty.press("u", "4 memories");
+    assert_eq!(files(&home), before);
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
