@@ -2,6 +2,8 @@
 
 mod sarif;
 
+use std::path::{Path, PathBuf};
+
 use serde_json::{Value, json};
 
 use super::args::{CurateArgs, CurateFormat};
@@ -10,9 +12,13 @@ use super::print::{Cell, Printer, TextStyle, print_error, print_note};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
+use crate::core::curate::collect::{Sources, collect};
 use crate::core::curate::fix::plan_fixes;
 use crate::core::curate::waiver::{self, Waiver};
 use crate::core::curate::{Collection, Finding, RULES, Severity, check, rule};
+
+/// The program that reads git histories.
+const GIT: &str = "git";
 
 pub(super) fn run(args: &CurateArgs, world: &World, printer: &mut Printer) -> CommandResult {
     if args.rules {
@@ -27,7 +33,7 @@ pub(super) fn run(args: &CurateArgs, world: &World, printer: &mut Printer) -> Co
         )));
     }
     let stores = world.stores()?;
-    let (collection, errors) = world.curate_sources().collect(&stores, world.moment.today)?;
+    let (collection, errors) = collect(&stores, &sources(world))?;
     for error in errors {
         print_error(&error.to_string());
     }
@@ -57,6 +63,18 @@ pub(super) fn run(args: &CurateArgs, world: &World, printer: &mut Printer) -> Co
         true => Outcome::Nothing,
         false => Outcome::Done,
     })
+}
+
+/// Where findings come from, apart from the stores.
+fn sources(world: &World) -> Sources<'_> {
+    Sources {
+        environment: &world.environment,
+        project: world.locations.projects.last().map(PathBuf::as_path),
+        git: Path::new(GIT),
+        history: &world.history,
+        today: world.moment.today,
+        settings: &world.settings.curate,
+    }
 }
 
 fn print_rules(world: &World, printer: &mut Printer) -> CommandResult {

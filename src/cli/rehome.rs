@@ -104,7 +104,9 @@ impl World {
 
     fn claude_root(&self) -> Result<PathBuf, Failure> {
         let root = claude_memory_root(&self.environment, &self.settings);
-        root.ok_or_else(|| Failure::Usage("say where the memories go: tome rehome FROM TO".to_owned()))
+        root.ok_or_else(|| {
+            Failure::Usage("say where the memories go: tome rehome FROM TO".to_owned())
+        })
     }
 
     /// Opens the store of a project's former path, or the one in this directory.

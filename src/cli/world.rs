@@ -17,7 +17,6 @@ use crate::core::config::{Settings, Warning};
 use crate::core::demo::{Demo, unpack};
 use crate::core::discover::{DiscoveryScope, Environment, project_folders};
 use crate::core::foreign::{LARGEST_SETTINGS, read_text};
-use crate::core::curate::Sources;
 use crate::core::history::{History, Wait};
 use crate::core::log::LogLocations;
 use crate::core::trust::allowed_by;
@@ -150,17 +149,6 @@ impl World {
         Author {
             who: self.settings.author.clone(),
             door: "cli".to_owned(),
-        }
-    }
-
-    /// What findings are computed from besides the stores.
-    pub(super) fn curate_sources(&self) -> Sources {
-        Sources {
-            environment: self.environment.clone(),
-            project: self.locations.projects.last().cloned(),
-            git: PathBuf::from("git"),
-            history: self.history.clone(),
-            settings: self.settings.curate.clone(),
         }
     }
 

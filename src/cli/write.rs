@@ -29,7 +29,9 @@ impl World {
 }
 
 /// Rejects a reference to a part of a file: changes apply to a whole file.
-pub(super) fn reject_part((store, citation): (Store, Citation)) -> Result<(Store, Citation), Failure> {
+pub(super) fn reject_part(
+    (store, citation): (Store, Citation),
+) -> Result<(Store, Citation), Failure> {
     if citation.part == CitedPart::Whole {
         return Ok((store, citation));
     }

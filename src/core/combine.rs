@@ -120,7 +120,10 @@ impl Combination {
     /// Compares the blocks of two sections.
     fn compare(&mut self, left: Vec<Block>, right: Vec<Block>) {
         let keys = |blocks: &[Block]| -> Vec<String> {
-            blocks.iter().map(|block| block.text.trim().to_owned()).collect()
+            blocks
+                .iter()
+                .map(|block| block.text.trim().to_owned())
+                .collect()
         };
         let mut at = 0;
         for replaced in replacements(&keys(&left), &keys(&right)) {
@@ -217,7 +220,11 @@ fn sections(layout: Layout, text: &str, side: Side) -> Vec<Section> {
         match sections.last_mut().filter(|_| !starts) {
             Some(section) => section.blocks.push(block),
             None => sections.push(Section {
-                key: if starts { first.to_lowercase() } else { String::new() },
+                key: if starts {
+                    first.to_lowercase()
+                } else {
+                    String::new()
+                },
                 blocks: vec![block],
             }),
         }
@@ -269,13 +276,18 @@ fn lessons(text: &str) -> Vec<&str> {
         at += line.len();
     }
     found.push(&text[start..]);
-    let found = found.into_iter().map(|text| text.trim_start_matches(['\r', '\n']));
+    let found = found
+        .into_iter()
+        .map(|text| text.trim_start_matches(['\r', '\n']));
     found.filter(|text| !text.trim().is_empty()).collect()
 }
 
 fn divided<'a>(text: &'a str, starts: &[usize]) -> Vec<&'a str> {
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
-    let parts = starts.iter().zip(ends).map(|(start, end)| &text[*start..end]);
+    let parts = starts
+        .iter()
+        .zip(ends)
+        .map(|(start, end)| &text[*start..end]);
     parts.filter(|part| !part.trim().is_empty()).collect()
 }
 
@@ -301,7 +313,9 @@ impl Fence {
 
     fn read(&mut self, line: &str) {
         let line = line.trim_start();
-        let mark = ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark));
+        let mark = ["```", "~~~"]
+            .into_iter()
+            .find(|mark| line.starts_with(mark));
         match (self.open, mark) {
             (None, Some(mark)) => self.open = Some(mark),
             (Some(open), Some(mark)) if open == mark => self.open = None,
@@ -334,7 +348,8 @@ mod tests {
 
     #[test]
     fn what_both_say_stands_once_and_paragraphs_are_never_interleaved() {
-        let left = "Intro.\n\n## Tests\nRun them with make.\n\n- fast ones first\n- slow ones last\n";
+        let left =
+            "Intro.\n\n## Tests\nRun them with make.\n\n- fast ones first\n- slow ones last\n";
         let right = "## Tests\nRun them with make.\n\n- fast ones first\n- none on Friday\n\n## Deploy\n\nBy hand.\n";
         assert_eq!(
             combined(left, right),
@@ -369,7 +384,11 @@ mod tests {
             format!("**Title:** {title}\n**Description:** d\n\n**Content:** c\n\n**Tags:** {tag}\n")
         };
         let left = lesson("One", "#success");
-        let right = format!("{}\n---\n\n{}", lesson("Two", "#success"), lesson("One", "#success"));
+        let right = format!(
+            "{}\n---\n\n{}",
+            lesson("Two", "#success"),
+            lesson("One", "#success")
+        );
         let made = Combination::new(Layout::Coder, &left, &right).text(&[]);
         let expected = format!("{left}\n---\n\n{}", lesson("Two", "#success"));
         assert_eq!(made, expected);
@@ -379,18 +398,33 @@ mod tests {
     fn a_fenced_block_is_not_divided_and_its_marks_are_no_items() {
         let left = "```sh\n- no item\n\n# no heading\n```\n\nend\n";
         let made = combined(left, "- no item\n\nend\n");
-        assert_eq!(made, "```sh\n- no item\n\n# no heading\n```\n\n- no item\n\nend\n");
+        assert_eq!(
+            made,
+            "```sh\n- no item\n\n# no heading\n```\n\n- no item\n\nend\n"
+        );
     }
 
     #[test]
     fn the_line_ends_are_those_of_the_first() {
-        assert_eq!(combined("a\r\n\r\nb\r\n", "a\n\nc\n"), "a\r\n\r\nb\r\n\r\nc\r\n");
+        assert_eq!(
+            combined("a\r\n\r\nb\r\n", "a\n\nc\n"),
+            "a\r\n\r\nb\r\n\r\nc\r\n"
+        );
     }
 
     fn text() -> impl Strategy<Value = String> {
         let line = prop::sample::select(vec![
-            "one two\n", "- item\n", "- other\n", "  more\n", "\n", "## Head\n", "# Top\n", "```\n",
-            "1. first\n", "---\n", "[x](a.md)\n",
+            "one two\n",
+            "- item\n",
+            "- other\n",
+            "  more\n",
+            "\n",
+            "## Head\n",
+            "# Top\n",
+            "```\n",
+            "1. first\n",
+            "---\n",
+            "[x](a.md)\n",
         ]);
         prop::collection::vec(line, 0..14).prop_map(|lines| lines.concat())
     }

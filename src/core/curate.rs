@@ -4,7 +4,7 @@
 //! Each rule is a file with one function from a [`Collection`] to findings. [`RULES`] lists them.
 //! Rules read only; [`fix::plan_fixes`] turns the fixes of findings into a change.
 
-mod collect;
+pub mod collect;
 mod conflict_copy;
 mod contradiction;
 mod count;
@@ -53,7 +53,6 @@ use super::history::PrunedTombstone;
 use super::layout::{Layout, index};
 use super::memory::{Memory, Revision};
 use super::store::Store;
-pub use collect::Sources;
 pub use document::Document;
 use fix::Fix;
 use git::ProjectHistory;
@@ -206,11 +205,19 @@ impl<'a> CuratedStore<'a> {
             documents.push(Document::new(memory, text));
         }
         Ok(Self {
-            store,
             documents,
+            ..Self::empty(store)
+        })
+    }
+
+    /// A store of which nothing could be read.
+    fn empty(store: &'a Store) -> Self {
+        Self {
+            store,
+            documents: Vec::new(),
             project: None,
             project_root: None,
-        })
+        }
     }
 
     /// The memories, without the index.

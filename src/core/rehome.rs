@@ -231,7 +231,9 @@ fn commit_in_logs(logs: &[String], commits: &HashSet<String>) -> Option<String> 
     hashes.find_map(|hash| {
         let at = sorted.partition_point(|known| *known < hash.as_str());
         let known = sorted.get(at)?;
-        known.starts_with(hash.as_str()).then(|| (*known).to_owned())
+        known
+            .starts_with(hash.as_str())
+            .then(|| (*known).to_owned())
     })
 }
 
@@ -249,12 +251,19 @@ pub struct Rehoming {
 /// name is taken gets another.
 pub fn plan_rehome(source: &Store, target: &Store, context: &ChangeContext) -> Result<Rehoming> {
     if source.id() == target.id() {
-        return Err(Error::refused(source.name(), "the memories are there already"));
+        return Err(Error::refused(
+            source.name(),
+            "the memories are there already",
+        ));
     }
     if source.layout() != target.layout() {
         return Err(Error::refused(
             source.name(),
-            format!("a {} store cannot be gathered in a {} store", source.layout(), target.layout()),
+            format!(
+                "a {} store cannot be gathered in a {} store",
+                source.layout(),
+                target.layout()
+            ),
         ));
     }
     let memories = source.list()?;
@@ -285,7 +294,10 @@ pub fn plan_rehome(source: &Store, target: &Store, context: &ChangeContext) -> R
         });
     }
     if transfers.is_empty() {
-        return Err(Error::refused(source.name(), "there are no memories to move"));
+        return Err(Error::refused(
+            source.name(),
+            "there are no memories to move",
+        ));
     }
     let mut change = plan_moves(&transfers, target, BrokenLinks::Follow, context)?;
     let number = transfers.len();

@@ -46,6 +46,7 @@ pub(crate) enum Action {
     Rename,
     Duplicate,
     Merge,
+    Generalize,
     Move,
     Delete,
     Discard,
@@ -114,6 +115,7 @@ impl Action {
             Self::Rename => "mv name title",
             Self::Duplicate => "clone copy",
             Self::Merge => "join combine unite",
+            Self::Generalize => "lesson derive semantic",
             Self::Move => "mv store transfer",
             Self::Delete => "remove rm prune trash",
             Self::Discard => "abandon revert drop",
@@ -187,6 +189,7 @@ impl Action {
             | Self::Rename
             | Self::Duplicate
             | Self::Merge
+            | Self::Generalize
             | Self::Move
             | Self::Delete
             | Self::Discard

@@ -229,8 +229,22 @@ pub(crate) enum Request {
         text: Unsaved,
         others: Vec<MergedAway>,
     },
+    /// Save an edited text as a principle that comes from these lessons of its store.
+    Generalize { text: Unsaved, from: Vec<String> },
     /// Make the fixes of these findings, store by store, in one change.
     Fix(Vec<(StoreId, Vec<Finding>)>),
+}
+
+/// What saving an edited text does to other memories.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum SaveKind {
+    /// Nothing.
+    #[default]
+    Alone,
+    /// These were merged into it and go.
+    Merge(Vec<MergedAway>),
+    /// These lessons and it link to each other.
+    Generalize(Vec<String>),
 }
 
 /// A new memory of a kind that the store's layout supports.
@@ -241,6 +255,8 @@ pub(crate) struct NewMemory {
     pub(crate) name: String,
     /// What it is about, for its description; may be empty.
     pub(crate) about: String,
+    /// The lessons that it is derived from; none for a memory of its own.
+    pub(crate) lessons: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use ratatui::crossterm::event::Event as Input;
 
 use super::action::Action;
-use super::effect::{Request, ReviewJob, Target, WaiveJob};
-use super::overlay::combine::{MergeTask, MergedAway};
+use super::effect::{Request, ReviewJob, SaveKind, Target, WaiveJob};
+use super::overlay::combine::MergeTask;
 use super::pane::browse::tree::Key;
 use super::panics::PanicReport;
 use super::widget::editor::EditorState;
@@ -177,7 +177,7 @@ pub(crate) enum Event {
 pub(crate) enum CurateStep {
     /// What one rule found, and how many of how many rules are done.
     Found {
-        findings: Vec<(StoreId, Finding)>,
+        findings: Vec<(Option<StoreId>, Finding)>,
         done: usize,
         of: usize,
     },
@@ -194,8 +194,8 @@ pub(crate) struct LeftText {
     pub(crate) text: Unsaved,
     /// Its undo steps and its cursor; `None` if it comes from another process.
     pub(crate) state: Option<EditorState>,
-    /// The memories that were merged into it.
-    pub(crate) merged: Vec<MergedAway>,
+    /// What saving it does to other memories.
+    pub(crate) kind: SaveKind,
 }
 
 /// Which paths changed.
@@ -212,4 +212,6 @@ pub(crate) struct NewMemoryText {
     pub(crate) store: StoreId,
     pub(crate) path: String,
     pub(crate) text: String,
+    /// The lessons that it is derived from.
+    pub(crate) lessons: Vec<String>,
 }

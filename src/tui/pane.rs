@@ -26,7 +26,9 @@ use super::highlight::Syntaxes;
 use super::keymap::{KeyContext, Keymap};
 use super::layout::{Areas, Arrangement};
 use super::theme::Theme;
+use crate::core::layout::Layout;
 use crate::core::library::Library;
+use crate::core::store::StoreId;
 use crate::core::unsaved::Unsaved;
 
 /// What a pane can read.
@@ -101,6 +103,11 @@ impl Toast {
             tone: Tone::Trouble,
         }
     }
+}
+
+/// Whether the memories of a store can become one. Instructions are not merged away.
+pub(crate) fn can_merge(store: &StoreId) -> bool {
+    !matches!(store.layout(), Layout::Instructions | Layout::Events)
 }
 
 /// Takes the last change back, or makes it again.

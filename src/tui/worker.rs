@@ -36,12 +36,13 @@ use transcript::TranscriptWorker;
 use unsaved::UnsavedWorker;
 use writer::Writer;
 
-use super::effect::{CurateJob, LibraryJob, LogsJob, SearchJob, TranscriptJob, UnsavedJob, WriteJob};
+use super::effect::{
+    CurateJob, LibraryJob, LogsJob, SearchJob, TranscriptJob, UnsavedJob, WriteJob,
+};
 use super::event::{Changes, Event, ReviewCounts};
-use super::{Clock, StoreSource};
+use super::{Clock, CurateSetup, StoreSource};
 use crate::core::catalog::LogCatalog;
 use crate::core::change::Author;
-use crate::core::curate::Sources;
 use crate::core::history::History;
 use crate::core::library::Library;
 use crate::core::unsaved::UnsavedStore;
@@ -53,7 +54,7 @@ pub(crate) use unsaved::THREAD as UNSAVED_THREAD;
 pub(crate) struct WorkerContext<'a> {
     pub(crate) source: StoreSource,
     pub(crate) catalog: LogCatalog,
-    pub(crate) curate: Sources,
+    pub(crate) curate: CurateSetup,
     pub(crate) history: History,
     pub(crate) unsaved: &'a Path,
     pub(crate) author: Author,
@@ -127,7 +128,8 @@ impl Workers {
             data: outside.curate.environment.data.clone(),
         };
         let curate_worker = CurateWorker {
-            sources: outside.curate,
+            setup: outside.curate,
+            history: outside.history.clone(),
             clock: outside.clock,
             library: Arc::default(),
             newest: Arc::clone(&newest_check),

@@ -14,13 +14,25 @@ fn memory(name: &str, body: &str) -> String {
 #[test]
 fn memories_become_one_and_undo_makes_them_several_again() {
     let home = Home::new();
-    home.file("project/.memory/test.md", memory("Test", "Run make test.\n\nSee [ci](ci.md)."));
-    home.file("project/.memory/tests.md", memory("Tests", "Run make test.\n\nNever on Friday."));
-    home.file("project/.memory/ci.md", memory("CI", "Runs [tests](tests.md) and [[Tests]]."));
+    home.file(
+        "project/.memory/test.md",
+        memory("Test", "Run make test.\n\nSee [ci](ci.md)."),
+    );
+    home.file(
+        "project/.memory/tests.md",
+        memory("Tests", "Run make test.\n\nNever on Friday."),
+    );
+    home.file(
+        "project/.memory/ci.md",
+        memory("CI", "Runs [tests](tests.md) and [[Tests]]."),
+    );
     home.ok(&["--store", "./.memory", "--layout", "index", "index"]);
     let before = tree(&home.project().join(".memory"));
     let shown = home.ok(&["merge", "test.md", "tests.md", "--dry-run"]);
-    assert!(shown.contains("+Never on Friday.") && shown.contains("+++ /dev/null"), "{shown}");
+    assert!(
+        shown.contains("+Never on Friday.") && shown.contains("+++ /dev/null"),
+        "{shown}"
+    );
     assert_eq!(tree(&home.project().join(".memory")), before);
     let said = home.ok(&["merge", "test.md", "tests.md"]);
     assert_eq!(said, "Memory merged into test.md: tests.md\n");
@@ -30,13 +42,21 @@ fn memories_become_one_and_undo_makes_them_several_again() {
         "{text}"
     );
     let ci = home.read("project/.memory/ci.md");
-    assert!(ci.ends_with("Runs [tests](test.md) and [[Test]].\n"), "{ci}");
+    assert!(
+        ci.ends_with("Runs [tests](test.md) and [[Test]].\n"),
+        "{ci}"
+    );
     assert!(!home.read("project/.memory/MEMORY.md").contains("tests.md"));
     home.ok(&["undo"]);
     assert_eq!(tree(&home.project().join(".memory")), before);
-    let said = home.ok(&["merge", "test.md", "tests.md", "ci.md", "--into", "ci.md", "--json"]);
+    let said = home.ok(&[
+        "merge", "test.md", "tests.md", "ci.md", "--into", "ci.md", "--json",
+    ]);
     let said: Value = serde_json::from_str(&said).expect("JSON");
-    assert_eq!(said["message"], "Memories merged into ci.md: test.md, tests.md");
+    assert_eq!(
+        said["message"],
+        "Memories merged into ci.md: test.md, tests.md"
+    );
     let alone = home.run(&["merge", "ci.md", "ci.md"]);
     assert_eq!(alone.code, 2);
     assert!(alone.err.contains("name another memory"), "{}", alone.err);
@@ -46,7 +66,9 @@ fn memories_become_one_and_undo_makes_them_several_again() {
 fn a_principle_and_its_lessons_link_to_each_other() {
     let home = Home::new();
     let lesson = |title: &str| {
-        format!("**Title:** {title}\n**Description:** d\n\n**Content:** It failed once.\n\n**Tags:** #failure\n")
+        format!(
+            "**Title:** {title}\n**Description:** d\n\n**Content:** It failed once.\n\n**Tags:** #failure\n"
+        )
     };
     home.file("lessons/episodic/one.md", lesson("First flake"));
     home.file("lessons/episodic/two.md", lesson("Second flake"));
@@ -77,7 +99,10 @@ fn a_principle_and_its_lessons_link_to_each_other() {
         assert!(principle.contains(link), "{principle}");
         let lesson = home.read(&format!("lessons/episodic/{lesson}"));
         let back = "[Inject clocks](../semantic/clocks.md)";
-        assert!(lesson.contains(back) && lesson.contains("It failed once."), "{lesson}");
+        assert!(
+            lesson.contains(back) && lesson.contains("It failed once."),
+            "{lesson}"
+        );
     }
     home.ok(&["undo", "--store", store, "--layout", "coder"]);
     assert_eq!(tree(&home.path().join("lessons")), before);
@@ -116,8 +141,12 @@ fn memories_of_the_former_path_are_listed_with_proof_and_gathered_with_one_undo(
         let (path, slug) = slug(name);
         let at = format!(".claude/projects/{slug}");
         home.file(&format!("{at}/memory/plan.md"), memory("Plan", "Ship it."));
-        home.file(&format!("{at}/memory/MEMORY.md"), "# Memory\n\n- [Plan](plan.md) - about Plan\n");
-        let record = serde_json::json!({ "type": "user", "cwd": path, "x": format!("[main {said}] c") });
+        home.file(
+            &format!("{at}/memory/MEMORY.md"),
+            "# Memory\n\n- [Plan](plan.md) - about Plan\n",
+        );
+        let record =
+            serde_json::json!({ "type": "user", "cwd": path, "x": format!("[main {said}] c") });
         home.file(&format!("{at}/s.jsonl"), format!("{record}\n"));
     }
     let claude = home.path().join(".claude/projects");
@@ -126,9 +155,14 @@ fn memories_of_the_former_path_are_listed_with_proof_and_gathered_with_one_undo(
     let listed: Value = serde_json::from_str(&listed).expect("JSON");
     let former = listed["former"].as_array().expect("a list");
     assert_eq!(former.len(), 1, "{listed}");
-    assert_eq!((&former[0]["memories"], &former[0]["there"]), (&1.into(), &false.into()));
+    assert_eq!(
+        (&former[0]["memories"], &former[0]["there"]),
+        (&1.into(), &false.into())
+    );
     let from = former[0]["project"].as_str().expect("a path").to_owned();
     assert!(from.ends_with("/before"), "{from}");
+    let doctor = home.run(&["doctor"]).out;
+    assert!(doctor.contains("no session reads them"), "{doctor}");
     let shown = home.ok(&["rehome", &from, "--dry-run"]);
     assert!(shown.contains("+Ship it."), "{shown}");
     assert_eq!(tree(&claude), before);
@@ -137,7 +171,10 @@ fn memories_of_the_former_path_are_listed_with_proof_and_gathered_with_one_undo(
     let here = slug("project").1;
     let plan = home.read(&format!(".claude/projects/{here}/memory/plan.md"));
     assert!(plan.ends_with("Ship it.\n"));
-    assert!(home.read(&format!(".claude/projects/{here}/memory/MEMORY.md")).contains("(plan.md)"));
+    assert!(
+        home.read(&format!(".claude/projects/{here}/memory/MEMORY.md"))
+            .contains("(plan.md)")
+    );
     let sibling = slug("before-2").1;
     assert!(claude.join(sibling).join("memory/plan.md").exists());
     let none = home.run(&["rehome"]);

@@ -187,7 +187,9 @@ pub fn plan_merge(
     }];
     let mut names = Vec::new();
     for ((from, path), revision) in others {
-        let at = stores.iter().position(|known| known.store.id() == from.id());
+        let at = stores
+            .iter()
+            .position(|known| known.store.id() == from.id());
         let at = at.unwrap_or_else(|| {
             stores.push(MergedStore {
                 planned: PlannedFiles::new(from, &context.moment),
@@ -204,7 +206,11 @@ pub fn plan_merge(
     }
     let message = format!(
         "{} merged into {}: {}",
-        if names.len() == 1 { "Memory" } else { "Memories" },
+        if names.len() == 1 {
+            "Memory"
+        } else {
+            "Memories"
+        },
         store.rules().reference_of(&kept.file),
         names.join(", ")
     );
@@ -219,7 +225,9 @@ pub fn plan_merge(
         merged.planned.update_index()?;
         all.edits.extend(merged.planned.into_edits());
     }
-    all.edits.sort_by_key(|edit| edit.derived);
+    // What stays is shown before what goes.
+    all.edits
+        .sort_by_key(|edit| (edit.derived, edit.after.is_none()));
     Ok(all)
 }
 
@@ -256,6 +264,12 @@ impl MergedStore<'_> {
             store: self.store,
             context,
         };
+        if self.store.layout() == Layout::Instructions {
+            return Err(Error::refused(
+                path,
+                "instructions are not merged away; edit them",
+            ));
+        }
         let file = leaving.target(Operation::Delete, path)?;
         if self.store.id() == kept.store.id() && file == kept.file {
             return Err(Error::refused(path, "a memory is not merged with itself"));

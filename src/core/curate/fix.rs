@@ -65,7 +65,12 @@ impl Fix {
             end -= 1;
         }
         let with = after[start..after.len() - end].to_owned();
-        Self::replace(path, vec![(start..before.len() - end, with)], words)
+        let range = start..before.len() - end;
+        let range = match with.is_empty() {
+            true => whole_lines(before, range),
+            false => range,
+        };
+        Self::replace(path, vec![(range, with)], words)
     }
 
     /// Removes a memory.
@@ -210,6 +215,20 @@ struct PlannedText<'f> {
     path: &'f str,
     edits: TextEdits,
     revision: Option<Revision>,
+}
+
+/// The same removal from the start of a line on, if there is one: two lines that begin alike can be
+/// removed at different places with the same result, and removals of whole lines do not overlap.
+fn whole_lines(text: &str, removed: Range<usize>) -> Range<usize> {
+    let bytes = text.as_bytes();
+    let mut range = removed.clone();
+    while range.start > 0 && bytes[range.start - 1] != b'\n' {
+        if bytes[range.start - 1] != bytes[range.end - 1] {
+            return removed;
+        }
+        range = range.start - 1..range.end - 1;
+    }
+    range
 }
 
 fn meet(a: &Range<usize>, b: &Range<usize>) -> bool {

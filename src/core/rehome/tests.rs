@@ -41,7 +41,10 @@ impl Home {
     fn repository(&self, project: &str, message: &str) -> String {
         fs::create_dir_all(self.path(project)).expect("folders");
         self.git(project, &["init", "--quiet"]);
-        self.git(project, &["commit", "--quiet", "--allow-empty", "-m", message]);
+        self.git(
+            project,
+            &["commit", "--quiet", "--allow-empty", "-m", message],
+        );
         self.git(project, &["rev-parse", "HEAD"])
     }
 
@@ -67,7 +70,12 @@ impl Home {
         let project = self.path(project);
         let current = claude_home_of(&self.projects(), &project);
         let found = former_homes(&self.projects(), (&project, &current), Path::new("git"));
-        let name = |path: &Path| path.file_name().expect("a name").to_string_lossy().into_owned();
+        let name = |path: &Path| {
+            path.file_name()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned()
+        };
         found
             .into_iter()
             .map(|home| (name(&home.project), home.is_there, home.proof))
@@ -82,7 +90,11 @@ impl Home {
     fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut all = BTreeMap::new();
         for folder in folders(&self.projects()) {
-            for file in fs::read_dir(folder.join("memory")).into_iter().flatten().flatten() {
+            for file in fs::read_dir(folder.join("memory"))
+                .into_iter()
+                .flatten()
+                .flatten()
+            {
                 all.insert(file.path(), fs::read(file.path()).expect("reads"));
             }
         }
@@ -136,7 +148,11 @@ fn a_clone_and_a_worktree_are_known_by_their_first_commit_and_others_by_their_re
     assert_eq!(
         home.found("shop"),
         [
-            ("shallow".to_owned(), true, Proof::Remote("example.org/kim/shop".to_owned())),
+            (
+                "shallow".to_owned(),
+                true,
+                Proof::Remote("example.org/kim/shop".to_owned())
+            ),
             ("shop-fix".to_owned(), true, Proof::FirstCommit(hash)),
         ]
     );
@@ -192,7 +208,10 @@ fn memories_are_gathered_with_links_and_indexes_and_one_undo_gives_every_byte_ba
     assert!(read("taken.md").ends_with("of the new place\n"));
     assert!(read("taken-2.md").ends_with("of the old place\n"));
     let index = read(INDEX);
-    assert!(index.contains("(plan.md)") && index.contains("(taken-2.md)"), "{index}");
+    assert!(
+        index.contains("(plan.md)") && index.contains("(taken-2.md)"),
+        "{index}"
+    );
     assert_eq!(index.matches("(same.md)").count(), 1, "{index}");
     assert_eq!(dead_links(&target).expect("reads"), []);
     assert!(!old.join(INDEX).exists() && !old.join("same.md").exists());
@@ -212,7 +231,11 @@ fn an_index_with_text_of_its_own_stays_and_is_told() {
     let index = fs::read_to_string(old.join(INDEX)).expect("reads");
     fs::write(old.join(INDEX), format!("{index}\nAlways speak French.\n")).expect("writes");
     let rehoming = plan_rehome(&home.store(&old), &home.store(&new), &context()).expect("plans");
-    assert!(rehoming.notes[0].ends_with("has text of its own and stays"), "{:?}", rehoming.notes);
+    assert!(
+        rehoming.notes[0].ends_with("has text of its own and stays"),
+        "{:?}",
+        rehoming.notes
+    );
     let same = plan_rehome(&home.store(&new), &home.store(&new), &context());
     assert!(same.is_err());
 }

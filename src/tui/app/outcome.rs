@@ -17,7 +17,7 @@ use crate::tui::action::Action;
 use crate::tui::cells;
 use crate::tui::chrome::count;
 use crate::tui::effect::{
-    Effect, Request, ReviewJob, Target, UndoDirection, UnsavedJob, WaiveJob,
+    Effect, Request, ReviewJob, SaveKind, Target, UndoDirection, UnsavedJob, WaiveJob,
 };
 use crate::tui::event::{Event, NewMemoryText, ReviewCounts};
 use crate::tui::keymap::KeyContext;
@@ -212,7 +212,11 @@ impl App {
             text: fresh.text,
             time: self.now,
         };
-        let editor = EditorPane::open(text, 0, &self.pane_context());
+        let kind = match fresh.lessons.is_empty() {
+            true => SaveKind::Alone,
+            false => SaveKind::Generalize(fresh.lessons),
+        };
+        let editor = EditorPane::open(text, 0, &self.pane_context()).saving(kind);
         vec![Step::Push(Box::new(editor))]
     }
 

@@ -386,6 +386,7 @@ fn rename_new_move_and_duplicate_ask_first() {
         kind: "project".to_owned(),
         name: "Tokens".to_owned(),
         about: String::new(),
+        lessons: Vec::new(),
     };
     assert_eq!(effects, [Effect::Library(LibraryJob::Compose(new))]);
 }

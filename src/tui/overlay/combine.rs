@@ -12,6 +12,7 @@ use crate::core::store::StoreId;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::chrome::dialog;
+use crate::tui::effect::SaveKind;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::reading_area;
 use crate::tui::pane::editor::EditorPane;
@@ -102,7 +103,8 @@ impl CombineDialog {
             text: self.task.texts.text(&self.body),
             time: cx.now,
         };
-        let editor = EditorPane::merge(text, self.task.merged_away(), cx);
+        let kind = SaveKind::Merge(self.task.merged_away());
+        let editor = EditorPane::open(text, 0, cx).saving(kind);
         vec![Step::Close, Step::Push(Box::new(editor))]
     }
 }

@@ -1,5 +1,5 @@
-//! The dialog for a line of words: a note about a file that waits for review, or why findings are
-//! kept.
+//! The dialog for a line of words: a note about a file that waits for review, why findings are
+//! kept, or the title of a principle.
 
 use ratatui::Frame;
 use ratatui::crossterm::event::KeyEvent;
@@ -11,7 +11,7 @@ use crate::core::store::StoreId;
 use crate::tui::action::Action;
 use crate::tui::cells::{cut, escape_line};
 use crate::tui::chrome::{dialog, fit_end};
-use crate::tui::effect::{Effect, ReviewJob, WaiveJob, WriteJob};
+use crate::tui::effect::{Effect, LibraryJob, NewMemory, ReviewJob, WaiveJob, WriteJob};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
@@ -37,6 +37,11 @@ pub(crate) enum NotePurpose {
     Review { store: StoreId, ids: Vec<String> },
     /// Why these findings are kept.
     Waive(Vec<Finding>),
+    /// The title of a principle that comes from these lessons.
+    Principle {
+        store: StoreId,
+        lessons: Vec<String>,
+    },
 }
 
 impl NotePrompt {
@@ -53,6 +58,7 @@ impl NotePrompt {
         match self.purpose {
             NotePurpose::Review { .. } => ("note", ["file  ", "note  "]),
             NotePurpose::Waive(_) => ("waive", ["keep  ", "why   "]),
+            NotePurpose::Principle { .. } => ("principle", ["from  ", "title "]),
         }
     }
 
@@ -62,20 +68,32 @@ impl NotePrompt {
             return vec![Step::Toast(Toast::done(match self.purpose {
                 NotePurpose::Review { .. } => "Type a note, or Esc",
                 NotePurpose::Waive(_) => "Say why, or Esc",
+                NotePurpose::Principle { .. } => "Give it a title, or Esc",
             }))];
         }
-        let job = match &self.purpose {
-            NotePurpose::Review { store, ids } => WriteJob::Review(ReviewJob::Note {
-                store: store.clone(),
-                ids: ids.clone(),
-                text,
-            }),
-            NotePurpose::Waive(findings) => WriteJob::Waive(WaiveJob {
+        let effect = match &self.purpose {
+            NotePurpose::Review { store, ids } => {
+                Effect::Write(WriteJob::Review(ReviewJob::Note {
+                    store: store.clone(),
+                    ids: ids.clone(),
+                    text,
+                }))
+            }
+            NotePurpose::Waive(findings) => Effect::Write(WriteJob::Waive(WaiveJob {
                 findings: findings.clone(),
                 words: Some(text),
-            }),
+            })),
+            NotePurpose::Principle { store, lessons } => {
+                Effect::Library(LibraryJob::Compose(NewMemory {
+                    store: store.clone(),
+                    kind: "semantic".to_owned(),
+                    name: text,
+                    about: String::new(),
+                    lessons: lessons.clone(),
+                }))
+            }
         };
-        vec![Step::Close, Step::Effect(Effect::Write(job))]
+        vec![Step::Close, Step::Effect(effect)]
     }
 }
 
@@ -117,7 +135,7 @@ impl Pane for NotePrompt {
                 label(about),
                 Span::raw(match self.purpose {
                     NotePurpose::Review { .. } => fit_end(&self.about, usize::from(width)),
-                    NotePurpose::Waive(_) => cut(&escape_line(&self.about), usize::from(width)),
+                    _ => cut(&escape_line(&self.about), usize::from(width)),
                 }),
             ]),
             Line::from(line),

@@ -58,6 +58,12 @@ impl ReviewDialog {
         if let Some(fixed) = self.fixed() {
             return format!("fix {}", count(fixed, "finding", "findings"));
         }
+        if let Request::Generalize { from, .. } = &*self.request {
+            return format!(
+                "derive a principle from {}",
+                count(from.len(), "lesson", "lessons")
+            );
+        }
         match self.change.verb {
             ChangeVerb::Delete => format!("delete {}", count(number, "memory", "memories")),
             ChangeVerb::Edit | ChangeVerb::Write => {
@@ -103,6 +109,7 @@ impl ReviewDialog {
     fn act_name(&self) -> String {
         match self.change.verb {
             _ if self.fixed().is_some() => "fix".to_owned(),
+            _ if matches!(*self.request, Request::Generalize { .. }) => "save".to_owned(),
             ChangeVerb::Edit | ChangeVerb::Write => "save".to_owned(),
             ChangeVerb::Delete => self.title(),
             _ if self.is_revert() => "revert".to_owned(),

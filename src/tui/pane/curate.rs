@@ -153,8 +153,8 @@ impl CuratePane {
                     // The first check fills the list as it goes.
                     false if findings.is_empty() => {}
                     false => {
-                        let list = self.list.with(located.collect(), &self.shown);
-                        self.replace(list, cx);
+                        let more = located.collect();
+                        self.replace(|list, shown| list.with(more, shown), cx);
                     }
                 }
                 Vec::new()
@@ -163,7 +163,7 @@ impl CuratePane {
                 self.progress = None;
                 if std::mem::replace(&mut self.is_loaded, true) {
                     let found = std::mem::take(&mut self.found);
-                    self.replace(FindingList::new(found, &self.shown), cx);
+                    self.replace(|_, shown| FindingList::new(found, shown), cx);
                 }
                 Vec::new()
             }
@@ -176,11 +176,20 @@ impl CuratePane {
     }
 
     /// Shows another list, with the cursor on the same finding, or on its neighbour.
-    fn replace(&mut self, list: FindingList, cx: &PaneContext<'_>) {
+    fn replace(
+        &mut self,
+        make: impl FnOnce(FindingList, &Shown) -> FindingList,
+        cx: &PaneContext<'_>,
+    ) {
         let before = self.list.keys();
-        self.list = list;
+        self.list = make(std::mem::take(&mut self.list), &self.shown);
         let is_there = |id: &String| self.list.iter().any(|other| other.finding.id == *id);
-        let marks: BTreeSet<String> = self.marks.iter().filter(|id| is_there(id)).cloned().collect();
+        let marks: BTreeSet<String> = self
+            .marks
+            .iter()
+            .filter(|id| is_there(id))
+            .cloned()
+            .collect();
         self.marks = marks;
         self.follow(&before, cx);
     }
@@ -219,8 +228,11 @@ impl CuratePane {
 
     fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         let before = self.cursor.selected;
-        self.cursor
-            .step(to, Self::height(cx), self.list.rows.len());
+        self.cursor.step(to, Self::height(cx), self.list.rows.len());
+        // The worst is a finding, not the heading above it.
+        if to == Move::First && matches!(self.list.rows.get(1), Some(Row::Finding(_))) {
+            self.cursor.selected = 1;
+        }
         self.is_moved = true;
         if self.cursor.selected != before {
             self.scroll = 0;
@@ -244,7 +256,8 @@ impl CuratePane {
             false => self.shown.folded.remove(rule),
         };
         self.list.lay_out(&self.shown);
-        let is_heading = |row: &Row| matches!(row, Row::Heading { rule: other, .. } if *other == rule);
+        let is_heading =
+            |row: &Row| matches!(row, Row::Heading { rule: other, .. } if *other == rule);
         let heading = self.list.rows.iter().position(is_heading);
         if is_folded && let Some(at) = heading {
             self.cursor.selected = at;
@@ -363,9 +376,7 @@ impl Pane for CuratePane {
             Action::Pin => self.pin(),
             Action::ShowWaived => self.show_waived(cx),
             Action::Open => match self.row() {
-                Some(Row::Heading { rule, .. }) => {
-                    self.fold(!self.shown.folded.contains(rule), cx)
-                }
+                Some(Row::Heading { rule, .. }) => self.fold(!self.shown.folded.contains(rule), cx),
                 _ => self.open_memory(cx),
             },
             Action::Undo => self.visit.replay(UndoDirection::Undo),
@@ -461,6 +472,7 @@ impl Pane for CuratePane {
         match action {
             Action::Fix => has(|located| located.is_open() && located.finding.fix.is_some()),
             Action::Edit => self.selected().is_some(),
+            Action::Down | Action::Mark => !self.list.rows.is_empty(),
             Action::Merge => !self.marks.is_empty() || has(names_another),
             Action::Delete | Action::Waive | Action::Pin | Action::Open => has(|_| true),
             _ => true,

@@ -18,11 +18,10 @@ use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::cells::{cut, escape_line};
 use crate::tui::chrome::{count, two_ends};
-use crate::tui::effect::{Effect, Request, TerminalJob, UnsavedJob};
+use crate::tui::effect::{Effect, Request, SaveKind, TerminalJob, UnsavedJob};
 use crate::tui::event::{Event, LeftText};
 use crate::tui::highlight::Language;
 use crate::tui::keymap::KeyContext;
-use crate::tui::overlay::combine::MergedAway;
 use crate::tui::theme::Role;
 use crate::tui::widget::editor::{
     Caret, Editor as Widget, EditorOutcome, EditorState, TextPosition as At,
@@ -40,8 +39,8 @@ pub(crate) struct EditorPane {
     revision: u64,
     is_modified: bool,
     check: Check,
-    /// The memories that were merged into the text and go when it is saved.
-    merged: Vec<MergedAway>,
+    /// What saving does to other memories.
+    kind: SaveKind,
 }
 
 /// The file that is edited, and its content when it was opened.
@@ -75,23 +74,18 @@ impl EditorPane {
         editor
     }
 
-    /// Opens the text that these memories were merged into.
-    pub(crate) fn merge(text: Unsaved, merged: Vec<MergedAway>, cx: &PaneContext<'_>) -> Self {
-        let mut editor = Self::open(text, 0, cx);
-        editor.merged = merged;
-        editor
+    /// The same, with what saving does to other memories.
+    pub(crate) fn saving(self, kind: SaveKind) -> Self {
+        Self { kind, ..self }
     }
 
     /// Opens a text that was left unsaved, with its undo steps if they are known.
     pub(crate) fn reopen(left: LeftText, line: usize, cx: &PaneContext<'_>) -> Self {
         let state = left.state.filter(|state| state.text() == left.text.text);
         if state.is_none() {
-            let merged = left.merged;
-            let editor = Self::open(left.text, line, cx);
-            return Self { merged, ..editor };
+            return Self::open(left.text, line, cx).saving(left.kind);
         }
-        let mut editor = Self::of(left.text, state, cx);
-        editor.merged = left.merged;
+        let mut editor = Self::of(left.text, state, cx).saving(left.kind);
         if line > 0 {
             editor.widget.go_to(At::new(line, 0));
         }
@@ -120,7 +114,7 @@ impl EditorPane {
             widget,
             is_modified: false,
             check: Check::default(),
-            merged: Vec::new(),
+            kind: SaveKind::Alone,
         };
         editor.look_at(&text.text);
         editor
@@ -188,16 +182,14 @@ impl EditorPane {
     }
 
     fn save(&self, cx: &PaneContext<'_>) -> Vec<Step> {
-        if !self.is_modified && self.merged.is_empty() {
+        if !self.is_modified && self.kind == SaveKind::Alone {
             return vec![Step::Toast(Toast::done("Nothing was changed"))];
         }
         let text = self.to_unsaved(cx.now);
-        let request = match self.merged.is_empty() {
-            true => Request::Save(text),
-            false => Request::Merge {
-                text,
-                others: self.merged.clone(),
-            },
+        let request = match self.kind.clone() {
+            SaveKind::Alone => Request::Save(text),
+            SaveKind::Merge(others) => Request::Merge { text, others },
+            SaveKind::Generalize(from) => Request::Generalize { text, from },
         };
         vec![Step::Plan(Box::new(request))]
     }
@@ -216,7 +208,7 @@ impl EditorPane {
             Step::Broadcast(Box::new(Event::EditorLeft(LeftText {
                 text: self.to_unsaved(cx.now),
                 state: Some(self.widget.state()),
-                merged: self.merged.clone(),
+                kind: self.kind.clone(),
             }))),
             Step::Toast(Toast::trouble(format!(
                 "{} is not saved; {key} goes on with it",
@@ -241,7 +233,7 @@ impl EditorPane {
             return vec![Step::Close, Step::Effect(forget)];
         }
         self.file.base = Some(saved.text.clone());
-        self.merged.clear();
+        self.kind = SaveKind::Alone;
         self.keep(cx)
     }
 
@@ -375,7 +367,9 @@ impl Pane for EditorPane {
                 request,
                 result: Ok(_),
             } => match &**request {
-                Request::Save(saved) | Request::Merge { text: saved, .. }
+                Request::Save(saved)
+                | Request::Merge { text: saved, .. }
+                | Request::Generalize { text: saved, .. }
                     if self.is_about(saved) =>
                 {
                     self.saved(saved, cx)
@@ -410,7 +404,11 @@ impl Pane for EditorPane {
 
     fn title(&self, _cx: &PaneContext<'_>) -> Option<String> {
         let dot = if self.is_modified { " ●" } else { "" };
-        let what = if self.merged.is_empty() { "edit" } else { "merge" };
+        let what = match self.kind {
+            SaveKind::Alone => "edit",
+            SaveKind::Merge(_) => "merge",
+            SaveKind::Generalize(_) => "principle",
+        };
         Some(format!("{what} · {}{dot}", self.file.path))
     }
 

@@ -6,16 +6,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
 use super::thread::Worker;
-use crate::core::curate::{Sources, check_each, chosen, waiver};
+use crate::core::curate::collect::{Sources, collect};
+use crate::core::curate::{check_each, chosen, waiver};
+use crate::core::history::History;
 use crate::core::library::{Library, StoreSnapshot};
+use crate::core::store::Store;
 use crate::core::{Error, Result};
-use crate::tui::Clock;
 use crate::tui::effect::CurateJob;
 use crate::tui::event::{CurateStep, Event};
+use crate::tui::{Clock, CurateSetup};
 
 /// Checks memories.
 pub(super) struct CurateWorker {
-    pub(super) sources: Sources,
+    pub(super) setup: CurateSetup,
+    pub(super) history: History,
     pub(super) clock: Clock,
     pub(super) library: Arc<Library>,
     /// The generation of the newest check: an older one stops between two rules.
@@ -63,11 +67,20 @@ impl CurateWorker {
         // Those that could not be listed were reported when they were read.
         let listed = |snapshot: &&Arc<StoreSnapshot>| snapshot.failure.is_none();
         let snapshots = self.library.stores.iter().filter(listed);
-        let stores = snapshots.map(|snapshot| &*snapshot.store);
-        let today = (self.clock)().today;
-        let (collection, errors) = self.sources.collect(stores, today)?;
+        let stores: Vec<Store> = snapshots
+            .map(|snapshot| (*snapshot.store).clone())
+            .collect();
+        let sources = Sources {
+            environment: &self.setup.environment,
+            project: self.setup.project.as_deref(),
+            git: &self.setup.git,
+            history: &self.history,
+            today: (self.clock)().today,
+            settings: &self.setup.settings,
+        };
+        let (collection, errors) = collect(&stores, &sources)?;
         self.report(&errors);
-        let waivers = waiver::read(&self.sources.environment.data)?;
+        let waivers = waiver::read(&self.setup.environment.data)?;
         let of = chosen(&collection, &[]).count();
         let mut done = 0;
         check_each(&collection, &[], |mut findings| {
@@ -75,7 +88,7 @@ impl CurateWorker {
             done += 1;
             let located = findings.into_iter().map(|finding| {
                 let store = collection.stores[finding.store].store;
-                (store.id().clone(), finding)
+                (Some(store.id().clone()), finding)
             });
             let findings = located.collect();
             self.send(generation, CurateStep::Found { findings, done, of });

@@ -274,6 +274,7 @@ impl LibraryWorker {
             store: new.store.clone(),
             path,
             text: String::from_utf8_lossy(&bytes).into_owned(),
+            lessons: new.lessons.clone(),
         })
     }
 }

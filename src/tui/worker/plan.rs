@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::core::change::{
-    self, BrokenLinks, Change, ChangeContext, ChangeRequest, ChangeVerb, Direction, Moment,
-    MergeTexts, RestoredFile, Transfer, plan, plan_moves, replay,
+    self, BrokenLinks, Change, ChangeContext, ChangeRequest, ChangeVerb, Direction, MergeTexts,
+    Moment, RestoredFile, Transfer, plan, plan_moves, replay,
 };
 use crate::core::curate::fix::plan_fixes;
 use crate::core::error::Conflict;
 use crate::core::history::History;
+use crate::core::layout::Fields;
 use crate::core::library::Library;
 use crate::core::memory::Revision;
 use crate::core::review::{Selection, plan_reverts};
@@ -94,6 +95,15 @@ impl<'a> Planner<'a> {
             }
             Request::Latest(which) => self.plan_latest(*which, &context),
             Request::Merge { text, others } => self.plan_merge(text, others, context),
+            Request::Generalize { text, from } => {
+                let change_request = ChangeRequest::Generalize {
+                    path: text.path.clone(),
+                    content: text.text.clone(),
+                    fields: Fields::default(),
+                    from: from.iter().filter_map(|path| path.parse().ok()).collect(),
+                };
+                plan(self.store(&text.store())?, &change_request, &context)
+            }
             Request::Fix(chosen) => {
                 let mut stores = Vec::new();
                 for (store, findings) in chosen {

@@ -40,6 +40,7 @@ fn findings_are_fixed_and_waived_and_every_byte_comes_back() {
     tty.press("u", "index-dangling");
     tty.press("u", "hidden-text");
     tty.until("as before", |_| files(&home) == before);
+    tty.send("g");
     tty.press("e", "edit · pay.md");
     tty.send(ESCAPE);
     tty.see("2 findings · 2 fixable");
@@ -58,7 +59,11 @@ fn findings_are_fixed_and_waived_and_every_byte_comes_back() {
 fn marked_memories_are_merged_side_by_side_edited_and_taken_apart_again() {
     let home = shop();
     let path = home.project().join(".memory/build.md");
-    let text = memory("Build", "project", "Use JWT.\n\nUse cargo.\n\nSee [d](deploy.md).");
+    let text = memory(
+        "Build",
+        "project",
+        "Use JWT.\n\nUse cargo.\n\nSee [d](deploy.md).",
+    );
     fs::write(&path, text).expect("writes");
     let before = files(&home);
     let tty = Tty::open(&home, &[]);
@@ -80,11 +85,56 @@ fn marked_memories_are_merged_side_by_side_edited_and_taken_apart_again() {
     tty.see("3 memories");
     let text = home.read("project/.memory/build.md");
     assert_eq!(text.matches("Use JWT.").count(), 1, "{text}");
-    assert!(text.contains("Use cargo.") && text.contains("15 minutes."), "{text}");
-    assert!(home.read("project/.memory/deploy.md").contains("[auth](build.md)"));
+    assert!(
+        text.contains("Use cargo.") && text.contains("15 minutes."),
+        "{text}"
+    );
+    assert!(
+        home.read("project/.memory/deploy.md")
+            .contains("[auth](build.md)")
+    );
     assert!(!home.read("project/.memory/MEMORY.md").contains("auth.md"));
     tty.press("u", "4 memories");
     assert_eq!(files(&home), before);
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
+
+#[test]
+fn a_principle_is_derived_from_marked_lessons_and_links_both_ways() {
+    let home = Home::new();
+    for (file, title) in [("one", "First flake"), ("two", "Second flake")] {
+        let text = format!(
+            "**Title:** {title}\n**Description:** d\n\n**Content:** It failed once.\n\n**Tags:** #failure\n"
+        );
+        home.file(&format!("project/lessons/episodic/{file}.md"), text);
+    }
+    let tty = Tty::open(&home, &["--store", "./lessons", "--layout", "coder"]);
+    tty.see("2 memories");
+    tty.press("P", "Mark two or more lessons");
+    // The whole store is marked at once.
+    tty.send("g ");
+    tty.see("2 marked");
+    tty.press("P", "principle");
+    tty.send("Inject clocks");
+    tty.see("Inject clocks");
+    tty.press(ENTER, "principle · semantic/");
+    tty.send("Clocks are passed in.");
+    tty.see("Clocks are passed in.");
+    tty.press(SAVE, "derive a principle from 2 lessons");
+    tty.press(ENTER, "3 memories");
+    let principle = home.read("project/lessons/semantic/inject-clocks.md");
+    assert!(
+        principle.contains("[First flake](../episodic/one.md)"),
+        "{principle}"
+    );
+    assert!(principle.contains("Clocks are passed in."), "{principle}");
+    let lesson = home.read("project/lessons/episodic/two.md");
+    let back = "Generalized in [Inject clocks](../semantic/inject-clocks.md).";
+    assert!(
+        lesson.contains(back) && lesson.contains("It failed once."),
+        "{lesson}"
+    );
     tty.send("q");
     assert!(tty.end().0.success());
 }

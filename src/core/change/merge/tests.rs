@@ -25,7 +25,9 @@ fn store(at: &Path, name: &str, files: &[(&str, &str, &str)]) -> Store {
     fs::create_dir_all(&root).expect("a folder");
     let mut index = "# Memory\n\n## Project\n".to_owned();
     for (file, title, body) in files {
-        let text = format!("---\nname: {title}\ndescription: about {title}\ntype: project\n---\n\n{body}\n");
+        let text = format!(
+            "---\nname: {title}\ndescription: about {title}\ntype: project\n---\n\n{body}\n"
+        );
         fs::write(root.join(file), text).expect("writes");
         index.push_str(&format!("- [{title}]({file}) - about {title}\n"));
     }
@@ -61,7 +63,11 @@ fn commit(at: &Path, change: Change) -> (History, crate::core::history::Record) 
         door: "test".to_owned(),
     };
     let context = context();
-    let roots: Vec<PathBuf> = change.roots().iter().map(|root| (*root).to_owned()).collect();
+    let roots: Vec<PathBuf> = change
+        .roots()
+        .iter()
+        .map(|root| (*root).to_owned())
+        .collect();
     let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
     let made = plan_and_commit(&history, &roots, (&author, &context.moment), || {
         Ok::<_, Error>(change.clone())
@@ -89,9 +95,21 @@ fn links_and_the_index_follow_to_the_memory_that_stays_and_an_undo_gives_every_b
         temp.path(),
         "one",
         &[
-            ("testing.md", "Testing", "Run make test.\n\nSee [rules](rules.md)."),
-            ("tests.md", "Tests", "Run make test.\n\nNever on Friday. See [itself](tests.md)."),
-            ("rules.md", "Rules", "[t](tests.md#part), [[Tests]], [[tests]] and [[Testing]]"),
+            (
+                "testing.md",
+                "Testing",
+                "Run make test.\n\nSee [rules](rules.md).",
+            ),
+            (
+                "tests.md",
+                "Tests",
+                "Run make test.\n\nNever on Friday. See [itself](tests.md).",
+            ),
+            (
+                "rules.md",
+                "Rules",
+                "[t](tests.md#part), [[Tests]], [[tests]] and [[Testing]]",
+            ),
         ],
     );
     let before = files(temp.path());
@@ -104,11 +122,15 @@ fn links_and_the_index_follow_to_the_memory_that_stays_and_an_undo_gives_every_b
         "---\nname: Testing\ndescription: about Testing\ntype: project\nupdated: 2026-02-12\n---\n\nRun make test.\n\nSee [rules](rules.md).\n\nNever on Friday. See [itself](testing.md).\n"
     );
     assert_eq!(read("tests.md"), "");
-    assert!(read("rules.md").ends_with(
-        "[t](testing.md#part), [[Testing]], [[testing]] and [[Testing]]\n"
-    ));
+    assert!(
+        read("rules.md")
+            .ends_with("[t](testing.md#part), [[Testing]], [[testing]] and [[Testing]]\n")
+    );
     let index = read("MEMORY.md");
-    assert!(index.contains("(testing.md)") && !index.contains("tests.md"), "{index}");
+    assert!(
+        index.contains("(testing.md)") && !index.contains("tests.md"),
+        "{index}"
+    );
     assert_eq!(dead_links(&one).expect("reads"), []);
     undo(&history, &record);
     assert_eq!(files(temp.path()), before);
@@ -140,16 +162,26 @@ fn a_memory_of_another_store_is_merged_and_its_links_lead_across() {
 #[test]
 fn what_was_changed_since_it_was_read_is_not_merged_away() {
     let temp = tempfile::tempdir().expect("a temporary directory");
-    let one = store(temp.path(), "one", &[("a.md", "A", "a"), ("b.md", "B", "b")]);
+    let one = store(
+        temp.path(),
+        "one",
+        &[("a.md", "A", "a"), ("b.md", "B", "b")],
+    );
     let (into, other) = ((&one, "a.md"), (&one, "b.md"));
     let texts = MergeTexts::read(into, &[other], &context().moment).expect("reads");
     fs::write(one.root().path().join("b.md"), "newer\n").expect("writes");
     let seen = [(other, texts.revisions[0])];
     let error = plan_merge(into, &seen, &texts.text(&texts.union()), &context());
     let error = error.expect_err("is refused").to_string();
-    assert!(error.contains("b.md") && error.contains("merge them again"), "{error}");
+    assert!(
+        error.contains("b.md") && error.contains("merge them again"),
+        "{error}"
+    );
     let own = [(into, Revision::of(texts.base.as_bytes()))];
-    assert!(plan_merge(into, &own, "x", &context()).is_err(), "not with itself");
+    assert!(
+        plan_merge(into, &own, "x", &context()).is_err(),
+        "not with itself"
+    );
 }
 
 #[test]
@@ -163,15 +195,27 @@ fn a_missing_description_comes_from_the_others() {
     .expect("writes");
     let texts = MergeTexts::read((&one, "a.md"), &[(&one, "b.md")], &context().moment);
     let head = texts.expect("reads").head;
-    assert!(head.contains("name: A\n") && head.contains("type: user\n"), "{head}");
+    assert!(
+        head.contains("name: A\n") && head.contains("type: user\n"),
+        "{head}"
+    );
     assert!(head.contains("extra: kept\n"), "{head}");
     assert!(head.contains("description: about B\n"), "{head}");
 }
 
 fn body() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
-        "alpha", "beta\n", "\n- item", "\n\n", "[x](0.md)", "[y](1.md#part)", "[[T2]]", "[[1]]",
-        "## Head\n", "`code`", "[z](2.md)",
+        "alpha",
+        "beta\n",
+        "\n- item",
+        "\n\n",
+        "[x](0.md)",
+        "[y](1.md#part)",
+        "[[T2]]",
+        "[[1]]",
+        "## Head\n",
+        "`code`",
+        "[z](2.md)",
     ]);
     prop::collection::vec(piece, 0..10).prop_map(|pieces| pieces.join(" "))
 }

@@ -9,12 +9,13 @@ use super::{TestApp, moment};
 use crate::core::Error;
 use crate::core::change::{Author, Change, plan_and_commit, recorded_edits};
 use crate::core::config::CurateSettings;
+use crate::core::curate::collect::{Sources, collect};
 use crate::core::curate::fix::plan_fixes;
 use crate::core::curate::waiver::{self, Waiver};
-use crate::core::curate::{Finding, Sources, check_each};
+use crate::core::curate::{Finding, check_each};
 use crate::core::discover::Environment;
 use crate::core::history::{History, Record};
-use crate::core::store::StoreId;
+use crate::core::store::{Store, StoreId};
 use crate::tui::effect::{
     CurateJob, Effect, LibraryJob, Request, UndoDirection, WaiveJob, WriteJob,
 };
@@ -41,9 +42,13 @@ impl Curating {
         let ui = TestApp::sized(width, height, background);
         let history = History::open(&ui.home.path().join("history"));
         let mut curating = Self { ui, history };
-        let head = |name: &str| format!("---\nname: {name}\ndescription: d\ntype: project\n---\n\n");
+        let head =
+            |name: &str| format!("---\nname: {name}\ndescription: d\ntype: project\n---\n\n");
         let index = curating.read("MEMORY.md");
-        curating.write("notes.md", &format!("{}Pay the in\u{200b}voice.\n", head("Notes")));
+        curating.write(
+            "notes.md",
+            &format!("{}Pay the in\u{200b}voice.\n", head("Notes")),
+        );
         curating.write("hollow.md", &head("Hollow"));
         let lines = "- [Notes](notes.md) - d\n- [Hollow](hollow.md) - d\n- [Gone](gone.md) - d\n- [Lost](lost.md) - d\n";
         curating.write("MEMORY.md", &format!("{index}{lines}"));
@@ -76,36 +81,40 @@ impl Curating {
         self.ui.tell(Event::Indexed(library))
     }
 
-    fn sources(&self) -> Sources {
+    fn environment(&self) -> Environment {
         let home = self.ui.home.path();
-        Sources {
-            environment: Environment {
-                cwd: home.to_owned(),
-                home: home.to_owned(),
-                claude: home.join(".claude"),
-                claude_project: None,
-                codex: home.join(".codex"),
-                gemini: home.join(".gemini"),
-                data: home.join("data"),
-            },
-            project: None,
-            git: "git".into(),
-            history: self.history.clone(),
-            settings: CurateSettings::default(),
+        Environment {
+            cwd: home.to_owned(),
+            home: home.to_owned(),
+            claude: home.join(".claude"),
+            claude_project: None,
+            codex: home.join(".codex"),
+            gemini: home.join(".gemini"),
+            data: home.join("data"),
         }
     }
 
     /// The findings, rule by rule.
-    fn findings(&self) -> Vec<Vec<(StoreId, Finding)>> {
-        let stores = self.ui.library.stores.iter().map(|snapshot| &*snapshot.store);
-        let sources = self.sources();
-        let (collection, _) = sources.collect(stores, moment().today).expect("collects");
-        let waivers = waiver::read(&sources.environment.data).expect("reads");
+    fn findings(&self) -> Vec<Vec<(Option<StoreId>, Finding)>> {
+        let stores = self.ui.library.stores.iter();
+        let stores: Vec<Store> = stores.map(|snapshot| (*snapshot.store).clone()).collect();
+        let sources = Sources {
+            environment: &self.environment(),
+            project: None,
+            git: Path::new("git"),
+            history: &self.history,
+            today: moment().today,
+            settings: &CurateSettings::default(),
+        };
+        let (collection, _) = collect(&stores, &sources).expect("collects");
+        let waivers = waiver::read(&self.environment().data).expect("reads");
         let mut all = Vec::new();
         check_each(&collection, &[], |mut findings| {
             waiver::apply(&mut findings, &waivers);
             let id = |finding: &Finding| collection.stores[finding.store].store.id().clone();
-            let located = findings.into_iter().map(|finding| (id(&finding), finding));
+            let located = findings
+                .into_iter()
+                .map(|finding| (Some(id(&finding)), finding));
             all.push(located.collect());
             ControlFlow::Continue(())
         });
@@ -128,15 +137,25 @@ impl Curating {
 
     /// Plans the fixes that are asked for, as the library worker does; returns how many.
     fn plan(&mut self, effects: &[Effect]) -> usize {
-        let [Effect::Library(LibraryJob::Plan { generation, request })] = effects else {
+        let [
+            Effect::Library(LibraryJob::Plan {
+                generation,
+                request,
+            }),
+        ] = effects
+        else {
             panic!("{effects:?}");
         };
         let Request::Fix(chosen) = &**request else {
             self.ui.planned(effects);
             return 0;
         };
-        let find = |id: &StoreId| Arc::clone(&self.ui.library.store_by_id(id).expect("a store").store);
-        let stores: Vec<_> = chosen.iter().map(|(id, findings)| (find(id), findings)).collect();
+        let find =
+            |id: &StoreId| Arc::clone(&self.ui.library.store_by_id(id).expect("a store").store);
+        let stores: Vec<_> = chosen
+            .iter()
+            .map(|(id, findings)| (find(id), findings))
+            .collect();
         let stores: Vec<_> = stores
             .iter()
             .map(|(store, findings)| (&**store, findings.iter().collect()))
@@ -181,7 +200,9 @@ impl Curating {
         let check = self.refresh(&paths.collect::<Vec<_>>());
         let result = Ok(Some(record.clone()));
         let effects = self.ui.tell(Event::Committed { request, result });
-        let compare = LibraryJob::Compare { id: record.id.clone() };
+        let compare = LibraryJob::Compare {
+            id: record.id.clone(),
+        };
         assert_eq!(effects, [Effect::Library(compare)]);
         let result = recorded_edits(&self.history, &record);
         let id = record.id;
@@ -195,7 +216,11 @@ impl Curating {
         let latest = Box::new(Request::Latest(UndoDirection::Undo));
         assert_eq!(effects, [Effect::Write(WriteJob::Do(latest.clone()))]);
         let root = self.path("");
-        let record = self.history.undoable(&[&root]).expect("reads").expect("one");
+        let record = self
+            .history
+            .undoable(&[&root])
+            .expect("reads")
+            .expect("one");
         let direction = crate::core::change::Direction::Back;
         let change = crate::core::change::replay(&self.history, &record, direction, &moment());
         let record = self.made(change.expect("plans"));
@@ -211,7 +236,7 @@ impl Curating {
             who: "kim".to_owned(),
             door: "tui".to_owned(),
         };
-        let data = self.sources().environment.data;
+        let data = self.environment().data;
         for finding in &job.findings {
             let by = (&author, moment().today);
             waiver::record(&data, finding, by, job.words.as_deref()).expect("records");
@@ -243,7 +268,11 @@ impl Curating {
         let text = self.ui.text();
         let row = text.lines().find(|line| line.starts_with("│▌"));
         let row = row.unwrap_or_default();
-        row.split('│').nth(1).unwrap_or_default().trim_end().to_owned()
+        row.split('│')
+            .nth(1)
+            .unwrap_or_default()
+            .trim_end()
+            .to_owned()
     }
 
     fn title(&self) -> String {
@@ -275,13 +304,21 @@ fn the_pane_opens_at_once_fills_rule_by_rule_and_starts_at_the_worst() {
         let step = CurateStep::Found { findings, done, of };
         curating.ui.tell(Event::Curated { generation, step });
     }
-    assert!(curating.title().contains(&format!("{of} of {of} rules")), "{}", curating.title());
+    assert!(
+        curating.title().contains(&format!("{of} of {of} rules")),
+        "{}",
+        curating.title()
+    );
     assert!(curating.here().contains("notes"), "{}", curating.here());
     let step = CurateStep::Finished(Ok(()));
     curating.ui.tell(Event::Curated { generation, step });
     assert!(!curating.title().contains("rules"), "{}", curating.title());
     // An answer to an older check is dropped.
-    let step = CurateStep::Found { findings: Vec::new(), done: 1, of: 2 };
+    let step = CurateStep::Found {
+        findings: Vec::new(),
+        done: 1,
+        of: 2,
+    };
     let generation = generation - 1;
     curating.ui.tell(Event::Curated { generation, step });
     assert!(!curating.title().contains("rules"));
@@ -289,12 +326,15 @@ fn the_pane_opens_at_once_fills_rule_by_rule_and_starts_at_the_worst() {
 
 #[test]
 fn looks() {
-    let dark = Curating::new();
-    insta::assert_snapshot!(dark.ui.styled(), @"");
-    let mut narrow = Curating::closed(80, 24, Background::Light);
-    narrow.open();
-    narrow.ui.press("j j <space>");
-    insta::assert_snapshot!(narrow.ui.styled(), @"");
+    for (name, size, background) in [
+        ("dark", (120, 20), Background::Dark),
+        ("light", (80, 24), Background::Light),
+    ] {
+        let mut curating = Curating::closed(size.0, size.1, background);
+        curating.open();
+        curating.ui.press("j j <space>");
+        insta::assert_snapshot!(format!("curate-{name}"), curating.ui.styled());
+    }
 }
 
 #[test]
@@ -307,12 +347,20 @@ fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_stays_beside
     let text = curating.ui.text();
     assert!(text.contains("fix 1 finding"), "{text}");
     assert!(text.contains("- [Gone](gone.md)"), "{text}");
-    assert_eq!(curating.read("MEMORY.md"), before.0, "nothing is written yet");
+    assert_eq!(
+        curating.read("MEMORY.md"),
+        before.0,
+        "nothing is written yet"
+    );
     let effects = curating.ui.press("<cr>");
     curating.commit(&effects);
     assert!(!curating.read("MEMORY.md").contains("gone.md"));
     assert!(curating.here().contains("lost.md"), "{}", curating.here());
-    assert!(curating.title().contains("freed 1 line, "), "{}", curating.title());
+    assert!(
+        curating.title().contains("freed 1 line, "),
+        "{}",
+        curating.title()
+    );
     curating.undo();
     assert_eq!(curating.read("MEMORY.md"), before.0);
     assert!(!curating.title().contains("freed"), "{}", curating.title());
@@ -321,7 +369,11 @@ fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_stays_beside
     curating.ui.press("<space>");
     curating.select("notes");
     curating.ui.press("<space>");
-    assert!(curating.ui.text().contains("3 marked"), "{}", curating.ui.text());
+    assert!(
+        curating.ui.text().contains("3 marked"),
+        "{}",
+        curating.ui.text()
+    );
     let effects = curating.ui.press("f");
     assert_eq!(curating.plan(&effects), 3);
     let effects = curating.ui.press("<cr>");
@@ -330,7 +382,10 @@ fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_stays_beside
     assert!(!curating.read("MEMORY.md").contains("lost.md"));
     assert!(!curating.ui.text().contains("marked"));
     curating.undo();
-    assert_eq!((curating.read("MEMORY.md"), curating.read("notes.md")), before);
+    assert_eq!(
+        (curating.read("MEMORY.md"), curating.read("notes.md")),
+        before
+    );
 }
 
 #[test]
@@ -341,7 +396,11 @@ fn a_fix_of_a_file_that_was_changed_meanwhile_is_refused() {
     let index = curating.read("MEMORY.md");
     fs::write(curating.path("MEMORY.md"), format!("\n{index}")).expect("writes");
     curating.plan(&effects);
-    assert!(curating.ui.text().contains("was changed meanwhile"), "{}", curating.ui.text());
+    assert!(
+        curating.ui.text().contains("was changed meanwhile"),
+        "{}",
+        curating.ui.text()
+    );
     assert_eq!(curating.ui.place(), KeyContext::Curate);
 }
 
@@ -355,7 +414,11 @@ fn a_memory_is_edited_at_the_line_and_escape_comes_back_to_the_list_as_it_was() 
     assert!(curating.ui.text().contains("edit · MEMORY.md"));
     // Typed text goes into the line of the finding.
     curating.ui.press("X");
-    assert!(curating.ui.text().contains("X- [Lost](lost.md)"), "{}", curating.ui.text());
+    assert!(
+        curating.ui.text().contains("X- [Lost](lost.md)"),
+        "{}",
+        curating.ui.text()
+    );
     curating.ui.press("<c-z> <esc>");
     assert_eq!(curating.ui.place(), KeyContext::Curate);
     assert_eq!(curating.here(), here);
@@ -365,7 +428,11 @@ fn a_memory_is_edited_at_the_line_and_escape_comes_back_to_the_list_as_it_was() 
     curating.ui.press("<esc>");
     curating.ui.press("<cr>");
     assert_eq!(curating.ui.place(), KeyContext::Preview);
-    assert!(curating.ui.row("▌").contains("Notes"), "{}", curating.ui.text());
+    assert!(
+        curating.ui.row("▌").contains("Notes"),
+        "{}",
+        curating.ui.text()
+    );
     curating.ui.press("<esc>");
     assert_eq!(curating.ui.place(), KeyContext::Curate);
     assert!(curating.here().contains("notes"));
@@ -389,10 +456,18 @@ fn the_memories_of_the_marked_findings_are_deleted_in_one_change() {
     curating.plan(&effects);
     let effects = curating.ui.press("y");
     curating.commit(&effects);
-    assert!(!curating.ui.text().contains("hollow"), "{}", curating.ui.text());
+    assert!(
+        !curating.ui.text().contains("▾ empty"),
+        "{}",
+        curating.ui.text()
+    );
     assert!(curating.title().contains("freed"), "{}", curating.title());
     curating.undo();
-    assert!(curating.ui.text().contains("hollow"), "{}", curating.ui.text());
+    assert!(
+        curating.ui.text().contains("▾ empty"),
+        "{}",
+        curating.ui.text()
+    );
     // The index itself is no memory.
     curating.select("gone.md");
     assert_eq!(curating.ui.press("d"), []);
@@ -408,8 +483,17 @@ fn a_finding_is_waived_with_words_shown_on_request_and_opened_again() {
     assert_eq!(curating.ui.press("<cr>"), [], "it asks for words");
     let effects = curating.ui.press("soon <cr>");
     curating.waive(&effects);
-    assert!(curating.ui.text().contains("1 finding waived · u undoes it"));
-    assert!(!curating.ui.text().contains("gone.md"), "{}", curating.ui.text());
+    assert!(
+        curating
+            .ui
+            .text()
+            .contains("1 finding waived · u undoes it")
+    );
+    assert!(
+        !curating.ui.text().contains("gone.md"),
+        "{}",
+        curating.ui.text()
+    );
     assert!(curating.here().contains("lost.md"), "{}", curating.here());
     curating.ui.press("W");
     curating.select("gone.md");
@@ -438,7 +522,10 @@ fn a_pinned_memory_has_no_open_findings() {
     let effects = curating.ui.press("P");
     curating.waive(&effects);
     let text = curating.ui.text();
-    assert!(!text.contains("gone.md") && !text.contains("lost.md"), "{text}");
+    assert!(
+        !text.contains("gone.md") && !text.contains("lost.md"),
+        "{text}"
+    );
     let effects = curating.ui.press("u");
     curating.waive(&effects);
     assert!(curating.ui.text().contains("lost.md"), "one undo");
@@ -452,9 +539,14 @@ fn a_change_outside_is_checked_and_keeps_the_cursor_the_marks_and_the_folds() {
     curating.select("lost.md");
     curating.ui.press("<space> k");
     assert!(curating.here().contains("lost.md"), "{}", curating.here());
-    let index = curating.read("MEMORY.md").replace("- [Gone](gone.md) - d\n", "");
+    let index = curating
+        .read("MEMORY.md")
+        .replace("- [Gone](gone.md) - d\n", "");
     let effects = curating.write("MEMORY.md", &index);
-    assert!(curating.ui.text().contains("gone.md"), "until the check is finished");
+    assert!(
+        curating.ui.text().contains("gone.md"),
+        "until the check is finished"
+    );
     curating.check(&effects);
     let text = curating.ui.text();
     assert!(!text.contains("gone.md"), "{text}");

@@ -63,6 +63,7 @@ impl BrowsePane {
             Action::Rename => self.prompt(Purpose::Rename),
             Action::Duplicate => self.prompt(Purpose::Duplicate),
             Action::Merge => self.merge(),
+            Action::Generalize => self.generalize(),
             Action::Move => self.choose_store(),
             Action::Delete => self.delete(),
             Action::Undo => latest(UndoDirection::Undo),

@@ -14,7 +14,7 @@ use crate::tui::effect::{Effect, LibraryJob, Request, Target};
 use crate::tui::event::Event;
 use crate::tui::overlay::note::{NotePrompt, NotePurpose};
 use crate::tui::pane::browse::tree::Key;
-use crate::tui::pane::{Step, Toast};
+use crate::tui::pane::{Step, Toast, can_merge};
 use crate::tui::widget::emphasis::MarkedWords;
 
 /// The reason of a finding that is waived because its memory is pinned.
@@ -35,8 +35,10 @@ impl CuratePane {
         }
         let mut stores: BTreeMap<StoreId, Vec<Finding>> = BTreeMap::new();
         for located in &fixable {
-            let findings = stores.entry(located.store.clone()).or_default();
-            findings.push(located.finding.clone());
+            if let Some(store) = &located.store {
+                let findings = stores.entry(store.clone()).or_default();
+                findings.push(located.finding.clone());
+            }
         }
         let request = Request::Fix(stores.into_iter().collect());
         vec![Step::Plan(Box::new(request))]
@@ -44,7 +46,9 @@ impl CuratePane {
 
     pub(super) fn edit(&self, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(located) = self.selected() else {
-            return vec![Step::Toast(Toast::done("Go to a finding to edit its memory"))];
+            return vec![Step::Toast(Toast::done(
+                "Go to a finding to edit its memory",
+            ))];
         };
         let line = located.finding.line;
         match memory_key(located, cx.library) {
@@ -54,10 +58,11 @@ impl CuratePane {
                 then: Some(Action::Edit),
             }))],
             None => {
-                let target = Target::File {
-                    store: located.store.clone(),
-                    path: located.finding.path.clone(),
+                let Some(store) = located.store.clone() else {
+                    return vec![Step::Toast(Toast::done("This is about no memory"))];
                 };
+                let path = located.finding.path.clone();
+                let target = Target::File { store, path };
                 let line = line.map_or(0, |line| line.saturating_sub(1));
                 vec![Step::Effect(Effect::Library(LibraryJob::Fetch {
                     target,
@@ -90,7 +95,9 @@ impl CuratePane {
     pub(super) fn merge(&self, cx: &PaneContext<'_>) -> Vec<Step> {
         let mut memories: Vec<(StoreId, String)> = Vec::new();
         let mut add = |key: Option<Key>| match key {
-            Some(Key::Memory(store, path)) if !memories.contains(&(store.clone(), path.clone())) => {
+            Some(Key::Memory(store, path))
+                if can_merge(&store) && !memories.contains(&(store.clone(), path.clone())) =>
+            {
                 memories.push((store, path));
             }
             _ => {}
@@ -173,58 +180,66 @@ impl CuratePane {
 
     /// Removes what a change has corrected, before the next check is finished.
     pub(super) fn forget(&mut self, request: &Request, cx: &PaneContext<'_>) {
-        let list = match request {
+        self.is_moved = true;
+        match request {
             Request::Fix(stores) => {
                 let findings = stores.iter().flat_map(|(_, findings)| findings);
                 let ids: BTreeSet<&str> = findings.map(|one| one.id.as_str()).collect();
                 let is_fixed = |located: &Located| ids.contains(located.finding.id.as_str());
-                self.list.without(is_fixed, &self.shown)
+                self.replace(|list, shown| list.without(is_fixed, shown), cx);
             }
             Request::Delete(stores) => {
                 let is_deleted = |located: &Located| {
                     stores.iter().any(|(store, paths)| {
-                        *store == located.store && paths.contains(&located.finding.path)
+                        Some(store) == located.store.as_ref()
+                            && paths.contains(&located.finding.path)
                     })
                 };
-                self.list.without(is_deleted, &self.shown)
+                self.replace(|list, shown| list.without(is_deleted, shown), cx);
             }
             Request::Merge { others, .. } => {
                 let is_merged = |located: &Located| {
                     others.iter().any(|(store, path, _)| {
-                        *store == located.store && *path == located.finding.path
+                        Some(store) == located.store.as_ref() && *path == located.finding.path
                     })
                 };
-                self.list.without(is_merged, &self.shown)
+                self.replace(|list, shown| list.without(is_merged, shown), cx);
             }
-            _ => return,
-        };
-        self.is_moved = true;
-        self.replace(list, cx);
+            _ => {}
+        }
     }
 }
 
-/// Whether the evidence names another file than the finding's own.
+/// Whether the evidence cites more than one file.
 pub(super) fn names_another(located: &Located) -> bool {
-    let own = &located.finding.path;
-    let mut cited = located.finding.evidence.iter();
-    cited.any(|piece| piece.citation.is_some() && piece.path.as_ref() != Some(own))
+    let citations = citations(located);
+    let files: BTreeSet<(Option<&str>, &str)> = citations
+        .iter()
+        .map(|citation| (citation.store.as_deref(), citation.path.as_str()))
+        .collect();
+    files.len() > 1
+}
+
+fn citations(located: &Located) -> Vec<Citation> {
+    let evidence = located.finding.evidence.iter();
+    let texts = evidence.filter_map(|piece| piece.citation.as_ref());
+    texts.filter_map(|text| text.parse().ok()).collect()
 }
 
 /// The other memories that the evidence of a finding cites.
 fn others_of(located: &Located, library: &Library) -> Vec<(StoreId, String)> {
     let mut others = Vec::new();
-    for piece in &located.finding.evidence {
-        let Some(Ok(citation)) = piece.citation.as_ref().map(|text| text.parse::<Citation>())
-        else {
-            continue;
-        };
-        let snapshot = citation.store.as_deref().and_then(|name| library.store(name));
+    for citation in citations(located) {
+        let snapshot = citation
+            .store
+            .as_deref()
+            .and_then(|name| library.store(name));
         let memory = snapshot.and_then(|snapshot| {
             let memory = snapshot.memory(&citation.path)?;
             Some((snapshot.store.id().clone(), memory.path.clone()))
         });
         let is_own = |(store, path): &(StoreId, String)| {
-            *store == located.store && *path == located.finding.path
+            Some(store) == located.store.as_ref() && *path == located.finding.path
         };
         others.extend(memory.filter(|memory| !is_own(memory)));
     }
@@ -233,7 +248,7 @@ fn others_of(located: &Located, library: &Library) -> Vec<(StoreId, String)> {
 
 /// The memory of a finding; `None` if it is about an index, or if the memory is gone.
 fn memory_key(located: &Located, library: &Library) -> Option<Key> {
-    let snapshot = library.store_by_id(&located.store)?;
-    let memory = snapshot.memory(&located.finding.path)?;
-    Some(Key::Memory(located.store.clone(), memory.path.clone()))
+    let store = located.store.as_ref()?;
+    let memory = library.store_by_id(store)?.memory(&located.finding.path)?;
+    Some(Key::Memory(store.clone(), memory.path.clone()))
 }

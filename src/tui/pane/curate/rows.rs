@@ -2,15 +2,17 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::core::curate::waiver::Waiver;
 use crate::core::curate::{Finding, RULES};
+use crate::core::library::{Library, StoreSnapshot};
 use crate::core::store::StoreId;
 
-/// A finding and the store that it is about.
+/// A finding and the store that it is about; `None` if it is about no store.
 #[derive(Debug, Clone)]
 pub(super) struct Located {
-    pub(super) store: StoreId,
+    pub(super) store: Option<StoreId>,
     pub(super) finding: Finding,
 }
 
@@ -18,6 +20,11 @@ impl Located {
     /// Whether nobody has waived it.
     pub(super) fn is_open(&self) -> bool {
         self.finding.waived.is_none()
+    }
+
+    /// The store that it is about.
+    pub(super) fn snapshot<'a>(&self, library: &'a Library) -> Option<&'a Arc<StoreSnapshot>> {
+        library.store_by_id(self.store.as_ref()?)
     }
 
     /// Whether both are about the same memory.
@@ -68,7 +75,8 @@ impl FindingList {
             let place = (located.store.clone(), finding.path.clone(), finding.line);
             (Reverse(finding.severity), rule, place)
         });
-        let stores: BTreeSet<&StoreId> = list.all.iter().map(|located| &located.store).collect();
+        let stores = list.all.iter().map(|located| &located.store);
+        let stores: BTreeSet<&Option<StoreId>> = stores.collect();
         list.has_several_stores = stores.len() > 1;
         list.lay_out(shown);
         list
@@ -103,16 +111,15 @@ impl FindingList {
     }
 
     /// The same findings and these.
-    pub(super) fn with(&self, more: Vec<Located>, shown: &Shown) -> Self {
-        let mut all = self.all.clone();
-        all.extend(more);
-        Self::new(all, shown)
+    pub(super) fn with(mut self, more: Vec<Located>, shown: &Shown) -> Self {
+        self.all.extend(more);
+        Self::new(self.all, shown)
     }
 
     /// The findings without those for which `is_gone` holds.
-    pub(super) fn without(&self, is_gone: impl Fn(&Located) -> bool, shown: &Shown) -> Self {
-        let left = self.all.iter().filter(|located| !is_gone(located));
-        Self::new(left.cloned().collect(), shown)
+    pub(super) fn without(mut self, is_gone: impl Fn(&Located) -> bool, shown: &Shown) -> Self {
+        self.all.retain(|located| !is_gone(located));
+        Self::new(self.all, shown)
     }
 
     /// Notes what was decided about a finding.

@@ -6,6 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::CuratePane;
+use super::decide::names_another;
 use super::rows::{Located, Row};
 use crate::core::curate::{Evidence, Severity, rule};
 use crate::core::display::format_ago;
@@ -49,7 +50,10 @@ impl CuratePane {
                 let key = cx.keymap.key(KeyContext::Curate, Action::ShowWaived);
                 let shows = key.map(|key| format!("; {key} shows them"));
                 let waived = count(waived, "finding is", "findings are");
-                format!("Nothing to curate: {waived} waived{}.", shows.unwrap_or_default())
+                format!(
+                    "Nothing to curate: {waived} waived{}.",
+                    shows.unwrap_or_default()
+                )
             }
         };
         let area = inside(cx.areas.body).inner(Margin::new(1, 0));
@@ -104,7 +108,12 @@ impl CuratePane {
         let left = vec![
             bar(is_here, theme),
             Span::styled(fold, theme.style(Role::Muted)),
-            Span::styled(id, theme.style(Role::Strong).patch(severity_style(severity, theme))),
+            Span::styled(
+                id,
+                theme
+                    .style(Role::Strong)
+                    .patch(severity_style(severity, theme)),
+            ),
         ];
         let right = Span::styled(format!(" {count} "), theme.style(Role::Muted));
         two_ends(left, vec![right], width, row_style(is_here, theme))
@@ -129,12 +138,17 @@ impl CuratePane {
         let mut left = vec![bar(is_here, theme), Span::raw(" "), mark];
         if subject.is_empty() || subject == finding.path || subject == name {
             left.push(Span::raw(name));
+        } else if names_another(located) {
+            // The subject is the other memory.
+            left.push(Span::raw(name));
+            let other = stem(&subject).to_owned();
+            left.push(Span::styled(format!(" × {other}"), muted));
         } else {
             left.push(Span::raw(subject));
             left.push(Span::styled(format!(" · {name}"), muted));
         }
         if self.list.has_several_stores {
-            let snapshot = cx.library.store_by_id(&located.store);
+            let snapshot = located.snapshot(cx.library);
             let store = snapshot.map_or("", |snapshot| snapshot.store.name());
             left.push(Span::styled(format!("  {}", escape_line(store)), muted));
         }
@@ -199,11 +213,12 @@ impl CuratePane {
             .style(Role::Strong)
             .patch(severity_style(finding.severity, theme));
         page.text(&finding.message, 0, |_| strong);
-        let snapshot = cx.library.store_by_id(&located.store);
+        let snapshot = located.snapshot(cx.library);
         let memory = snapshot.and_then(|snapshot| snapshot.memory(&finding.path));
         let store = snapshot.map_or("", |snapshot| snapshot.store.name());
         let line = finding.line.map(|line| format!("#L{line}"));
-        let mut place = format!("{store}:{}{}", finding.path, line.unwrap_or_default());
+        let mark = if store.is_empty() { "" } else { ":" };
+        let mut place = format!("{store}{mark}{}{}", finding.path, line.unwrap_or_default());
         if let Some(memory) = memory.filter(|memory| memory.modified > 0) {
             place.push_str(" · changed ");
             place.push_str(&format_ago(memory.modified, cx.now));
@@ -215,11 +230,16 @@ impl CuratePane {
         }
         if let Some(fix) = &finding.fix {
             page.blank();
-            page.text(&format!("fix  {}", fix.words), 0, |_| theme.style(Role::Added));
+            page.text(&format!("fix  {}", fix.words), 0, |_| {
+                theme.style(Role::Added)
+            });
         }
         if let Some(waiver) = &finding.waived {
             page.blank();
-            let text = format!("waived on {} by {}: {}", waiver.date, waiver.who, waiver.words);
+            let text = format!(
+                "waived on {} by {}: {}",
+                waiver.date, waiver.who, waiver.words
+            );
             page.text(&text, 0, |_| theme.style(Role::Warn));
         }
     }
@@ -263,7 +283,8 @@ impl EvidencePage<'_> {
             let width = self.width.saturating_sub(indent).max(1);
             for row in cells::styled_rows(&line, width, &style_at) {
                 let blank = Span::raw(" ".repeat(indent));
-                self.lines.push(Line::from_iter(std::iter::once(blank).chain(row)));
+                self.lines
+                    .push(Line::from_iter(std::iter::once(blank).chain(row)));
             }
         }
     }
@@ -284,7 +305,10 @@ impl EvidencePage<'_> {
             self.muted(&place);
         }
         let indent = if place.is_empty() { 0 } else { 2 };
-        let (plain, found) = (self.theme.style(Role::Text), self.theme.style(Role::MatchLine));
+        let (plain, found) = (
+            self.theme.style(Role::Text),
+            self.theme.style(Role::MatchLine),
+        );
         for line in piece.text.lines() {
             let line = escape_line(line);
             let matches = line.match_indices(subject);

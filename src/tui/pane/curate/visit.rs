@@ -92,7 +92,10 @@ impl Visit {
             return None;
         }
         let lines = count(lines, "line", "lines");
-        Some(format!("freed {lines}, {}", count(tokens, "token", "tokens")))
+        Some(format!(
+            "freed {lines}, {}",
+            count(tokens, "token", "tokens")
+        ))
     }
 
     /// Notes a decision about findings.

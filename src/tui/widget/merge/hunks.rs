@@ -119,7 +119,9 @@ pub fn parts(base: &str, mine: &str, theirs: &str) -> Vec<MergePart> {
 /// Returns the parts of two memories. What only one of them says is taken.
 pub(super) fn of_memories(combined: &[CombinedPart]) -> Vec<MergePart> {
     let lines = |blocks: &[Block]| -> Vec<String> {
-        let lines = blocks.iter().flat_map(|block| block.text.split_inclusive('\n'));
+        let lines = blocks
+            .iter()
+            .flat_map(|block| block.text.split_inclusive('\n'));
         lines.map(str::to_owned).collect()
     };
     let part = |part: &CombinedPart| match part {
