@@ -22,8 +22,11 @@
 //!   [`core::header`] parse and compose the texts; [`core::store`] opens one store;
 //!   [`core::library`] is a snapshot of all stores and logs; [`core::context`] lists what an agent
 //!   loads by itself at its start, one module for each agent.
-//! - From a request to bytes: [`core::change`] plans and writes; [`core::history`] records changes
-//!   and keeps every version; [`core::unsaved`] keeps text that is not saved yet.
+//! - From a request to bytes: [`core::change`] plans and writes; [`core::combine`] makes one text
+//!   of two; [`core::history`] records changes and keeps every version; [`core::unsaved`] keeps
+//!   text that is not saved yet.
+//! - From what others wrote to a decision: [`core::review`] records writes of agents as changes,
+//!   names the session behind them, and keeps what a person accepted.
 //! - From logs to text: [`core::log`] reads the logs, one module for each agent; [`core::corpus`]
 //!   caches their text; [`core::catalog`] selects the logs that are searched; [`core::keep`] copies
 //!   logs before their agent deletes them.
@@ -31,6 +34,8 @@
 //!   these, their days, weeks, months and years.
 //! - From a query to hits: [`core::query`] parses, [`core::search`] finds, [`core::format`] formats
 //!   hits for agents.
+//! - From an old path to the new one: [`core::rehome`] gathers the memories of a project that
+//!   moved.
 //! - From memories to findings: [`core::curate`] checks them, one rule a file, against each other,
 //!   the index, the calendar and the project's git history; its fixes are changes.
 //! - Before text leaves the machine: [`core::secret`] masks secrets, [`core::hidden`] finds and
@@ -47,14 +52,17 @@
 //! snapshot of all stores and logs. The **corpus** is the cached text of all logs. A **query** is
 //! what is searched for; a **hit** is one result. A **revision** is a content hash. A **change** is
 //! a planned edit; the **history** records the changes that were made. A **citation** points at any
-//! of these. A **segment** is a part of a log between two pauses; a **node** of the timeline
-//! summarizes a segment, a session or a span of time in bullets; a **grip** links a bullet to the
-//! lines that support it. A **finding** is something to curate, with evidence.
+//! of these. An **item** of the review is a file that others changed since the person accepted it.
+//! A **finding** is something to curate, with evidence. A **segment** is a part of a log between two
+//! pauses; a **node** of the timeline summarizes a segment, a session or a span of time in bullets;
+//! a **grip** links a bullet to the lines that support it.
 
 pub mod cli;
 pub mod core;
 #[cfg(test)]
 mod doubling;
+#[cfg(test)]
+mod fuzz;
 pub mod hook;
 pub mod mcp;
 pub mod setup;

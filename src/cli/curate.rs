@@ -67,6 +67,13 @@ pub(super) fn run(args: &CurateArgs, world: &World, printer: &mut Printer) -> Co
     })
 }
 
+impl World {
+    /// The folder of cached findings and git histories.
+    pub(super) fn curate_cache(&self) -> PathBuf {
+        self.cache.with_file_name("curate")
+    }
+}
+
 /// Where findings come from, apart from the stores and the logs.
 fn sources<'a>(world: &'a World, cache: &'a Path) -> Sources<'a> {
     Sources {
@@ -82,7 +89,7 @@ fn sources<'a>(world: &'a World, cache: &'a Path) -> Sources<'a> {
 
 /// The findings, from the cache where nothing has changed; prints what was not looked at.
 fn found(args: &CurateArgs, world: &World, stores: &[Store]) -> Result<Vec<Finding>, Failure> {
-    let cache = world.cache.with_file_name("curate");
+    let cache = world.curate_cache();
     let logs = session_logs(args, world);
     let request = Request {
         only: &args.rule,
@@ -201,7 +208,7 @@ fn fix_all(
     printer: &mut Printer,
     stores: &[Store],
 ) -> CommandResult {
-    let cache = world.cache.with_file_name("curate");
+    let cache = world.curate_cache();
     let logs = session_logs(args, world).read(world, stores)?;
     let (collection, errors) = collect(stores, &sources(world, &cache))?;
     let collection = collection.with_logs(logs);
@@ -226,7 +233,7 @@ fn fix_all(
             layout: Some(store.store.layout()),
             extra: Value::Null,
         };
-        let plan = || plan_fixes(store, own.iter().copied(), &world.moment);
+        let plan = || plan_fixes(&[(store.store, own.clone())], &world.moment);
         if printer.is_json() {
             // One object for all stores.
             changes.push(json!({ "store": store.store.name(), "diff": plan()?.diff() }));

@@ -4,8 +4,8 @@
 //! Each rule is a file with one function from a [`Collection`] to findings. [`RULES`] lists them.
 //! Rules read only; [`fix::plan_fixes`] turns the fixes of findings into a change.
 
-mod conflict_copy;
 pub mod collect;
+mod conflict_copy;
 mod contradiction;
 mod count;
 mod dead_name;
@@ -48,7 +48,8 @@ mod unused;
 pub mod waiver;
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -145,7 +146,7 @@ impl Evidence {
 }
 
 /// Something to curate.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// Identifies the finding as long as rule, memory and subject are the same.
     pub id: String,
@@ -422,18 +423,10 @@ impl Report<'_> {
 /// Runs the rules with these ids, or all that are not off, and returns what they find, worst first.
 pub fn check(collection: &Collection<'_>, only: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for rule in RULES {
-        if is_chosen(rule.id, &collection.settings, only) {
-            let mut report = Report {
-                rule,
-                stores: &collection.stores,
-                findings: Vec::new(),
-                ids: HashSet::new(),
-            };
-            (rule.check)(collection, &mut report);
-            findings.extend(report.findings);
-        }
-    }
+    check_each(collection, only, |found| {
+        findings.extend(found);
+        ControlFlow::Continue(())
+    });
     // Stable: within a severity the order of the rules stays.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     findings
@@ -445,4 +438,61 @@ pub fn check_store(store: &Store, only: &[&str], today: jiff::civil::Date) -> Re
     let only: Vec<String> = only.iter().map(|id| (*id).to_owned()).collect();
     let collection = Collection::new(stores, Vec::new(), today, CurateSettings::default());
     Ok(check(&collection, &only))
+}
+
+/// Runs the same rules one after the other and passes what each finds to `each`, until that breaks.
+pub fn check_each(
+    collection: &Collection<'_>,
+    only: &[String],
+    mut each: impl FnMut(Vec<Finding>) -> ControlFlow<()>,
+) {
+    let mut texts = TextRevisions::default();
+    for rule in chosen(collection, only) {
+        let mut report = Report {
+            rule,
+            stores: &collection.stores,
+            findings: Vec::new(),
+            ids: HashSet::new(),
+        };
+        (rule.check)(collection, &mut report);
+        let mut findings = report.findings;
+        for finding in &mut findings {
+            texts.note(collection, finding);
+        }
+        if each(findings).is_break() {
+            return;
+        }
+    }
+}
+
+/// The rules with these ids, or all that are not off.
+pub fn chosen<'a>(
+    collection: &'a Collection<'_>,
+    only: &'a [String],
+) -> impl Iterator<Item = &'static Rule> + 'a {
+    let settings = &collection.settings;
+    RULES.iter().filter(|rule| is_chosen(rule.id, settings, only))
+}
+
+/// The revisions of the texts that fixes are about, each computed once.
+#[derive(Default)]
+struct TextRevisions<'a> {
+    /// The texts of each store, by their paths.
+    texts: HashMap<usize, HashMap<&'a str, &'a str>>,
+}
+
+impl<'a> TextRevisions<'a> {
+    /// Notes in the fix of a finding which text it was made for.
+    fn note(&mut self, collection: &'a Collection<'_>, finding: &mut Finding) {
+        let (Some(fix), Some(store)) = (&mut finding.fix, finding.store) else {
+            return;
+        };
+        let texts = self.texts.entry(store).or_insert_with(|| {
+            let documents = collection.stores[store].documents.iter();
+            documents
+                .map(|document| (document.memory.path.as_str(), document.text.as_str()))
+                .collect()
+        });
+        fix.note_revision(|path| Some(Revision::of(texts.get(path)?.as_bytes())));
+    }
 }

@@ -36,6 +36,7 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
     let outside = WorkerContext {
         source: setup.source,
         catalog: setup.catalog,
+        curate: setup.curate,
         history: setup.history,
         unsaved: &setup.unsaved,
         author: setup.author,
@@ -179,6 +180,7 @@ impl Loop {
             Effect::Logs(job) => self.workers.refresh_logs(job),
             Effect::Search(job) => self.workers.search(job),
             Effect::Transcript(job) => self.workers.read_transcript(job),
+            Effect::Curate(job) => self.workers.curate(job),
             Effect::Terminal(job) => return self.perform_here(job),
         }
         Ok(None)

@@ -1220,6 +1220,119 @@ fn bad_requests_and_cancelled_calls_leave_the_server_well() {
     client.end();
 }
 
+/// Values that no tool expects, and some that one of them does.
+fn odd_values() -> Vec<Value> {
+    let long = "x".repeat(100_000);
+    let deep = (0..100).fold(json!(1), |value, _| json!([value]));
+    let texts = [
+        "",
+        " ",
+        "\0",
+        "\n",
+        "a\0b",
+        "../../outside.md",
+        "/etc/passwd",
+        "~/x.md",
+        "a.md",
+        "MEMORY.md",
+        ".",
+        "..",
+        "-rf",
+        "--help",
+        "a.md#L1-99999999999999999999",
+        "s:a.md",
+        "\u{202e}gpj.md",
+        "---\nname: x\n---\n",
+        "con\r\nvict.md",
+        "é".repeat(300).as_str(),
+        "[a](b.md)",
+        "\u{1b}[31m",
+        "%2e%2e/x.md",
+        long.as_str(),
+        "2026-13-45",
+        "never",
+    ]
+    .map(|text| json!(text));
+    let others = [
+        json!(null),
+        json!(true),
+        json!(0),
+        json!(-1),
+        json!(1e308),
+        json!(u64::MAX),
+        json!(i64::MIN),
+        json!([]),
+        json!({}),
+        deep,
+        json!([null, 1, "a", {}]),
+        json!({ "a": { "b": [] } }),
+        json!([[1, 2]]),
+        json!([0, -1]),
+    ];
+    texts.into_iter().chain(others).collect()
+}
+
+#[test]
+fn any_value_of_any_argument_is_answered_and_leads_nowhere() {
+    let home = index_home();
+    home.file("outside.md", "theirs\n");
+    home.file(
+        "project/.memory/a.md",
+        "---\nname: a\ntype: user\n---\n\nx\n",
+    );
+    home.file(
+        "project/data/memory/facts/user.md",
+        "# User\n> Summary: s\n\n## A\n\nt\n",
+    );
+    let mut client = Client::start(&home, &[]);
+    let values = odd_values();
+    for tool in client.tools() {
+        let name = tool["name"].as_str().expect("a name").to_owned();
+        let properties = tool["inputSchema"]["properties"]
+            .as_object()
+            .expect("properties")
+            .clone();
+        for (property, value) in properties
+            .keys()
+            .flat_map(|key| values.iter().map(move |value| (key, value)))
+        {
+            // The other arguments are of the right type, so that this one is looked at.
+            let fitting = |schema: &Value| match schema["type"].as_str() {
+                Some("integer" | "number") => json!(1),
+                Some("array") => json!([]),
+                Some("object") => json!({}),
+                Some("boolean") => json!(false),
+                _ => schema["enum"]
+                    .get(0)
+                    .cloned()
+                    .unwrap_or_else(|| json!("a.md")),
+            };
+            let required = tool["inputSchema"]["required"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            let mut arguments: serde_json::Map<String, Value> = properties
+                .iter()
+                .filter(|(key, _)| required.contains(&json!(key)))
+                .map(|(key, schema)| (key.clone(), fitting(schema)))
+                .collect();
+            arguments.insert(property.clone(), value.clone());
+            let answer = client.ask(
+                "tools/call",
+                json!({ "name": name, "arguments": arguments }),
+            );
+            assert!(
+                answer["result"].is_object() || answer["error"].is_object(),
+                "{name} {property}: {answer}"
+            );
+        }
+    }
+    client.ask("ping", json!({}));
+    client.end();
+    assert_eq!(home.read("outside.md"), "theirs\n");
+    assert!(!home.path().join("project/outside.md").exists());
+}
+
 #[test]
 fn errors_have_the_codes_of_the_protocol() {
     let home = index_home();

@@ -69,6 +69,20 @@ impl Report {
         }
     }
 
+    /// Reports memories that no session reads because the project has moved.
+    pub(super) fn look_for_former_homes(&mut self, world: &World) {
+        let homes = world.former_homes().into_iter();
+        for home in homes.filter(|home| !home.is_there) {
+            let former = world.short_path(&home.project);
+            let what = format!(
+                "has {} memories of this project from when it was {former} ({}); no session reads them",
+                home.memories, home.proof
+            );
+            let remedy = format!("tome rehome {former} gathers them");
+            self.trouble(world.short_path(&home.root), &what, remedy);
+        }
+    }
+
     fn look_at_index(&mut self, world: &World, store: &Store) {
         let context = ChangeContext {
             moment: world.moment.clone(),

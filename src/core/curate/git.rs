@@ -318,7 +318,7 @@ fn command(git: &Path, root: &Path, args: &[&str]) -> Command {
 }
 
 /// The output of git; `None` if it fails.
-fn run(git: &Path, root: &Path, args: &[&str]) -> Option<String> {
+pub(crate) fn run(git: &Path, root: &Path, args: &[&str]) -> Option<String> {
     let output = command(git, root, args).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     (output.status.success() && !text.is_empty()).then_some(text)

@@ -174,7 +174,8 @@ impl Fixture {
         let (history, moment) = (self.history(), moment());
         let committed = self.with(|collection| {
             plan_and_commit(&history, &[&root], (&author, &moment), || {
-                plan_fixes(&collection.stores[0], findings.iter(), &moment)
+                let store = collection.stores[0].store;
+                plan_fixes(&[(store, findings.iter().collect())], &moment)
             })
             .expect("is fixed")
         });

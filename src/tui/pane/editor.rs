@@ -18,7 +18,7 @@ use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::cells::{cut, escape_line};
 use crate::tui::chrome::{count, two_ends};
-use crate::tui::effect::{Effect, Request, TerminalJob, UnsavedJob};
+use crate::tui::effect::{Effect, Request, SaveKind, TerminalJob, UnsavedJob};
 use crate::tui::event::{Event, LeftText};
 use crate::tui::highlight::Language;
 use crate::tui::keymap::KeyContext;
@@ -39,6 +39,8 @@ pub(crate) struct EditorPane {
     revision: u64,
     is_modified: bool,
     check: Check,
+    /// What saving does to other memories.
+    kind: SaveKind,
 }
 
 /// The file that is edited, and its content when it was opened.
@@ -72,13 +74,18 @@ impl EditorPane {
         editor
     }
 
+    /// The same, with what saving does to other memories.
+    pub(crate) fn saving(self, kind: SaveKind) -> Self {
+        Self { kind, ..self }
+    }
+
     /// Opens a text that was left unsaved, with its undo steps if they are known.
     pub(crate) fn reopen(left: LeftText, line: usize, cx: &PaneContext<'_>) -> Self {
         let state = left.state.filter(|state| state.text() == left.text.text);
         if state.is_none() {
-            return Self::open(left.text, line, cx);
+            return Self::open(left.text, line, cx).saving(left.kind);
         }
-        let mut editor = Self::of(left.text, state, cx);
+        let mut editor = Self::of(left.text, state, cx).saving(left.kind);
         if line > 0 {
             editor.widget.go_to(At::new(line, 0));
         }
@@ -107,6 +114,7 @@ impl EditorPane {
             widget,
             is_modified: false,
             check: Check::default(),
+            kind: SaveKind::Alone,
         };
         editor.look_at(&text.text);
         editor
@@ -174,10 +182,16 @@ impl EditorPane {
     }
 
     fn save(&self, cx: &PaneContext<'_>) -> Vec<Step> {
-        if !self.is_modified {
+        if !self.is_modified && self.kind == SaveKind::Alone {
             return vec![Step::Toast(Toast::done("Nothing was changed"))];
         }
-        vec![Step::Plan(Box::new(Request::Save(self.to_unsaved(cx.now))))]
+        let text = self.to_unsaved(cx.now);
+        let request = match self.kind.clone() {
+            SaveKind::Alone => Request::Save(text),
+            SaveKind::Merge(others) => Request::Merge { text, others },
+            SaveKind::Generalize(from) => Request::Generalize { text, from },
+        };
+        vec![Step::Plan(Box::new(request))]
     }
 
     /// Closes the editor; unsaved text is kept.
@@ -194,6 +208,7 @@ impl EditorPane {
             Step::Broadcast(Box::new(Event::EditorLeft(LeftText {
                 text: self.to_unsaved(cx.now),
                 state: Some(self.widget.state()),
+                kind: self.kind.clone(),
             }))),
             Step::Toast(Toast::trouble(format!(
                 "{} is not saved; {key} goes on with it",
@@ -218,6 +233,7 @@ impl EditorPane {
             return vec![Step::Close, Step::Effect(forget)];
         }
         self.file.base = Some(saved.text.clone());
+        self.kind = SaveKind::Alone;
         self.keep(cx)
     }
 
@@ -351,7 +367,13 @@ impl Pane for EditorPane {
                 request,
                 result: Ok(_),
             } => match &**request {
-                Request::Save(saved) if self.is_about(saved) => self.saved(saved, cx),
+                Request::Save(saved)
+                | Request::Merge { text: saved, .. }
+                | Request::Generalize { text: saved, .. }
+                    if self.is_about(saved) =>
+                {
+                    self.saved(saved, cx)
+                }
                 _ => Vec::new(),
             },
             Event::Resolved(text) if self.is_about(text) => {
@@ -382,7 +404,12 @@ impl Pane for EditorPane {
 
     fn title(&self, _cx: &PaneContext<'_>) -> Option<String> {
         let dot = if self.is_modified { " ●" } else { "" };
-        Some(format!("edit · {}{dot}", self.file.path))
+        let what = match self.kind {
+            SaveKind::Alone => "edit",
+            SaveKind::Merge(_) => "merge",
+            SaveKind::Generalize(_) => "principle",
+        };
+        Some(format!("{what} · {}{dot}", self.file.path))
     }
 
     fn facts(&self) -> Option<String> {
