@@ -16,10 +16,10 @@ use crate::core::Error;
 use crate::core::catalog::{LogCatalog, LogScope};
 use crate::core::curate::collect::{Sources, collect};
 use crate::core::curate::fix::plan_fixes;
-use crate::core::curate::logs::SessionLogs;
+use crate::core::curate::logs::{SessionLogs, reads_logs};
 use crate::core::curate::run::{Request, findings};
 use crate::core::curate::waiver::{self, Waiver};
-use crate::core::curate::{Finding, RULES, Severity, check, reads_logs, rule};
+use crate::core::curate::{Finding, RULES, Severity, check, rule};
 use crate::core::log::LogFile;
 use crate::core::store::Store;
 

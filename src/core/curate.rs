@@ -289,6 +289,12 @@ impl<'a> Collection<'a> {
         self
     }
 
+    /// Adds what the memories share.
+    fn with_pieces(self, pieces: Option<Pieces>) -> Self {
+        let pieces = pieces.map_or_else(OnceCell::new, OnceCell::from);
+        Self { pieces, ..self }
+    }
+
     fn pieces(&self) -> &Pieces {
         self.pieces.get_or_init(|| Pieces::of(&self.stores))
     }
@@ -339,20 +345,6 @@ pub static RULES: &[Rule] = &[
 /// Returns the rule with this id.
 pub fn rule(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id)
-}
-
-/// The rules that read the logs of sessions.
-const OF_LOGS: [&str; 5] = [
-    unused::RULE.id,
-    origin::RULE.id,
-    swept::RULE.id,
-    empty_session::RULE.id,
-    disk_use::RULE.id,
-];
-
-/// Whether a rule runs that reads the logs of sessions.
-pub fn reads_logs(settings: &CurateSettings, only: &[String]) -> bool {
-    OF_LOGS.iter().any(|id| is_chosen(id, settings, only))
 }
 
 /// Whether a rule runs: one of those asked for, or any that is not off.

@@ -4,7 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::dead_name::names;
+use super::git::removed::lost_definitions;
 use super::git::{ProjectHistory, project_of};
+use super::passage::Pieces;
 use super::{Collection, CuratedStore, returned};
 use crate::core::config::CurateSettings;
 use crate::core::discover::Environment;
@@ -51,23 +54,47 @@ pub fn collect<'a>(
     let mut roots: Vec<&PathBuf> = projects.iter().flatten().collect();
     roots.sort_unstable();
     roots.dedup();
-    let (read, histories) = std::thread::scope(|scope| {
-        let (git, cache, roots) = (sources.git, sources.cache, &roots);
+    let (git, cache) = (sources.git, sources.cache);
+    // The log of a large project takes as long as everything else.
+    let (read, histories, pieces) = std::thread::scope(|scope| {
+        let roots = &roots;
         let histories = scope.spawn(move || {
             let read = |root: &&PathBuf| ProjectHistory::read(git, root, cache).map(Arc::new);
             roots.iter().map(read).collect::<Vec<_>>()
         });
-        let read: Vec<Result<CuratedStore<'a>>> = stores.iter().map(CuratedStore::read).collect();
+        let mut errors = Vec::new();
+        let mut read = |store: &'a Store| {
+            CuratedStore::read(store).unwrap_or_else(|error| {
+                errors.push(error);
+                CuratedStore::empty(store)
+            })
+        };
+        let read: Vec<CuratedStore<'a>> = stores.iter().map(&mut read).collect();
+        let is_on = |rule: &str| !sources.settings.off.iter().any(|off| off == rule);
+        let mut lost = Vec::new();
+        if is_on("dead-path") {
+            for root in roots {
+                let about = read.iter().zip(&projects);
+                let about = about.filter(|(_, project)| project.as_ref() == Some(*root));
+                let documents = about.flat_map(|(store, _)| &store.documents);
+                let wanted = documents.flat_map(names).map(|(name, _)| name).collect();
+                lost.push((*root, lost_definitions(git, root, &wanted)));
+            }
+        }
+        let pieces = is_on("duplicate").then(|| Pieces::of(&read));
         // A thread that panicked read no history.
-        (read, histories.join().unwrap_or_default())
+        let histories = histories.join().unwrap_or_default();
+        for (root, lost) in lost {
+            let mut all = histories.iter().flatten();
+            if let Some(history) = all.find(|history| history.root == *root) {
+                history.set_lost(lost);
+            }
+        }
+        ((read, errors), histories, pieces)
     });
-    let mut errors = Vec::new();
+    let (read, errors) = read;
     let mut curated = Vec::with_capacity(stores.len());
-    for ((store, read), root) in stores.iter().zip(read).zip(projects) {
-        let mut read = read.unwrap_or_else(|error| {
-            errors.push(error);
-            CuratedStore::empty(store)
-        });
+    for (mut read, root) in read.into_iter().zip(projects) {
         let known = |history: &&Arc<ProjectHistory>| Some(&history.root) == root.as_ref();
         read.project = histories.iter().flatten().find(known).cloned();
         read.project_root = root;
@@ -75,5 +102,5 @@ pub fn collect<'a>(
     }
     let graves = returned::graves(sources.history)?;
     let collection = Collection::new(curated, graves, sources.today, sources.settings.clone());
-    Ok((collection, errors))
+    Ok((collection.with_pieces(pieces), errors))
 }

@@ -52,7 +52,7 @@ pub(super) fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             for ((number, at), ranges) in uses {
                 let store = &collection.stores[*number];
                 let document = &store.documents[*at];
-                let commit = project.commits().get(lost.commit);
+                let commit = project.commit_of(lost);
                 let known: Option<Date> = commit.and_then(|commit| commit.date.parse().ok());
                 let is_later = written(document, collection.today)
                     .is_some_and(|date| known.is_some_and(|known| date > known));
@@ -84,7 +84,7 @@ fn found(
     (name, lost): (&ProjectName, &LostDefinition),
     ranges: &[Range<usize>],
 ) -> Option<Found> {
-    let commit = project.commits().get(lost.commit)?;
+    let commit = project.commit_of(lost)?;
     let what = match name.kind {
         NameKind::Symbol => "the name",
         NameKind::Flag => "the flag",
@@ -138,7 +138,7 @@ const OTHERS: [&str; 32] = [
 ];
 
 /// The names in the code of a document, with their ranges.
-fn names(document: &Document) -> Vec<(ProjectName, Range<usize>)> {
+pub(super) fn names(document: &Document) -> Vec<(ProjectName, Range<usize>)> {
     let text = &document.text;
     let mut found = Vec::new();
     let mut add = |kind: NameKind, name: regex::Match<'_>| {
@@ -147,7 +147,11 @@ fn names(document: &Document) -> Vec<(ProjectName, Range<usize>)> {
             found.push((ProjectName { kind, text }, name.range()));
         }
     };
-    for parts in COMMAND.captures_iter(text) {
+    let has_command = ["npm", "yarn", "bun", "make", "just"]
+        .iter()
+        .any(|program| text.contains(program));
+    let commands = has_command.then(|| COMMAND.captures_iter(text));
+    for parts in commands.into_iter().flatten() {
         let Some(name) = parts.name("name") else {
             continue;
         };
@@ -158,7 +162,8 @@ fn names(document: &Document) -> Vec<(ProjectName, Range<usize>)> {
         };
         add(kind, name);
     }
-    for parts in FLAG.captures_iter(text) {
+    let flags = text.contains("--").then(|| FLAG.captures_iter(text));
+    for parts in flags.into_iter().flatten() {
         if let Some(flag) = parts.get(1)
             && !is_of_another(document, flag.start())
         {

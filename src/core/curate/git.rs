@@ -12,11 +12,13 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use crate::core::discover::{Environment, claude_slug};
 use crate::core::layout::Layout;
 use crate::core::store::Store;
 use crate::core::trust::real_path;
+use removed::{LostDefinition, ProjectName};
 use saved::SavedLog;
 
 /// A commit.
@@ -64,6 +66,8 @@ pub struct ProjectHistory {
     gone: HashMap<String, Vec<GonePath>>,
     /// The folders of which no file is left, by their last names.
     gone_folders: HashMap<String, Vec<GonePath>>,
+    /// The definitions that the newest commits removed, once they were looked for.
+    lost: OnceLock<HashMap<ProjectName, LostDefinition>>,
 }
 
 /// The settings that could run programs, wait for a person or write.
@@ -111,6 +115,7 @@ impl ProjectHistory {
             changed: HashMap::new(),
             gone: HashMap::new(),
             gone_folders: HashMap::new(),
+            lost: OnceLock::new(),
         };
         let tracked: HashSet<&str> = files.split('\0').filter(|path| !path.is_empty()).collect();
         for path in &tracked {

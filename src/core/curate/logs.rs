@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use aho_corasick::AhoCorasick;
 
+use super::{disk_use, empty_session, is_chosen, origin, swept, unused};
 use crate::core::catalog::{last_activity, listings};
+use crate::core::config::CurateSettings;
 use crate::core::corpus::{Corpus, Part};
 use crate::core::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::keep::kept;
@@ -144,4 +146,18 @@ fn claude_keeps(claude: &Path) -> Option<i64> {
         Some(days) => Some(days),
         None => Some(CLAUDE_KEEPS),
     }
+}
+
+/// The rules that read the logs of sessions.
+const OF_LOGS: [&str; 5] = [
+    unused::RULE.id,
+    origin::RULE.id,
+    swept::RULE.id,
+    empty_session::RULE.id,
+    disk_use::RULE.id,
+];
+
+/// Whether a rule runs that reads the logs of sessions.
+pub fn reads_logs(settings: &CurateSettings, only: &[String]) -> bool {
+    OF_LOGS.iter().any(|id| is_chosen(id, settings, only))
 }

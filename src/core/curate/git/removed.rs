@@ -6,12 +6,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{BufRead, BufReader, Read as _};
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{ProjectHistory, command, name_of};
+use super::{Commit, ProjectHistory, command, name_of};
 use crate::core::foreign::{Line, next_line, read_text};
 
 /// How many of the newest commits are read for names.
@@ -55,8 +56,10 @@ pub struct ProjectName {
 /// The last definition of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostDefinition {
-    /// The number of the commit that removed it.
-    pub commit: usize,
+    /// How many commits are newer than the one that removed it.
+    pub age: usize,
+    /// The hash of that commit.
+    pub commit: String,
     /// The file that had it.
     pub path: String,
     /// The line.
@@ -69,43 +72,27 @@ impl ProjectHistory {
         if wanted.is_empty() {
             return HashMap::new();
         }
-        let mut lost = self.lost_definitions(wanted).unwrap_or_default();
+        let read = || match &self.git {
+            Some(git) => lost_definitions(git, &self.root, wanted),
+            None => HashMap::new(),
+        };
+        let mut lost = self.lost.get_or_init(read).clone();
+        lost.retain(|name, _| wanted.contains(name));
         self.without_scripts_that_are_there(&mut lost);
         self.without_words_that_are_there(&mut lost);
         lost
     }
 
-    /// The newest lost definition of each name, whether it is defined elsewhere or not.
-    fn lost_definitions(
-        &self,
-        wanted: &BTreeSet<ProjectName>,
-    ) -> Option<HashMap<ProjectName, LostDefinition>> {
-        let newest = NEWEST.to_string();
-        let args = [
-            "log",
-            "-n",
-            &newest,
-            "-p",
-            "-U0",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-color",
-            "--src-prefix=a/",
-            "--dst-prefix=b/",
-            "--format=%x01%h",
-        ];
-        let mut git = self.spawn(&args)?;
-        let output = git.stdout.take()?;
-        let lost = parse(BufReader::new(output.take(LARGEST)), wanted);
-        end(git);
-        Some(lost)
+    /// The commit that removed a definition.
+    pub fn commit_of(&self, lost: &LostDefinition) -> Option<&Commit> {
+        let mut commits = self.commits.iter();
+        commits.find(|commit| lost.commit.starts_with(&commit.hash))
     }
 
-    fn spawn(&self, args: &[&str]) -> Option<Child> {
-        let git = self.git.as_deref()?;
-        let mut command = command(git, &self.root, args);
-        command.stdout(Stdio::piped()).spawn().ok()
+    /// Sets what [`lost_definitions`] told; it is not looked for again.
+    pub(in crate::core::curate) fn set_lost(&self, lost: HashMap<ProjectName, LostDefinition>) {
+        // What is known already is the same.
+        drop(self.lost.set(lost));
     }
 
     /// Removes the scripts, targets and recipes that a file of the project still defines.
@@ -149,7 +136,7 @@ impl ProjectHistory {
         let mut names: Vec<(usize, ProjectName)> = lost
             .iter()
             .filter(|(name, _)| !name.kind.is_script())
-            .map(|(name, definition)| (definition.commit, name.clone()))
+            .map(|(name, definition)| (definition.age, name.clone()))
             .collect();
         names.sort();
         for (_, name) in names.drain(MOST_NAMES.min(names.len())..) {
@@ -167,7 +154,8 @@ impl ProjectHistory {
         args.push(".");
         let without: Vec<String> = PROSE.iter().map(|end| format!(":(exclude)*.{end}")).collect();
         args.extend(without.iter().map(String::as_str));
-        let there = self.spawn(&args).and_then(|mut git| {
+        let there = self.git.as_deref().and_then(|git| {
+            let mut git = spawn(git, &self.root, &args)?;
             let output = git.stdout.take()?;
             let mut reader = BufReader::new(output.take(LARGEST));
             let mut there: BTreeSet<String> = BTreeSet::new();
@@ -192,6 +180,46 @@ impl ProjectHistory {
                 lost.remove(&name);
             }
         }
+    }
+}
+
+fn spawn(git: &Path, root: &Path, args: &[&str]) -> Option<Child> {
+    let mut command = command(git, root, args);
+    command.stdout(Stdio::piped()).spawn().ok()
+}
+
+/// The newest lost definition of each name in the newest commits of a project, whether it is
+/// defined elsewhere or not.
+pub(in crate::core::curate) fn lost_definitions(
+    git: &Path,
+    root: &Path,
+    wanted: &BTreeSet<ProjectName>,
+) -> HashMap<ProjectName, LostDefinition> {
+    let newest = NEWEST.to_string();
+    let args = [
+        "log",
+        "-n",
+        &newest,
+        "-p",
+        "-U0",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+        "--format=%x01%H",
+    ];
+    let read = || {
+        let mut git = spawn(git, root, &args)?;
+        let output = git.stdout.take()?;
+        let lost = parse(BufReader::new(output.take(LARGEST)), wanted);
+        end(git);
+        Some(lost)
+    };
+    match wanted.is_empty() {
+        true => HashMap::new(),
+        false => read().unwrap_or_default(),
     }
 }
 
@@ -269,7 +297,8 @@ fn parse(
 ) -> HashMap<ProjectName, LostDefinition> {
     let mut lost = HashMap::new();
     let mut line = Vec::new();
-    let (mut commit, mut path) = (None, String::new());
+    let mut commit: Option<(usize, String)> = None;
+    let mut path = String::new();
     // How many lines of the change before the next header were removed and added.
     let (mut removed, mut added) = (0_usize, 0_usize);
     loop {
@@ -294,11 +323,12 @@ fn parse(
                     kind,
                     text: word.to_owned(),
                 };
-                if let Some(commit) = commit
+                if let Some((age, commit)) = &commit
                     && wanted.contains(&name)
                 {
                     lost.entry(name).or_insert_with(|| LostDefinition {
-                        commit,
+                        age: *age,
+                        commit: commit.clone(),
                         path: path.clone(),
                         line: text[1..].trim().to_owned(),
                     });
@@ -306,8 +336,9 @@ fn parse(
             });
         } else if added > 0 && text.starts_with('+') {
             added -= 1;
-        } else if text.starts_with('\u{1}') {
-            commit = Some(commit.map_or(0, |number| number + 1));
+        } else if let Some(hash) = text.strip_prefix('\u{1}') {
+            let age = commit.map_or(0, |(age, _)| age + 1);
+            commit = Some((age, hash.to_owned()));
         } else if let Some(from) = text.strip_prefix("--- ") {
             path = from.strip_prefix("a/").unwrap_or_default().to_owned();
         } else if let Some(numbers) = text.strip_prefix("@@ -") {
@@ -433,18 +464,19 @@ mod tests {
         let mut told: Vec<String> = lost
             .iter()
             .map(|(name, lost)| format!("{} {} {}", name.text, lost.commit, lost.path))
+            .inspect(|_| assert!(lost.values().all(|lost| lost.age < 2)))
             .collect();
         told.sort();
         assert_eq!(
             told,
             [
-                "--dry-run 1 run.sh",
-                "APP_HOME 1 run.sh",
-                "build:web 1 package.json",
-                "lint-all 1 Makefile",
-                "load_all 0 src/a.rs",
-                "no_name 0 src/a.rs",
-                "ship 1 justfile",
+                "--dry-run c2 run.sh",
+                "APP_HOME c2 run.sh",
+                "build:web c2 package.json",
+                "lint-all c2 Makefile",
+                "load_all c3 src/a.rs",
+                "no_name c3 src/a.rs",
+                "ship c2 justfile",
             ]
         );
     }
