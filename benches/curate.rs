@@ -31,8 +31,13 @@ fn main() -> std::io::Result<()> {
     let curate = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tome"));
         command.args(["curate", "--json"]).current_dir(&project);
-        command.env("HOME", home.path()).env_remove("XDG_CACHE_HOME");
-        let output = command.stderr(Stdio::inherit()).output().expect("tome runs");
+        command
+            .env("HOME", home.path())
+            .env_remove("XDG_CACHE_HOME");
+        let output = command
+            .stderr(Stdio::inherit())
+            .output()
+            .expect("tome runs");
         let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         answer["findings"].as_array().map_or(0, Vec::len)
     };
@@ -80,7 +85,11 @@ fn main() -> std::io::Result<()> {
 }
 
 fn path(file: usize) -> String {
-    format!("pkg{:02}/mod{:02}/file_{file}.rs", file % 97, file / 97 % 53)
+    format!(
+        "pkg{:02}/mod{:02}/file_{file}.rs",
+        file % 97,
+        file / 97 % 53
+    )
 }
 
 /// A project whose commits change, add and remove files, made by `git fast-import`.
@@ -88,7 +97,9 @@ fn make_project(project: &Path) -> std::io::Result<()> {
     fs::create_dir(project)?;
     succeed(git(project).args(["init", "-q", "-b", "main"]));
     let mut import = git(project);
-    let import = import.args(["fast-import", "--quiet"]).stdin(Stdio::piped());
+    let import = import
+        .args(["fast-import", "--quiet"])
+        .stdin(Stdio::piped());
     let mut import = import.spawn()?;
     let mut to = std::io::BufWriter::new(import.stdin.take().expect("piped"));
     let mut dice = Dice(1);
@@ -103,10 +114,17 @@ fn make_project(project: &Path) -> std::io::Result<()> {
             text.clear();
             for n in 0..12 {
                 let version = if n == commit % 12 { commit } else { 0 };
-                let line = format!("pub fn handle_{file}_{n}_v{version}(x: usize) -> usize {{ x + {n} }}\n");
+                let line = format!(
+                    "pub fn handle_{file}_{n}_v{version}(x: usize) -> usize {{ x + {n} }}\n"
+                );
                 text.push_str(&line);
             }
-            writeln!(to, "M 100644 inline {}\ndata {}\n{text}", path(file), text.len())
+            writeln!(
+                to,
+                "M 100644 inline {}\ndata {}\n{text}",
+                path(file),
+                text.len()
+            )
         };
         if commit == 0 {
             for file in 0..FILES {
@@ -131,13 +149,13 @@ fn make_project(project: &Path) -> std::io::Result<()> {
 }
 
 const WORDS: [&str; 64] = [
-    "cache", "queue", "parser", "token", "session", "index", "release", "branch", "canary", "worker",
-    "schema", "column", "deploy", "staging", "cluster", "billing", "invoice", "payment", "retry",
-    "timeout", "socket", "stream", "buffer", "thread", "lock", "mutex", "signal", "handler", "router",
-    "request", "response", "header", "cookie", "cursor", "window", "layout", "widget", "render",
-    "shader", "texture", "vector", "matrix", "sensor", "driver", "kernel", "module", "plugin",
-    "symbol", "scope", "closure", "macro", "trait", "struct", "enum", "union", "pointer", "arena",
-    "garbage", "collect", "compile", "linker", "loader", "binary", "archive",
+    "cache", "queue", "parser", "token", "session", "index", "release", "branch", "canary",
+    "worker", "schema", "column", "deploy", "staging", "cluster", "billing", "invoice", "payment",
+    "retry", "timeout", "socket", "stream", "buffer", "thread", "lock", "mutex", "signal",
+    "handler", "router", "request", "response", "header", "cookie", "cursor", "window", "layout",
+    "widget", "render", "shader", "texture", "vector", "matrix", "sensor", "driver", "kernel",
+    "module", "plugin", "symbol", "scope", "closure", "macro", "trait", "struct", "enum", "union",
+    "pointer", "arena", "garbage", "collect", "compile", "linker", "loader", "binary", "archive",
 ];
 
 /// A memory that names files and functions of the project, some of which are gone.

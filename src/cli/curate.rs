@@ -314,7 +314,9 @@ fn print_text(
         if number > 0 {
             printer.line("")?;
         }
-        let store = finding.store.map(|store| format!("{}:", stores[store].name()));
+        let store = finding
+            .store
+            .map(|store| format!("{}:", stores[store].name()));
         let line = finding.line.map(|line| format!("#L{line}"));
         let place = format!(
             "{}{}{}",

@@ -463,7 +463,9 @@ pub fn chosen<'a>(
     only: &'a [String],
 ) -> impl Iterator<Item = &'static Rule> + 'a {
     let settings = &collection.settings;
-    RULES.iter().filter(|rule| is_chosen(rule.id, settings, only))
+    RULES
+        .iter()
+        .filter(|rule| is_chosen(rule.id, settings, only))
 }
 
 /// The revisions of the texts that fixes are about, each computed once.

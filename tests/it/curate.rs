@@ -7,21 +7,24 @@ use serde_json::Value;
 
 use crate::support::{Home, RunOutput, not_run, tree};
 
+/// Runs git in the project; `false` if it fails.
+fn git(home: &Home, args: &[&str]) -> bool {
+    let done = Command::new("git")
+        .args(["-c", "user.name=kim", "-c", "user.email=kim@example.com"])
+        .args(args)
+        .current_dir(home.project())
+        .env("HOME", home.path())
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output();
+    done.is_ok_and(|output| output.status.success())
+}
+
 /// A project with a git history in which `lib/kit.sh` went and `src/old.rs` was renamed, and a
 /// store in it. `None` where there is no git.
 fn project() -> Option<Home> {
     let home = Home::new();
     fs::remove_dir_all(home.project().join(".git")).expect("removed");
-    let git = |args: &[&str]| {
-        let done = Command::new("git")
-            .args(["-c", "user.name=kim", "-c", "user.email=kim@example.com"])
-            .args(args)
-            .current_dir(home.project())
-            .env("HOME", home.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .output();
-        done.is_ok_and(|output| output.status.success())
-    };
+    let git = |args: &[&str]| git(&home, args);
     home.file("project/lib/kit.sh", "echo kit\n");
     home.file("project/src/old.rs", "fn main() {}\n".repeat(20));
     if !git(&["init", "-q"]) {
@@ -222,16 +225,7 @@ fn a_project_cannot_run_a_program_through_its_git_settings() {
 
 /// Commits everything in the project.
 fn commit(home: &Home, subject: &str) {
-    for args in [&["add", "-A", "."][..], &["commit", "-qm", subject]] {
-        let done = Command::new("git")
-            .args(["-c", "user.name=kim", "-c", "user.email=kim@example.com"])
-            .args(args)
-            .current_dir(home.project())
-            .env("HOME", home.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .output();
-        assert!(done.is_ok_and(|output| output.status.success()), "{args:?}");
-    }
+    assert!(git(home, &["add", "-A", "."]) && git(home, &["commit", "-qm", subject]));
 }
 
 #[test]
@@ -279,7 +273,10 @@ fn scripts_flags_and_symbols_are_dead_once_git_shows_their_definition_removed() 
     );
     memory("knows", "`load_all()` was removed; see src/lib.rs.");
     memory("renames", "We renamed `old_setting` to `new_setting`.");
-    memory("later", "On 2999-01-01 and 2026-11-30 we spoke of `kept_name`.");
+    memory(
+        "later",
+        "On 2999-01-01 and 2026-11-30 we spoke of `kept_name`.",
+    );
     let (_, found) = findings(&home, &["--rule", "dead-path"]);
     let mut told: Vec<(&str, &str)> = found
         .iter()
@@ -329,7 +326,12 @@ fn findings_are_cached_until_something_that_they_depend_on_changes() {
     let saved: Vec<_> = walkdir::WalkDir::new(home.path())
         .into_iter()
         .flatten()
-        .filter(|entry| entry.path().parent().is_some_and(|dir| dir.ends_with("curate")))
+        .filter(|entry| {
+            entry
+                .path()
+                .parent()
+                .is_some_and(|dir| dir.ends_with("curate"))
+        })
         .filter(|entry| entry.path().extension().is_some_and(|end| end == "json"))
         .map(walkdir::DirEntry::into_path)
         .collect();
@@ -343,7 +345,11 @@ fn findings_are_cached_until_something_that_they_depend_on_changes() {
     assert_eq!(findings(&home, &[]).1, first);
     // What is printed is what the cache says.
     let text = fs::read_to_string(&saved[0]).expect("text");
-    fs::write(&saved[0], text.replace("which does not exist", "which is cached")).expect("written");
+    fs::write(
+        &saved[0],
+        text.replace("which does not exist", "which is cached"),
+    )
+    .expect("written");
     let is_cached = || {
         let (_, found) = findings(&home, &[]);
         format!("{found:?}").contains("which is cached")
@@ -357,8 +363,11 @@ fn findings_are_cached_until_something_that_they_depend_on_changes() {
         settle(&home);
         findings(&home, &[]);
         let text = fs::read_to_string(&saved[0]).expect("text");
-        fs::write(&saved[0], text.replace("which does not exist", "which is cached"))
-            .expect("written");
+        fs::write(
+            &saved[0],
+            text.replace("which does not exist", "which is cached"),
+        )
+        .expect("written");
         assert!(is_cached());
     };
     spoil();

@@ -8,11 +8,7 @@ use crate::core::curate::{Finding, RULES};
 use crate::core::store::Store;
 
 /// The log with every finding. Paths below `project` are relative to it.
-pub(super) fn log(
-    stores: &[Store],
-    findings: &[Finding],
-    project: Option<&Path>,
-) -> Value {
+pub(super) fn log(stores: &[Store], findings: &[Finding], project: Option<&Path>) -> Value {
     let rules: Vec<Value> = RULES
         .iter()
         .map(|rule| {

@@ -99,7 +99,9 @@ fn found(
         ..Evidence::commit(&lost.path, commit)
     };
     let mut evidence = vec![Evidence::commit(&lost.path, commit), removed];
-    let places = lines.iter().map(|line| Evidence::line(store, document, *line));
+    let places = lines
+        .iter()
+        .map(|line| Evidence::line(store, document, *line));
     evidence.extend(places);
     Some(Found {
         line: lines.first().copied(),
@@ -121,8 +123,9 @@ static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid pattern")
 });
 
-static FLAG: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?:^|[\s`(\[|])(--[a-z][a-z0-9-]{2,})").expect("a valid pattern"));
+static FLAG: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:^|[\s`(\[|])(--[a-z][a-z0-9-]{2,})").expect("a valid pattern")
+});
 
 /// A symbol that is alone in a code span: `load_all`, `Store::load_all()`, `loadAll(x)`.
 static SYMBOL: LazyLock<Regex> = LazyLock::new(|| {
@@ -143,7 +146,10 @@ pub(super) fn names(document: &Document) -> Vec<(ProjectName, Range<usize>)> {
     let mut found = Vec::new();
     let mut add = |kind: NameKind, name: regex::Match<'_>| {
         if document.is_code(name.start()) {
-            let text = name.as_str().trim_end_matches(['.', ':', '/', '-']).to_owned();
+            let text = name
+                .as_str()
+                .trim_end_matches(['.', ':', '/', '-'])
+                .to_owned();
             found.push((ProjectName { kind, text }, name.range()));
         }
     };
@@ -181,7 +187,9 @@ pub(super) fn names(document: &Document) -> Vec<(ProjectName, Range<usize>)> {
 /// Whether the flag at this byte belongs to another program: the first word of its command.
 fn is_of_another(document: &Document, at: usize) -> bool {
     let before = &document.text[..at];
-    let start = before.rfind(['`', '\n', ';', '|', '&']).map_or(0, |at| at + 1);
+    let start = before
+        .rfind(['`', '\n', ';', '|', '&'])
+        .map_or(0, |at| at + 1);
     let words = before[start..].split_whitespace();
     let mut words = words.skip_while(|word| *word == "$" || *word == "sudo" || word.contains('='));
     words.next().is_some_and(|word| OTHERS.contains(&word))

@@ -130,7 +130,9 @@ fn dead_absolute(
     let is_certain = below.components().count() > 0
         && !probes.exists(path)
         && path.symlink_metadata().is_err()
-        && path.parent().is_some_and(|folder| probes.exists(folder) && folder.is_dir())
+        && path
+            .parent()
+            .is_some_and(|folder| probes.exists(folder) && folder.is_dir())
         && text
             .rsplit('/')
             .next()

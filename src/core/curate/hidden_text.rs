@@ -83,7 +83,10 @@ fn is_in_flag(text: &str, at: usize, c: char) -> bool {
     }
     let before = text[..at].chars().rev().take(LONGEST + 1);
     let is_after_flag = before.clone().find(|c| !is_tag(*c)) == Some('\u{1f3f4}');
-    let mut after = text[at..].chars().take(LONGEST + 1).take_while(|c| is_tag(*c));
+    let mut after = text[at..]
+        .chars()
+        .take(LONGEST + 1)
+        .take_while(|c| is_tag(*c));
     is_after_flag && after.any(|c| c == '\u{e007f}')
 }
 

@@ -106,7 +106,10 @@ impl SessionLogs {
 /// When a call last named the file of each memory that agents read one by one.
 fn named(corpus: &Corpus, stores: &[Store]) -> HashMap<String, i64> {
     let mut names: Vec<String> = Vec::new();
-    for store in stores.iter().filter(|store| store.layout() == Layout::Index) {
+    for store in stores
+        .iter()
+        .filter(|store| store.layout() == Layout::Index)
+    {
         let files = store.rules().files(store.root()).unwrap_or_default();
         let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
         names.extend(files.iter().map(|file| name(&file.path)));

@@ -123,8 +123,7 @@ impl Pieces {
                 let rarity = (1.0 + size / f64::from(in_pieces[word as usize].max(1))).ln();
                 (word, (1.0 + (same.len() as f64).ln()) * rarity)
             };
-            let mut weights: Vec<(u32, f64)> =
-                words.chunk_by(|a, b| a == b).map(weight).collect();
+            let mut weights: Vec<(u32, f64)> = words.chunk_by(|a, b| a == b).map(weight).collect();
             let length: f64 = weights.iter().map(|(_, w)| w * w).sum::<f64>().sqrt();
             weights.iter_mut().for_each(|(_, w)| *w /= length);
             weights
@@ -188,7 +187,10 @@ impl Pieces {
     /// How alike two pieces are: 0 for nothing in common, above 1 for nearly the same.
     fn score(&self, a: usize, b: usize) -> f64 {
         let (a, b) = (&self.all[a], &self.all[b]);
-        let both = a.pairs.iter().filter(|pair| b.pairs.binary_search(pair).is_ok());
+        let both = a
+            .pairs
+            .iter()
+            .filter(|pair| b.pairs.binary_search(pair).is_ok());
         let rare = both.filter_map(|pair| {
             let count = *self.frequency.get(pair)?;
             Some((1.0 + self.size / f64::from(count)).ln())

@@ -93,6 +93,9 @@ fn is_like(document: &Document, grave: &PrunedTombstone) -> bool {
     }
     let text = document.text.to_lowercase();
     let words: HashSet<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
-    let shared = gone.words.iter().filter(|word| words.contains(word.as_str()));
+    let shared = gone
+        .words
+        .iter()
+        .filter(|word| words.contains(word.as_str()));
     shared.count() * 10 >= gone.words.len() * 9
 }

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::collect::{Sources, collect};
+use super::fix::Fix;
 use super::git::{head_of, removed};
 use super::logs::SessionLogs;
 use super::probe::Stamp;
-use super::fix::Fix;
 use super::{Collection, Evidence, Finding, Severity, check, rule};
 use crate::core::foreign::read_text;
 use crate::core::layout::{Layout, index};
@@ -104,11 +104,16 @@ pub fn findings(
     request: &Request<'_>,
     read_logs: impl FnOnce() -> Result<Option<SessionLogs>>,
 ) -> Result<Curated> {
-    let path = sources.cache.map(|dir| dir.join(file_name(stores, request)));
+    let path = sources
+        .cache
+        .map(|dir| dir.join(file_name(stores, request)));
     let state = State::of(stores, sources, request);
     if let Some(saved) = path.as_deref().and_then(load)
         && saved.state == state.hash
-        && saved.probes.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
+        && saved
+            .probes
+            .iter()
+            .all(|(path, stamp)| Stamp::of(path) == *stamp)
     {
         return Ok(saved.result);
     }
@@ -122,8 +127,8 @@ pub fn findings(
     let times = probes.values().flatten().map(|stamp| stamp.time());
     let newest = times.chain([state.newest]).max().unwrap_or_default();
     // The memories were listed before they were read; a change in between shows in a new listing.
-    let is_settled = newest + UNSETTLED < request.now
-        && State::of(stores, sources, request).hash == state.hash;
+    let is_settled =
+        newest + UNSETTLED < request.now && State::of(stores, sources, request).hash == state.hash;
     if let Some(path) = path.filter(|_| is_settled) {
         save(
             &path,

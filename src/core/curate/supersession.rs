@@ -51,8 +51,18 @@ static RENAME_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .build([
-            "renam", "umbenenn", "umbenannt", "renomm", "renombr", "rinomin", "ереимен", "改名",
-            "重命名", "개명", "이름 변경", "リネーム",
+            "renam",
+            "umbenenn",
+            "umbenannt",
+            "renomm",
+            "renombr",
+            "rinomin",
+            "ереимен",
+            "改名",
+            "重命名",
+            "개명",
+            "이름 변경",
+            "リネーム",
         ])
         .expect("a few words make an automaton")
 });

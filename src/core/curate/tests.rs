@@ -1,9 +1,9 @@
 //! Each rule on memories where it must speak and on memories where it must not; fixes and waivers.
 
 mod content;
+pub(super) mod poison;
 mod table;
 mod texts;
-pub(super) mod poison;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -67,7 +67,9 @@ impl Fixture {
 
     /// Makes a file this many days old.
     fn set_time(&self, path: &str, days: u64) {
-        let file = fs::File::options().append(true).open(self.dir.path().join(path));
+        let file = fs::File::options()
+            .append(true)
+            .open(self.dir.path().join(path));
         let time: std::time::SystemTime = moment().time.into();
         let old = time - std::time::Duration::from_secs(days * 24 * 60 * 60);
         file.expect("a file").set_modified(old).expect("a time");
@@ -165,7 +167,10 @@ impl Fixture {
         let before = self.files();
         let findings = self.findings(rule);
         assert!(findings.iter().any(|finding| finding.fix.is_some()));
-        let without = findings.iter().filter(|finding| finding.fix.is_none()).count();
+        let without = findings
+            .iter()
+            .filter(|finding| finding.fix.is_none())
+            .count();
         let root = self.dir.path().join("one").canonicalize().expect("there");
         let author = Author {
             who: "you".to_owned(),

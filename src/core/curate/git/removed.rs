@@ -68,7 +68,10 @@ pub struct LostDefinition {
 
 impl ProjectHistory {
     /// Which of the names the project defined and no longer has.
-    pub fn gone_names(&self, wanted: &BTreeSet<ProjectName>) -> HashMap<ProjectName, LostDefinition> {
+    pub fn gone_names(
+        &self,
+        wanted: &BTreeSet<ProjectName>,
+    ) -> HashMap<ProjectName, LostDefinition> {
         if wanted.is_empty() {
             return HashMap::new();
         }
@@ -145,14 +148,29 @@ impl ProjectHistory {
         if names.is_empty() {
             return;
         }
-        let words: Vec<String> = names.iter().flat_map(|(_, name)| name.spellings()).collect();
-        let mut args = vec!["grep", "-I", "-F", "-w", "-o", "-h", "--no-color", "--threads=2"];
+        let words: Vec<String> = names
+            .iter()
+            .flat_map(|(_, name)| name.spellings())
+            .collect();
+        let mut args = vec![
+            "grep",
+            "-I",
+            "-F",
+            "-w",
+            "-o",
+            "-h",
+            "--no-color",
+            "--threads=2",
+        ];
         for word in &words {
             args.extend(["-e", word.as_str()]);
         }
         args.push("--");
         args.push(".");
-        let without: Vec<String> = PROSE.iter().map(|end| format!(":(exclude)*.{end}")).collect();
+        let without: Vec<String> = PROSE
+            .iter()
+            .map(|end| format!(":(exclude)*.{end}"))
+            .collect();
         args.extend(without.iter().map(String::as_str));
         let there = self.git.as_deref().and_then(|git| {
             let mut git = spawn(git, &self.root, &args)?;

@@ -28,7 +28,9 @@ impl SavedLog {
             let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
             cache.join(format!("git-{}", &name[..16]))
         });
-        let text = path.as_deref().and_then(|path| read_text(path, LARGEST).ok()?);
+        let text = path
+            .as_deref()
+            .and_then(|path| read_text(path, LARGEST).ok()?);
         let known = text.and_then(|text| {
             let (form, rest) = text.split_once('\n')?;
             let (head, rest) = rest.split_once('\n')?;

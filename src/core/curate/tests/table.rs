@@ -120,7 +120,8 @@ fn deleted(is_back: bool) -> Fixture {
     fixture
 }
 
-const ORIGIN: &str = "---\nname: a\ndescription: d\ntype: project\noriginSessionId: 4b2f6c1e-93aa\n---\n\ntext\n";
+const ORIGIN: &str =
+    "---\nname: a\ndescription: d\ntype: project\noriginSessionId: 4b2f6c1e-93aa\n---\n\ntext\n";
 
 fn of_dangerous_text(rule: &str) -> Option<Case> {
     Some(match rule {
@@ -155,11 +156,16 @@ fn of_index(rule: &str) -> Option<Case> {
             indexed(listed),
         ),
         "index-dangling" => case(
-            indexed("# Mine\n\n- [a](a.md) — about a\n- [gone](gone.md) — g\n  more of it\n\nEnd.\n"),
+            indexed(
+                "# Mine\n\n- [a](a.md) — about a\n- [gone](gone.md) — g\n  more of it\n\nEnd.\n",
+            ),
             &["MEMORY.md:4 gone.md <- [gone](gone.md) — g>"],
             indexed("# Mine\n\n- [a](a.md) — about a\n\n`[x](x.md)`\n"),
         )
-        .fixed("MEMORY.md", Some("# Mine\n\n- [a](a.md) — about a\n\nEnd.\n")),
+        .fixed(
+            "MEMORY.md",
+            Some("# Mine\n\n- [a](a.md) — about a\n\nEnd.\n"),
+        ),
         "index-orphan" => case(
             Fixture::new(&[
                 ("MEMORY.md", "# Mine\n\n- [b](b.md) — b\n\nEnd.\n"),
@@ -184,7 +190,10 @@ fn of_index(rule: &str) -> Option<Case> {
             &["MEMORY.md:4 MEMORY.md <- - [gone](gone.md) - g|+ - [a](a.md) - about a>"],
             indexed("# Memory\n\n## Project\n- [a](a.md) - about a\n"),
         )
-        .fixed("MEMORY.md", Some("# Memory\n\n## Project\n- [a](a.md) - about a\n")),
+        .fixed(
+            "MEMORY.md",
+            Some("# Memory\n\n## Project\n- [a](a.md) - about a\n"),
+        ),
         "index-line" => {
             let hook = |length: usize| format!("- [a](a.md) — {}\n", "é".repeat(length));
             let told = format!("MEMORY.md:1 a.md <{}>", hook(201).trim_end());
@@ -199,11 +208,7 @@ fn of_file(rule: &str) -> Option<Case> {
     let with = |text: &str| Fixture::new(&[("a.md", text)]);
     let copy = "a.sync-conflict-20260102-101112-ABCDEF.md";
     Some(match rule {
-        "unreadable" => case(
-            with("---\nname: a\n"),
-            &["a.md:1 a.md <--->"],
-            one("text"),
-        ),
+        "unreadable" => case(with("---\nname: a\n"), &["a.md:1 a.md <--->"], one("text")),
         "type" => case(
             with(&header("description: d\ntype: handoff\n")),
             &["a.md:4 handoff <type: handoff>"],
@@ -214,7 +219,11 @@ fn of_file(rule: &str) -> Option<Case> {
             &["a.md:1 a.md <--->"],
             one("text"),
         ),
-        "empty" => case(one("# only a title"), &["a.md:6 a.md <67 bytes>"], one("text")),
+        "empty" => case(
+            one("# only a title"),
+            &["a.md:6 a.md <67 bytes>"],
+            one("text"),
+        ),
         "doubled-name" => case(
             Fixture::new(&[
                 ("a.md", &memory("same", "text")),
@@ -235,7 +244,10 @@ fn of_file(rule: &str) -> Option<Case> {
         "conflict-copy" => case(
             Fixture::new(&[
                 ("a.md", &memory("a", "text")),
-                ("a.sync-conflict-20260102-101112-ABCDEF.md", &memory("a", "text")),
+                (
+                    "a.sync-conflict-20260102-101112-ABCDEF.md",
+                    &memory("a", "text"),
+                ),
             ]),
             &[&format!("{copy}: a.md <57 and 57 bytes>")],
             Fixture::new(&[("phase 2.md", &memory("phase 2", "no copy"))]),
@@ -293,7 +305,10 @@ fn of_content(rule: &str) -> Option<Case> {
             &[&format!("b.md: a.md <{deploy}|{deploy}>")],
             Fixture::new(&[
                 ("a.md", &memory("a", deploy)),
-                ("b.md", &memory("b", "Backups of the canary are kept for a week.")),
+                (
+                    "b.md",
+                    &memory("b", "Backups of the canary are kept for a week."),
+                ),
             ]),
         ),
         "contradiction" => case(
@@ -321,13 +336,13 @@ fn of_logs(rule: &str) -> Option<Case> {
         one("Said in claude-code:4b2f6c1e-93aa#L12.")
             .with_logs(logs(vec![session("4b2f6c1e-93aa", days)]))
     };
-    let origin = |id: &str| {
-        Fixture::new(&[("a.md", ORIGIN)]).with_logs(logs(vec![session(id, 1)]))
-    };
+    let origin = |id: &str| Fixture::new(&[("a.md", ORIGIN)]).with_logs(logs(vec![session(id, 1)]));
     Some(match rule {
         "unused" => case(
             rarely_read(12),
-            &["b.md: b.md <no call in any log names it|the first of these sessions|the last of these sessions>"],
+            &[
+                "b.md: b.md <no call in any log names it|the first of these sessions|the last of these sessions>",
+            ],
             rarely_read(3),
         ),
         "origin-gone" => case(
@@ -337,7 +352,9 @@ fn of_logs(rule: &str) -> Option<Case> {
         ),
         "swept-soon" => case(
             cited(25),
-            &["a.md:7 claude-code:4b2f6c1e-93aa <Said in claude-code:4b2f6c1e-93aa#L12.|last changed on 2026-10-21>"],
+            &[
+                "a.md:7 claude-code:4b2f6c1e-93aa <Said in claude-code:4b2f6c1e-93aa#L12.|last changed on 2026-10-21>",
+            ],
             cited(2),
         ),
         "empty-session" => case(
@@ -347,7 +364,9 @@ fn of_logs(rule: &str) -> Option<Case> {
         ),
         "disk-use" => case(
             one("text").with_logs(logs(vec![session("s1", 1)])),
-            &["claude-code: claude-code <1000 MB: what was said|500 MB: calls and their results|1500 MB: everything else, such as images and repeated text|3000 MB in 1 logs: sessions>"],
+            &[
+                "claude-code: claude-code <1000 MB: what was said|500 MB: calls and their results|1500 MB: everything else, such as images and repeated text|3000 MB in 1 logs: sessions>",
+            ],
             one("text").with_logs(logs(vec![empty()])),
         ),
         _ => return None,
@@ -389,6 +408,9 @@ fn wrong_with(id: &str) -> Option<String> {
 
 #[test]
 fn every_rule_fires_with_its_evidence_is_silent_elsewhere_and_its_fix_can_be_undone() {
-    let wrong: Vec<String> = RULES.iter().filter_map(|rule| wrong_with(rule.id)).collect();
+    let wrong: Vec<String> = RULES
+        .iter()
+        .filter_map(|rule| wrong_with(rule.id))
+        .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -66,7 +66,10 @@ fn poison_and_secrets_are_found_and_good_texts_are_left_alone() {
             (format!("t{number:04}.md"), super::memory("t", &text))
         })
         .collect();
-    let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(a, b)| (a.as_str(), b.as_str()))
+        .collect();
     let fixture = Fixture::new(&files);
     let mut told = vec![false; rows.len()];
     for rule in ["orders", "secret", "hidden-text"] {
@@ -78,14 +81,26 @@ fn poison_and_secrets_are_found_and_good_texts_are_left_alone() {
     for half in ["tuned", "held"] {
         let of_half = || rows.iter().zip(&told).filter(|(row, _)| row[0] == half);
         let (bad, good): (Vec<_>, Vec<_>) = of_half().partition(|(row, _)| row[1] != "good");
-        let missed: Vec<&str> = bad.iter().filter(|(_, told)| !**told).map(|(row, _)| row[2]).collect();
-        let wrong: Vec<&str> = good.iter().filter(|(_, told)| **told).map(|(row, _)| row[2]).collect();
+        let missed: Vec<&str> = bad
+            .iter()
+            .filter(|(_, told)| !**told)
+            .map(|(row, _)| row[2])
+            .collect();
+        let wrong: Vec<&str> = good
+            .iter()
+            .filter(|(_, told)| **told)
+            .map(|(row, _)| row[2])
+            .collect();
         assert!(bad.len() >= 60 && good.len() >= 150, "{half}");
         // At least 95 of 100 bad texts, at most 1 of 100 good ones.
         assert!(missed.len() * 20 <= bad.len(), "{half}: {missed:#?}");
         assert!(wrong.len() * 100 <= good.len() * 2, "{half}: {wrong:#?}");
     }
     let good = rows.iter().filter(|row| row[1] == "good").count();
-    let wrong = rows.iter().zip(&told).filter(|(row, told)| row[1] == "good" && **told).count();
+    let wrong = rows
+        .iter()
+        .zip(&told)
+        .filter(|(row, told)| row[1] == "good" && **told)
+        .count();
     assert!(good >= 300 && wrong * 100 <= good, "{wrong} of {good}");
 }
