@@ -4,6 +4,8 @@
 //! heading, a paragraph, a list item or a fenced block with the blank lines behind it; a lesson is
 //! one block. No block is divided, so no sentence of one text ends up inside one of the other.
 
+use std::collections::{HashMap, VecDeque};
+
 use super::diff::replacements;
 use super::layout::Layout;
 
@@ -71,18 +73,26 @@ impl Combination {
             newline,
             parts: Vec::new(),
         };
-        let mut others = sections(layout, &right, Side::Right);
+        let others = sections(layout, &right, Side::Right);
+        let mut by_key: HashMap<&str, VecDeque<usize>> = HashMap::new();
+        for (at, other) in others.iter().enumerate() {
+            by_key.entry(&other.key).or_default().push_back(at);
+        }
+        let mut is_used = vec![false; others.len()];
         for section in sections(layout, left, Side::Left) {
-            let same = others.iter().position(|other| other.key == section.key);
-            match same.map(|at| others.remove(at)) {
-                Some(other) => combination.compare(section.blocks, other.blocks),
+            let same = by_key.get_mut(section.key.as_str());
+            match same.and_then(VecDeque::pop_front) {
+                Some(at) => {
+                    is_used[at] = true;
+                    combination.compare(&section.blocks, &others[at].blocks);
+                }
                 None => combination.push(CombinedPart::Differing {
                     left: section.blocks,
                     right: Vec::new(),
                 }),
             }
         }
-        for other in others {
+        for (other, _) in others.into_iter().zip(is_used).filter(|(_, used)| !used) {
             combination.push(CombinedPart::Differing {
                 left: Vec::new(),
                 right: other.blocks,
@@ -118,7 +128,7 @@ impl Combination {
     }
 
     /// Compares the blocks of two sections.
-    fn compare(&mut self, left: Vec<Block>, right: Vec<Block>) {
+    fn compare(&mut self, left: &[Block], right: &[Block]) {
         let keys = |blocks: &[Block]| -> Vec<String> {
             blocks
                 .iter()
@@ -126,7 +136,7 @@ impl Combination {
                 .collect()
         };
         let mut at = 0;
-        for replaced in replacements(&keys(&left), &keys(&right)) {
+        for replaced in replacements(&keys(left), &keys(right)) {
             self.push(CombinedPart::Same(left[at..replaced.old.start].to_vec()));
             at = replaced.old.end;
             self.push(CombinedPart::Differing {

@@ -113,7 +113,7 @@ pub fn former_homes(
         return Vec::new();
     };
     let current = real_path(current);
-    let mut commits: Option<HashSet<String>> = None;
+    let mut commits: Option<Vec<String>> = None;
     let mut found = Vec::new();
     for folder in folders(projects) {
         let root = folder.join("memory");
@@ -211,9 +211,12 @@ fn project_of_logs(folder: &Path, logs: &[String]) -> Option<PathBuf> {
     })
 }
 
-fn all_commits(git: &Path, project: &Path) -> HashSet<String> {
+/// Every commit of the project, sorted.
+fn all_commits(git: &Path, project: &Path) -> Vec<String> {
     let all = git::run(git, project, &["rev-list", "--all"]).unwrap_or_default();
-    all.lines().map(str::to_owned).collect()
+    let mut all: Vec<String> = all.lines().map(str::to_owned).collect();
+    all.sort_unstable();
+    all
 }
 
 /// What git prints about a new commit, `[main 4f1c2aa] …`, and about one in a log.
@@ -221,19 +224,15 @@ static COMMITS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\[[\w./-]+ (?:\(root-commit\) )?([0-9a-f]{7,40})\]|\bcommit ([0-9a-f]{40})\b").ok()
 });
 
-/// A commit of the project that the logs tell of.
-fn commit_in_logs(logs: &[String], commits: &HashSet<String>) -> Option<String> {
+/// A commit of the project that the logs tell of; the commits are sorted.
+fn commit_in_logs(logs: &[String], commits: &[String]) -> Option<String> {
     let pattern = COMMITS.as_ref()?;
-    let mut sorted: Vec<&str> = commits.iter().map(String::as_str).collect();
-    sorted.sort_unstable();
     let told = logs.iter().flat_map(|log| pattern.captures_iter(log));
     let mut hashes = told.filter_map(|found| found.get(1).or(found.get(2)));
     hashes.find_map(|hash| {
-        let at = sorted.partition_point(|known| *known < hash.as_str());
-        let known = sorted.get(at)?;
-        known
-            .starts_with(hash.as_str())
-            .then(|| (*known).to_owned())
+        let at = commits.partition_point(|known| known.as_str() < hash.as_str());
+        let known = commits.get(at)?;
+        known.starts_with(hash.as_str()).then(|| known.clone())
     })
 }
 

@@ -2,14 +2,16 @@
 //! reports a job that is not handled. [`super::worker::Workers`] and the loop carry them out.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::Exit;
 use super::overlay::combine::MergedAway;
 use crate::core::catalog::LogScope;
 use crate::core::change::{BrokenLinks, Change, ChangeRequest};
+use crate::core::context::{AgentContext, Draft};
 use crate::core::curate::Finding;
 use crate::core::discover::DiscoveryScope;
-use crate::core::log::{LogFile, Resume};
+use crate::core::log::{Agent, LogFile, Resume};
 use crate::core::store::StoreId;
 use crate::core::unsaved::Unsaved;
 
@@ -67,6 +69,13 @@ pub(crate) enum LibraryJob {
     Queue,
     /// Read memories that are to become one; the first one stays.
     Gather(Vec<(StoreId, String)>),
+    /// Read what an agent loads; with a draft, what it would load.
+    Context { agent: Agent, draft: Option<Draft> },
+    /// Read the file of a piece, to be edited.
+    EditPiece {
+        context: Arc<AgentContext>,
+        at: usize,
+    },
 }
 
 /// Writes to the stores, under their locks.

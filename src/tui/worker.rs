@@ -7,6 +7,7 @@
 //! are sent to the app as events. A panic in a worker is reported as [`Event::Panicked`]; the
 //! program continues.
 
+pub(crate) mod context;
 pub(crate) mod corpus;
 mod curate;
 mod library;
@@ -40,7 +41,7 @@ use super::effect::{
     CurateJob, LibraryJob, LogsJob, SearchJob, TranscriptJob, UnsavedJob, WriteJob,
 };
 use super::event::{Changes, Event, ReviewCounts};
-use super::{Clock, CurateSetup, StoreSource};
+use super::{Clock, ContextSource, CurateSetup, StoreSource};
 use crate::core::catalog::LogCatalog;
 use crate::core::change::Author;
 use crate::core::history::History;
@@ -53,6 +54,7 @@ pub(crate) use unsaved::THREAD as UNSAVED_THREAD;
 /// What the workers need from the caller.
 pub(crate) struct WorkerContext<'a> {
     pub(crate) source: StoreSource,
+    pub(crate) contexts: Box<dyn ContextSource>,
     pub(crate) catalog: LogCatalog,
     pub(crate) curate: CurateSetup,
     pub(crate) history: History,
@@ -124,6 +126,7 @@ impl Workers {
             events: events.clone(),
             lock_wait,
             review_counts: ReviewCounts::new(),
+            changed_roots: Vec::new(),
             unfinished: Arc::clone(&unfinished),
             data: outside.curate.environment.data.clone(),
         };
@@ -137,6 +140,7 @@ impl Workers {
         };
         let worker = LibraryWorker {
             source: outside.source,
+            contexts: outside.contexts,
             history: outside.history,
             clock: outside.clock,
             library: Arc::new(Library::default()),

@@ -2,7 +2,6 @@
 //! that stays, from the other, from both or from neither. The result is edited before it is saved.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
 use ratatui::widgets::Clear;
 
 use crate::core::change::MergeTexts;
@@ -14,7 +13,7 @@ use crate::tui::action::Action;
 use crate::tui::chrome::dialog;
 use crate::tui::effect::SaveKind;
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::reading_area;
+use crate::tui::layout::{reading_area, reading_text};
 use crate::tui::pane::editor::EditorPane;
 use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
 use crate::tui::widget::merge::{Choice, Merge as Widget};
@@ -64,16 +63,6 @@ impl CombineDialog {
             next: 1,
             combination,
             widget,
-        }
-    }
-
-    fn inside(cx: &PaneContext<'_>) -> Rect {
-        let area = reading_area(cx.areas.whole);
-        Rect {
-            x: area.x + 2.min(area.width),
-            y: area.y + 1.min(area.height),
-            width: area.width.saturating_sub(4),
-            height: area.height.saturating_sub(2),
         }
     }
 
@@ -157,7 +146,7 @@ impl Pane for CombineDialog {
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {
-        let area = Self::inside(cx);
+        let area = reading_text(cx.areas.whole);
         self.widget.reveal(area.width, area.height);
     }
 
@@ -174,6 +163,6 @@ impl Pane for CombineDialog {
         let title = format!("merge{which} into {} · {left}", self.task.into.1);
         frame.render_widget(Clear, area);
         frame.render_widget(dialog(cx, &title, KeyContext::Combine), area);
-        frame.render_widget(self.widget.view(cx.theme), Self::inside(cx));
+        frame.render_widget(self.widget.view(cx.theme), reading_text(cx.areas.whole));
     }
 }

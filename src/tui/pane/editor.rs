@@ -3,7 +3,11 @@
 //! Every edit is kept in the data directory until it is saved, so that neither a crash nor
 //! leaving the editor loses it.
 
-use std::path::PathBuf;
+mod check;
+mod meter;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ratatui::Frame;
@@ -11,9 +15,12 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
+use self::check::{Check, check};
+use self::meter::ContextMeter;
 use super::{Handled, Pane, PaneContext, Step, Toast};
-use crate::core::layout::{Layout, index};
-use crate::core::memory::Memory;
+use crate::core::context::AgentContext;
+use crate::core::layout::Layout;
+use crate::core::trust::real_path;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::cells::{cut, escape_line};
@@ -27,9 +34,6 @@ use crate::tui::widget::editor::{
     Caret, Editor as Widget, EditorOutcome, EditorState, TextPosition as At,
 };
 
-/// The length in characters from which a description is too long for an agent's index.
-const LONG_DESCRIPTION: usize = 160;
-
 /// The editor of one file. Only the widget holds the text.
 #[derive(Debug)]
 pub(crate) struct EditorPane {
@@ -41,6 +45,8 @@ pub(crate) struct EditorPane {
     check: Check,
     /// What saving does to other memories.
     kind: SaveKind,
+    /// What an agent loads, if the file was opened as a piece of that.
+    meter: Option<ContextMeter>,
 }
 
 /// The file that is edited, and its content when it was opened.
@@ -50,15 +56,6 @@ struct EditedFile {
     layout: Layout,
     path: String,
     base: Option<String>,
-}
-
-/// The result of checking the header.
-#[derive(Debug, Default)]
-struct Check {
-    category: Option<String>,
-    trouble: Option<String>,
-    /// The memory's line in the index.
-    index_line: Option<String>,
 }
 
 impl EditorPane {
@@ -115,9 +112,19 @@ impl EditorPane {
             is_modified: false,
             check: Check::default(),
             kind: SaveKind::Alone,
+            meter: None,
         };
         editor.look_at(&text.text);
         editor
+    }
+
+    /// Shows how the text changes what an agent loads, of which the file at `path` is a piece.
+    /// Returns the step that asks for it, too.
+    pub(crate) fn with_context(mut self, context: &Arc<AgentContext>, path: &Path) -> (Self, Step) {
+        let meter = ContextMeter::new(Arc::clone(context), real_path(path));
+        let ask = meter.ask(self.widget.text());
+        self.meter = Some(meter);
+        (self, ask)
     }
 
     /// The text with its file, as it is kept and saved.
@@ -145,10 +152,15 @@ impl EditorPane {
     fn keep(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let text = self.to_unsaved(cx.now);
         self.look_at(&text.text);
-        vec![Step::Effect(Effect::Unsaved(match self.is_modified {
+        let ask = self
+            .meter
+            .as_ref()
+            .map(|meter| meter.ask(text.text.clone()));
+        let keep = Step::Effect(Effect::Unsaved(match self.is_modified {
             true => UnsavedJob::Keep(text),
             false => UnsavedJob::Forget(text),
-        }))]
+        }));
+        std::iter::once(keep).chain(ask).collect()
     }
 
     /// Keeps the text if it has changed since it was looked at. The text itself is asked, since
@@ -272,45 +284,6 @@ fn first_line_of_body(subject: &Unsaved) -> usize {
     head.matches('\n').count() + rest[..blank].matches('\n').count()
 }
 
-fn check(layout: Layout, memory: &Memory) -> Check {
-    if layout != Layout::Index || memory.path == index::INDEX {
-        return Check {
-            category: memory.category.clone(),
-            trouble: memory.problem.clone(),
-            index_line: None,
-        };
-    }
-    let category = memory.category.as_deref().unwrap_or_default();
-    let known = index::TYPES.iter().any(|(name, _)| *name == category);
-    let length = memory.summary.chars().count();
-    let trouble = if let Some(problem) = &memory.problem {
-        Some(problem.clone())
-    } else if !known {
-        let names: Vec<&str> = index::TYPES.iter().map(|(name, _)| *name).collect();
-        Some(match category {
-            "" => format!("no type: {}", names.join(", ")),
-            other => format!("type '{other}' is none of {}", names.join(", ")),
-        })
-    } else if memory.summary.is_empty() {
-        Some("no description: the index shows the file's name instead".to_owned())
-    } else if length > LONG_DESCRIPTION {
-        Some(format!(
-            "the description has {length} letters; over {LONG_DESCRIPTION} it crowds the index"
-        ))
-    } else {
-        None
-    };
-    let listed = index::generate_index(std::slice::from_ref(memory));
-    Check {
-        category: memory.category.clone(),
-        trouble,
-        index_line: listed
-            .lines()
-            .find(|line| line.starts_with("- ["))
-            .map(str::to_owned),
-    }
-}
-
 impl Pane for EditorPane {
     fn key_context(&self) -> KeyContext {
         KeyContext::Editor
@@ -376,6 +349,15 @@ impl Pane for EditorPane {
                 }
                 _ => Vec::new(),
             },
+            Event::ContextRead {
+                draft: Some(file),
+                result: Ok(context),
+            } => {
+                if let Some(meter) = &mut self.meter {
+                    meter.take(file, context);
+                }
+                Vec::new()
+            }
             Event::Resolved(text) if self.is_about(text) => {
                 self.file.base.clone_from(&text.base);
                 let mut steps = self.take(&text.text, cx);
@@ -426,6 +408,11 @@ impl Pane for EditorPane {
         modified.into_iter().collect()
     }
 
+    fn save_note(&self, text: &Unsaved) -> Option<String> {
+        let meter = self.meter.as_ref().filter(|_| self.is_about(text))?;
+        Some(meter.text())
+    }
+
     fn is_fullscreen(&self) -> bool {
         true
     }
@@ -460,7 +447,16 @@ impl Pane for EditorPane {
                 theme.style(Role::Muted),
             ));
         }
-        let header_line = two_ends(spans, Vec::new(), width, theme.style(Role::Text));
+        let right = self.meter.as_ref().map(|meter| {
+            let role = match meter.is_cut() {
+                true => Role::Warn,
+                false => Role::Muted,
+            };
+            let text = cut(&meter.text(), width.saturating_sub(2));
+            Span::styled(format!(" {text} "), theme.style(role))
+        });
+        let right = right.into_iter().collect();
+        let header_line = two_ends(spans, right, width, theme.style(Role::Text));
         frame.render_widget(header_line, line);
     }
 }
