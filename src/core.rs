@@ -30,6 +30,7 @@ pub mod link;
 pub mod log;
 pub mod memory;
 pub mod private;
+pub mod promote;
 pub mod query;
 pub mod review;
 pub mod sandbox;

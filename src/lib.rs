@@ -28,7 +28,7 @@
 //!   caches their text; [`core::catalog`] selects the logs that are searched; [`core::keep`] copies
 //!   logs before their agent deletes them.
 //! - From logs to what happened: [`core::timeline`] divides them into segments and summarizes
-//!   these, their days, weeks, months and years.
+//!   these, their days, weeks, months and years; [`core::promote`] turns their lines into memories.
 //! - From a query to hits: [`core::query`] parses, [`core::search`] finds, [`core::format`] formats
 //!   hits for agents.
 //! - From memories to findings: [`core::curate`] checks them, one rule a file, against each other,
@@ -46,12 +46,10 @@
 //! **log** is a raw conversation, made of **messages**, and read-only. The **library** is a
 //! snapshot of all stores and logs. The **corpus** is the cached text of all logs. A **query** is
 //! what is searched for; a **hit** is one result. A **revision** is a content hash. A **change** is
-//! a planned edit; the **history** records the changes that were made. A **citation** points at any
-//! of these. A **segment** is a part of a log between two pauses; a **node** of the timeline
+//! a planned edit; the **history** records the changes that were made. A **finding** is something to
+//! curate, with evidence. A **citation** points at any of these. A **segment** is a part of a log between two pauses; a **node** of the timeline
 //! summarizes a segment, a session or a span of time in bullets; a **grip** links a bullet to the
 //! lines that support it.
-//! a planned edit; the **history** records the changes that were made. A **finding** is something to
-//! curate, with evidence. A **citation** points at any of these.
 
 pub mod cli;
 pub mod core;

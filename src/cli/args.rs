@@ -7,6 +7,7 @@ mod context;
 mod curate;
 mod logs;
 mod pick;
+mod promote;
 mod review;
 mod timeline;
 
@@ -22,6 +23,7 @@ pub use curate::{CurateArgs, CurateFormat};
 pub use logs::{KeepArgs, LogArgs, LogFilter, LogsArgs, ResumeArgs, RoleArg, StatsArgs};
 pub use pick::{CompletionsArgs, PickArgs, PrintArg, ShellArg};
 pub use review::{ReviewArgs, WhyArgs};
+pub use promote::PromoteArgs;
 pub use timeline::{EventsArgs, GripArgs, LevelArg, TeleportArgs, TocArgs};
 
 /// See, search, fix and prune what coding agents remember.
@@ -142,6 +144,8 @@ pub enum Verb {
     Grip(GripArgs),
     /// Find the parts of sessions that a question is about: ids of nodes and grips
     Teleport(TeleportArgs),
+    /// Turn lines of a log, or bullets of the timeline, into a memory that points back at them
+    Promote(PromoteArgs),
     /// Search memories and logs for a question or some words, the best hits first
     Recall(RecallArgs),
     /// Find memories and messages with the query syntax of the UI: words, "exact", 'word, !not, filters

@@ -39,13 +39,15 @@ pub(super) enum IncludeLogs {
 impl World {
     /// Returns the catalog of the logs in scope: with `--store`, only those of the named stores.
     pub(super) fn log_catalog(&self) -> Result<LogCatalog, Failure> {
-        let is_named = !self.common.store.is_empty();
-        let stores: Vec<Store> = if is_named {
-            self.stores()?
-        } else {
+        self.catalog_of(!self.common.store.is_empty())
+    }
+
+    fn catalog_of(&self, is_named: bool) -> Result<LogCatalog, Failure> {
+        let mut stores: Vec<Store> = self.stores_or(|_| {})?;
+        if !is_named {
             let found = self.discovered()?.stores.into_iter();
-            found.map(|found| found.store).collect()
-        };
+            stores.extend(found.map(|found| found.store));
+        }
         let mut locations = match is_named {
             true => LogLocations::default(),
             false => self.locations.clone(),
@@ -63,6 +65,7 @@ impl World {
             locations,
             kept: (!is_named).then(|| self.kept.clone()),
             cache: self.cache.clone(),
+            timeline: self.settings.timeline.clone(),
             scope: match is_named || self.scope() == DiscoveryScope::Everything {
                 true => LogScope::All,
                 false => LogScope::Project,
@@ -78,7 +81,22 @@ impl World {
     /// Calls `read` with the updated corpus of every log that can be found, and prints what could
     /// not be read; shows progress on a terminal.
     pub(super) fn read_corpus<T>(&self, read: impl Fn(&LogCorpus<'_>) -> T) -> Result<T, Failure> {
-        let catalog = self.log_catalog()?;
+        self.read_logs(self.log_catalog()?, read)
+    }
+
+    /// Does the same with the logs that no `--store` selects: a memory can be about any of them.
+    pub(super) fn read_any_logs<T>(
+        &self,
+        read: impl Fn(&LogCorpus<'_>) -> T,
+    ) -> Result<T, Failure> {
+        self.read_logs(self.catalog_of(false)?, read)
+    }
+
+    fn read_logs<T>(
+        &self,
+        catalog: LogCatalog,
+        read: impl Fn(&LogCorpus<'_>) -> T,
+    ) -> Result<T, Failure> {
         let files = catalog.files();
         let meter = ProgressLine::new();
         let open = || {

@@ -32,6 +32,8 @@ pub struct Settings {
     pub hook: HookSettings,
     /// The rules that are off, and the limits of others.
     pub curate: CurateSettings,
+    /// How the logs are summarized.
+    pub timeline: TimelineSettings,
     /// The path of the coder's lessons.
     pub coder_path: String,
     /// Stores that are listed explicitly.
@@ -60,6 +62,24 @@ pub struct CurateSettings {
     pub line_length: usize,
     /// After how many days something that was in progress is expected to be finished.
     pub pending_days: i64,
+}
+
+/// The settings of the [`timeline`](super::timeline).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimelineSettings {
+    /// The program that summarizes, and its arguments; empty to do it offline.
+    pub command: Vec<String>,
+    /// How long it may take, in seconds.
+    pub timeout: u64,
+}
+
+impl Default for TimelineSettings {
+    fn default() -> Self {
+        Self {
+            command: Vec::new(),
+            timeout: 60,
+        }
+    }
 }
 
 impl Default for CurateSettings {
@@ -117,6 +137,7 @@ impl Default for Settings {
                 reminders: true,
             },
             curate: CurateSettings::default(),
+            timeline: TimelineSettings::default(),
             coder_path: "~/.sonph-code-memory".to_owned(),
             stores: Vec::new(),
             trusted: Vec::new(),
@@ -140,7 +161,7 @@ impl fmt::Display for Warning {
 }
 
 /// Every key with a single value.
-pub const KEYS: [&str; 12] = [
+pub const KEYS: [&str; 13] = [
     "color",
     "author",
     "discover.project",
@@ -152,6 +173,7 @@ pub const KEYS: [&str; 12] = [
     "curate.off",
     "curate.line_length",
     "curate.pending_days",
+    "timeline.timeout",
     "coder.path",
 ];
 
@@ -238,6 +260,7 @@ impl Settings {
             }
             "curate.line_length" => self.curate.line_length = number(value)?,
             "curate.pending_days" => self.curate.pending_days = number(value)?,
+            "timeline.timeout" => self.timeline.timeout = number(value)?,
             "coder.path" => value.clone_into(&mut self.coder_path),
             other => return Err(unknown(other)),
         }
@@ -333,8 +356,21 @@ impl SettingsReader<'_> {
                         }
                     }
                 }
+                // A program is run only if a file of the user names it, so no variable does.
+                DeValue::Array(list) if name == "timeline.command" => {
+                    let words = list.iter().map(|word| match word.get_ref() {
+                        DeValue::String(word) => Some(word.to_string()),
+                        _ => None,
+                    });
+                    match words.collect() {
+                        Some(argv) => self.settings.timeline.command = argv,
+                        None => self.warn(at, format!("'{name}' takes a list of texts")),
+                    }
+                }
                 DeValue::String(text) => self.scalar(at, &name, text),
-                DeValue::Integer(number) if name.starts_with("curate.") => {
+                DeValue::Integer(number)
+                    if name.starts_with("curate.") || name.starts_with("timeline.") =>
+                {
                     self.scalar(at, &name, number.as_str());
                 }
                 DeValue::Boolean(flag) => self.scalar(at, &name, &flag.to_string()),

@@ -55,6 +55,12 @@ pub(crate) enum Action {
     Restore,
     AllChanges,
     Review,
+    Timeline,
+    Promote,
+    Today,
+    When,
+    NextWeek,
+    PreviousWeek,
     Accept,
     AcceptSession,
     Revert,
@@ -114,6 +120,10 @@ impl Action {
             Self::History => "changes log versions restore undo",
             Self::Restore => "recover version",
             Self::Review => "approve accept inbox outside pending wrote",
+            Self::Timeline => "calendar days weeks sessions happened toc",
+            Self::Promote => "memory save keep quote grip",
+            Self::When => "date day jump yesterday week month",
+            Self::Today => "now date",
             Self::Accept | Self::AcceptSession => "approve keep",
             Self::Revert => "reject undo back",
             Self::Note => "annotate comment remark",
@@ -159,6 +169,10 @@ impl Action {
             | Self::PreviousTurn
             | Self::NextHunk
             | Self::PreviousHunk
+            | Self::NextWeek
+            | Self::PreviousWeek
+            | Self::Today
+            | Self::When
             | Self::ScrollDown
             | Self::ScrollUp => "move",
             Self::Find
@@ -187,6 +201,7 @@ impl Action {
             | Self::AcceptSession
             | Self::Revert
             | Self::Note
+            | Self::Promote
             | Self::TakeMine
             | Self::TakeTheirs
             | Self::TakeBoth

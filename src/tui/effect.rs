@@ -7,7 +7,7 @@ use super::Exit;
 use crate::core::catalog::LogScope;
 use crate::core::change::{BrokenLinks, Change, ChangeRequest};
 use crate::core::discover::DiscoveryScope;
-use crate::core::log::{LogFile, Resume};
+use crate::core::log::{Agent, LogFile, Resume};
 use crate::core::store::StoreId;
 use crate::core::unsaved::Unsaved;
 
@@ -26,6 +26,8 @@ pub(crate) enum Effect {
     Search(SearchJob),
     /// For the worker that reads transcripts.
     Transcript(TranscriptJob),
+    /// For the worker that makes the timeline.
+    Timeline(TimelineJob),
     /// For the loop, which owns the terminal.
     Terminal(TerminalJob),
 }
@@ -131,6 +133,21 @@ pub(crate) struct TranscriptJob {
     pub(crate) requester: Requester,
 }
 
+/// Work on the timeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TimelineJob {
+    /// Send the nodes, and again whenever they change.
+    Show,
+    /// Stop sending the nodes.
+    Hide,
+    /// Send the node of a session.
+    Session { agent: Agent, id: String },
+    /// Propose a memory for these grips and lines of logs.
+    Propose(Vec<String>),
+    /// Send the lines of the grips with these ids.
+    Expand(Vec<String>),
+}
+
 /// Uses of the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TerminalJob {
@@ -211,6 +228,8 @@ pub(crate) struct NewMemory {
     pub(crate) name: String,
     /// What it is about, for its description; may be empty.
     pub(crate) about: String,
+    /// The text, if there is one already.
+    pub(crate) text: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,6 +11,7 @@ pub(crate) mod history;
 pub(crate) mod log;
 pub(crate) mod preview;
 pub(crate) mod queue;
+pub(crate) mod timeline;
 
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 //!
 //! Each has a queue of jobs of its own type. The library worker reads and plans, the writer
 //! changes stores and may wait for their locks, the unsaved worker keeps unsaved texts, the
-//! corpus worker keeps the corpus of the logs up to date, the search worker searches, and the
-//! transcript worker reads transcripts. Their results are sent to the app as events. A panic in
+//! corpus worker keeps the corpus of the logs up to date, the search worker searches, the
+//! transcript worker reads transcripts, and the timeline worker makes the timeline. Their results are sent to the app as events. A panic in
 //! a worker is reported as [`Event::Panicked`]; the program continues.
 
 pub(crate) mod corpus;
@@ -13,6 +13,7 @@ mod plan;
 mod review;
 pub(crate) mod search;
 pub(crate) mod thread;
+mod timeline;
 mod transcript;
 mod unsaved;
 mod writer;
@@ -29,17 +30,21 @@ use library::LibraryWorker;
 use lock::LockWait;
 use search::SearchWorker;
 use thread::{Queue, WorkerThread};
+use timeline::TimelineWorker;
 use transcript::TranscriptWorker;
 use unsaved::UnsavedWorker;
 use writer::Writer;
 
-use super::effect::{LibraryJob, LogsJob, SearchJob, TranscriptJob, UnsavedJob, WriteJob};
+use super::effect::{
+    LibraryJob, LogsJob, SearchJob, TimelineJob, TranscriptJob, UnsavedJob, WriteJob,
+};
 use super::event::{Changes, Event, ReviewCounts};
 use super::{Clock, StoreSource};
 use crate::core::catalog::LogCatalog;
 use crate::core::change::Author;
 use crate::core::history::History;
 use crate::core::library::Library;
+use crate::core::timeline::{Timeline, directory, summarizer};
 use crate::core::unsaved::UnsavedStore;
 use crate::core::watch::{DirectoryWatcher, WatchEvent};
 
@@ -66,6 +71,7 @@ pub(crate) struct Workers {
     logs: WorkerThread<LogsJob>,
     search: WorkerThread<search::Job>,
     transcripts: WorkerThread<TranscriptJob>,
+    timeline: WorkerThread<timeline::Job>,
     /// The generation of the newest search.
     newest: Arc<AtomicU64>,
     /// Whether the program is about to end.
@@ -88,11 +94,16 @@ impl Workers {
         let unsaved = Queue::new();
         let logs = Queue::new();
         let searches = Queue::new();
+        let timelines = Queue::new();
+        let summarizer = summarizer(&outside.catalog.timeline);
+        let no_timeline = Timeline::empty(&directory(&outside.catalog.cache), summarizer);
         let watch = watch(events, Event::Changed);
         let corpus_worker = CorpusWorker {
             catalog: outside.catalog,
             watch: self::watch(events, Event::LogsChanged),
             search_worker: searches.sender(),
+            // A pick shows no tree, which needs the titles.
+            timeline_worker: outside.offers.then(|| timelines.sender()),
             events: events.clone(),
             leaving: Arc::clone(&leaving),
             reported: Vec::new(),
@@ -138,6 +149,12 @@ impl Workers {
         let transcript_worker = TranscriptWorker {
             events: events.clone(),
         };
+        let timeline_worker = TimelineWorker::new(
+            events.clone(),
+            timelines.sender(),
+            Arc::clone(&leaving),
+            no_timeline,
+        );
         Ok(Self {
             library: libraries.start("library", worker)?,
             writer: writers.start("writer", writer)?,
@@ -145,6 +162,7 @@ impl Workers {
             logs: logs.start("logs", corpus_worker)?,
             search: searches.start("search", search_worker)?,
             transcripts: Queue::new().start("transcripts", transcript_worker)?,
+            timeline: timelines.start("timeline", timeline_worker)?,
             newest,
             leaving,
             waiting,
@@ -178,6 +196,10 @@ impl Workers {
         self.transcripts.send(job);
     }
 
+    pub(crate) fn ask_timeline(&self, job: TimelineJob) {
+        self.timeline.send(timeline::Job::Asked(job));
+    }
+
     /// Stops the workers. Returns whether every requested change was made or refused.
     pub(crate) fn finish(self) -> bool {
         self.leaving.store(true, Ordering::Relaxed);
@@ -198,6 +220,7 @@ impl Workers {
         self.logs.stop(until, || false);
         self.search.stop(until, || false);
         self.transcripts.stop(until, || false);
+        self.timeline.stop(until, || false);
         is_written
     }
 }

@@ -19,6 +19,7 @@ mod logs;
 mod mcp;
 mod odd_files;
 mod private;
+mod promote;
 mod properties;
 mod recall;
 mod review;

@@ -5,6 +5,7 @@ mod begin;
 mod editing;
 mod finding;
 mod review;
+mod timeline;
 mod waiting;
 
 use std::fs;

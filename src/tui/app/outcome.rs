@@ -1,6 +1,7 @@
 //! The app's own handling of events: plans, commits, edited texts, conflicts.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::App;
 use crate::core::change::{Change, ChangeRequest};
@@ -8,6 +9,8 @@ use crate::core::diff::merge;
 use crate::core::display::format_size;
 use crate::core::error::Conflict;
 use crate::core::history::Record;
+use crate::core::library::LogGroup;
+use crate::core::promote::Proposal;
 use crate::core::review::Item;
 use crate::core::store::{Document, StoreId};
 use crate::core::unsaved::Unsaved;
@@ -15,8 +18,9 @@ use crate::core::{Error, Result};
 use crate::tui::action::Action;
 use crate::tui::cells;
 use crate::tui::effect::{Effect, Request, ReviewJob, Target, UndoDirection, UnsavedJob};
-use crate::tui::event::{Event, NewMemoryText, ReviewCounts};
+use crate::tui::event::{Event, NewMemoryText, ReviewCounts, SessionTitles};
 use crate::tui::keymap::KeyContext;
+use crate::tui::overlay::form::NewMemoryForm;
 use crate::tui::overlay::merge::MergeDialog;
 use crate::tui::overlay::reader::TextDialog;
 use crate::tui::overlay::recover::RecoverDialog;
@@ -48,6 +52,7 @@ impl App {
                 steps
             }
             Event::Composed(result) => self.composed(result),
+            Event::Proposed(result) => self.proposed(result),
             Event::Fetched { target, result } => self.fetched(target, result),
             Event::EditedOutside {
                 subject,
@@ -192,6 +197,18 @@ impl App {
         vec![Step::Push(Box::new(editor))]
     }
 
+    /// Opens the form of a memory that is proposed for lines of logs.
+    fn proposed(&mut self, result: Result<Box<Proposal>>) -> Vec<Step> {
+        let proposal = match result {
+            Ok(proposal) => proposal,
+            Err(error) => return vec![error_toast(&error)],
+        };
+        vec![match NewMemoryForm::promoting(&self.library, *proposal) {
+            Some(form) => Step::Push(Box::new(form)),
+            None => Step::Toast(Toast::trouble("No store here takes a memory")),
+        }]
+    }
+
     fn fetched(&mut self, target: Target, result: Result<Document>) -> Vec<Step> {
         let document = match result {
             Ok(document) => document,
@@ -301,6 +318,22 @@ fn reviewed(job: &ReviewJob, result: Result<usize>) -> Toast {
         (ReviewJob::Accept(_), Ok(number)) => Toast::done(format!("Accepted {number} files")),
         (ReviewJob::Note { .. }, Ok(_)) => Toast::done("Noted"),
     }
+}
+
+/// Gives the sessions that have no title of their own that of the timeline.
+pub(super) fn titled(logs: &Arc<Vec<LogGroup>>, titles: &SessionTitles) -> Arc<Vec<LogGroup>> {
+    if titles.is_empty() {
+        return Arc::clone(logs);
+    }
+    let mut groups = logs.as_ref().clone();
+    for group in &mut groups {
+        for log in &mut group.logs {
+            if let Some(title) = titles.get(&(group.agent, log.file.id.clone())) {
+                log.title.clone_from(title);
+            }
+        }
+    }
+    Arc::new(groups)
 }
 
 fn is_index_update(request: &Request) -> bool {

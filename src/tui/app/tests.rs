@@ -9,6 +9,7 @@ mod pruning;
 mod reading;
 mod review;
 mod reviewed_files;
+mod timeline;
 mod unsaved;
 mod workers;
 
@@ -381,6 +382,7 @@ fn rename_new_move_and_duplicate_ask_first() {
         kind: "project".to_owned(),
         name: "Tokens".to_owned(),
         about: String::new(),
+        text: None,
     };
     assert_eq!(effects, [Effect::Library(LibraryJob::Compose(new))]);
 }

@@ -4,13 +4,14 @@ use super::{Binding, KeyContext, Keymap};
 use crate::tui::action::Action;
 
 /// The contexts in the table, and their headings.
-const PLACES: [(KeyContext, &str); 6] = [
+const PLACES: [(KeyContext, &str); 7] = [
     (KeyContext::Browse, "Tree and preview"),
     (KeyContext::Tree, "Tree"),
     (KeyContext::Find, "Find"),
     (KeyContext::Log, "Log"),
     (KeyContext::History, "History"),
     (KeyContext::Queue, "Review"),
+    (KeyContext::Timeline, "Timeline"),
 ];
 
 /// Movements, which the README tells in a sentence because they are the same in all contexts.

@@ -349,7 +349,12 @@ impl Pane for FindPane {
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
         let is_about_a_row = matches!(
             action,
-            Action::Open | Action::Edit | Action::Mark | Action::Copy | Action::Resume
+            Action::Open
+                | Action::Edit
+                | Action::Mark
+                | Action::Copy
+                | Action::Promote
+                | Action::Resume
         );
         if is_about_a_row && self.answered != self.generation {
             // The rows still belong to the previous query.
@@ -377,6 +382,7 @@ impl Pane for FindPane {
             Action::Edit => self.edit(),
             Action::Mark => self.mark(cx),
             Action::Copy => self.copy(),
+            Action::Promote => self.promote(),
             Action::Resume => match self.log(cx) {
                 Some(log) => resume(log.resume()),
                 None => vec![Step::Toast(Toast::done("That is no session"))],

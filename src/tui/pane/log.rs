@@ -16,10 +16,11 @@ use super::{Handled, Pane, PaneContext, Step, Toast};
 use crate::core::citation::{Citation, CitedPart};
 use crate::core::display::format_size;
 use crate::core::log::{Head, LogFile, Resume, Transcript};
+use crate::core::timeline::Node;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{KeyFocus, bordered, count, short_path};
-use crate::tui::effect::{Effect, Requester, TerminalJob, TranscriptJob};
+use crate::tui::effect::{Effect, Requester, TerminalJob, TimelineJob, TranscriptJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Role;
@@ -49,6 +50,10 @@ pub(crate) struct LogPane {
     /// The error, if the log could not be read.
     problem: Option<String>,
     search: Option<LogSearch>,
+    /// What happened in it.
+    node: Option<Arc<Node>>,
+    /// The line at which the marked range begins.
+    marked: Option<u64>,
 }
 
 impl LogPane {
@@ -66,8 +71,18 @@ impl LogPane {
             conversation: None,
             problem: None,
             search: None,
+            node: None,
+            marked: None,
         };
-        vec![Step::Push(Box::new(pane)), Step::Effect(read)]
+        let session = Effect::Timeline(TimelineJob::Session {
+            agent: pane.file.agent,
+            id: pane.file.id.clone(),
+        });
+        vec![
+            Step::Push(Box::new(pane)),
+            Step::Effect(read),
+            Step::Effect(session),
+        ]
     }
 
     fn area(cx: &PaneContext<'_>) -> Rect {
@@ -90,6 +105,9 @@ impl LogPane {
                     zone: cx.user.zone.clone(),
                 };
                 let mut conversation = Conversation::new(info, Arc::clone(transcript));
+                if let Some(node) = &self.node {
+                    conversation.set_summary(summary(node), viewport);
+                }
                 match self.start.line {
                     Some(line) => conversation.go_to(line, self.start.words.clone(), viewport),
                     None => conversation.lay_out(viewport),
@@ -99,19 +117,65 @@ impl LogPane {
         }
     }
 
+    /// Shows what happened in the session above its first message.
+    fn take_node(&mut self, node: &Arc<Node>, cx: &PaneContext<'_>) {
+        if let Some(conversation) = &mut self.conversation {
+            conversation.set_summary(summary(node), Self::viewport(cx));
+        }
+        self.node = Some(Arc::clone(node));
+    }
+
+    fn is_of(&self, node: &Node) -> bool {
+        let own = format!("{}:{}", self.file.agent.name(), self.file.id);
+        node.log.as_deref() == Some(own.as_str())
+    }
+
     fn head(&self) -> Option<&Head> {
         self.read.as_ref().map(|read| &read.head)
     }
 
     fn cite(&self) -> Vec<Step> {
-        let line = self.conversation.as_ref().and_then(|c| c.message());
-        let line = line.map(|message| usize::try_from(message.line).unwrap_or(1).max(1));
-        let citation = Citation {
+        copy_to_clipboard(self.citation().to_string())
+    }
+
+    fn line(&self) -> Option<u64> {
+        let message = self.conversation.as_ref()?.message()?;
+        Some(message.line)
+    }
+
+    /// The message under the cursor, or the marked lines.
+    fn citation(&self) -> Citation {
+        let place = |line: u64| usize::try_from(line).unwrap_or(1).max(1);
+        let lines = self.line().map(|line| {
+            let other = self.marked.unwrap_or(line);
+            place(line.min(other))..=place(line.max(other))
+        });
+        Citation {
             store: Some(self.file.agent.name().to_owned()),
             path: self.file.id.clone(),
-            part: line.map_or(CitedPart::Whole, |line| CitedPart::Lines(line..=line)),
+            part: lines.map_or(CitedPart::Whole, CitedPart::Lines),
+        }
+    }
+
+    /// Marks from here to where the cursor moves, or nothing any more.
+    fn mark(&mut self) -> Vec<Step> {
+        self.marked = match self.marked {
+            Some(_) => None,
+            None => self.line(),
         };
-        copy_to_clipboard(citation.to_string())
+        Vec::new()
+    }
+
+    /// Proposes a memory for the message under the cursor, or the marked lines.
+    fn promote(&mut self) -> Vec<Step> {
+        let citation = self.citation();
+        self.marked = None;
+        match citation.part {
+            CitedPart::Lines(_) => vec![Step::Effect(Effect::Timeline(TimelineJob::Propose(
+                vec![citation.to_string()],
+            )))],
+            _ => Vec::new(),
+        }
     }
 
     fn copy_text(&self) -> Vec<Step> {
@@ -154,6 +218,12 @@ impl LogPane {
         }
         Vec::new()
     }
+}
+
+/// The title and the bullets of a session's node.
+fn summary(node: &Node) -> Vec<String> {
+    let bullets = node.bullets.iter().map(|bullet| bullet.text.clone());
+    std::iter::once(node.title.clone()).chain(bullets).collect()
 }
 
 /// Returns the viewport of a conversation in `area`.
@@ -232,10 +302,16 @@ impl Pane for LogPane {
             Action::Thinking => self.layer(Layer::Thinking, "Reasoning is", cx),
             Action::Injected => self.layer(Layer::Injected, "What the program put in is", cx),
             Action::Copy => self.cite(),
+            Action::MarkRange => self.mark(),
+            Action::Promote => self.promote(),
             Action::CopyText => self.copy_text(),
             Action::Resume => resume(self.head().and_then(|head| self.file.resume(head))),
             Action::CopyResume => copy_resume(self.head().and_then(|head| self.file.resume(head))),
             Action::Subagent => self.open_subagent(cx),
+            Action::Back if self.marked.is_some() => {
+                self.marked = None;
+                Vec::new()
+            }
             Action::Back => vec![Step::Close],
             _ => return Handled::Unused,
         })
@@ -287,6 +363,10 @@ impl Pane for LogPane {
                     Ok(transcript) => self.take(transcript, cx),
                     Err(error) => self.problem = Some(error.to_string()),
                 }
+                Vec::new()
+            }
+            Event::SessionSummarized(node) if self.is_of(node) => {
+                self.take_node(node, cx);
                 Vec::new()
             }
             Event::Indexed(library) => {
@@ -360,6 +440,13 @@ impl Pane for LogPane {
             if self.search.is_none() && !matches.is_empty() {
                 let matches = format!(" {matches} found ·");
                 place.push(Span::styled(matches, theme.style(Role::Accent)));
+            }
+            if self.marked.is_some() {
+                let lines = self.citation().part;
+                if let CitedPart::Lines(lines) = lines {
+                    let marked = format!(" marked L{}–{} ·", lines.start(), lines.end());
+                    place.push(Span::styled(marked, theme.style(Role::Accent)));
+                }
             }
             let turn = format!(" turn {turn}/{turns} ");
             place.push(Span::styled(turn, theme.style(Role::Muted)));

@@ -3,7 +3,7 @@
 use super::{FindPane, Print};
 use crate::tui::Exit;
 use crate::tui::action::Action;
-use crate::tui::effect::{Effect, TerminalJob};
+use crate::tui::effect::{Effect, TerminalJob, TimelineJob};
 use crate::tui::event::Event;
 use crate::tui::pane::browse::tree::Key;
 use crate::tui::pane::log::{LogPane, copy_to_clipboard};
@@ -82,6 +82,21 @@ impl FindPane {
             Step::Park,
             Step::Broadcast(Box::new(opened)),
         ]
+    }
+
+    /// Proposes a memory for the marked messages, or the one under the cursor.
+    pub(super) fn promote(&self) -> Vec<Step> {
+        let mut rows = self.marked();
+        if rows.is_empty() {
+            rows.extend(self.row());
+        }
+        let messages = rows.iter().filter(|row| row.store.is_none());
+        let lines: Vec<String> = messages.map(|row| row.hit.citation.to_string()).collect();
+        match (lines.is_empty(), rows.is_empty()) {
+            (false, _) => vec![Step::Effect(Effect::Timeline(TimelineJob::Propose(lines)))],
+            (true, false) => vec![Step::Toast(Toast::done("That is a memory already"))],
+            (true, true) => Vec::new(),
+        }
     }
 
     /// Prints the chosen rows and ends the program.
