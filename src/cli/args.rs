@@ -22,8 +22,8 @@ pub use context::ContextArgs;
 pub use curate::{CurateArgs, CurateFormat};
 pub use logs::{KeepArgs, LogArgs, LogFilter, LogsArgs, ResumeArgs, RoleArg, StatsArgs};
 pub use pick::{CompletionsArgs, PickArgs, PrintArg, ShellArg};
-pub use review::{ReviewArgs, WhyArgs};
 pub use promote::PromoteArgs;
+pub use review::{ReviewArgs, WhyArgs};
 pub use timeline::{EventsArgs, GripArgs, LevelArg, TeleportArgs, TocArgs};
 
 /// See, search, fix and prune what coding agents remember.

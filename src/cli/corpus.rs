@@ -43,7 +43,10 @@ impl World {
     }
 
     fn catalog_of(&self, is_named: bool) -> Result<LogCatalog, Failure> {
-        let mut stores: Vec<Store> = self.stores_or(|_| {})?;
+        let mut stores: Vec<Store> = match self.common.store.is_empty() {
+            true => Vec::new(),
+            false => self.stores()?,
+        };
         if !is_named {
             let found = self.discovered()?.stores.into_iter();
             stores.extend(found.map(|found| found.store));

@@ -16,8 +16,7 @@ use crate::core::timeline::grip::{Grip, GripState};
 use crate::core::timeline::json::{event_json, grip_json, node_json};
 use crate::core::timeline::node::NodeId;
 use crate::core::timeline::{
-    Node, Records, Timeline, directory, events_between, expand, log_named, sessions_of,
-    summarizer,
+    Node, Records, Timeline, directory, events_between, expand, log_named, sessions_of, summarizer,
 };
 
 impl World {

@@ -115,9 +115,8 @@ fn quotes_of_lines(corpus: &Corpus, reference: &str) -> Result<Vec<Quote>> {
     };
     let number = log_named_by(corpus, agent, &citation.path).ok_or_else(missing)?;
     let events = LogBlocks::of(corpus).events(corpus, number);
-    let is_cited = |event: &&Event<'_>| {
-        usize::try_from(event.line).is_ok_and(|line| lines.contains(&line))
-    };
+    let is_cited =
+        |event: &&Event<'_>| usize::try_from(event.line).is_ok_and(|line| lines.contains(&line));
     let mut cited: Vec<&Event<'_>> = events.iter().filter(is_cited).collect();
     // Of several lines, what tools were given and returned is left out.
     if cited.iter().any(|event| event.kind == MessageKind::Text) {
@@ -176,7 +175,9 @@ pub fn propose(quotes: &[Quote]) -> Option<Proposal> {
 /// Returns the first line of a text, cut at a word.
 fn one_line(text: &str, longest: usize) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
-    let line = line.trim_start_matches(['#', '>', '-', '*', ' ']).trim_end();
+    let line = line
+        .trim_start_matches(['#', '>', '-', '*', ' '])
+        .trim_end();
     if line.chars().count() <= longest {
         return line.to_owned();
     }
@@ -214,7 +215,10 @@ pub fn grips_below(text: &str, quotes: &[Quote]) -> String {
 
 /// Returns the grip with this id from a memory that was promoted.
 pub fn grip_in_memories(memories: &MemoryTexts, id: &str) -> Option<Grip> {
-    let texts = memories.texts.iter().filter(|memory| memory.text.contains(id));
+    let texts = memories
+        .texts
+        .iter()
+        .filter(|memory| memory.text.contains(id));
     let mut grips = texts.flat_map(|memory| grips_in(&memory.text));
     grips.find(|(grip, _)| grip.id == id).map(|(grip, _)| grip)
 }
@@ -222,10 +226,17 @@ pub fn grip_in_memories(memories: &MemoryTexts, id: &str) -> Option<Grip> {
 /// Guesses the type of a memory by how it is said.
 fn category(quote: &Quote) -> &'static str {
     const WISHES: [&str; 9] = [
-        "always", "never", "don't", "do not", "prefer", "from now on", "stop ", "instead of",
+        "always",
+        "never",
+        "don't",
+        "do not",
+        "prefer",
+        "from now on",
+        "stop ",
+        "instead of",
         "make sure",
     ];
-    const OWN: [&str; 5] = ["i am ", "i'm ", "my name", "i work", "i live"];
+    const OWN: [&str; 5] = ["i am a ", "i'm a ", "my name is", "i work ", "i live "];
     let text = quote.text.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let is_link = text.contains("://") && text.split_whitespace().count() < 30;
@@ -275,9 +286,18 @@ mod tests {
     #[test]
     fn the_type_is_guessed_by_how_it_is_said() {
         for (role, text, expected) in [
-            (Role::User, "never push to main without a review", "feedback"),
+            (
+                Role::User,
+                "never push to main without a review",
+                "feedback",
+            ),
             (Role::User, "I'm a data scientist, new to Go", "user"),
-            (Role::Assistant, "see https://grafana.example/d/1", "reference"),
+            (Role::User, "I'm adding two of them here", "project"),
+            (
+                Role::Assistant,
+                "see https://grafana.example/d/1",
+                "reference",
+            ),
             (Role::Assistant, "never do this", "project"),
             (Role::User, "we move the release to Thursday", "project"),
         ] {

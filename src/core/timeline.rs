@@ -429,11 +429,14 @@ fn on_all_cores<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<
 impl Timeline {
     /// Returns the timeline of these records, in their order.
     pub(crate) fn of_records(records: impl IntoIterator<Item = LogRecord>) -> Self {
-        let logs = records.into_iter().enumerate().map(|(number, record)| LogSlot {
-            number,
-            name: record.id.clone(),
-            record: Some(Arc::new(record)),
-        });
+        let logs = records
+            .into_iter()
+            .enumerate()
+            .map(|(number, record)| LogSlot {
+                number,
+                name: record.id.clone(),
+                record: Some(Arc::new(record)),
+            });
         Self {
             logs: logs.collect(),
             ..Self::empty(Path::new(""), Arc::new(Offline))

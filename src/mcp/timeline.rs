@@ -84,13 +84,7 @@ pub(super) const TELEPORT: Tool = Tool {
 };
 
 /// The tools that are about all logs, whatever the stores.
-pub(super) const NAMES: [&str; 5] = [
-    ROOT.name,
-    NODE.name,
-    BROWSE.name,
-    GRIP.name,
-    TELEPORT.name,
-];
+pub(super) const NAMES: [&str; 5] = [ROOT.name, NODE.name, BROWSE.name, GRIP.name, TELEPORT.name];
 
 /// The logs that are summarized between two looks at the clock.
 const AT_ONCE: usize = 16;
@@ -177,7 +171,9 @@ fn browse(call: &Call<'_>) -> ToolResult {
     let id = node_id(call, "parent")?;
     let limit = number(call, "limit", USUAL)?.clamp(1, MOST);
     let wrong = || Failure::Message("token must be one that browse_toc returned".to_owned());
-    let from = call.optional_text("token")?.filter(|token| !token.is_empty());
+    let from = call
+        .optional_text("token")?
+        .filter(|token| !token.is_empty());
     let from: usize = match from {
         Some(token) => token.parse().map_err(|_| wrong())?,
         None => 0,
@@ -216,7 +212,9 @@ fn expand_grip(call: &Call<'_>) -> ToolResult {
         .and_then(|memories| grip_in_memories(&memories, id));
     let (mut found, left) = read(call, |corpus, timeline| {
         let grip = in_memories.clone().or_else(|| timeline.grip(id));
-        let found = grip.as_ref().map(|grip| (grip, expand(corpus, grip, before, after)));
+        let found = grip
+            .as_ref()
+            .map(|grip| (grip, expand(corpus, grip, before, after)));
         grip_json(found.as_ref().map(|(grip, expanded)| (*grip, expanded)))
     })?;
     for part in ["before", "excerpt", "after"] {
@@ -239,8 +237,12 @@ fn expand_grip(call: &Call<'_>) -> ToolResult {
 pub(super) fn events(call: &Call<'_>, span: TimeSpan) -> ToolResult {
     let (found, left) = read_logs(call, |corpus, _| {
         let sessions = sessions_of(corpus);
-        let (events, has_more) =
-            events_between(corpus, |log| sessions[log], (span.from, span.to), span.limit);
+        let (events, has_more) = events_between(
+            corpus,
+            |log| sessions[log],
+            (span.from, span.to),
+            span.limit,
+        );
         let rows: Vec<Value> = events
             .iter()
             .map(|found| {

@@ -1480,8 +1480,14 @@ fn the_timeline_is_walked_from_the_years_to_the_messages() {
     let folder = folder.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
     let said = [
         ("user", "please fix the stale lock of the history"),
-        ("assistant", "The root cause is a lock file that nobody removes after a crash."),
-        ("user", "keep the key ghp_16C7e42F292c6912E7710c838347Ae178B4a out of it"),
+        (
+            "assistant",
+            "The root cause is a lock file that nobody removes after a crash.",
+        ),
+        (
+            "user",
+            "keep the key ghp_16C7e42F292c6912E7710c838347Ae178B4a out of it",
+        ),
     ];
     let mut log = String::new();
     for (number, (role, words)) in said.iter().enumerate() {
@@ -1502,7 +1508,11 @@ fn the_timeline_is_walked_from_the_years_to_the_messages() {
     let years = ask("get_toc_root", json!({}));
     assert_eq!(years["nodes"][0]["id"], "toc:year:2026");
     let mut parent = "toc:year:2026".to_owned();
-    for child in ["toc:month:2026:02", "toc:week:2026:W06", "toc:day:2026-02-03"] {
+    for child in [
+        "toc:month:2026:02",
+        "toc:week:2026:W06",
+        "toc:day:2026-02-03",
+    ] {
         let parts = ask("browse_toc", json!({ "parent": parent, "limit": 1 }));
         assert_eq!(parts["nodes"][0]["id"], child);
         assert_eq!(parts["token"], Value::Null);
@@ -1515,14 +1525,22 @@ fn the_timeline_is_walked_from_the_years_to_the_messages() {
     let found = ask("teleport_query", json!({ "query": "stale lock" }));
     let node = found["results"][0]["node"].as_str().expect("a node");
     assert!(node.starts_with("toc:segment:2026-02-03:"), "{found}");
-    assert_eq!(found["results"][0].as_object().map(serde_json::Map::len), Some(2), "ids only");
+    assert_eq!(
+        found["results"][0].as_object().map(serde_json::Map::len),
+        Some(2),
+        "ids only"
+    );
     let shown = ask("expand_grip", json!({ "grip_id": grip, "after": 1 }));
     assert_eq!(shown["state"], "current");
     assert_eq!(shown["excerpt"].as_array().map(Vec::len), Some(1));
     assert_eq!(shown["after"].as_array().map(Vec::len), Some(1));
     let unknown = ask("expand_grip", json!({ "grip_id": "grip:1:none" }));
     assert_eq!(unknown["state"], "unknown");
-    assert!(unknown["message"].as_str().is_some_and(|text| text.contains("No grip")));
+    assert!(
+        unknown["message"]
+            .as_str()
+            .is_some_and(|text| text.contains("No grip"))
+    );
     let nothing = ask("get_node", json!({ "node_id": "toc:day:2020-01-01" }));
     assert_eq!(nothing["node"], Value::Null);
     let events = ask("get_events", json!({ "from": "2026-02-03", "limit": 2 }));
@@ -1531,8 +1549,20 @@ fn the_timeline_is_walked_from_the_years_to_the_messages() {
     fs::remove_file(log).expect("the log is deleted");
     let gone = ask("expand_grip", json!({ "grip_id": grip }));
     assert_eq!(gone["state"], "gone");
-    assert!(gone["grip"]["excerpt"].as_str().is_some_and(|text| text.contains("lock")));
-    assert!(client.fails("get_node", json!({ "node_id": "toc:x" })).contains("toc:year:2024"));
-    assert!(client.fails("teleport_query", json!({})).contains("query parameter is required"));
+    assert!(
+        gone["grip"]["excerpt"]
+            .as_str()
+            .is_some_and(|text| text.contains("lock"))
+    );
+    assert!(
+        client
+            .fails("get_node", json!({ "node_id": "toc:x" }))
+            .contains("toc:year:2024")
+    );
+    assert!(
+        client
+            .fails("teleport_query", json!({}))
+            .contains("query parameter is required")
+    );
     client.end();
 }

@@ -17,12 +17,18 @@ fn log_path(home: &Home) -> String {
 /// A session in which something is decided, with a secret in it.
 fn session(home: &Home) -> std::path::PathBuf {
     let said = [
-        ("user", "why does refresh rotation log people out on two tabs?"),
+        (
+            "user",
+            "why does refresh rotation log people out on two tabs?",
+        ),
         (
             "assistant",
             "The root cause is a race in rotate(): both tabs present the same refresh token.",
         ),
-        ("user", "never revoke the family before a grace window of ten seconds"),
+        (
+            "user",
+            "never revoke the family before a grace window of ten seconds",
+        ),
         (
             "assistant",
             "The staging key is AKIAIOSFODNN7EXAMPLE1 and it works.\\n\\nKept the window.",
@@ -73,24 +79,36 @@ fn promoted_lines_are_recalled_and_their_grip_outlives_the_log_and_the_cache() {
     let before = files(&home);
     let cited = format!("claude-code:{ID}#L2");
     let shown = home.ok(&["promote", &cited, "--dry-run"]);
-    assert!(shown.contains("+> The root cause is a race in rotate()"), "{shown}");
+    assert!(
+        shown.contains("+> The root cause is a race in rotate()"),
+        "{shown}"
+    );
     assert!(shown.contains("MEMORY.md"), "{shown}");
     assert_eq!(files(&home), before, "nothing is written");
     let done = json_of(&home, &["promote", &cited, "--name", "Rotation race"]);
     let grip = done["grips"][0].as_str().expect("a grip");
     assert_eq!(done["path"], "rotation_race.md");
     let text = home.read("project/.memory/rotation_race.md");
-    assert!(text.starts_with("---\nname: Rotation race\ndescription: "), "{text}");
+    assert!(
+        text.starts_with("---\nname: Rotation race\ndescription: "),
+        "{text}"
+    );
     assert!(text.contains("\ntype: project\n"), "{text}");
     assert!(text.contains(&format!("<!-- {grip} {cited} ")), "{text}");
-    assert!(home.read("project/.memory/MEMORY.md").contains("(rotation_race.md)"));
+    assert!(
+        home.read("project/.memory/MEMORY.md")
+            .contains("(rotation_race.md)")
+    );
 
     let found = json_of(&home, &["recall", "race in rotate", "--scope", "detail"]);
     let hits = found["results"].as_array().expect("results");
     assert!(!hits.is_empty());
     for hit in hits {
         let words = hit["text"].as_str().expect("text");
-        assert!(!words.contains("grip:") && !words.contains("<!--"), "{words}");
+        assert!(
+            !words.contains("grip:") && !words.contains("<!--"),
+            "{words}"
+        );
     }
     assert_eq!(hits[0]["file_path"], "rotation_race.md");
     let by_grip = home.run(&["recall", &format!("\"{cited}\""), "--scope", "detail"]);
@@ -100,7 +118,10 @@ fn promoted_lines_are_recalled_and_their_grip_outlives_the_log_and_the_cache() {
     assert_eq!(expanded["state"], "current");
     assert_eq!(expanded["grip"]["citation"], cited.as_str());
     assert_eq!(expanded["excerpt"].as_array().map(Vec::len), Some(1));
-    let read = home.ok(&["read", expanded["grip"]["citation"].as_str().expect("a citation")]);
+    let read = home.ok(&[
+        "read",
+        expanded["grip"]["citation"].as_str().expect("a citation"),
+    ]);
     assert!(read.contains("race in rotate()"), "{read}");
 
     fs::remove_file(&log).expect("the log is deleted");
@@ -133,7 +154,10 @@ fn secrets_are_masked_and_a_range_is_quoted_without_what_tools_did() {
     let text = home.read("project/.memory/window.md");
     assert!(!text.contains("AKIAIOSFODNN7EXAMPLE1"), "{text}");
     assert!(text.contains("> never revoke the family"), "{text}");
-    assert!(text.contains("\ntype: feedback\n"), "a wish of the user: {text}");
+    assert!(
+        text.contains("\ntype: feedback\n"),
+        "a wish of the user: {text}"
+    );
     assert_eq!(text.matches("<!-- grip:").count(), 2, "{text}");
 }
 
@@ -141,7 +165,14 @@ fn secrets_are_masked_and_a_range_is_quoted_without_what_tools_did() {
 fn the_text_may_be_rewritten_and_the_grip_stays() {
     let (home, log) = shop();
     let cited = format!("claude-code:{ID}#L2");
-    let args = ["promote", &cited, "--name", "Own words", "--content", "Keep two tabs apart."];
+    let args = [
+        "promote",
+        &cited,
+        "--name",
+        "Own words",
+        "--content",
+        "Keep two tabs apart.",
+    ];
     let done = json_of(&home, &args);
     let grip = done["grips"][0].as_str().expect("a grip");
     let text = home.read("project/.memory/own_words.md");
@@ -166,12 +197,20 @@ fn what_cannot_be_promoted_is_told_and_nothing_is_written() {
         assert!(run.err.contains(words), "{}", run.err);
     }
     let whole = format!("claude-code:{ID}");
-    assert!(home.run(&["promote", &whole]).err.contains("name its lines"));
+    assert!(
+        home.run(&["promote", &whole])
+            .err
+            .contains("name its lines")
+    );
     let beyond = format!("claude-code:{ID}#L99");
     assert_eq!(home.run(&["promote", &beyond]).code, 2);
     let cited = format!("claude-code:{ID}#L2");
     let wrong = home.run(&["promote", &cited, "--type", "episodic"]);
-    assert!(wrong.err.contains("user, feedback, project, reference"), "{}", wrong.err);
+    assert!(
+        wrong.err.contains("user, feedback, project, reference"),
+        "{}",
+        wrong.err
+    );
     let taken = home.run(&["promote", &cited, "--name", "Tea"]);
     assert!(taken.err.contains("exists already"), "{}", taken.err);
     assert_eq!(files(&home), before);
@@ -182,7 +221,12 @@ fn each_layout_takes_a_promoted_memory_in_its_own_form() {
     let cited = format!("claude-code:{ID}#L2");
     for (root, first, path, contains) in [
         ("facts", "facts/user.md", "facts/race.md", "> Summary: "),
-        ("coder", "semantic/a.md", "episodic/race.md", "**Title:** Race"),
+        (
+            "coder",
+            "semantic/a.md",
+            "episodic/race.md",
+            "**Title:** Race",
+        ),
         (
             "session",
             "working-memory/overview.md",
@@ -195,7 +239,10 @@ fn each_layout_takes_a_promoted_memory_in_its_own_form() {
         home.file(&format!("{root}/{first}"), "# A\n\ntext\n");
         let store = home.path().join(root);
         let store = store.to_str().expect("UTF-8");
-        let done = json_of(&home, &["promote", &cited, "--store", store, "--name", "Race"]);
+        let done = json_of(
+            &home,
+            &["promote", &cited, "--store", store, "--name", "Race"],
+        );
         let text = home.read(&format!("{root}/{path}"));
         assert!(text.contains(contains), "{text}");
         assert!(text.contains("> The root cause"), "{text}");

@@ -228,7 +228,10 @@ fn read_memory_text(store: &Store, memory: Memory, text: String) -> Option<Memor
         layout: store.layout(),
         memory,
         head: head_of(&text),
-        grips: grips_in(&text).into_iter().map(|(_, range)| range).collect(),
+        grips: grips_in(&text)
+            .into_iter()
+            .map(|(_, range)| range)
+            .collect(),
         text,
     })
 }

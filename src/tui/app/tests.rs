@@ -1,5 +1,6 @@
 //! Tests of the app: keys in, effects and drawn screens out.
 
+mod calendar;
 mod finding;
 mod found;
 mod keys;

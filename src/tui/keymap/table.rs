@@ -45,7 +45,8 @@ const EVERYWHERE: [Action; 10] = [
 /// Returns the keys of the main contexts as the Markdown table of the README.
 pub fn markdown() -> String {
     let keymap = Keymap::new();
-    let mut table = "| key | | key | |\n| --- | --- | --- | --- |\n".to_owned();
+    let mut table =
+        "| key | | key | | key | |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();
     let own = |context: KeyContext| {
         let rows = keymap.rows.get(&context).map_or(&[][..], Vec::as_slice);
         rows.iter().filter(|row| !row.on.is_empty())
@@ -60,13 +61,16 @@ pub fn markdown() -> String {
     table
 }
 
-/// Adds a heading and its rows, two per line.
+/// The number of rows per line.
+const PER_LINE: usize = 3;
+
+/// Adds a heading and its rows, three per line.
 fn push(table: &mut String, name: &str, rows: &[&Binding]) {
-    table.push_str(&format!("| **{name}** | | | |\n"));
-    for pair in rows.chunks(2) {
-        let cells: Vec<String> = pair.iter().map(|row| cell(row)).collect();
-        let second = cells.get(1).map_or("|", String::as_str);
-        table.push_str(&format!("| {} | {second} |\n", cells[0]));
+    table.push_str(&format!("| **{name}** | | | | | |\n"));
+    for line in rows.chunks(PER_LINE) {
+        let mut cells: Vec<String> = line.iter().map(|row| cell(row)).collect();
+        cells.resize(PER_LINE, "|".to_owned());
+        table.push_str(&format!("| {} |\n", cells.join(" | ")));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The log pane: a conversation with its turns and tool calls. The log is never written.
 
 mod find;
+mod mark;
 mod subagent;
 
 use std::path::Path;
@@ -13,7 +14,7 @@ use ratatui::text::{Line, Span};
 
 use self::find::LogSearch;
 use super::{Handled, Pane, PaneContext, Step, Toast};
-use crate::core::citation::{Citation, CitedPart};
+use crate::core::citation::CitedPart;
 use crate::core::display::format_size;
 use crate::core::log::{Head, LogFile, Resume, Transcript};
 use crate::core::timeline::Node;
@@ -132,50 +133,6 @@ impl LogPane {
 
     fn head(&self) -> Option<&Head> {
         self.read.as_ref().map(|read| &read.head)
-    }
-
-    fn cite(&self) -> Vec<Step> {
-        copy_to_clipboard(self.citation().to_string())
-    }
-
-    fn line(&self) -> Option<u64> {
-        let message = self.conversation.as_ref()?.message()?;
-        Some(message.line)
-    }
-
-    /// The message under the cursor, or the marked lines.
-    fn citation(&self) -> Citation {
-        let place = |line: u64| usize::try_from(line).unwrap_or(1).max(1);
-        let lines = self.line().map(|line| {
-            let other = self.marked.unwrap_or(line);
-            place(line.min(other))..=place(line.max(other))
-        });
-        Citation {
-            store: Some(self.file.agent.name().to_owned()),
-            path: self.file.id.clone(),
-            part: lines.map_or(CitedPart::Whole, CitedPart::Lines),
-        }
-    }
-
-    /// Marks from here to where the cursor moves, or nothing any more.
-    fn mark(&mut self) -> Vec<Step> {
-        self.marked = match self.marked {
-            Some(_) => None,
-            None => self.line(),
-        };
-        Vec::new()
-    }
-
-    /// Proposes a memory for the message under the cursor, or the marked lines.
-    fn promote(&mut self) -> Vec<Step> {
-        let citation = self.citation();
-        self.marked = None;
-        match citation.part {
-            CitedPart::Lines(_) => vec![Step::Effect(Effect::Timeline(TimelineJob::Propose(
-                vec![citation.to_string()],
-            )))],
-            _ => Vec::new(),
-        }
     }
 
     fn copy_text(&self) -> Vec<Step> {

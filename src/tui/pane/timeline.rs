@@ -4,8 +4,9 @@ mod calendar;
 mod places;
 mod rows;
 mod view;
+mod walk;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use jiff::civil::Date;
@@ -46,8 +47,10 @@ pub(crate) struct TimelinePane {
     part: Part,
     /// The nodes that are open although they would be folded, and those that are folded.
     folds: HashMap<NodeId, bool>,
-    /// The grips that are shown, with their lines once these have arrived.
-    expanded: BTreeMap<String, Option<Arc<GripText>>>,
+    /// The grips whose lines are shown, each below a bullet of a node.
+    expanded: HashSet<(NodeId, String)>,
+    /// The lines of grips that have arrived.
+    texts: HashMap<String, Arc<GripText>>,
     rows: Rows,
     /// The line of the rows that is selected: the first of its entry.
     cursor: Cursor,
@@ -66,7 +69,8 @@ impl TimelinePane {
             left: None,
             part: Part::Tree,
             folds: HashMap::new(),
-            expanded: BTreeMap::new(),
+            expanded: HashSet::new(),
+            texts: HashMap::new(),
             rows: Rows::default(),
             cursor: Cursor::default(),
             day: today,
@@ -105,13 +109,6 @@ impl TimelinePane {
         }
     }
 
-    /// Returns the last day up to `day` on which something happened, or else the first one.
-    fn nearest(&self, day: Date) -> Option<Date> {
-        let days = || self.outline.days().map(|(day, _)| day);
-        let last = days().rev().find(|known| *known <= day);
-        last.or_else(|| days().next())
-    }
-
     fn is_open(&self, id: &NodeId) -> bool {
         let usual = || rows::is_open_at_first(&self.outline, id);
         self.folds.get(id).copied().unwrap_or_else(usual)
@@ -143,156 +140,6 @@ impl TimelinePane {
             Some(NodeId::Day(day) | NodeId::Segment(day, _)) => self.day = *day,
             _ => {}
         }
-    }
-
-    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        let height = view::Areas::of(self.part, cx).height();
-        let here = self.rows.lines_of(self.cursor.selected);
-        let count = self.rows.lines.len();
-        match to {
-            Move::Up => self.cursor.selected = here.start.saturating_sub(1),
-            Move::Down => self.cursor.selected = here.end.min(count.saturating_sub(1)),
-            to => self.cursor.step(to, height, count),
-        }
-        self.settle_cursor(cx);
-        Vec::new()
-    }
-
-    fn move_day(&mut self, days: i32) -> Vec<Step> {
-        let span = jiff::Span::new().days(days);
-        let target = self.day.checked_add(span).unwrap_or(self.day);
-        let (first, last) = self.calendar().bounds();
-        self.day = target.clamp(first, last);
-        Vec::new()
-    }
-
-    /// Opens a node and everything that it is part of, and moves the cursor to it. If nothing
-    /// happened in it, the nearest day before it is shown.
-    fn go_to(&mut self, id: &NodeId, cx: &PaneContext<'_>) -> Vec<Step> {
-        let mut steps = Vec::new();
-        let mut target = id.clone();
-        if self.outline.node(&target).is_none() {
-            let Some(day) = self.nearest(places::last_day(id)) else {
-                return Vec::new();
-            };
-            target = NodeId::Day(day);
-            let (wanted, found) = (id.title(), target.title());
-            if let (Some(wanted), Some(found)) = (wanted, found) {
-                let text = format!("Nothing happened in {wanted}; this is {found}");
-                steps.push(Step::Toast(Toast::done(text)));
-            }
-        }
-        let mut above = Some(target.clone());
-        while let Some(node) = above {
-            above = node.parent();
-            self.folds.insert(node, true);
-        }
-        self.part = Part::Tree;
-        self.lay_out(cx);
-        let height = view::Areas::of(self.part, cx).height();
-        if let Some(line) = self.rows.line_of(&target) {
-            let last_top = self.rows.lines.len().saturating_sub(height);
-            self.cursor.selected = line;
-            self.cursor.top = line.saturating_sub(1).min(last_top);
-        }
-        self.settle_cursor(cx);
-        steps
-    }
-
-    fn fold(&mut self, id: &NodeId, is_open: bool, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.folds.insert(id.clone(), is_open);
-        self.lay_out_again(cx);
-        Vec::new()
-    }
-
-    /// Opens what is under the cursor: a node folds or unfolds, a bullet shows its lines, and then
-    /// its log.
-    fn enter(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        if self.part == Part::Calendar {
-            return self.go_to(&NodeId::Day(self.day), cx);
-        }
-        match self.entry().cloned() {
-            Some(Entry::Node(id)) => {
-                let is_open = self.is_open(&id);
-                self.fold(&id, !is_open, cx)
-            }
-            Some(Entry::Bullet { grips, .. }) => {
-                let is_new = |id: &&String| !self.expanded.contains_key(*id);
-                let new: Vec<String> = grips.iter().filter(is_new).cloned().collect();
-                if new.is_empty() {
-                    return grips.first().map_or_else(Vec::new, |id| self.open_log(id, cx));
-                }
-                self.expanded.extend(new.iter().map(|id| (id.clone(), None)));
-                self.lay_out_again(cx);
-                vec![ask(TimelineJob::Expand(new))]
-            }
-            Some(Entry::Grip { id, .. }) => self.open_log(&id, cx),
-            None => Vec::new(),
-        }
-    }
-
-    /// Unfolds, or goes in.
-    fn right(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        match self.entry().cloned() {
-            _ if self.part == Part::Calendar => self.move_day(7),
-            Some(Entry::Node(id)) if !self.is_open(&id) => self.fold(&id, true, cx),
-            Some(Entry::Node(_)) => self.moved(Move::Down, cx),
-            Some(Entry::Bullet { grips, .. })
-                if grips.iter().all(|id| self.expanded.contains_key(id)) =>
-            {
-                self.moved(Move::Down, cx)
-            }
-            Some(Entry::Bullet { .. }) => self.enter(cx),
-            Some(Entry::Grip { .. }) | None => Vec::new(),
-        }
-    }
-
-    /// Folds, or goes out.
-    fn left(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        match self.entry().cloned() {
-            _ if self.part == Part::Calendar => self.move_day(-7),
-            Some(Entry::Node(id)) if self.is_open(&id) => self.fold(&id, false, cx),
-            Some(Entry::Node(id)) => self.select(id.parent(), cx),
-            Some(Entry::Bullet { node, grips, .. }) => {
-                let shown = self.expanded.len();
-                self.expanded.retain(|id, _| !grips.contains(id));
-                match self.expanded.len() == shown {
-                    true => self.select(Some(node), cx),
-                    false => {
-                        self.lay_out_again(cx);
-                        Vec::new()
-                    }
-                }
-            }
-            Some(Entry::Grip { id, .. }) => {
-                self.expanded.remove(&id);
-                self.lay_out_again(cx);
-                Vec::new()
-            }
-            None => Vec::new(),
-        }
-    }
-
-    fn select(&mut self, node: Option<NodeId>, cx: &PaneContext<'_>) -> Vec<Step> {
-        if let Some(line) = node.and_then(|node| self.rows.line_of(&node)) {
-            self.cursor.selected = line;
-            self.settle_cursor(cx);
-        }
-        Vec::new()
-    }
-
-    /// Goes to the next or the previous week in which something happened.
-    fn week(&mut self, step: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        let week = |day: &Date| NodeId::Day(*day).parent();
-        let own = week(&self.day);
-        let outline = Arc::clone(&self.outline);
-        let mut days = outline.days().map(|(day, _)| day);
-        let is_other = |day: &Date| week(day) != own;
-        let found = match step {
-            Move::Up => days.rev().find(|day| *day < self.day && is_other(day)),
-            _ => days.find(|day| *day > self.day && is_other(day)),
-        };
-        found.map_or_else(Vec::new, |day| self.go_to(&NodeId::Day(day), cx))
     }
 
     /// Opens the log of a grip at its lines.
@@ -460,10 +307,9 @@ impl Pane for TimelinePane {
                 Vec::new()
             }
             Event::GripExpanded(text) => {
-                if let Some(shown) = self.expanded.get_mut(&text.grip.id) {
-                    *shown = Some(Arc::clone(text));
-                    self.lay_out_again(cx);
-                }
+                let id = text.grip.id.clone();
+                self.texts.insert(id, Arc::clone(text));
+                self.lay_out_again(cx);
                 Vec::new()
             }
             Event::GoTo(node) => self.go_to(node, cx),

@@ -72,7 +72,9 @@ fn a_message_is_promoted_through_the_editor_and_a_diff_and_one_undo_takes_it_bac
         .expect("a new file");
     let text = String::from_utf8(text.clone()).expect("text");
     assert!(text.contains("#L50 "), "{text}");
-    let grip = text.split_whitespace().find(|word| word.starts_with("grip:"));
+    let grip = text
+        .split_whitespace()
+        .find(|word| word.starts_with("grip:"));
     let grip = grip.expect("a grip").to_owned();
     tty.press(ESCAPE, "find ❯");
     tty.press(ESCAPE, "5 memories");
@@ -81,7 +83,10 @@ fn a_message_is_promoted_through_the_editor_and_a_diff_and_one_undo_takes_it_bac
     assert!(home.ok(&["recall", "grace window"]).contains(name.as_str()));
     fs::remove_file(log).expect("the log is deleted");
     let shown = home.ok(&["grip", &grip]);
-    assert!(shown.contains("keep a grace window of ten seconds"), "{shown}");
+    assert!(
+        shown.contains("keep a grace window of ten seconds"),
+        "{shown}"
+    );
     assert!(shown.contains("The log is gone"), "{shown}");
     home.ok(&["undo"]);
     assert_eq!(files(&home), before);

@@ -50,9 +50,7 @@ pub(super) struct KnownClause {
 /// Returns the distinct terms of the beginning of an event's text.
 pub(super) fn terms_of<'e>(event: &'e Event<'_>) -> &'e [Term] {
     let parts = &event.analysis.0;
-    parts
-        .terms
-        .get_or_init(|| terms(begin(&event.text, READ)))
+    parts.terms.get_or_init(|| terms(begin(&event.text, READ)))
 }
 
 /// Returns the words of the beginning of an event's text that may be keywords, with their terms.

@@ -259,10 +259,7 @@ mod tests {
     fn it_gets_the_events_without_secrets_and_need_not_read_them() {
         let folder = tempfile::tempdir().expect("a folder");
         let seen = folder.path().join("seen");
-        summary(
-            &format!("cat > {}; echo '{GOOD}'", seen.display()),
-            20_000,
-        );
+        summary(&format!("cat > {}; echo '{GOOD}'", seen.display()), 20_000);
         let text = std::fs::read_to_string(&seen).expect("what it got");
         let input: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(input["events"][0]["line"], 1);
@@ -321,7 +318,9 @@ mod tests {
         let long = "word ".repeat(200);
         let bullet = format!(r#"{{"text":"key AKIAIOSFODNN7EXAMPLE1 {long}","lines":[1]}}"#);
         let bullets = vec![bullet; 9].join(",");
-        let answer = format!(r#"{{"title":"{long}","bullets":[{bullets}],"keywords":["a","b","c","d","e","f","g","h"]}}"#);
+        let answer = format!(
+            r#"{{"title":"{long}","bullets":[{bullets}],"keywords":["a","b","c","d","e","f","g","h"]}}"#
+        );
         let words = SegmentWords::default();
         let input = SummaryInput {
             events: &events(),

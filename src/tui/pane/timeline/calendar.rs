@@ -59,7 +59,8 @@ impl Calendar<'_> {
         let (first, last) = self.bounds();
         let day = days.contains(at).then(|| {
             let days = i32::from(at.x - days.x) * 7 + i32::from(at.y - days.y);
-            self.first_week(area).checked_add(jiff::Span::new().days(days))
+            self.first_week(area)
+                .checked_add(jiff::Span::new().days(days))
         });
         let day = day?.ok()?;
         (first..=last).contains(&day).then_some(day)

@@ -12,7 +12,7 @@ use crate::core::timeline::node::{Level, NodeId};
 use crate::core::timeline::outline::Outline;
 use crate::core::timeline::{Bullet, Node};
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{count, short_path, two_ends};
+use crate::tui::chrome::{count, two_ends};
 use crate::tui::event::{GripMessage, GripText};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::markdown::MEASURE;
@@ -33,7 +33,10 @@ pub(super) enum Entry {
         citations: Vec<String>,
     },
     /// The lines of a grip.
-    Grip { node: NodeId, id: String },
+    Grip {
+        node: NodeId,
+        id: String,
+    },
 }
 
 impl Entry {
@@ -155,12 +158,7 @@ impl Builder<'_> {
         }
     }
 
-    fn heading(
-        &self,
-        id: &NodeId,
-        node: &Node,
-        (depth, is_open): (usize, bool),
-    ) -> Line<'static> {
+    fn heading(&self, id: &NodeId, node: &Node, (depth, is_open): (usize, bool)) -> Line<'static> {
         let theme = self.theme;
         let muted = theme.style(Role::Muted);
         let fold = if is_open { "▾ " } else { "▸ " };
@@ -172,13 +170,12 @@ impl Builder<'_> {
             left.push(Span::styled(format!("{}  ", clock(node.from)), muted));
             left.push(Span::raw(escape_line(&node.title)));
             let agent = node.log.as_deref().and_then(|log| log.split(':').next());
-            let project = self.pane.outline.directory(id).map(|path| {
-                let short = short_path(std::path::Path::new(path));
-                short.rsplit('/').next().unwrap_or_default().to_owned()
-            });
-            let facts = [agent.map(str::to_owned), project];
-            let facts: Vec<String> = facts.into_iter().flatten().collect();
-            escape_line(&facts.join(" · "))
+            // A log of Windows may be read elsewhere.
+            let project = self.pane.outline.directory(id);
+            let project = project.and_then(|path| path.rsplit(['/', '\\']).next());
+            let facts: Vec<&str> = [agent, project].into_iter().flatten().collect();
+            // What happened needs the room more.
+            cells::cut(&facts.join(" · "), (self.width / 3).max(12))
         } else {
             let is_today = *id == NodeId::Day(self.pane.today);
             let role = if is_today { Role::Accent } else { Role::Strong };
@@ -193,7 +190,10 @@ impl Builder<'_> {
     fn bullet(&mut self, node: &NodeId, bullet: &Bullet, depth: usize) {
         let theme = self.theme;
         // The log of a segment is known; that of a bullet above may be any.
-        let place = bullet.citations.first().filter(|_| node.level() == Level::Segment);
+        let place = bullet
+            .citations
+            .first()
+            .filter(|_| node.level() == Level::Segment);
         let place = place.and_then(|citation| citation.rsplit('#').next());
         let place = place.map_or_else(String::new, |place| format!("  {place} "));
         let lead = indent(depth);
@@ -221,8 +221,9 @@ impl Builder<'_> {
         };
         self.push(entry, lines);
         for id in &bullet.grips {
-            if let Some(shown) = self.pane.expanded.get(id) {
-                let lines = self.grip(shown.as_deref(), depth + 1);
+            if self.pane.expanded.contains(&(node.clone(), id.clone())) {
+                let text = self.pane.texts.get(id);
+                let lines = self.grip(text.map(AsRef::as_ref), depth + 1);
                 let entry = Entry::Grip {
                     node: node.clone(),
                     id: id.clone(),

@@ -118,8 +118,7 @@ impl TimelinePane {
     fn draw_calendar(&self, frame: &mut Frame<'_>, areas: &Areas, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let day = self.day.strftime("%-d %B %Y").to_string();
-        let block =
-            bordered(theme, self.keys(Part::Calendar)).title(title_span(theme, &day));
+        let block = bordered(theme, self.keys(Part::Calendar)).title(title_span(theme, &day));
         frame.render_widget(block, areas.calendar);
         self.calendar().draw(frame, areas.days(), theme);
         let text = areas.text();
@@ -167,9 +166,7 @@ impl TimelinePane {
         let theme = cx.theme;
         let mut block = bordered(theme, self.keys(Part::Tree))
             .title(title_span(theme, "what happened"))
-            .title(
-                Line::from(Span::styled(" UTC ", theme.style(Role::Muted))).right_aligned(),
-            );
+            .title(Line::from(Span::styled(" UTC ", theme.style(Role::Muted))).right_aligned());
         let rows = areas.rows();
         let count = self.rows.lines.len();
         if count > areas.height() {
