@@ -45,8 +45,7 @@ const EVERYWHERE: [Action; 10] = [
 /// Returns the keys of the main contexts as the Markdown table of the README.
 pub fn markdown() -> String {
     let keymap = Keymap::new();
-    let mut table =
-        "| key | | key | | key | |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();
+    let mut table = "| key | | key | | key | |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();
     let own = |context: KeyContext| {
         let rows = keymap.rows.get(&context).map_or(&[][..], Vec::as_slice);
         rows.iter().filter(|row| !row.on.is_empty())
