@@ -74,11 +74,19 @@ fn counts(
 
 /// Counts the messages of each log; a message that a fork copied counts once, in the first log.
 fn messages(corpus: &Corpus) -> Vec<u64> {
+    /// How many blocks are read before their memory is released.
+    const TOGETHER: usize = 64;
     let mut counts = vec![0; corpus.logs().len()];
     let mut homes: HashMap<u64, usize> = HashMap::new();
     for part in Part::ALL {
-        for content in corpus.blocks(part).filter_map(|block| block.read()) {
-            for (_, message) in content.messages() {
+        for block in corpus.blocks(part) {
+            if block.number() % TOGETHER == 0 {
+                corpus.release(
+                    part,
+                    block.number().saturating_sub(TOGETHER)..block.number(),
+                );
+            }
+            for (_, message) in block.read().iter().flat_map(|content| content.messages()) {
                 let home = message.id.map(|id| *homes.entry(id).or_insert(message.log));
                 if home.is_some_and(|home| home != message.log) {
                     continue;

@@ -6,6 +6,7 @@
 
 mod blocks;
 mod candidate;
+mod collected;
 mod copies;
 mod current;
 mod exact;
@@ -13,7 +14,10 @@ mod exact;
 mod fixture;
 pub mod fuzzy;
 pub mod lesson;
+mod limits;
+mod log_scoring;
 mod needle;
+mod occurrence;
 mod proximity;
 mod ranked;
 pub mod recall;
@@ -301,14 +305,15 @@ fn with_on_all_cores<S, T: Send>(
 }
 
 /// Runs `work` for every block of a part on all cores, with a value that each thread makes
-/// once, and releases the memory of blocks that are done. Returns all results in the order
-/// of the blocks.
+/// once, and releases the memory of blocks that are done. Passes the results of a few blocks at a
+/// time to `take`, with a number that orders them.
 fn over_blocks<S, T: Send>(
     corpus: &Corpus,
     part: Part,
     make: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, &Block<'_>, &mut Vec<T>) + Sync,
-) -> Vec<T> {
+    take: impl Fn(usize, Vec<T>) + Sync,
+) {
     // Few blocks for each thread, but enough that releasing memory is not most of the work:
     // of words all blocks are touched, of results mostly only the filters.
     let together = match part {
@@ -316,7 +321,7 @@ fn over_blocks<S, T: Send>(
         Part::Results => 32,
     };
     let count = corpus.blocks(part).len();
-    let found = with_on_all_cores(count.div_ceil(together), make, |own, at| {
+    with_on_all_cores(count.div_ceil(together), make, |own, at| {
         let blocks = at * together..count.min((at + 1) * together);
         let mut found = Vec::new();
         for block in blocks
@@ -326,7 +331,6 @@ fn over_blocks<S, T: Send>(
             work(own, &block, &mut found);
         }
         corpus.release(part, blocks);
-        found
+        take(at, found);
     });
-    found.into_iter().flatten().collect()
 }

@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use super::answer::{Failure, QUOTED, ToolAnswer, ToolResult};
+use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::table::{Field, FieldType, Tool, ToolEffect};
 use super::timeline;
@@ -63,7 +63,7 @@ fn get_events(call: &Call<'_>) -> ToolResult {
         })
         .collect();
     let answer = json!({ "events": rows, "has_more": has_more });
-    Ok(ToolAnswer::text(answer.to_string()).with(QUOTED))
+    Ok(ToolAnswer::text(answer.to_string()).quoted(0))
 }
 
 /// Whether a store of events is named or served. Where there is none, the events are those of the

@@ -31,6 +31,8 @@ pub(crate) enum Action {
     NextLink,
     PreviousLink,
     Agent,
+    NextAgent,
+    PreviousAgent,
     OneList,
     Mark,
     MarkRange,
@@ -104,7 +106,7 @@ impl Action {
     pub(crate) fn also(self) -> &'static str {
         match self {
             Self::Find => "search grep look",
-            Self::Filter => "search find narrow grep",
+            Self::Filter => "narrow",
             Self::Sort => "order age size name",
             Self::Edit => "change write modify",
             Self::EditOutside => "external vim editor",
@@ -135,7 +137,8 @@ impl Action {
             Self::UnfoldAll => "expand open",
             Self::ToggleSource => "markdown raw view",
             Self::TogglePreview => "hide pane view",
-            Self::Agent => "context prompt see",
+            Self::Agent => "context prompt see tokens instructions",
+            Self::NextAgent => "switch claude codex gemini opencode copilot",
             Self::Reload => "refresh rescan",
             Self::Repaint => "redraw refresh clear",
             Self::Scope => "all project everything",
@@ -181,7 +184,8 @@ impl Action {
             | Self::PreviousMatch
             | Self::Open
             | Self::NextLink
-            | Self::PreviousLink => "find and open",
+            | Self::PreviousLink
+            | Self::Subagent => "find and open",
             Self::Edit
             | Self::EditOutside
             | Self::Save
@@ -206,9 +210,16 @@ impl Action {
             | Self::TakeTheirs
             | Self::TakeBoth
             | Self::ListInIndex => "change",
-            Self::Mark | Self::MarkNone | Self::Copy | Self::CopyText | Self::Resume => {
-                "mark and copy"
-            }
+            Self::Mark
+            | Self::MarkRange
+            | Self::MarkDown
+            | Self::MarkUp
+            | Self::MarkInvert
+            | Self::MarkNone
+            | Self::Copy
+            | Self::CopyText
+            | Self::Resume
+            | Self::CopyResume => "mark and copy",
             Self::Back | Self::Palette | Self::Help | Self::Suspend | Self::Quit | Self::Demo => {
                 "program"
             }

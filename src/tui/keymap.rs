@@ -18,7 +18,7 @@ use toml::Spanned;
 use super::action::Action;
 use crate::core::config::Warning;
 
-pub(crate) use editor::own_keys;
+pub(crate) use editor::{editor_hints, own_keys};
 pub use table::markdown;
 
 /// The default keymap.
@@ -37,6 +37,7 @@ pub(crate) enum KeyContext {
     History,
     Queue,
     Timeline,
+    Context,
     Review,
     Deleting,
     Moving,
@@ -69,6 +70,7 @@ impl KeyContext {
             Self::History => "history",
             Self::Queue => "review",
             Self::Timeline => "timeline",
+            Self::Context => "context",
             Self::Review => "planned change",
             Self::Deleting => "planned deletion",
             Self::Moving => "planned move",

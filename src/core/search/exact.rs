@@ -35,47 +35,56 @@ pub(super) fn copy_key(message: &CorpusMessage<'_>) -> Option<CopyKey> {
 /// The predicate that selects the messages to search.
 pub(super) type MessageFilter<'a> = &'a (dyn Fn(&CorpusMessage<'_>) -> bool + Sync);
 
-/// Finds the lines of the memory texts that contain the text.
+/// Finds the memory texts that contain the text: of each the first line, if possible one in which
+/// it stands alone. Also returns how many lines contain it.
 pub(super) fn in_memories(
     sources: Sources<'_>,
     literal: &Regex,
     texts: &[usize],
-) -> Vec<ExactMatch> {
+) -> (Vec<ExactMatch>, usize) {
     let mut matches = Vec::new();
+    let mut lines = 0;
     for number in texts {
         let memory_text = &sources.memories.texts[*number];
         if !literal.is_match(memory_text.text.as_bytes()) {
             continue;
         }
+        let mut best: Option<ExactMatch> = None;
         for (line, span) in memory_text.lines() {
             if let Some((offset, is_whole)) = first(literal, &memory_text.text[span]) {
-                matches.push(ExactMatch {
-                    at: (*number, line),
-                    holder: *number,
-                    line: line as u64,
-                    copy: None,
-                    offset,
-                    is_whole,
-                });
+                lines += 1;
+                if best.is_none_or(|best| is_whole && !best.is_whole) {
+                    best = Some(ExactMatch {
+                        at: (*number, line),
+                        holder: *number,
+                        line: line as u64,
+                        copy: None,
+                        offset,
+                        is_whole,
+                    });
+                }
             }
         }
+        matches.extend(best);
     }
-    matches
+    (matches, lines)
 }
 
-/// Finds the messages of a part that are allowed and contain the text.
+/// Finds the messages of a part that are allowed and contain the text; passes those of a few
+/// blocks at a time to `take`.
 pub(super) fn in_logs(
     corpus: &Corpus,
     literal: &Regex,
     (part, allows): (Part, MessageFilter<'_>),
-) -> Vec<ExactMatch> {
+    take: &(dyn Fn(Vec<ExactMatch>) + Sync),
+) {
     // Threads that share a regex contend for its scratch space.
     let own = || literal.clone();
     let work = |literal: &mut Regex, block: &Block<'_>, matches: &mut Vec<ExactMatch>| {
         // A damaged block is recorded by the corpus.
         let _ = in_block(block, literal, (allows, matches));
     };
-    over_blocks(corpus, part, own, work)
+    over_blocks(corpus, part, own, work, |_, found| take(found));
 }
 
 fn in_block(

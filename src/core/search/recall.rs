@@ -7,15 +7,22 @@
 //! and the first two hits are of both sources if both have any. The order does not depend on
 //! the limit, so that a longer list begins with a shorter one.
 
+#[cfg(test)]
+mod limited;
 mod pool;
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+use regex::bytes::Regex;
 
 use super::candidate::{
     HitCandidate, OrderedScore, both_sources_first, by_session, candidate_of, distinct, key,
 };
-use super::exact;
+use super::collected::Collected;
+use super::exact::{self, CopyKey};
+use super::limits::Limits;
 use super::needle::{Haystack, Needles, literal};
 use super::ranked::Holder;
 use super::score::session_scores;
@@ -131,6 +138,7 @@ struct Search<'a> {
     texts: Vec<usize>,
     /// For each log, whether the filters admit it.
     logs: Vec<bool>,
+    limits: Limits,
 }
 
 impl<'a> Search<'a> {
@@ -158,6 +166,7 @@ impl<'a> Search<'a> {
             filters,
             texts: texts.map(|(number, _)| number).collect(),
             logs,
+            limits: Limits::default(),
         }
     }
 
@@ -190,30 +199,89 @@ impl<'a> Search<'a> {
         let Some(literal) = literal(text) else {
             return RecallResult::default();
         };
-        let mut candidates: Vec<HitCandidate> =
-            exact::in_memories(self.sources, &literal, &self.texts)
-                .into_iter()
-                .map(|exact_match| candidate_of(exact_match, Holder::Memory(exact_match.holder)))
-                .collect();
+        let (memories, lines) = exact::in_memories(self.sources, &literal, &self.texts);
+        let memories = memories
+            .into_iter()
+            .map(|exact_match| candidate_of(exact_match, Holder::Memory(exact_match.holder)));
+        let mut candidates: Vec<HitCandidate> = memories.collect();
+        let mut total = candidates.len();
+        let mut is_cut = false;
+        let mut parts: Vec<Part> = Vec::new();
         if let Some(corpus) = self.corpus() {
-            let (first, then) = self.parts();
-            let look = |part: Part| {
-                let allows = |message: &CorpusMessage<'_>| self.allows_message(message);
-                let exact_match = exact::in_logs(corpus, &literal, (part, &allows)).into_iter();
-                exact_match.map(move |exact_match| {
-                    candidate_of(exact_match, Holder::Log(exact_match.holder, part))
-                })
+            let collected = Mutex::new(Collected::new(&self.limits, self.limit));
+            let count = || {
+                let collected = collected.lock();
+                collected.unwrap_or_else(PoisonError::into_inner).count()
             };
-            for part in first {
-                candidates.extend(look(*part));
+            let ranks = || self.log_ranks(corpus);
+            let mut look = |part: Part| {
+                parts.push(part);
+                let allows = |message: &CorpusMessage<'_>| self.allows_message(message);
+                exact::in_logs(corpus, &literal, (part, &allows), &|found| {
+                    let found = found.into_iter().map(|exact_match| {
+                        candidate_of(exact_match, Holder::Log(exact_match.holder, part))
+                    });
+                    let collected = collected.lock();
+                    let mut collected = collected.unwrap_or_else(PoisonError::into_inner);
+                    collected.take(found, &ranks);
+                });
+            };
+            let (first, then) = self.parts();
+            first.iter().for_each(|part| look(*part));
+            if lines + count() < FEW {
+                then.iter().for_each(|part| look(*part));
             }
-            if candidates.len() < FEW {
-                for part in then {
-                    candidates.extend(look(*part));
+            let collected = collected.into_inner();
+            let collected = collected.unwrap_or_else(PoisonError::into_inner);
+            total += collected.count();
+            is_cut = collected.is_cut();
+            candidates.extend(collected.finish());
+        }
+        let (distinct, mut best) = self.best(candidates);
+        if let Some(corpus) = self.corpus().filter(|_| is_cut) {
+            self.count_copies((corpus, &literal), &parts, &mut best);
+        }
+        RecallResult {
+            // Copies are known only if all candidates are.
+            total: if is_cut { total } else { distinct },
+            hits: self.hits(&best, &|_| 0),
+        }
+    }
+
+    /// Counts the copies of messages in other logs.
+    fn count_copies(
+        &self,
+        (corpus, literal): (&Corpus, &Regex),
+        parts: &[Part],
+        candidates: &mut [HitCandidate],
+    ) {
+        let copies = candidates.iter().filter_map(|candidate| candidate.copy);
+        let wanted: HashSet<CopyKey> = copies.collect();
+        if wanted.is_empty() {
+            return;
+        }
+        let is_wanted =
+            |message: &CorpusMessage<'_>| exact::copy_key(message).filter(|c| wanted.contains(c));
+        let allows = |message: &CorpusMessage<'_>| {
+            is_wanted(message).is_some() && self.allows_message(message)
+        };
+        let logs: Mutex<HashMap<CopyKey, HashSet<usize>>> = Mutex::default();
+        for part in parts {
+            exact::in_logs(corpus, literal, (*part, &allows), &|found| {
+                let mut logs = logs.lock().unwrap_or_else(PoisonError::into_inner);
+                for exact_match in found {
+                    if let Some(copy) = exact_match.copy {
+                        logs.entry(copy).or_default().insert(exact_match.holder);
+                    }
                 }
+            });
+        }
+        let logs = logs.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for candidate in candidates {
+            if let Some(logs) = candidate.copy.and_then(|copy| logs.get(&copy)) {
+                candidate.copies = logs.len().saturating_sub(1);
             }
         }
-        self.finish(candidates, &|_| 0)
     }
 
     fn allows(&self, log: usize, (role, time): (Role, Option<i64>)) -> bool {
@@ -251,9 +319,11 @@ impl<'a> Search<'a> {
             let phrase = find_phrase(phrase.as_ref(), text);
             phrase.map_or_else(|| first_needle(&needles, text), |(at, _)| at)
         };
-        let mut answer = self.finish(all, &offset);
-        answer.total = answer.total.max(more.unwrap_or(0));
-        answer
+        let (total, best) = self.best(all);
+        RecallResult {
+            total: total.max(more.unwrap_or(0)),
+            hits: self.hits(&best, &offset),
+        }
     }
 
     fn sessions(&self) -> Vec<SessionHit> {
@@ -310,25 +380,22 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Sorts the candidates, removes duplicates and all but one line of each memory, and
-    /// builds the hits; `offset` finds the match in a text.
-    fn finish(
-        &self,
-        mut candidates: Vec<HitCandidate>,
-        offset: &dyn Fn(&str) -> usize,
-    ) -> RecallResult {
+    /// Sorts the candidates, and removes duplicates and all but one line of each memory. Returns
+    /// how many are left, and the first ones.
+    fn best(&self, mut candidates: Vec<HitCandidate>) -> (usize, Vec<HitCandidate>) {
         self.sort(&mut candidates);
         let mut candidates = distinct(candidates);
         let total = candidates.len();
         both_sources_first(&mut candidates);
         candidates.truncate(self.limit);
-        RecallResult {
-            total,
-            hits: candidates
-                .iter()
-                .filter_map(|candidate| self.to_hit(candidate, offset))
-                .collect(),
-        }
+        (total, candidates)
+    }
+
+    /// Builds the hits; `offset` finds the match in a text.
+    fn hits(&self, candidates: &[HitCandidate], offset: &dyn Fn(&str) -> usize) -> Vec<Hit> {
+        let hits = candidates.iter();
+        hits.filter_map(|candidate| self.to_hit(candidate, offset))
+            .collect()
     }
 
     /// Sorts the candidates, best first; path and line decide between equal scores.
@@ -366,11 +433,16 @@ impl<'a> Search<'a> {
             };
             paths.push((path, key(candidate.holder)));
         }
-        paths.sort_unstable();
-        // Several logs of one database share their path.
-        let same = paths.chunk_by(|a, b| a.0 == b.0).enumerate();
-        same.flat_map(|(place, same)| same.iter().map(move |(_, key)| (*key, place)))
-            .collect()
+        ranks_of(paths).collect()
+    }
+
+    /// Returns for each log its rank in the order of paths.
+    fn log_ranks(&self, corpus: &Corpus) -> Vec<usize> {
+        let paths = corpus.logs().enumerate();
+        let paths = paths.map(|(number, log)| (log.path().display().to_string(), number));
+        let mut ranks: Vec<(usize, usize)> = ranks_of(paths.collect()).collect();
+        ranks.sort_unstable();
+        ranks.into_iter().map(|(_, rank)| rank).collect()
     }
 
     fn to_hit(&self, candidate: &HitCandidate, offset: &dyn Fn(&str) -> usize) -> Option<Hit> {
@@ -393,6 +465,17 @@ impl<'a> Search<'a> {
     }
 }
 
+/// Returns the rank of each item in the order of paths. Several logs of one database share their
+/// path, and so their rank.
+fn ranks_of<T: Ord + Copy>(mut paths: Vec<(String, T)>) -> impl Iterator<Item = (T, usize)> {
+    paths.sort_unstable();
+    let same = paths.chunk_by(|a, b| a.0 == b.0).enumerate();
+    let ranks: Vec<(T, usize)> = same
+        .flat_map(|(rank, same)| same.iter().map(move |(_, item)| (*item, rank)))
+        .collect();
+    ranks.into_iter()
+}
+
 /// Returns the byte offset of the first word of the query in a text.
 fn first_needle(needles: &Needles, text: &str) -> usize {
     let mut places = Vec::new();
@@ -410,7 +493,7 @@ mod tests {
 
     use super::super::fixture::{TestHome, conversation};
     use super::super::needle;
-    use super::super::score::{PassageGroup, Rarity};
+    use super::super::score::{Conversations, PassageGroup, Rarity};
     use super::super::walker::passage_of_message;
     use super::pool::PROXIMITY;
     use super::*;
@@ -780,7 +863,9 @@ mod tests {
         let mut all = Vec::new();
         for (path, texts, stretch) in logs {
             let mut found = Vec::new();
-            rarity.score(&[stretch], &mut found);
+            let mut talks = Conversations::default();
+            rarity.add(&stretch, &mut talks);
+            rarity.score(&stretch, &talks, &mut found);
             for (score, spot) in &mut found {
                 let text = &texts[spot.at.1].1;
                 *score += PROXIMITY * spot.worth * naive_nearness(&wanted, text, &rarity);

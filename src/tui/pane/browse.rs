@@ -11,6 +11,7 @@ mod list;
 mod marks;
 mod mouse;
 mod offer;
+mod piece;
 mod place;
 pub(crate) mod tree;
 mod view;
@@ -345,13 +346,21 @@ impl Pane for BrowsePane {
                         .is_some_and(|snapshot| snapshot.memory(path).is_some()),
                     _ => false,
                 };
-                self.marks.retain(there);
+                self.marks.retain(&there);
+                // A range whose start is gone does not come back with it.
+                let is_left = |key: &Key| !matches!(key, Key::Memory(..)) || there(key);
+                self.range = self.range.take().filter(is_left);
                 self.rebuild(library, cx)
             }
             Event::Read { .. } | Event::Opened { .. } => {
                 self.preview.on_event(event, cx);
                 self.run_waiting_action(cx)
             }
+            Event::PieceRead {
+                context,
+                at,
+                result: Ok(subject),
+            } => self.edit_piece((context, *at), subject, cx),
             Event::EditorLeft(text) => {
                 self.unsaved_texts.push(text.clone());
                 // Select its memory, so that the edit key opens it again.

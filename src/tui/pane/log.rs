@@ -16,6 +16,7 @@ use self::find::LogSearch;
 use super::{Handled, Pane, PaneContext, Step, Toast};
 use crate::core::citation::CitedPart;
 use crate::core::display::format_size;
+use crate::core::library::LogSummary;
 use crate::core::log::{Head, LogFile, Resume, Transcript};
 use crate::core::timeline::Node;
 use crate::tui::action::Action;
@@ -207,6 +208,17 @@ pub(crate) fn resume(resume: Option<Resume>) -> Vec<Step> {
     })
 }
 
+impl LogPane {
+    /// The command that resumes the session. It is in the list of logs, too, so that the log need
+    /// not be read yet.
+    fn resume_command(&self, cx: &PaneContext<'_>) -> Option<Resume> {
+        let listed = cx.library.log(&self.file.path, &self.file.id);
+        listed
+            .and_then(LogSummary::resume)
+            .or_else(|| self.file.resume(self.head()?))
+    }
+}
+
 /// Copies the command that resumes a session.
 pub(crate) fn copy_resume(resume: Option<Resume>) -> Vec<Step> {
     with_resume(resume, |resume| copy_to_clipboard(resume.command_line()))
@@ -262,8 +274,8 @@ impl Pane for LogPane {
             Action::MarkRange => self.mark(),
             Action::Promote => self.promote(),
             Action::CopyText => self.copy_text(),
-            Action::Resume => resume(self.head().and_then(|head| self.file.resume(head))),
-            Action::CopyResume => copy_resume(self.head().and_then(|head| self.file.resume(head))),
+            Action::Resume => resume(self.resume_command(cx)),
+            Action::CopyResume => copy_resume(self.resume_command(cx)),
             Action::Subagent => self.open_subagent(cx),
             Action::Back if self.marked.is_some() => {
                 self.marked = None;

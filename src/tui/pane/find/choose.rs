@@ -187,3 +187,16 @@ impl FindPane {
         self.open_memory(key, row, Some(Action::Edit))
     }
 }
+
+/// Whether an action is about the row under the cursor, or the marked ones.
+pub(super) fn is_about_a_row(action: Action) -> bool {
+    matches!(
+        action,
+        Action::Open
+            | Action::Edit
+            | Action::Mark
+            | Action::Copy
+            | Action::Promote
+            | Action::Resume
+    )
+}
