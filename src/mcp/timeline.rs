@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::answer::{Failure, QUOTED, ToolAnswer, ToolResult};
+use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::events::truncate_text;
 use super::recall::{Deadline, READING_LIMIT};
@@ -128,7 +128,7 @@ fn read_logs<T>(
 }
 
 fn answer(value: &Value, left: usize) -> ToolAnswer {
-    let answer = ToolAnswer::text(value.to_string()).with(QUOTED);
+    let answer = ToolAnswer::text(value.to_string()).quoted(0);
     match left {
         0 => answer,
         left => answer.with(format!(

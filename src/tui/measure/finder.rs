@@ -189,6 +189,7 @@ impl HeadlessFinder {
                     self.workers.search(job);
                 }
                 Effect::Transcript(job) => self.workers.read_transcript(job),
+                Effect::Timeline(job) => self.workers.ask_timeline(job),
                 // There is no terminal.
                 Effect::Terminal(_) => {}
             }

@@ -18,8 +18,7 @@ fn a_day_is_opened_down_to_the_log_and_escape_leads_back_to_the_tree() {
     // Down to the first bullet: it shows its lines, and then its log.
     tty.send("jj");
     tty.press(ENTER, "│ you");
-    tty.press(ENTER, "turn ");
-    tty.see("log   ");
+    tty.press(ENTER, "log   ");
     tty.press(ESCAPE, "what happened");
     tty.send(ESCAPE);
     tty.see("4 memories");
@@ -57,7 +56,7 @@ fn a_message_is_promoted_through_the_editor_and_a_diff_and_one_undo_takes_it_bac
     tty.press("/", "find ❯");
     tty.send("grace window of ten");
     tty.see("1 found");
-    tty.press(ENTER, "turn ");
+    tty.press(ENTER, "turn 26/26");
     tty.press("p", "promote to a memory");
     // The name is proposed; Enter goes on to the editor.
     tty.press(ENTER, "> keep a grace window of ten seconds");

@@ -146,8 +146,8 @@ impl Builder<'_> {
         // The bullets of few open segments say it themselves, and those of an only part.
         let is_day = id.level() == Level::Day;
         let most = if is_day { FEW } else { 1 };
-        let is_said_below =
-            children.len() <= most && children.iter().all(|child| self.pane.is_open(child));
+        let is_said_below = (1..=most).contains(&children.len())
+            && children.iter().all(|child| self.pane.is_open(child));
         if !is_said_below {
             for bullet in &node.bullets {
                 self.bullet(id, bullet, depth + 1);
