@@ -31,6 +31,7 @@ pub mod link;
 pub mod log;
 pub mod memory;
 pub mod private;
+pub mod promote;
 pub mod query;
 pub mod rehome;
 pub mod review;

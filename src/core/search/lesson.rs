@@ -6,6 +6,7 @@ use crate::core::citation::{Citation, CitedPart};
 use crate::core::layout::Layout;
 use crate::core::query::Query;
 use crate::core::text::Stems;
+use crate::core::timeline::comment::without_grips;
 
 /// The answer if no lesson matches.
 pub const NONE: &str = "No universal patterns matched your query in coder memory.";
@@ -66,7 +67,7 @@ pub fn lessons(memories: &MemoryTexts, query: &Query) -> Vec<Lesson> {
                     title => title.to_owned(),
                 },
                 why,
-                text: body(piece.text).to_owned(),
+                text: without_grips(body(piece.text)),
             };
             found.push((score, lesson));
         }

@@ -15,6 +15,7 @@ use crate::core::link::resolve_target;
 use crate::core::memory::{FileKind, Memory};
 use crate::core::sandbox::FoundFile;
 use crate::core::store::Store;
+use crate::core::timeline::comment::grips_in;
 
 /// The memories of some stores.
 #[derive(Debug, Clone, Default)]
@@ -49,6 +50,8 @@ pub struct MemoryText {
     pub text: String,
     /// The range of the header: the frontmatter or the META comment.
     head: Range<usize>,
+    /// The ranges of the comments that hold grips.
+    grips: Vec<Range<usize>>,
 }
 
 impl MemoryTexts {
@@ -144,14 +147,16 @@ impl MemoryTexts {
 impl MemoryText {
     /// Returns the lines with words, each with its number from 1 and its byte range. Lines
     /// that only give the text its structure are left out: those without letters or digits,
-    /// and fields of the header that hold no words of a person or an agent.
+    /// fields of the header that hold no words of a person or an agent, and grips.
     pub fn lines(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         lines(&self.text, 0)
             .enumerate()
             .filter(|(_, line)| {
                 let is_in_head = self.head.contains(&line.span.start);
+                let is_in_grip = |grip: &Range<usize>| grip.contains(&line.span.start);
                 line.text.contains(char::is_alphanumeric)
                     && !(is_in_head && is_plain_field(line.text))
+                    && !self.grips.iter().any(is_in_grip)
             })
             .map(|(at, line)| (at + 1, line.span))
     }
@@ -223,6 +228,10 @@ fn read_memory_text(store: &Store, memory: Memory, text: String) -> Option<Memor
         layout: store.layout(),
         memory,
         head: head_of(&text),
+        grips: grips_in(&text)
+            .into_iter()
+            .map(|(_, range)| range)
+            .collect(),
         text,
     })
 }
