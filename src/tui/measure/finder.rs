@@ -189,6 +189,7 @@ impl HeadlessFinder {
                     self.workers.search(job);
                 }
                 Effect::Transcript(job) => self.workers.read_transcript(job),
+                Effect::Why(job) => self.workers.explain(job),
                 // There is no terminal.
                 Effect::Terminal(_) => {}
             }
