@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use super::*;
-use crate::core::change::{Author, Direction, Moment, dead_links, plan_and_commit, replay};
+use crate::core::change::{Author, Direction, Moment, plan_and_commit, replay};
+use crate::core::curate::check_store;
 use crate::core::history::History;
 use crate::core::layout::Layout;
 
@@ -213,7 +214,8 @@ fn memories_are_gathered_with_links_and_indexes_and_one_undo_gives_every_byte_ba
         "{index}"
     );
     assert_eq!(index.matches("(same.md)").count(), 1, "{index}");
-    assert_eq!(dead_links(&target).expect("reads"), []);
+    let dead = check_store(&target, &["broken-link"], moment.today).expect("reads");
+    assert_eq!(dead, []);
     assert!(!old.join(INDEX).exists() && !old.join("same.md").exists());
     assert!(sibling.join("plan.md").exists());
     plan_and_commit(&history, &record.roots(), (&author, &moment), || {
