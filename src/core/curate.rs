@@ -432,6 +432,15 @@ pub fn check_store(store: &Store, only: &[&str], today: jiff::civil::Date) -> Re
     Ok(check(&collection, &only))
 }
 
+/// Returns what the links of a store lead to in vain.
+#[cfg(test)]
+pub(crate) fn broken_links(store: &Store) -> Vec<String> {
+    let rules = ["broken-link", "index-dangling"];
+    let found = check_store(store, &rules, jiff::civil::date(2026, 1, 1));
+    let found = found.expect("the store can be read").into_iter();
+    found.map(|finding| finding.subject).collect()
+}
+
 /// Runs the same rules one after the other and passes what each finds to `each`, until that breaks.
 pub fn check_each(
     collection: &Collection<'_>,

@@ -18,7 +18,7 @@ use toml::Spanned;
 use super::action::Action;
 use crate::core::config::Warning;
 
-pub(crate) use editor::own_keys;
+pub(crate) use editor::{editor_hints, own_keys};
 pub use table::markdown;
 
 /// The default keymap.
@@ -36,6 +36,7 @@ pub(crate) enum KeyContext {
     Log,
     History,
     Queue,
+    Why,
     Curate,
     Context,
     Review,
@@ -70,6 +71,7 @@ impl KeyContext {
             Self::Log => "log",
             Self::History => "history",
             Self::Queue => "review",
+            Self::Why => "why",
             Self::Curate => "curate",
             Self::Context => "context",
             Self::Review => "planned change",

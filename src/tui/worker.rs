@@ -3,9 +3,9 @@
 //! Each has a queue of jobs of its own type. The library worker reads and plans, the writer
 //! changes stores and may wait for their locks, the unsaved worker keeps unsaved texts, the
 //! corpus worker keeps the corpus of the logs up to date, the search worker searches, the
-//! transcript worker reads transcripts, and the curate worker checks the memories. Their results
-//! are sent to the app as events. A panic in a worker is reported as [`Event::Panicked`]; the
-//! program continues.
+//! transcript worker reads transcripts, the why worker finds the sessions that wrote memories, and
+//! the curate worker checks the memories. Their results are sent to the app as events. A panic in a
+//! worker is reported as [`Event::Panicked`]; the program continues.
 
 pub(crate) mod context;
 pub(crate) mod corpus;
@@ -18,6 +18,7 @@ pub(crate) mod search;
 pub(crate) mod thread;
 mod transcript;
 mod unsaved;
+mod why;
 mod writer;
 
 use std::io;
@@ -35,10 +36,11 @@ use search::SearchWorker;
 use thread::{Queue, WorkerThread};
 use transcript::TranscriptWorker;
 use unsaved::UnsavedWorker;
+use why::WhyWorker;
 use writer::Writer;
 
 use super::effect::{
-    CurateJob, LibraryJob, LogsJob, SearchJob, TranscriptJob, UnsavedJob, WriteJob,
+    CurateJob, LibraryJob, LogsJob, SearchJob, TranscriptJob, UnsavedJob, WhyJob, WriteJob,
 };
 use super::event::{Changes, Event, ReviewCounts};
 use super::{Clock, ContextSource, CurateSetup, StoreSource};
@@ -74,6 +76,7 @@ pub(crate) struct Workers {
     logs: WorkerThread<LogsJob>,
     search: WorkerThread<search::Job>,
     transcripts: WorkerThread<TranscriptJob>,
+    why: WorkerThread<why::Message>,
     curate: WorkerThread<curate::Message>,
     /// The generation of the newest search.
     newest: Arc<AtomicU64>,
@@ -100,12 +103,14 @@ impl Workers {
         let unsaved = Queue::new();
         let logs = Queue::new();
         let searches = Queue::new();
+        let whys = Queue::new();
         let checks = Queue::new();
         let watch = watch(events, Event::Changed);
         let corpus_worker = CorpusWorker {
             catalog: outside.catalog,
             watch: self::watch(events, Event::LogsChanged),
             search_worker: searches.sender(),
+            why_worker: whys.sender(),
             events: events.clone(),
             leaving: Arc::clone(&leaving),
             reported: Vec::new(),
@@ -138,6 +143,14 @@ impl Workers {
             newest: Arc::clone(&newest_check),
             events: events.clone(),
         };
+        let why_worker = WhyWorker {
+            history: outside.history.clone(),
+            clock: outside.clock,
+            events: events.clone(),
+            corpus: None,
+            unknown: Vec::new(),
+            unfinished: None,
+        };
         let worker = LibraryWorker {
             source: outside.source,
             contexts: outside.contexts,
@@ -151,6 +164,7 @@ impl Workers {
             unsaved: unsaved.sender(),
             corpus_worker: logs.sender(),
             search_worker: searches.sender(),
+            why_worker: whys.sender(),
             curate_worker: checks.sender(),
             offers: outside.offers,
         };
@@ -170,6 +184,7 @@ impl Workers {
             logs: logs.start("logs", corpus_worker)?,
             search: searches.start("search", search_worker)?,
             transcripts: Queue::new().start("transcripts", transcript_worker)?,
+            why: whys.start("why", why_worker)?,
             curate: checks.start("curate", curate_worker)?,
             newest,
             newest_check,
@@ -205,6 +220,10 @@ impl Workers {
         self.transcripts.send(job);
     }
 
+    pub(crate) fn explain(&self, job: WhyJob) {
+        self.why.send(why::Message::Job(job));
+    }
+
     pub(crate) fn curate(&self, job: CurateJob) {
         self.newest_check.store(job.generation, Ordering::Relaxed);
         self.curate.send(curate::Message::Check(job));
@@ -231,6 +250,7 @@ impl Workers {
         self.logs.stop(until, || false);
         self.search.stop(until, || false);
         self.transcripts.stop(until, || false);
+        self.why.stop(until, || false);
         self.curate.stop(until, || false);
         is_written
     }

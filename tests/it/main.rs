@@ -22,6 +22,7 @@ mod odd_files;
 mod private;
 mod properties;
 mod recall;
+mod replay;
 mod review;
 mod rules;
 mod sandbox;

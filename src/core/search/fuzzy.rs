@@ -72,8 +72,11 @@ impl SearchCache {
 /// The progress of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchState {
-    /// The search is running.
+    /// The words as they are typed are being searched.
     Looking,
+    /// Everything was searched for the words as they are typed, and the best lines are known;
+    /// the others or less close ones are still to come.
+    Widening,
     /// The search was cancelled.
     Stale,
     /// Everything was searched.
@@ -170,6 +173,8 @@ pub fn find(
     search.words(cache.last.as_ref());
     let wanted: Vec<&Atom> = wanted(request.query).collect();
     if search.found.total < FEW && !search.is_over() && !wanted.is_empty() {
+        // What has the words is shown before the longer search begins.
+        search.widen();
         let is_known = |vocabulary: &Vocabulary| vocabulary.fits(sources);
         let vocabulary = match cache.vocabulary.take().filter(is_known) {
             Some(vocabulary) => vocabulary,
@@ -190,38 +195,61 @@ fn wanted(query: &Query) -> impl Iterator<Item = &Atom> {
     atoms.filter(|atom| atom.sense == Polarity::Wanted)
 }
 
-/// Returns the text of the matching line.
-pub fn line(sources: Sources<'_>, spot: MatchSpot) -> Option<&str> {
-    line_on(&OpenBlocks::new(sources.corpus), sources, spot)
+/// Reads the lines of matches. It keeps the blocks open that it has read.
+pub struct LineReader<'a> {
+    sources: Sources<'a>,
+    pages: OpenBlocks<'a>,
 }
 
-fn line_on<'a>(pages: &OpenBlocks<'a>, sources: Sources<'a>, spot: MatchSpot) -> Option<&'a str> {
-    match spot {
-        MatchSpot::Title(memory_text) => {
-            Some(&sources.memories.texts.get(memory_text)?.memory.title)
-        }
-        MatchSpot::Line(memory_text, line) => {
-            let memory_text = sources.memories.texts.get(memory_text)?;
-            memory_text.text.lines().nth(line.checked_sub(1)?)
-        }
-        MatchSpot::Message { offset, .. } => {
-            let text = message(pages, spot)?.text.get(offset as usize..)?;
-            text.lines().next()
-        }
+impl std::fmt::Debug for LineReader<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LineReader").finish_non_exhaustive()
     }
 }
 
-fn message<'a>(pages: &OpenBlocks<'a>, spot: MatchSpot) -> Option<CorpusMessage<'a>> {
-    let MatchSpot::Message {
-        part,
-        block,
-        number,
-        ..
-    } = spot
-    else {
+impl<'a> LineReader<'a> {
+    /// Creates a reader that has read nothing yet.
+    pub fn new(sources: Sources<'a>) -> Self {
+        Self {
+            sources,
+            pages: OpenBlocks::new(sources.corpus),
+        }
+    }
+
+    fn line(&self, spot: MatchSpot) -> Option<&'a str> {
+        match spot {
+            MatchSpot::Title(memory_text) => {
+                Some(&self.sources.memories.texts.get(memory_text)?.memory.title)
+            }
+            MatchSpot::Line(memory_text, line) => {
+                let memory_text = self.sources.memories.texts.get(memory_text)?;
+                memory_text.text.lines().nth(line.checked_sub(1)?)
+            }
+            MatchSpot::Message { .. } => line_of(&self.message(spot)?, spot),
+        }
+    }
+
+    /// Returns the message of a match in a log.
+    fn message(&self, spot: MatchSpot) -> Option<CorpusMessage<'a>> {
+        let MatchSpot::Message {
+            part,
+            block,
+            number,
+            ..
+        } = spot
+        else {
+            return None;
+        };
+        self.pages.message(part, (block as usize, number as usize))
+    }
+}
+
+/// Returns the line of a message at which a match is.
+fn line_of<'a>(message: &CorpusMessage<'a>, spot: MatchSpot) -> Option<&'a str> {
+    let MatchSpot::Message { offset, .. } = spot else {
         return None;
     };
-    pages.message(part, (block as usize, number as usize))
+    message.text.get(offset as usize..)?.lines().next()
 }
 
 impl Matches {
@@ -260,8 +288,9 @@ impl Matches {
     }
 
     /// Returns the hit for a match, with the text around it.
-    pub fn hit(&self, sources: Sources<'_>, found: &Match) -> Option<Hit> {
-        let whole = line(sources, found.spot)?;
+    pub fn hit(&self, reader: &LineReader<'_>, found: &Match) -> Option<Hit> {
+        let sources = reader.sources;
+        let whole = reader.line(found.spot)?;
         // The text begins at the start of the line, unless the match is further behind.
         let at = match whole.len() > snippet::LONGEST {
             true => self.offset(found.closeness, whole),
@@ -276,7 +305,7 @@ impl Matches {
                 Some(sources.line(sources.memories.texts.get(memory_text)?, line, text))
             }
             MatchSpot::Message { .. } => {
-                let message = message(&OpenBlocks::new(sources.corpus), found.spot)?;
+                let message = reader.message(found.spot)?;
                 let log = sources.corpus?.log(message.log)?;
                 Some(sources.message(log, &message, text))
             }
@@ -344,7 +373,8 @@ mod tests {
         let found = last.expect("a query was asked");
         assert_eq!(found.progress, SearchState::Complete);
         let matches = found.matches.iter();
-        let hits = matches.filter_map(|one| found.hit(sources, one));
+        let reader = LineReader::new(sources);
+        let hits = matches.filter_map(|one| found.hit(&reader, one));
         hits.map(|hit| format!("{} {}", hit.citation, hit.text))
             .collect()
     }
@@ -394,6 +424,36 @@ mod tests {
             texts(&house(), &["runtime in:memories ^use"]),
             ["detail/note.md#L3 use one runtime"]
         );
+    }
+
+    #[test]
+    fn lines_with_the_words_are_reported_before_similar_ones_are_searched() {
+        struct Reports(Mutex<Vec<(SearchState, usize)>>);
+        impl SearchWatcher for Reports {
+            fn partial(&self, found: &Matches) {
+                let mut reports = self.0.lock().expect("nobody panics with it");
+                reports.push((found.progress, found.matches.len()));
+            }
+        }
+        let home = house();
+        let (memories, corpus) = (home.memories(), home.corpus());
+        let sources = Sources {
+            memories: &memories,
+            corpus: Some(&corpus),
+        };
+        let reported = |text: &str| {
+            let query = query(text);
+            let request = FindRequest {
+                query: &query,
+                limit: 50,
+            };
+            let reports = Reports(Mutex::new(Vec::new()));
+            find(sources, request, &mut SearchCache::default(), &reports);
+            reports.0.into_inner().expect("nobody panicked with it")
+        };
+        assert_eq!(reported("tokio").first(), Some(&(SearchState::Widening, 4)));
+        let nothing = reported("tokoi");
+        assert_eq!(nothing.first(), Some(&(SearchState::Widening, 0)));
     }
 
     #[test]

@@ -17,9 +17,11 @@ use ratatui::text::Span;
 
 use self::check::{Check, check};
 use self::meter::ContextMeter;
+use super::why::WhyPane;
 use super::{Handled, Pane, PaneContext, Step, Toast};
 use crate::core::context::AgentContext;
 use crate::core::layout::Layout;
+use crate::core::store::StoreId;
 use crate::core::trust::real_path;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
@@ -292,7 +294,7 @@ impl Pane for EditorPane {
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
         let is_own = matches!(
             action,
-            Action::Save | Action::EditOutside | Action::Discard | Action::Back
+            Action::Save | Action::EditOutside | Action::Discard | Action::Why | Action::Back
         );
         if !is_own {
             return Handled::Unused;
@@ -304,6 +306,11 @@ impl Pane for EditorPane {
                 self.to_unsaved(cx.now),
             )))],
             Action::Discard => self.discard(cx),
+            Action::Why => {
+                let store = StoreId::new(&self.file.root, self.file.layout);
+                let line = self.widget.cursor().row;
+                WhyPane::open(store, self.file.path.clone(), line)
+            }
             // The widget decides what Escape leaves: a prompt, a selection, a mode, or the editor.
             Action::Back => {
                 let escape = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::core::change::{Author, Direction, plan_and_commit, replay};
+use crate::core::curate::broken_links;
 use crate::core::history::History;
 
 fn context() -> ChangeContext {
@@ -33,19 +34,6 @@ fn store(at: &Path, name: &str, files: &[(&str, &str, &str)]) -> Store {
     }
     fs::write(root.join("MEMORY.md"), index).expect("writes");
     Store::open(name, &root, Some(Layout::Index)).expect("opens")
-}
-
-/// The targets of links that lead to no file.
-fn dead_links(store: &Store) -> Result<Vec<String>> {
-    let mut dead = Vec::new();
-    for memory in store.list()? {
-        let text = store.text(&memory.path)?.unwrap_or_default();
-        let inline = link::links(&text).into_iter();
-        let inline = inline.filter(|found| found.form == LinkSyntax::Inline);
-        let targets = inline.filter_map(|found| link::resolve_target(&memory.path, &found.target));
-        dead.extend(targets.filter(|target| !store.root().has(target)));
-    }
-    Ok(dead)
 }
 
 fn files(at: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -144,7 +132,7 @@ fn links_and_the_index_follow_to_the_memory_that_stays_and_an_undo_gives_every_b
         index.contains("(testing.md)") && !index.contains("tests.md"),
         "{index}"
     );
-    assert_eq!(dead_links(&one).expect("reads"), Vec::<String>::new());
+    assert_eq!(broken_links(&one), [] as [String; 0]);
     undo(&history, &record);
     assert_eq!(files(temp.path()), before);
 }
@@ -257,7 +245,7 @@ proptest! {
             .collect();
         let change = merge_all((&one, given[into].0), &others).expect("plans");
         let (history, record) = commit(temp.path(), change);
-        prop_assert_eq!(dead_links(&one).expect("reads"), Vec::<String>::new());
+        prop_assert_eq!(broken_links(&one), [] as [String; 0]);
         let memories = one.list().expect("lists");
         let known = |name: &str| {
             memories.iter().any(|memory| memory.title == name || stem(&memory.path) == name)

@@ -3,10 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::{Match, MatchSpot, Matches, line_on, message};
+use super::{LineReader, Match, MatchSpot, Matches, line_of};
 use crate::core::log::Role;
-use crate::core::search::Sources;
-use crate::core::search::blocks::OpenBlocks;
 use crate::core::search::copies::collapse;
 use crate::core::search::exact::copy_key;
 
@@ -29,12 +27,11 @@ enum Place {
 
 impl Matches {
     /// Returns the matches, each with the number of its copies in other logs, which are left out.
-    pub fn without_copies(&self, sources: Sources<'_>) -> Vec<(Match, usize)> {
-        let pages = OpenBlocks::new(sources.corpus);
+    pub fn without_copies(&self, reader: &LineReader<'_>) -> Vec<(Match, usize)> {
         // Lines of one message are not copies of each other, so the place in it is compared, too.
         let key = |(found, _): &(Match, usize)| match found.spot {
             MatchSpot::Message { offset, .. } => {
-                Some((copy_key(&message(&pages, found.spot)?)?, offset))
+                Some((copy_key(&reader.message(found.spot)?)?, offset))
             }
             _ => None,
         };
@@ -43,8 +40,7 @@ impl Matches {
     }
 
     /// Groups the matches; the groups are in the order of their best ones.
-    pub fn groups(&self, sources: Sources<'_>) -> Vec<MatchGroup> {
-        let pages = OpenBlocks::new(sources.corpus);
+    pub fn groups(&self, reader: &LineReader<'_>) -> Vec<MatchGroup> {
         let mut groups: Vec<MatchGroup> = Vec::new();
         let mut places: HashMap<Place, usize> = HashMap::new();
         let mut lines: HashMap<(Role, &str), usize> = HashMap::new();
@@ -54,12 +50,10 @@ impl Matches {
             let place = match found.spot {
                 MatchSpot::Title(number) | MatchSpot::Line(number, _) => Place::Memory(number),
                 MatchSpot::Message { .. } => {
-                    let Some(message) = message(&pages, found.spot) else {
+                    let Some(message) = reader.message(found.spot) else {
                         continue;
                     };
-                    let line = line_on(&pages, sources, found.spot)
-                        .unwrap_or_default()
-                        .trim();
+                    let line = line_of(&message, found.spot).unwrap_or_default().trim();
                     let next = places.get(&Place::Log(message.log));
                     let next = next.copied().unwrap_or(groups.len());
                     let known = *lines.entry((message.role, line)).or_insert(next);
