@@ -51,16 +51,20 @@ const EVERYWHERE: [Action; 13] = [
 ];
 
 /// Actions that only the help lists.
-const UNLISTED: [Action; 9] = [
+const UNLISTED: [Action; 13] = [
     Action::Demo,
     Action::Suspend,
     Action::Repaint,
+    Action::Reload,
+    Action::ListInIndex,
     Action::FoldAll,
     Action::UnfoldAll,
     Action::MarkDown,
     Action::MarkUp,
-    Action::ScrollDown,
-    Action::ScrollUp,
+    Action::PreviousTurn,
+    Action::PreviousMatch,
+    Action::PreviousHunk,
+    Action::ShowWaived,
 ];
 
 /// Returns the keys of the main contexts as the Markdown table of the README. A row that is the
