@@ -21,6 +21,7 @@ pub mod error;
 pub mod fault;
 pub mod foreign;
 pub mod format;
+pub mod grip_comment;
 pub mod header;
 pub mod hidden;
 pub mod history;

@@ -42,7 +42,8 @@
 //!   removes invisible characters.
 //! - In the background: [`core::watch`] reports changes that other programs make;
 //!   [`core::fault`] records errors of tome itself.
-//! - For all of them: [`core::citation`] parses and prints references; [`core::config`] holds the
+//! - For all of them: [`core::citation`] parses and prints references; [`core::grip_comment`] finds
+//!   grips in the texts of memories; [`core::config`] holds the
 //!   settings; [`core::private`] creates tome's own files, which only their owner can access.
 //!
 //! # Words

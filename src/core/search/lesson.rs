@@ -3,10 +3,10 @@
 use super::needle::{Haystack, NeedleMatch, Needles};
 use super::{MemoryText, MemoryTexts};
 use crate::core::citation::{Citation, CitedPart};
+use crate::core::grip_comment::without_grips;
 use crate::core::layout::Layout;
 use crate::core::query::Query;
 use crate::core::text::Stems;
-use crate::core::timeline::comment::without_grips;
 
 /// The answer if no lesson matches.
 pub const NONE: &str = "No universal patterns matched your query in coder memory.";

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::core::Result;
+use crate::core::grip_comment::grip_comments;
 use crate::core::header::frontmatter::Frontmatter;
 use crate::core::header::lines;
 use crate::core::header::meta::Meta;
@@ -15,7 +16,6 @@ use crate::core::link::resolve_target;
 use crate::core::memory::{FileKind, Memory};
 use crate::core::sandbox::FoundFile;
 use crate::core::store::Store;
-use crate::core::timeline::comment::grips_in;
 
 /// The memories of some stores.
 #[derive(Debug, Clone, Default)]
@@ -228,10 +228,7 @@ fn read_memory_text(store: &Store, memory: Memory, text: String) -> Option<Memor
         layout: store.layout(),
         memory,
         head: head_of(&text),
-        grips: grips_in(&text)
-            .into_iter()
-            .map(|(_, range)| range)
-            .collect(),
+        grips: grip_comments(&text),
         text,
     })
 }

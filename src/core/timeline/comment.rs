@@ -14,11 +14,8 @@ use std::ops::Range;
 
 use super::grip::Grip;
 use crate::core::citation::{Citation, CitedPart};
-use crate::core::header::lines;
+use crate::core::grip_comment::{CLOSE, OPEN, grip_comments};
 use crate::core::log::Agent;
-
-const OPEN: &str = "<!-- grip:";
-const CLOSE: &str = "-->";
 
 /// Returns a grip as a comment of its own lines.
 pub fn comment(grip: &Grip) -> String {
@@ -34,40 +31,15 @@ pub fn comment(grip: &Grip) -> String {
 
 /// Returns the grips of a memory's text, each with the bytes of its comment.
 pub fn grips_in(text: &str) -> Vec<(Grip, Range<usize>)> {
-    let mut found = Vec::new();
-    let mut rest = lines(text, 0);
-    while let Some(line) = rest.next() {
-        let Some(fields) = line.text.trim().strip_prefix(OPEN) else {
-            continue;
-        };
-        let start = line.span.start;
-        let mut end = line.end;
-        let mut words = Vec::new();
-        let mut is_closed = fields.contains(CLOSE);
-        while !is_closed {
-            let Some(line) = rest.next() else { break };
-            end = line.end;
-            is_closed = line.text.contains(CLOSE);
-            words.push(line.text.replace(CLOSE, ""));
-        }
-        let fields = fields.replace(CLOSE, "");
-        if let Some(grip) = parse(&fields, words.join(" ").trim()) {
-            found.push((grip, start..end));
-        }
-    }
-    found
-}
-
-/// Returns a text without the comments of its grips.
-pub fn without_grips(text: &str) -> String {
-    let mut left = String::with_capacity(text.len());
-    let mut from = 0;
-    for (_, range) in grips_in(text) {
-        left.push_str(&text[from..range.start]);
-        from = range.end;
-    }
-    left.push_str(&text[from..]);
-    left
+    let comments = grip_comments(text).into_iter();
+    let grips = comments.filter_map(|range| {
+        let inside = text[range.clone()].trim().strip_prefix(OPEN)?;
+        let inside = inside.split(CLOSE).next()?;
+        let (fields, words) = inside.split_once('\n').unwrap_or((inside, ""));
+        let words: Vec<&str> = words.split_whitespace().collect();
+        Some((parse(fields, &words.join(" "))?, range))
+    });
+    grips.collect()
 }
 
 /// Parses what stands behind `grip:` in the first line.
@@ -100,6 +72,7 @@ fn parse(fields: &str, words: &str) -> Option<Grip> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::grip_comment::without_grips;
     use crate::core::log::Role;
     use crate::core::timeline::event::Event;
 

@@ -132,13 +132,18 @@ impl TimelinePane {
         let height = view::Areas::of(self.part, cx).height();
         let entry = self.rows.lines_of(self.cursor.selected);
         let count = self.rows.lines.len();
-        self.cursor.selected = entry.end.saturating_sub(1);
+        let mut end = entry.end;
+        // The lines of a bullet are shown with it.
+        while matches!(self.rows.entry_at(end), Some(Entry::Grip { .. })) {
+            end = self.rows.lines_of(end).end;
+        }
+        self.cursor.selected = end.saturating_sub(1);
         self.cursor.fit(height, count);
         self.cursor.selected = entry.start;
         self.cursor.fit(height, count);
-        match self.entry().map(Entry::node) {
-            Some(NodeId::Day(day) | NodeId::Segment(day, _)) => self.day = *day,
-            _ => {}
+        let node = self.entry().map(Entry::node);
+        if let Some(NodeId::Day(day) | NodeId::Segment(day, _)) = node {
+            self.day = *day;
         }
     }
 
