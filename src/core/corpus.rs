@@ -5,11 +5,11 @@
 //! The cache directory, which the caller passes, holds a small manifest that is replaced
 //! whole, and seven packs that are append-only and memory-mapped. Conversation text
 //! (messages, reasoning, notices), tool calls and tool results have packs of their own.
-//! Text is stored in blocks, and a message is never split between blocks. Calls and results
-//! are most of the text and are read less often, so their text is compressed. Each part has an
-//! index of its words, so that a search does not read the blocks that cannot match: that of
-//! conversation text and calls has every message with a word, that of results only the blocks.
-//! Packs that are half garbage are copied into new ones.
+//! Text is stored in blocks of about 64 KB, and a message is never split between blocks.
+//! Results are several times as much as the rest and are read less often, so their text is
+//! compressed. Each part has an index of its words, so that a search does not read the blocks
+//! that cannot match: that of conversation text and calls has every message with a word, that
+//! of results only the blocks. Packs that are half garbage are copied into new ones.
 //!
 //! # Guarantees
 //!
@@ -53,6 +53,7 @@ use crate::core::{Error, Result};
 
 pub use block::{LONGEST, key};
 pub use index::Occurrence;
+pub use lookup::FormTest;
 pub use view::{Block, BlockBytes, BlockContent, CorpusMessage, Log, MessageSummary, MessageTable};
 
 use manifest::Manifest;

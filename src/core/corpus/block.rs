@@ -3,8 +3,8 @@
 //! The text of each message is followed by a newline that belongs to no message, so that a
 //! match in a block's text cannot span two messages. After the text comes a row of fixed
 //! length for each message, then the names that rows refer to. Each row has the checksum of
-//! its text, so that one message can be read without the others. The text of calls and results
-//! is compressed.
+//! its text, so that one message can be read without the others. The text of results is
+//! compressed.
 
 use zstd::bulk::Compressor;
 
@@ -14,6 +14,8 @@ use super::{CorpusMessage, Part};
 use crate::core::log::{self, MessageKind, Origin, Role};
 use crate::core::text;
 
+/// The size of a block's text, in bytes, at which it is sealed.
+pub(super) const BLOCK: usize = 64 * 1024;
 /// The number of messages at which a block is sealed.
 const MESSAGES: usize = 4096;
 /// The maximum size of a message's stored text, in bytes; see [`CorpusMessage::length`].
@@ -85,18 +87,10 @@ impl Part {
         }
     }
 
-    /// Whether the text of this part is compressed.
+    /// Whether the text of this part is compressed. Words and calls are searched by every query,
+    /// which would take half as long again if they were.
     fn is_compressed(self) -> bool {
-        self != Self::Words
-    }
-
-    /// Returns the size of a block's text, in bytes, at which it is sealed. To read one call, its
-    /// block is decompressed, and a search reads many.
-    pub(super) fn block_size(self) -> usize {
-        match self {
-            Self::Words | Self::Results => 64 * 1024,
-            Self::Calls => 16 * 1024,
-        }
+        self == Self::Results
     }
 }
 
@@ -104,7 +98,7 @@ impl BlockBuilder {
     pub(super) fn new(part: Part) -> Self {
         Self {
             part,
-            text: String::with_capacity(2 * part.block_size()),
+            text: String::with_capacity(BLOCK + BLOCK / 2),
             rows: ByteWriter::default(),
             names: Vec::new(),
             owners: Vec::new(),
@@ -117,7 +111,7 @@ impl BlockBuilder {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.text.len() >= self.part.block_size() || self.rows.0.len() >= MESSAGES * ROW
+        self.text.len() >= BLOCK || self.rows.0.len() >= MESSAGES * ROW
     }
 
     /// Adds a message of the log with this owner number; returns its size in the block's text.
@@ -212,7 +206,7 @@ impl BlockBuilder {
 
     /// Reuses the memory of a block that has been written.
     pub(super) fn reuse(&mut self, mut sealed: SealedBlock) {
-        if self.text.capacity() == 0 && sealed.bytes.capacity() <= 4 * self.part.block_size() {
+        if self.text.capacity() == 0 && sealed.bytes.capacity() <= 4 * BLOCK {
             sealed.bytes.clear();
             self.text = String::from_utf8(sealed.bytes).unwrap_or_default();
         }

@@ -4,6 +4,10 @@ use super::index::{Occurrence, Segment};
 use super::pack::Pack;
 use super::{Corpus, Part};
 
+/// Decides whether a folded word is a form of a requested one: `None` if not, else whether it
+/// is the requested one itself.
+pub type FormTest<'a> = &'a mut dyn FnMut(&str) -> Option<bool>;
+
 impl Corpus {
     /// Returns the number of segments of a part's index, which can be searched in parallel.
     pub fn segments(&self, part: Part) -> usize {
@@ -32,11 +36,11 @@ impl Corpus {
 
     /// Like [`Corpus::word_occurrences`], for every word that has the prefix and that `is_form`
     /// accepts, whose value is passed on.
-    pub fn form_occurrences<F: Copy>(
+    pub fn form_occurrences(
         &self,
         (part, segment): (Part, usize),
-        (prefix, is_form): (&str, &mut dyn FnMut(&str) -> Option<F>),
-        take: &mut dyn FnMut(F, Occurrence),
+        (prefix, is_form): (&str, FormTest<'_>),
+        take: &mut dyn FnMut(bool, Occurrence),
     ) {
         self.with_segment(part, segment, &mut |index, blocks| {
             let mut is_sound = true;
@@ -44,10 +48,10 @@ impl Corpus {
                 if !word.starts_with(prefix.as_bytes()) {
                     return false;
                 }
-                let form = std::str::from_utf8(word).ok().and_then(&mut *is_form);
-                if let Some(form) = form {
+                let is_exact = std::str::from_utf8(word).ok().and_then(&mut *is_form);
+                if let Some(is_exact) = is_exact {
                     let list = (index, blocks, list);
-                    let take = &mut |occurrence| take(form, occurrence);
+                    let take = &mut |occurrence| take(is_exact, occurrence);
                     is_sound = self.each_occurrence((part, segment), list, take).is_some();
                 }
                 is_sound
@@ -73,10 +77,6 @@ impl Corpus {
             })?;
             is_sound.then_some(())
         });
-        if let Some(row) = self.manifest.segments[part.number()].get(segment) {
-            let pack = Pack::Index(part);
-            self.maps.release(pack, row.at, row.bytes() as u64);
-        }
     }
 
     /// Opens a segment; `None` if it is damaged.
@@ -88,7 +88,8 @@ impl Corpus {
         Segment::open(part, row, bytes)
     }
 
-    /// Passes a segment and the numbers of its blocks to `read`, and reports damage.
+    /// Passes a segment and the numbers of its blocks to `read`, reports damage and releases
+    /// the memory of what was read.
     fn with_segment(
         &self,
         part: Part,
@@ -99,6 +100,10 @@ impl Corpus {
         let done = segment.and_then(|segment| read(segment, &segment.blocks()?));
         if done.is_none() {
             self.report_damage();
+        }
+        if let Some(row) = self.manifest.segments[part.number()].get(number) {
+            let pack = Pack::Index(part);
+            self.maps.release(pack, row.at, row.bytes() as u64);
         }
     }
 

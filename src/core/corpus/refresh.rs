@@ -11,6 +11,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
+use super::block::BLOCK;
 use super::index::{FULL, SegmentRow};
 use super::manifest::{LogRow, Manifest};
 use super::pack::{self, Appender, Generation, Pack};
@@ -281,7 +282,7 @@ impl Build<'_> {
             let blocks = &old.manifest.blocks[part.number()];
             let Some(last) = blocks
                 .last()
-                .filter(|last| (last.shape.text as usize) < part.block_size() / 2)
+                .filter(|last| (last.shape.text as usize) < BLOCK / 2)
             else {
                 continue;
             };
