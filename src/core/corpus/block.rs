@@ -3,14 +3,16 @@
 //! The text of each message is followed by a newline that belongs to no message, so that a
 //! match in a block's text cannot span two messages. After the text comes a row of fixed
 //! length for each message, then the names that rows refer to. Each row has the checksum of
-//! its text, so that one message can be read without the others.
+//! its text, so that one message can be read without the others. The text of results is
+//! compressed.
+
+use zstd::bulk::Compressor;
 
 use super::bytes::{ByteReader, ByteWriter, checksum, clip};
-use super::concordance::Concordance;
-use super::filter::BloomFilter;
+use super::index::IndexBuilder;
 use super::{CorpusMessage, Part};
 use crate::core::log::{self, MessageKind, Origin, Role};
-use crate::core::text::{self, Stems};
+use crate::core::text;
 
 /// The size of a block's text, in bytes, at which it is sealed.
 pub(super) const BLOCK: usize = 64 * 1024;
@@ -23,15 +25,17 @@ const NAME: usize = 200;
 /// The size of a row, in bytes.
 pub(super) const ROW: usize = 50;
 
+/// How much text is compressed: more takes longer and saves little.
+const LEVEL: i32 = 1;
+
 /// A block under construction.
-#[derive(Debug)]
 pub(super) struct BlockBuilder {
     part: Part,
     text: String,
     rows: ByteWriter,
     names: Vec<String>,
     owners: Vec<u32>,
-    concordance: Concordance,
+    compressor: Option<Compressor<'static>>,
 }
 
 /// A block ready to be written.
@@ -40,8 +44,6 @@ pub(super) struct SealedBlock {
     pub(super) part: Part,
     /// Text, rows and names.
     pub(super) bytes: Vec<u8>,
-    /// A concordance, or a filter for results.
-    pub(super) filter: Vec<u8>,
     pub(super) shape: BlockShape,
     /// The owners of its messages, each once.
     pub(super) owners: Vec<u32>,
@@ -51,10 +53,11 @@ pub(super) struct SealedBlock {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockShape {
     pub(super) text: u32,
+    /// The size of the text as it is stored: less than `text` if it is compressed.
+    pub(super) stored: u32,
     pub(super) rows: u32,
     pub(super) names: u32,
-    pub(super) filter: u32,
-    /// The checksum of rows and names; texts and filters have their own.
+    /// The checksum of rows and names; texts have their own.
     pub(super) checksum: u64,
 }
 
@@ -83,6 +86,12 @@ impl Part {
             MessageKind::Text | MessageKind::Thinking | MessageKind::Notice => Self::Words,
         }
     }
+
+    /// Whether the text of this part is compressed. Words and calls are searched by every query,
+    /// which would take half as long again if they were.
+    fn is_compressed(self) -> bool {
+        self == Self::Results
+    }
 }
 
 impl BlockBuilder {
@@ -93,7 +102,7 @@ impl BlockBuilder {
             rows: ByteWriter::default(),
             names: Vec::new(),
             owners: Vec::new(),
-            concordance: Concordance::default(),
+            compressor: None,
         }
     }
 
@@ -148,11 +157,15 @@ impl BlockBuilder {
         at as u16 + 1
     }
 
-    /// Seals the block with its filter; the builder is empty afterwards.
-    pub(super) fn seal(&mut self, stems: &mut Stems) -> SealedBlock {
-        let filter = self.filter(stems);
+    /// Seals the block and adds its words to the index; the builder is empty afterwards.
+    pub(super) fn seal(&mut self, index: &mut IndexBuilder) -> SealedBlock {
+        index.add_block(&self.text, self.rows.0.chunks_exact(ROW).map(end_of));
         let text = self.text.len();
-        let mut out = ByteWriter(std::mem::take(&mut self.text).into_bytes());
+        let mut out = ByteWriter(match self.part.is_compressed() {
+            true => self.compressed(),
+            false => std::mem::take(&mut self.text).into_bytes(),
+        });
+        let stored = out.0.len();
         out.0.extend_from_slice(&self.rows.0);
         let before_names = out.0.len();
         for name in self.names.drain(..) {
@@ -162,58 +175,58 @@ impl BlockBuilder {
         let shape = BlockShape {
             text: text as u32,
             rows: (self.rows.0.len() / ROW) as u32,
+            stored: stored as u32,
             names: (out.0.len() - before_names) as u32,
-            filter: filter.len() as u32,
-            checksum: checksum(&out.0[text..]),
+            checksum: checksum(&out.0[stored..]),
         };
         self.rows.0.clear();
         SealedBlock {
             part: self.part,
             bytes: out.0,
-            filter,
             shape,
             owners: std::mem::take(&mut self.owners),
         }
     }
 
+    /// Returns the text compressed, or as it is if that does not make it smaller.
+    fn compressed(&mut self) -> Vec<u8> {
+        if self.compressor.is_none() {
+            self.compressor = Compressor::new(LEVEL).ok();
+        }
+        let compressor = self.compressor.as_mut();
+        let packed = compressor.and_then(|one| one.compress(self.text.as_bytes()).ok());
+        match packed.filter(|packed| packed.len() < self.text.len()) {
+            Some(packed) => {
+                self.text.clear();
+                packed
+            }
+            None => std::mem::take(&mut self.text).into_bytes(),
+        }
+    }
+
     /// Reuses the memory of a block that has been written.
     pub(super) fn reuse(&mut self, mut sealed: SealedBlock) {
-        if self.text.is_empty() && sealed.bytes.capacity() <= 4 * BLOCK {
+        if self.text.capacity() == 0 && sealed.bytes.capacity() <= 4 * BLOCK {
             sealed.bytes.clear();
             self.text = String::from_utf8(sealed.bytes).unwrap_or_default();
         }
     }
-
-    /// Returns the index of the text: a concordance, or a filter for results.
-    fn filter(&mut self, stems: &mut Stems) -> Vec<u8> {
-        let words = text::words(&self.text);
-        if !self.part.has_concordance() {
-            let mut filter = BloomFilter::for_text(self.text.len());
-            words.for_each(|word| filter.insert(word.term()));
-            return filter.into_bytes();
-        }
-        let mut ends = self.rows.0.chunks_exact(ROW).map(end_of);
-        let (mut number, mut end) = (0, ends.next().unwrap_or(usize::MAX));
-        for word in words {
-            while word.at > end {
-                number += 1;
-                end = ends.next().unwrap_or(usize::MAX);
-            }
-            self.concordance.insert(number, &word, stems);
-        }
-        self.concordance.finish()
-    }
 }
 
 impl BlockShape {
-    /// Returns the size of text, rows and names, in bytes.
+    /// Returns the size of text, rows and names as they are stored, in bytes.
     pub(super) fn bytes(&self) -> u64 {
-        u64::from(self.text) + u64::from(self.rows) * ROW as u64 + u64::from(self.names)
+        u64::from(self.stored) + u64::from(self.rows) * ROW as u64 + u64::from(self.names)
     }
 
-    /// Divides a block's bytes into text, rows and names; `None` if they are too few.
+    /// Whether the text is stored compressed.
+    pub(super) fn is_compressed(&self) -> bool {
+        self.stored != self.text
+    }
+
+    /// Divides a block's bytes into stored text, rows and names; `None` if they are too few.
     pub(super) fn divide<'a>(&self, bytes: &'a [u8]) -> Option<[&'a [u8]; 3]> {
-        let (text, rest) = bytes.split_at_checked(self.text as usize)?;
+        let (text, rest) = bytes.split_at_checked(self.stored as usize)?;
         let (rows, names) = rest.split_at_checked(self.rows as usize * ROW)?;
         Some([text, rows, names])
     }
@@ -273,6 +286,13 @@ impl MessageRow {
             session: name(names, self.session),
         })
     }
+}
+
+/// Returns the text that was stored compressed; `None` if it is damaged.
+pub(super) fn unpack(shape: &BlockShape, stored: &[u8]) -> Option<String> {
+    let text = zstd::bulk::decompress(stored, shape.text as usize).ok()?;
+    let is_whole = text.len() == shape.text as usize;
+    String::from_utf8(text).ok().filter(|_| is_whole)
 }
 
 /// Returns the end of the message's text in that of the block.
@@ -384,9 +404,10 @@ mod tests {
         let mut builder = BlockBuilder::new(Part::Results);
         builder.push(7, &CorpusMessage::of(&message));
         assert!(builder.is_full());
-        let sealed = builder.seal(&mut Stems::default());
+        let sealed = builder.seal(&mut IndexBuilder::new(Part::Results));
         let [text, rows, names] = sealed.shape.divide(&sealed.bytes).expect("it is whole");
-        let text = std::str::from_utf8(text).expect("it is text");
+        assert!(sealed.shape.stored < sealed.shape.text / 100);
+        let text = unpack(&sealed.shape, text).expect("it is whole");
         let row = MessageRow::read(rows).expect("there is one row");
         let message = row
             .message(&text[..row.end as usize], names)

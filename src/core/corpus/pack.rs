@@ -1,4 +1,4 @@
-//! Packs: append-only, memory-mapped files that hold blocks, filters and states. If the cache
+//! Packs: append-only, memory-mapped files that hold blocks, their index and states. If the cache
 //! cannot be written, packs are kept in memory.
 //!
 //! The packs of one generation belong together; a new generation has new files. Each pack
@@ -20,9 +20,8 @@ use crate::core::{Error, Result, private};
 pub(super) enum Pack {
     /// Blocks of a part.
     Blocks(Part),
-    /// The concordances or filters of the blocks of a part: stored together, because a search
-    /// reads all of them.
-    Filters(Part),
+    /// The index of a part.
+    Index(Part),
     /// The metadata of logs, and the states of their decoders.
     States,
 }
@@ -30,11 +29,11 @@ pub(super) enum Pack {
 /// All packs, in the order of their numbers.
 pub(super) const PACKS: [Pack; 7] = [
     Pack::Blocks(Part::Words),
-    Pack::Filters(Part::Words),
+    Pack::Index(Part::Words),
     Pack::Blocks(Part::Calls),
-    Pack::Filters(Part::Calls),
+    Pack::Index(Part::Calls),
     Pack::Blocks(Part::Results),
-    Pack::Filters(Part::Results),
+    Pack::Index(Part::Results),
     Pack::States,
 ];
 
@@ -59,11 +58,11 @@ impl Pack {
     pub(super) fn number(self) -> usize {
         match self {
             Self::Blocks(Part::Words) => 0,
-            Self::Filters(Part::Words) => 1,
+            Self::Index(Part::Words) => 1,
             Self::Blocks(Part::Calls) => 2,
-            Self::Filters(Part::Calls) => 3,
+            Self::Index(Part::Calls) => 3,
             Self::Blocks(Part::Results) => 4,
-            Self::Filters(Part::Results) => 5,
+            Self::Index(Part::Results) => 5,
             Self::States => 6,
         }
     }
@@ -71,11 +70,11 @@ impl Pack {
     fn stem(self) -> &'static str {
         match self {
             Self::Blocks(Part::Words) => "words",
-            Self::Filters(Part::Words) => "words-filters",
+            Self::Index(Part::Words) => "words-index",
             Self::Blocks(Part::Calls) => "calls",
-            Self::Filters(Part::Calls) => "calls-filters",
+            Self::Index(Part::Calls) => "calls-index",
             Self::Blocks(Part::Results) => "results",
-            Self::Filters(Part::Results) => "results-filters",
+            Self::Index(Part::Results) => "results-index",
             Self::States => "states",
         }
     }

@@ -1,19 +1,18 @@
 //! Read access to the corpus: logs, blocks and their messages.
 
 use std::ffi::OsStr;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::block::{self, MessageRow};
 use super::bytes::checksum;
-use super::concordance::{self, Occurrence};
 use super::manifest::{self, BlockRow, LogRow};
 use super::pack::Pack;
 use super::state::LogState;
-use super::{Corpus, Part, filter};
+use super::{Corpus, Part};
 use crate::core::log::{Agent, Head, MessageKind, Origin, Role, Skipped};
-use crate::core::text::Term;
 
 /// A log of the corpus.
 #[derive(Debug, Clone, Copy)]
@@ -31,20 +30,56 @@ pub struct Block<'a> {
     pub(super) number: usize,
 }
 
-/// The messages of a block; their text is read on request.
+/// The messages of a block, without their text.
 #[derive(Debug, Clone, Copy)]
 pub struct MessageTable<'a> {
     corpus: &'a Corpus,
-    text: &'a [u8],
     rows: &'a [u8],
     names: &'a [u8],
 }
 
+/// The messages of a block with their text as bytes, which are verified one by one.
+#[derive(Debug, Clone)]
+pub struct BlockBytes<'a> {
+    table: MessageTable<'a>,
+    text: Text<'a, [u8]>,
+}
+
 /// The whole text of a block and its messages.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct BlockContent<'a> {
     table: MessageTable<'a>,
-    text: &'a str,
+    text: Text<'a, str>,
+}
+
+/// The text of a block: mapped, or decompressed and shared by all that read it.
+#[derive(Debug)]
+enum Text<'a, T: ?Sized> {
+    Mapped(&'a T),
+    Unpacked(Arc<str>),
+}
+
+impl<T: ?Sized> Clone for Text<'_, T> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Mapped(text) => Self::Mapped(text),
+            Self::Unpacked(text) => Self::Unpacked(Arc::clone(text)),
+        }
+    }
+}
+
+impl<T: ?Sized> Deref for Text<'_, T>
+where
+    str: AsRef<T>,
+{
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match self {
+            Self::Mapped(text) => text,
+            Self::Unpacked(text) => str::as_ref(text),
+        }
+    }
 }
 
 /// The attributes of a message, without its text.
@@ -181,87 +216,87 @@ impl<'a> Block<'a> {
         owners.filter_map(|owner| corpus.owned_by(*owner))
     }
 
-    /// Whether a message in it may contain the term: a stem, or a folded word for
-    /// results. There are no false negatives.
-    pub fn may_contain(&self, term: Term) -> bool {
-        let answer = match self.part.has_concordance() {
-            true => {
-                let mut is_there = false;
-                self.filter()
-                    .and_then(|bytes| {
-                        concordance::look_up(bytes, (term, term), &mut |_| is_there = true)
-                    })
-                    .map(|()| is_there)
-            }
-            false => self
-                .filter()
-                .and_then(|bytes| filter::may_contain(bytes, term)),
-        };
-        if answer.is_none() {
-            self.corpus.report_damage();
-        }
-        answer.unwrap_or(true)
-    }
-
-    /// Calls `take` for the messages, visible or not, that contain a word with this stem: once
-    /// for each form, in no order. `exact` is the requested form. Only for parts with a
-    /// concordance.
-    pub fn occurrences(&self, (stem, exact): (Term, Term), take: &mut dyn FnMut(Occurrence)) {
-        debug_assert!(self.part.has_concordance());
-        let found = self
-            .filter()
-            .and_then(|bytes| concordance::look_up(bytes, (stem, exact), take));
-        if found.is_none() {
-            self.corpus.report_damage();
-        }
-    }
-
-    fn filter(&self) -> Option<&'a [u8]> {
-        let length = u64::from(self.row.shape.filter);
-        let pack = Pack::Filters(self.part);
-        self.corpus.maps.get(pack, self.row.filter_at, length)
-    }
-
     /// Opens and verifies the table of its messages; `None` if it is damaged.
     pub fn table(&self) -> Option<MessageTable<'a>> {
-        let shape = &self.row.shape;
-        let pack = Pack::Blocks(self.part);
-        let bytes = self.corpus.maps.get(pack, self.row.at, shape.bytes());
-        let table = bytes.and_then(|bytes| {
-            let [text, rows, names] = shape.divide(bytes)?;
-            let is_whole = || checksum(&bytes[text.len()..]) == shape.checksum;
-            self.is_known(ROWS_ARE_WHOLE, is_whole)
-                .then_some(MessageTable {
-                    corpus: self.corpus,
-                    text,
-                    rows,
-                    names,
-                })
-        });
-        if table.is_none() {
-            self.corpus.report_damage();
-        }
-        table
+        self.sections().map(|(_, table)| table)
     }
 
     /// Opens the table and verifies all text; `None` if either is damaged.
-    pub fn scan(&self) -> Option<MessageTable<'a>> {
-        let table = self.table()?;
-        let is_whole = self.is_known(TEXT_IS_WHOLE, || table.has_all_texts());
-        if !is_whole {
+    pub fn scan(&self) -> Option<BlockBytes<'a>> {
+        let (stored, table) = self.sections()?;
+        let text = match self.row.shape.is_compressed() {
+            true => self.unpacked(stored).map(Text::Unpacked),
+            false => Some(Text::Mapped(stored)),
+        };
+        let content = text
+            .map(|text| BlockBytes { table, text })
+            .filter(|content| self.is_known(TEXT_IS_WHOLE, || content.is_whole()));
+        if content.is_none() {
             self.corpus.report_damage();
         }
-        is_whole.then_some(table)
+        content
     }
 
     /// Reads and verifies the whole block; `None` if it is damaged.
     pub fn read(&self) -> Option<BlockContent<'a>> {
-        let table = self.scan()?;
-        let text = std::str::from_utf8(table.text).ok();
+        let BlockBytes { table, text } = self.scan()?;
+        let text = match text {
+            Text::Mapped(text) => std::str::from_utf8(text).ok().map(Text::Mapped),
+            Text::Unpacked(text) => Some(Text::Unpacked(text)),
+        };
         if text.is_none() {
             self.corpus.report_damage();
         }
         Some(BlockContent { table, text: text? })
+    }
+
+    /// Reads one message and as little else as possible; `None` if its log is not visible or it
+    /// is damaged.
+    pub fn message<T>(
+        &self,
+        number: usize,
+        take: impl FnOnce(&CorpusMessage<'_>) -> T,
+    ) -> Option<T> {
+        if self.row.shape.is_compressed() {
+            return self.scan()?.message(number).as_ref().map(take);
+        }
+        let (stored, table) = self.sections()?;
+        let text = Text::Mapped(stored);
+        let content = BlockBytes { table, text };
+        content.message(number).as_ref().map(take)
+    }
+
+    /// Returns the stored text and the table of the messages.
+    fn sections(&self) -> Option<(&'a [u8], MessageTable<'a>)> {
+        let shape = &self.row.shape;
+        let pack = Pack::Blocks(self.part);
+        let bytes = self.corpus.maps.get(pack, self.row.at, shape.bytes());
+        let sections = bytes.and_then(|bytes| {
+            let [text, rows, names] = shape.divide(bytes)?;
+            let is_whole = || checksum(&bytes[text.len()..]) == shape.checksum;
+            let table = MessageTable {
+                corpus: self.corpus,
+                rows,
+                names,
+            };
+            self.is_known(ROWS_ARE_WHOLE, is_whole)
+                .then_some((text, table))
+        });
+        if sections.is_none() {
+            self.corpus.report_damage();
+        }
+        sections
+    }
+
+    /// Returns the decompressed text; `None` if it is damaged.
+    fn unpacked(&self, stored: &[u8]) -> Option<Arc<str>> {
+        let key = (self.part, self.number);
+        if let Some(text) = self.corpus.unpacked.get(key) {
+            return Some(text);
+        }
+        let text: Arc<str> = block::unpack(&self.row.shape, stored)?.into();
+        self.corpus.unpacked.put(key, &text);
+        Some(text)
     }
 
     /// Whether a section of the block is undamaged; checked until it succeeds once.
@@ -284,21 +319,6 @@ impl<'a> MessageTable<'a> {
         self.rows.len() / block::ROW
     }
 
-    /// Returns a message; `None` if its log is not visible or its text is damaged.
-    pub fn message(&self, number: usize) -> Option<CorpusMessage<'a>> {
-        let row = self.row_at(number)?;
-        let log = self.corpus.owned_by(row.owner)?;
-        let text = self.text.get(self.range(number)?);
-        let text = text
-            .filter(|text| row.matches_text(text))
-            .and_then(|text| std::str::from_utf8(text).ok());
-        if text.is_none() {
-            self.corpus.report_damage();
-        }
-        let message = row.message(text?, self.names)?;
-        Some(CorpusMessage { log, ..message })
-    }
-
     /// Returns the log of a message, if it is visible.
     pub fn log(&self, number: usize) -> Option<usize> {
         self.corpus.owned_by(self.row_at(number)?.owner)
@@ -317,11 +337,6 @@ impl<'a> MessageTable<'a> {
             origin,
             is_question: row.is_question(),
         })
-    }
-
-    /// Returns the text of all messages, each followed by an additional newline.
-    pub fn bytes(&self) -> &'a [u8] {
-        self.text
     }
 
     /// Returns the number of the message that this byte of the text belongs to.
@@ -354,11 +369,39 @@ impl<'a> MessageTable<'a> {
     fn row_at(&self, number: usize) -> Option<MessageRow> {
         MessageRow::read(self.row(number)?)
     }
+}
 
-    fn has_all_texts(&self) -> bool {
+impl<'a> BlockBytes<'a> {
+    /// Returns the table of the messages.
+    pub fn table(&self) -> MessageTable<'a> {
+        self.table
+    }
+
+    /// Returns the text of all messages, each followed by an additional newline.
+    pub fn bytes(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// Returns a message; `None` if its log is not visible or its text is damaged.
+    pub fn message(&self, number: usize) -> Option<CorpusMessage<'_>> {
+        let table = &self.table;
+        let row = table.row_at(number)?;
+        let log = table.corpus.owned_by(row.owner)?;
+        let text = self.text.get(table.range(number)?);
+        let text = text
+            .filter(|text| row.matches_text(text))
+            .and_then(|text| std::str::from_utf8(text).ok());
+        if text.is_none() {
+            table.corpus.report_damage();
+        }
+        let message = row.message(text?, table.names)?;
+        Some(CorpusMessage { log, ..message })
+    }
+
+    fn is_whole(&self) -> bool {
         let mut from = 0;
-        for number in 0..self.count() {
-            let Some(row) = self.row_at(number) else {
+        for number in 0..self.table.count() {
+            let Some(row) = self.table.row_at(number) else {
                 return false;
             };
             let end = row.end as usize;
@@ -374,11 +417,16 @@ impl<'a> MessageTable<'a> {
     }
 }
 
-impl<'a> BlockContent<'a> {
+impl BlockContent<'_> {
     /// Returns the text of all messages, visible or not, each followed by an additional
     /// newline.
-    pub fn text(&self) -> &'a str {
-        self.text
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether its text is mapped, so that keeping it takes no memory of its own.
+    pub fn is_mapped(&self) -> bool {
+        matches!(self.text, Text::Mapped(_))
     }
 
     /// Returns the number of messages, visible or not.
@@ -397,20 +445,19 @@ impl<'a> BlockContent<'a> {
     }
 
     /// Returns a message; `None` if its log is not visible.
-    pub fn message(&self, number: usize) -> Option<CorpusMessage<'a>> {
+    pub fn message(&self, number: usize) -> Option<CorpusMessage<'_>> {
         let (row, message) = self.row(number)?;
         let log = self.table.corpus.owned_by(row.owner)?;
         Some(CorpusMessage { log, ..message })
     }
 
     /// Returns the messages of the visible logs, each with its number.
-    pub fn messages(&self) -> impl Iterator<Item = (usize, CorpusMessage<'a>)> + use<'a> {
-        let content = *self;
-        (0..self.count()).filter_map(move |number| Some((number, content.message(number)?)))
+    pub fn messages(&self) -> impl Iterator<Item = (usize, CorpusMessage<'_>)> {
+        (0..self.count()).filter_map(|number| Some((number, self.message(number)?)))
     }
 
     /// Returns a row and its message, visible or not.
-    pub(super) fn row(&self, number: usize) -> Option<(MessageRow, CorpusMessage<'a>)> {
+    pub(super) fn row(&self, number: usize) -> Option<(MessageRow, CorpusMessage<'_>)> {
         let row = self.table.row_at(number)?;
         let text = self.text.get(self.range(number)?)?;
         Some((row, row.message(text, self.table.names)?))

@@ -2,8 +2,9 @@
 
 use regex::bytes::Regex;
 
+use super::needle::MOST;
 use super::walker::MessagePosition;
-use super::{Sources, over_blocks};
+use super::{Sources, on_all_cores, over_blocks};
 use crate::core::corpus::{Block, Corpus, CorpusMessage, Part};
 use crate::core::log::MessageKind;
 
@@ -63,19 +64,51 @@ pub(super) fn in_memories(
     matches
 }
 
-/// Finds the messages of a part that are allowed and contain the text.
+/// Finds the messages of a part that are allowed and contain the text, which `literal`
+/// searches.
 pub(super) fn in_logs(
     corpus: &Corpus,
-    literal: &Regex,
+    (text, literal): (&str, &Regex),
     (part, allows): (Part, MessageFilter<'_>),
 ) -> Vec<ExactMatch> {
     // Threads that share a regex contend for its scratch space.
     let own = || literal.clone();
+    let blocks = candidate_blocks(corpus, part, text);
     let work = |literal: &mut Regex, block: &Block<'_>, matches: &mut Vec<ExactMatch>| {
         // A damaged block is recorded by the corpus.
         let _ = in_block(block, literal, (allows, matches));
     };
-    over_blocks(corpus, part, own, work)
+    over_blocks(corpus, (part, &blocks), own, work)
+}
+
+/// Returns the blocks that may contain the text, in order.
+///
+/// A run of ASCII letters and digits of the text is inside one word of each message that
+/// contains it, so only blocks with such words are searched.
+fn candidate_blocks(corpus: &Corpus, part: Part, text: &str) -> Vec<usize> {
+    /// Shorter runs are inside so many words that reading the text is faster.
+    const SHORTEST: usize = 3;
+    let mut may_match = vec![true; corpus.blocks(part).len()];
+    let runs = text.split(|char: char| !char.is_ascii_alphanumeric());
+    for run in runs.filter(|run| run.len() >= SHORTEST).take(MOST) {
+        let run = run.to_ascii_lowercase();
+        let found = on_all_cores(corpus.segments(part), |segment| {
+            let mut blocks = Vec::new();
+            corpus.blocks_with((part, segment), &run, &mut |block| blocks.push(block));
+            blocks
+        });
+        let mut has_run = vec![false; may_match.len()];
+        for block in found.into_iter().flatten() {
+            has_run[block] = true;
+        }
+        for (may_match, has_run) in may_match.iter_mut().zip(has_run) {
+            *may_match &= has_run;
+        }
+    }
+    let blocks = may_match.into_iter().enumerate();
+    blocks
+        .filter_map(|(number, may_match)| may_match.then_some(number))
+        .collect()
 }
 
 fn in_block(
@@ -84,13 +117,13 @@ fn in_block(
     (allows, matches): (MessageFilter<'_>, &mut Vec<ExactMatch>),
 ) -> Option<()> {
     block.logs().next()?;
-    let table = block.scan()?;
-    let bytes = table.bytes();
+    let content = block.scan()?;
+    let (table, bytes) = (content.table(), content.bytes());
     let mut from = 0;
     while let Some(found) = literal.find_at(bytes, from) {
         let number = table.at(found.start());
         from = table.range(number)?.end.max(found.start()) + 1;
-        let message = table.message(number).filter(|message| allows(message));
+        let message = content.message(number).filter(|message| allows(message));
         // A match of a phrase with a line break could extend into the next message.
         if let Some(message) = message
             && let Some((offset, is_whole)) = first(literal, message.text)
@@ -131,6 +164,19 @@ pub(super) fn first(literal: &Regex, text: &str) -> Option<(usize, bool)> {
 mod tests {
     use super::super::needle::literal;
     use super::*;
+    use crate::core::text::fold;
+
+    #[test]
+    fn what_equals_a_letter_ignoring_case_is_folded_to_it() {
+        for letter in 'a'..='z' {
+            let literal = literal(&letter.to_string()).expect("short");
+            let all = (0..=u32::from(char::MAX)).filter_map(char::from_u32);
+            for same in all.filter(|char| literal.is_match(char.to_string().as_bytes())) {
+                assert!(same.is_alphanumeric());
+                assert_eq!(fold(&same.to_string()), letter.to_string(), "{same}");
+            }
+        }
+    }
 
     #[test]
     fn a_place_where_it_stands_alone_is_preferred() {

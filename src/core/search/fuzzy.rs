@@ -2,8 +2,7 @@
 //!
 //! Three kinds of matches, each searched only if those before it leave room: the words as they
 //! are typed ([`term`]), the words with a slip of the keyboard ([`slip`]), and the letters of
-//! the words in their order ([`matcher`], ranked by nucleo). Lines are not copied: they are
-//! read from the mapped corpus.
+//! the words in their order ([`matcher`], ranked by nucleo).
 //!
 //! Blocks are searched in waves. After each wave the watcher receives the matches so far, and
 //! may cancel the search. A query that narrows the last one searches only the messages that
@@ -16,6 +15,7 @@ mod scan;
 mod slip;
 mod term;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -191,27 +191,38 @@ fn wanted(query: &Query) -> impl Iterator<Item = &Atom> {
 }
 
 /// Returns the text of the matching line.
-pub fn line(sources: Sources<'_>, spot: MatchSpot) -> Option<&str> {
+pub fn line(sources: Sources<'_>, spot: MatchSpot) -> Option<Cow<'_, str>> {
     line_on(&OpenBlocks::new(sources.corpus), sources, spot)
 }
 
-fn line_on<'a>(pages: &OpenBlocks<'a>, sources: Sources<'a>, spot: MatchSpot) -> Option<&'a str> {
+fn line_on<'a>(
+    pages: &OpenBlocks<'_>,
+    sources: Sources<'a>,
+    spot: MatchSpot,
+) -> Option<Cow<'a, str>> {
     match spot {
         MatchSpot::Title(memory_text) => {
-            Some(&sources.memories.texts.get(memory_text)?.memory.title)
+            let title = &sources.memories.texts.get(memory_text)?.memory.title;
+            Some(Cow::Borrowed(title))
         }
         MatchSpot::Line(memory_text, line) => {
             let memory_text = sources.memories.texts.get(memory_text)?;
-            memory_text.text.lines().nth(line.checked_sub(1)?)
+            let line = memory_text.text.lines().nth(line.checked_sub(1)?)?;
+            Some(Cow::Borrowed(line))
         }
-        MatchSpot::Message { offset, .. } => {
-            let text = message(pages, spot)?.text.get(offset as usize..)?;
-            text.lines().next()
-        }
+        MatchSpot::Message { offset, .. } => message(pages, spot, |message| {
+            let text = message.text.get(offset as usize..)?;
+            text.lines().next().map(|line| Cow::Owned(line.to_owned()))
+        })?,
     }
 }
 
-fn message<'a>(pages: &OpenBlocks<'a>, spot: MatchSpot) -> Option<CorpusMessage<'a>> {
+/// Passes the message of a match to `take`.
+fn message<T>(
+    pages: &OpenBlocks<'_>,
+    spot: MatchSpot,
+    take: impl FnOnce(&CorpusMessage<'_>) -> T,
+) -> Option<T> {
     let MatchSpot::Message {
         part,
         block,
@@ -221,7 +232,7 @@ fn message<'a>(pages: &OpenBlocks<'a>, spot: MatchSpot) -> Option<CorpusMessage<
     else {
         return None;
     };
-    pages.message(part, (block as usize, number as usize))
+    pages.message(part, (block as usize, number as usize), take)
 }
 
 impl Matches {
@@ -264,10 +275,10 @@ impl Matches {
         let whole = line(sources, found.spot)?;
         // The text begins at the start of the line, unless the match is further behind.
         let at = match whole.len() > snippet::LONGEST {
-            true => self.offset(found.closeness, whole),
+            true => self.offset(found.closeness, &whole),
             false => 0,
         };
-        let text = (snippet::around(whole, at), found.score as f32);
+        let text = (snippet::around(&whole, at), found.score as f32);
         match found.spot {
             MatchSpot::Title(memory_text) => {
                 Some(sources.line(sources.memories.texts.get(memory_text)?, 1, text))
@@ -276,9 +287,11 @@ impl Matches {
                 Some(sources.line(sources.memories.texts.get(memory_text)?, line, text))
             }
             MatchSpot::Message { .. } => {
-                let message = message(&OpenBlocks::new(sources.corpus), found.spot)?;
-                let log = sources.corpus?.log(message.log)?;
-                Some(sources.message(log, &message, text))
+                let corpus = sources.corpus?;
+                message(&OpenBlocks::new(Some(corpus)), found.spot, |message| {
+                    let log = corpus.log(message.log)?;
+                    Some(sources.message(log, message, text))
+                })?
             }
         }
     }

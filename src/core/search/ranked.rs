@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use super::needle::{Haystack, NeedleMatch, Needles};
 use super::score::{Passage, PassageGroup, Rarity, counted, worth};
 use super::walker::{LogWalker, MessagePosition, TermOccurrence, blocks_of_logs};
-use super::{MemoryText, Sources, on_all_cores, over_blocks};
-use crate::core::corpus::{Block, Corpus, Part};
+use super::{MemoryText, Sources, on_all_cores, over_blocks, with_on_all_cores};
+use crate::core::corpus::{Block, Corpus, Occurrence, Part};
 use crate::core::text::Stems;
 
 /// A line of a memory or a message, with its score.
@@ -106,21 +106,17 @@ impl Occurrences {
 
     /// Adds the needles in one part of the logs.
     pub(super) fn search_logs(&mut self, corpus: &Corpus, needles: &Needles, part: Part) {
-        // Threads that share a regex contend for its scratch space.
-        let own = || (Stems::default(), needles.clone());
-        type Own = (Stems, Needles);
-        let work = |(stems, needles): &mut Own, block: &Block<'_>, found: &mut _| {
-            // A damaged block is recorded by the corpus.
-            let _ = match part.has_concordance() {
-                true => look_up_block(block, needles, found),
-                false => search_block(block, needles, (stems, found)),
-            };
+        let found = match part.has_concordance() {
+            true => in_messages(corpus, needles, part),
+            false => in_results(corpus, needles),
         };
-        let found = over_blocks(corpus, part, own, work);
         let mut logs: Vec<Vec<TermOccurrence>> = vec![Vec::new(); corpus.logs().len()];
         for (log, occurrence) in found {
             self.with[usize::from(occurrence.needle)] += 1;
             logs[log as usize].push(occurrence);
+        }
+        for found in &mut logs {
+            found.sort_by_key(TermOccurrence::order);
         }
         let logs = logs.into_iter().enumerate();
         self.logs.extend(
@@ -318,32 +314,85 @@ fn scored<H: Fn(Part) -> Holder>(
     })
 }
 
-/// Looks the needles up in the concordance of a block; appends log and occurrence, in order.
-fn look_up_block(
-    block: &Block<'_>,
+/// Finds the needles in a part whose messages are indexed; returns logs and occurrences.
+fn in_messages(corpus: &Corpus, needles: &Needles, part: Part) -> Vec<(u32, TermOccurrence)> {
+    let segments = corpus.segments(part);
+    let found = with_on_all_cores(segments, Stems::default, |stems, segment| {
+        /// How many blocks are read before their memory is released.
+        const TOGETHER: usize = 8;
+        let indexed = look_up(corpus, needles, (part, segment, stems));
+        let blocks: Vec<&[TermOccurrence]> = indexed.chunk_by(|a, b| a.block == b.block).collect();
+        let mut found = Vec::with_capacity(indexed.len());
+        for blocks in blocks.chunks(TOGETHER) {
+            let number = |indexed: &[TermOccurrence]| indexed[0].block as usize;
+            for indexed in blocks {
+                // A damaged block is recorded by the corpus.
+                if let Some(block) = corpus.block(part, number(indexed)) {
+                    let _ = add_block(&block, indexed, &mut found);
+                }
+            }
+            if let (Some(first), Some(last)) = (blocks.first(), blocks.last()) {
+                corpus.release(part, number(first)..number(last) + 1);
+            }
+        }
+        found
+    });
+    found.into_iter().flatten().collect()
+}
+
+/// Finds the needles in the results, whose blocks are indexed; returns logs and occurrences.
+fn in_results(corpus: &Corpus, needles: &Needles) -> Vec<(u32, TermOccurrence)> {
+    let part = Part::Results;
+    let mut may_hold = vec![0u32; corpus.blocks(part).len()];
+    for segment in 0..corpus.segments(part) {
+        for found in look_up(corpus, needles, (part, segment, &mut Stems::default())) {
+            may_hold[found.block as usize] |= 1 << found.needle;
+        }
+    }
+    let blocks = (0..may_hold.len()).filter(|block| may_hold[*block] != 0);
+    let blocks: Vec<usize> = blocks.collect();
+    // Threads that share a regex contend for its scratch space.
+    let own = || (Stems::default(), needles.clone());
+    over_blocks(corpus, (part, &blocks), own, |own, block, found| {
+        // A damaged block is recorded by the corpus.
+        let may_hold = may_hold[block.number()];
+        let _ = search_block(block, (&own.1, may_hold), (&mut own.0, found));
+    })
+}
+
+/// Looks the needles up in a segment of the index; returns what it says, by block.
+fn look_up(
+    corpus: &Corpus,
     needles: &Needles,
+    (part, segment, stems): (Part, usize, &mut Stems),
+) -> Vec<TermOccurrence> {
+    let mut found = Vec::new();
+    for (number, needle) in needles.all.iter().enumerate() {
+        let take = &mut |is_exact, occurrence: Occurrence| {
+            found.push(TermOccurrence {
+                block: occurrence.block as u32,
+                message: occurrence.message as u16,
+                needle: number as u8,
+                is_exact,
+                times: occurrence.times,
+            });
+        };
+        needle.look_up(corpus, (part, segment), (stems, take));
+    }
+    // The index has the places of each word in order, so this merges a few sorted lists.
+    found.sort_by_key(TermOccurrence::order);
+    found
+}
+
+/// Adds what the index says about a block, in the order of its messages: log and occurrence.
+fn add_block(
+    block: &Block<'_>,
+    indexed: &[TermOccurrence],
     found: &mut Vec<(u32, TermOccurrence)>,
 ) -> Option<()> {
     block.logs().next()?;
-    let number = u32::try_from(block.number()).ok()?;
-    let mut occurrences: Vec<TermOccurrence> = Vec::new();
-    for (at, needle) in needles.all.iter().enumerate() {
-        block.occurrences((needle.stem, needle.exact), &mut |sighting| {
-            occurrences.push(TermOccurrence {
-                block: number,
-                message: sighting.message as u16,
-                needle: at as u8,
-                is_exact: sighting.is_exact,
-                times: sighting.times,
-            });
-        });
-    }
-    if occurrences.is_empty() {
-        return Some(());
-    }
-    occurrences.sort_unstable();
     let table = block.table()?;
-    for forms in occurrences.chunk_by(|a, b| (a.message, a.needle) == (b.message, b.needle)) {
+    for forms in indexed.chunk_by(|a, b| (a.message, a.needle) == (b.message, b.needle)) {
         if let Some(log) = table.log(usize::from(forms[0].message)) {
             let whole = TermOccurrence {
                 is_exact: forms.iter().any(|form| form.is_exact),
@@ -356,16 +405,12 @@ fn look_up_block(
     Some(())
 }
 
-/// Searches the needles in a block of results, unless its filter excludes all of them.
+/// Searches a block of results for the needles that are in it.
 fn search_block(
     block: &Block<'_>,
-    needles: &Needles,
+    (needles, may_hold): (&Needles, u32),
     (stems, found): (&mut Stems, &mut Vec<(u32, TermOccurrence)>),
 ) -> Option<()> {
-    let may_hold = needles.may_be_in(block);
-    if may_hold == 0 {
-        return Some(());
-    }
     block.logs().next()?;
     let content = block.read()?;
     let mut places: Vec<NeedleMatch> = Vec::new();

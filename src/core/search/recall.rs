@@ -199,8 +199,8 @@ impl<'a> Search<'a> {
             let (first, then) = self.parts();
             let look = |part: Part| {
                 let allows = |message: &CorpusMessage<'_>| self.allows_message(message);
-                let exact_match = exact::in_logs(corpus, &literal, (part, &allows)).into_iter();
-                exact_match.map(move |exact_match| {
+                let exact_match = exact::in_logs(corpus, (text, &literal), (part, &allows));
+                exact_match.into_iter().map(move |exact_match| {
                     candidate_of(exact_match, Holder::Log(exact_match.holder, part))
                 })
             };
@@ -285,29 +285,25 @@ impl<'a> Search<'a> {
         hits.collect()
     }
 
-    fn message(&self, part: Part, (block, number): MessagePosition) -> Option<CorpusMessage<'a>> {
+    /// Passes a message to `take`; `None` if it is not visible or damaged.
+    fn message<T>(
+        &self,
+        part: Part,
+        (block, number): MessagePosition,
+        take: impl FnOnce(&CorpusMessage<'_>) -> T,
+    ) -> Option<T> {
         self.sources
             .corpus?
             .block(part, block)?
-            .table()?
-            .message(number)
+            .message(number, take)
     }
 
-    /// Returns the text of a candidate.
-    fn text(&self, candidate: &HitCandidate) -> &'a str {
-        match candidate.holder {
-            Holder::Memory(number) => {
-                let memory_text = &self.sources.memories.texts[number];
-                let line = memory_text
-                    .lines()
-                    .find(|(line, _)| *line == candidate.at.1);
-                line.map_or("", |(_, span)| &memory_text.text[span])
-            }
-            Holder::Log(_, part) => {
-                let message = self.message(part, candidate.at);
-                message.map_or("", |message| message.text)
-            }
-        }
+    /// Returns a line of a memory text.
+    fn memory_line(&self, memory_text: usize, line: usize) -> &'a str {
+        let memory_text = &self.sources.memories.texts[memory_text];
+        let mut lines = memory_text.lines();
+        let found = lines.find(|(number, _)| *number == line);
+        found.map_or("", |(_, span)| &memory_text.text[span])
     }
 
     /// Sorts the candidates, removes duplicates and all but one line of each memory, and
@@ -374,20 +370,23 @@ impl<'a> Search<'a> {
     }
 
     fn to_hit(&self, candidate: &HitCandidate, offset: &dyn Fn(&str) -> usize) -> Option<Hit> {
-        let text = self.text(candidate);
-        let at = candidate.offset.unwrap_or_else(|| offset(text));
-        let text = (snippet::around(text, at), candidate.score);
+        let shown = |text: &str| {
+            let at = candidate.offset.unwrap_or_else(|| offset(text));
+            (snippet::around(text, at), candidate.score)
+        };
         match candidate.holder {
             Holder::Memory(number) => {
+                let text = shown(self.memory_line(number, candidate.at.1));
                 let memory_text = &self.sources.memories.texts[number];
                 Some(self.sources.line(memory_text, candidate.at.1, text))
             }
             Holder::Log(log, part) => {
-                let message = self.message(part, candidate.at)?;
                 let log = self.sources.corpus?.log(log)?;
-                let mut hit = self.sources.message(log, &message, text);
-                hit.copies = candidate.copies;
-                Some(hit)
+                self.message(part, candidate.at, |message| {
+                    let mut hit = self.sources.message(log, message, shown(message.text));
+                    hit.copies = candidate.copies;
+                    hit
+                })
             }
         }
     }

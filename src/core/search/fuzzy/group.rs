@@ -34,7 +34,7 @@ impl Matches {
         // Lines of one message are not copies of each other, so the place in it is compared, too.
         let key = |(found, _): &(Match, usize)| match found.spot {
             MatchSpot::Message { offset, .. } => {
-                Some((copy_key(&message(&pages, found.spot)?)?, offset))
+                Some((message(&pages, found.spot, copy_key)??, offset))
             }
             _ => None,
         };
@@ -47,27 +47,27 @@ impl Matches {
         let pages = OpenBlocks::new(sources.corpus);
         let mut groups: Vec<MatchGroup> = Vec::new();
         let mut places: HashMap<Place, usize> = HashMap::new();
-        let mut lines: HashMap<(Role, &str), usize> = HashMap::new();
+        let mut lines: HashMap<(Role, String), usize> = HashMap::new();
         // For each log that has copies of other logs' lines, the group of the first one.
         let mut copied: HashMap<usize, usize> = HashMap::new();
         for found in &self.matches {
             let place = match found.spot {
                 MatchSpot::Title(number) | MatchSpot::Line(number, _) => Place::Memory(number),
                 MatchSpot::Message { .. } => {
-                    let Some(message) = message(&pages, found.spot) else {
+                    let about = message(&pages, found.spot, |message| (message.log, message.role));
+                    let Some((log, role)) = about else {
                         continue;
                     };
-                    let line = line_on(&pages, sources, found.spot)
-                        .unwrap_or_default()
-                        .trim();
-                    let next = places.get(&Place::Log(message.log));
+                    let line = line_on(&pages, sources, found.spot).unwrap_or_default();
+                    let next = places.get(&Place::Log(log));
                     let next = next.copied().unwrap_or(groups.len());
-                    let known = *lines.entry((message.role, line)).or_insert(next);
+                    let key = (role, line.trim().to_owned());
+                    let known = *lines.entry(key).or_insert(next);
                     if known != next {
-                        copied.entry(message.log).or_insert(known);
+                        copied.entry(log).or_insert(known);
                         continue;
                     }
-                    Place::Log(message.log)
+                    Place::Log(log)
                 }
             };
             let count = groups.len();

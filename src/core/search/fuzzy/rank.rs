@@ -37,7 +37,7 @@ impl Search<'_> {
             let mut chars = Vec::new();
             let scored = chunks[at].iter().filter_map(|(quick, spot)| {
                 let text = line_on(&pages, self.sources, *spot)?;
-                let text = snippet::begin(text, SHOWN);
+                let text = snippet::begin(&text, SHOWN);
                 let score = match matcher {
                     // A match behind the ranked part of the line counts for little.
                     TextMatcher::Terms(terms) => {
@@ -51,7 +51,7 @@ impl Search<'_> {
                         scores.sum()
                     }
                 };
-                let time = message(&pages, *spot).and_then(|message| message.time);
+                let time = message(&pages, *spot, |message| message.time).flatten();
                 let found = Match {
                     closeness: self.closeness,
                     score,
