@@ -1,5 +1,6 @@
 //! Read access to the corpus: logs, blocks and their messages.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::ops::{Deref, Range};
 use std::path::PathBuf;
@@ -396,6 +397,21 @@ impl<'a> BlockBytes<'a> {
         }
         let message = row.message(text?, table.names)?;
         Some(CorpusMessage { log, ..message })
+    }
+
+    /// Returns a message apart from its text, which is copied if the block is compressed; `None`
+    /// if its log is not visible or its text is damaged.
+    pub fn message_and_text(&self, number: usize) -> Option<(CorpusMessage<'a>, Cow<'a, str>)> {
+        let CorpusMessage { log, text, .. } = self.message(number)?;
+        let text = match &self.text {
+            Text::Mapped(all) => {
+                let text = all.get(self.table.range(number)?)?;
+                Cow::Borrowed(std::str::from_utf8(text).ok()?)
+            }
+            Text::Unpacked(_) => Cow::Owned(text.to_owned()),
+        };
+        let message = self.table.row_at(number)?.message("", self.table.names)?;
+        Some((CorpusMessage { log, ..message }, text))
     }
 
     fn is_whole(&self) -> bool {
