@@ -77,9 +77,9 @@ fn messages(corpus: &Corpus) -> Vec<u64> {
     let mut counts = vec![0; corpus.logs().len()];
     let mut homes: HashMap<u64, usize> = HashMap::new();
     for part in Part::ALL {
-        for content in corpus.blocks(part).filter_map(|block| block.read()) {
-            for (_, message) in content.messages() {
-                let home = message.id.map(|id| *homes.entry(id).or_insert(message.log));
+        for table in corpus.blocks(part).filter_map(|block| block.table()) {
+            for (message, _) in (0..table.count()).filter_map(|number| table.textless(number)) {
+                let home = message.identity.map(|id| *homes.entry(id).or_insert(message.log));
                 if home.is_some_and(|home| home != message.log) {
                     continue;
                 }

@@ -5,11 +5,12 @@
 //! The cache directory, which the caller passes, holds a small manifest that is replaced
 //! whole, and seven packs that are append-only and memory-mapped. Conversation text
 //! (messages, reasoning, notices), tool calls and tool results have packs of their own.
-//! Text is stored in blocks of about 64 KB, and a message is never split between blocks.
-//! Results are several times as much as the rest and are read less often, so their text is
-//! compressed. Each part has an index of its words, so that a search does not read the blocks
-//! that cannot match: that of conversation text and calls has every message with a word, that
-//! of results only the blocks. Packs that are half garbage are copied into new ones.
+//! Text is stored in blocks, and a message is never split between blocks. It is compressed in
+//! frames: small ones for conversation text and calls, of which single messages are read, and
+//! large ones for results, which are several times as much and are searched less often. Each
+//! part has an index of its words, so that a search reads only what matches: that of
+//! conversation text and calls has every message with a word, that of results only the blocks.
+//! Packs that are half garbage are copied into new ones.
 //!
 //! # Guarantees
 //!
@@ -29,6 +30,7 @@
 
 mod block;
 mod bytes;
+mod frames;
 mod index;
 mod lookup;
 mod manifest;
@@ -58,7 +60,7 @@ pub use view::{Block, BlockBytes, BlockContent, CorpusMessage, Log, MessageSumma
 
 use manifest::Manifest;
 use pack::{Maps, Pack};
-use unpacked::UnpackedBlocks;
+use unpacked::Unpacked;
 
 /// The kinds of text, which are stored separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,7 +130,7 @@ pub struct Corpus {
     /// Each owner number with the index of its visible log, sorted by owner.
     owners: Vec<(u32, usize)>,
     checked: [Vec<AtomicU8>; PARTS],
-    unpacked: UnpackedBlocks,
+    unpacked: Unpacked,
     is_damaged: AtomicBool,
     unread: Vec<Error>,
     notes: Vec<String>,
@@ -194,7 +196,7 @@ impl Corpus {
             checked: Part::ALL.map(|part| unchecked(manifest.blocks[part.number()].len())),
             manifest,
             maps,
-            unpacked: UnpackedBlocks::default(),
+            unpacked: Unpacked::default(),
             shown: Vec::new(),
             owners: Vec::new(),
             is_damaged: AtomicBool::new(false),

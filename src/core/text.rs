@@ -86,6 +86,22 @@ pub fn next_wide(text: &str, from: usize) -> Option<usize> {
     Some(from + 8 * plain + wide)
 }
 
+/// Returns whether the text has letters or digits beyond ASCII that [`fold`] makes ASCII ones.
+pub fn has_folded_letters(text: &str) -> bool {
+    let mut from = 0;
+    while let Some(at) = next_wide(text, from) {
+        let Some(char) = text[at..].chars().next() else {
+            return false;
+        };
+        from = at + char.len_utf8();
+        let mut lower = char.to_lowercase();
+        if char.is_alphanumeric() && lower.any(|char| nucleo::chars::normalize(char).is_ascii()) {
+            return true;
+        }
+    }
+    false
+}
+
 /// Returns whether the text ends with a question mark.
 pub fn is_question(text: &str) -> bool {
     text.trim_end().ends_with('?')

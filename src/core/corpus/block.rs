@@ -3,19 +3,16 @@
 //! The text of each message is followed by a newline that belongs to no message, so that a
 //! match in a block's text cannot span two messages. After the text comes a row of fixed
 //! length for each message, then the names that rows refer to. Each row has the checksum of
-//! its text, so that one message can be read without the others. The text of results is
-//! compressed.
-
-use zstd::bulk::Compressor;
+//! its text, so that one message can be read without the others. The text is compressed in
+//! frames, see `frames`.
 
 use super::bytes::{ByteReader, ByteWriter, checksum, clip};
+use super::frames::FrameWriter;
 use super::index::IndexBuilder;
 use super::{CorpusMessage, Part};
 use crate::core::log::{self, MessageKind, Origin, Role};
 use crate::core::text;
 
-/// The size of a block's text, in bytes, at which it is sealed.
-pub(super) const BLOCK: usize = 64 * 1024;
 /// The number of messages at which a block is sealed.
 const MESSAGES: usize = 4096;
 /// The maximum size of a message's stored text, in bytes; see [`CorpusMessage::length`].
@@ -23,10 +20,7 @@ pub const LONGEST: usize = 1024 * 1024;
 /// The maximum size of a stored tool or session name, in bytes.
 const NAME: usize = 200;
 /// The size of a row, in bytes.
-pub(super) const ROW: usize = 50;
-
-/// How much text is compressed: more takes longer and saves little.
-const LEVEL: i32 = 1;
+pub(super) const ROW: usize = 42;
 
 /// A block under construction.
 pub(super) struct BlockBuilder {
@@ -35,7 +29,7 @@ pub(super) struct BlockBuilder {
     rows: ByteWriter,
     names: Vec<String>,
     owners: Vec<u32>,
-    compressor: Option<Compressor<'static>>,
+    frames: FrameWriter,
 }
 
 /// A block ready to be written.
@@ -73,8 +67,7 @@ pub(super) struct MessageRow {
     session: u16,
     sum: u32,
     pub(super) time: Option<i64>,
-    id: u64,
-    reply: u64,
+    identity: u64,
 }
 
 impl Part {
@@ -87,10 +80,23 @@ impl Part {
         }
     }
 
-    /// Whether the text of this part is compressed. Words and calls are searched by every query,
-    /// which would take half as long again if they were.
-    fn is_compressed(self) -> bool {
-        self == Self::Results
+    /// Returns the size of a block's text, in bytes, at which it is sealed.
+    ///
+    /// Results are searched seldom, and larger blocks make their index and themselves smaller.
+    pub(super) fn block_size(self) -> usize {
+        match self {
+            Self::Words | Self::Calls => 64 * 1024,
+            Self::Results => 256 * 1024,
+        }
+    }
+
+    /// Returns how many bytes of text are compressed together; one message is read by
+    /// decompressing the frames that it is in.
+    pub(super) fn frame_size(self) -> usize {
+        match self {
+            Self::Words | Self::Calls => 16 * 1024,
+            Self::Results => 256 * 1024,
+        }
     }
 }
 
@@ -98,11 +104,11 @@ impl BlockBuilder {
     pub(super) fn new(part: Part) -> Self {
         Self {
             part,
-            text: String::with_capacity(BLOCK + BLOCK / 2),
+            text: String::with_capacity(part.block_size() + part.block_size() / 2),
             rows: ByteWriter::default(),
             names: Vec::new(),
             owners: Vec::new(),
-            compressor: None,
+            frames: FrameWriter::default(),
         }
     }
 
@@ -111,7 +117,7 @@ impl BlockBuilder {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.text.len() >= BLOCK || self.rows.0.len() >= MESSAGES * ROW
+        self.text.len() >= self.part.block_size() || self.rows.0.len() >= MESSAGES * ROW
     }
 
     /// Adds a message of the log with this owner number; returns its size in the block's text.
@@ -133,13 +139,13 @@ impl BlockBuilder {
         rows.u32(u32::try_from(message.length).unwrap_or(u32::MAX));
         let mut flags = encode_flags(message.role, message.kind, message.origin);
         flags |= u16::from(text::is_question(text)) << QUESTION;
+        flags |= u16::from(text::has_folded_letters(text)) << FOLDED;
         rows.u16(flags);
         rows.u16(tool);
         rows.u16(session);
         rows.u32(sum_of(text.as_bytes()));
         rows.time(message.time);
-        rows.u64(message.id.unwrap_or_default());
-        rows.u64(message.reply.unwrap_or_default());
+        rows.u64(message.identity.unwrap_or_default());
         (self.text.len() - before) as u64
     }
 
@@ -159,12 +165,17 @@ impl BlockBuilder {
 
     /// Seals the block and adds its words to the index; the builder is empty afterwards.
     pub(super) fn seal(&mut self, index: &mut IndexBuilder) -> SealedBlock {
-        index.add_block(&self.text, self.rows.0.chunks_exact(ROW).map(end_of));
+        let rows = self.rows.0.chunks_exact(ROW);
+        index.add_block(&self.text, rows.clone().map(end_of), rows.len());
         let text = self.text.len();
-        let mut out = ByteWriter(match self.part.is_compressed() {
-            true => self.compressed(),
-            false => std::mem::take(&mut self.text).into_bytes(),
+        let frames = self.frames.compress(self.text.as_bytes(), self.part.frame_size());
+        let mut out = ByteWriter(match frames {
+            Some(frames) => frames,
+            None => self.text.as_bytes().to_vec(),
         });
+        self.text.clear();
+        // One very long message does not keep its memory.
+        self.text.shrink_to(2 * self.part.block_size());
         let stored = out.0.len();
         out.0.extend_from_slice(&self.rows.0);
         let before_names = out.0.len();
@@ -185,30 +196,6 @@ impl BlockBuilder {
             bytes: out.0,
             shape,
             owners: std::mem::take(&mut self.owners),
-        }
-    }
-
-    /// Returns the text compressed, or as it is if that does not make it smaller.
-    fn compressed(&mut self) -> Vec<u8> {
-        if self.compressor.is_none() {
-            self.compressor = Compressor::new(LEVEL).ok();
-        }
-        let compressor = self.compressor.as_mut();
-        let packed = compressor.and_then(|one| one.compress(self.text.as_bytes()).ok());
-        match packed.filter(|packed| packed.len() < self.text.len()) {
-            Some(packed) => {
-                self.text.clear();
-                packed
-            }
-            None => std::mem::take(&mut self.text).into_bytes(),
-        }
-    }
-
-    /// Reuses the memory of a block that has been written.
-    pub(super) fn reuse(&mut self, mut sealed: SealedBlock) {
-        if self.text.capacity() == 0 && sealed.bytes.capacity() <= 4 * BLOCK {
-            sealed.bytes.clear();
-            self.text = String::from_utf8(sealed.bytes).unwrap_or_default();
         }
     }
 }
@@ -248,8 +235,7 @@ impl MessageRow {
             session,
             sum,
             time: row.time()?,
-            id: row.u64()?,
-            reply: row.u64()?,
+            identity: row.u64()?,
         })
     }
 
@@ -261,6 +247,11 @@ impl MessageRow {
     /// Returns the role, kind and origin of the message.
     pub(super) fn attributes(&self) -> Option<(Role, MessageKind, Origin)> {
         decode_flags(self.flags)
+    }
+
+    /// Whether the text has letters beyond ASCII that are compared as if they were of ASCII.
+    pub(super) fn has_folded_letters(&self) -> bool {
+        self.flags >> FOLDED & 1 == 1
     }
 
     /// Whether the message is a question.
@@ -280,19 +271,11 @@ impl MessageRow {
             time: self.time,
             text,
             length: u64::from(self.length),
-            id: (self.id != 0).then_some(self.id),
-            reply: (self.reply != 0).then_some(self.reply),
+            identity: (self.identity != 0).then_some(self.identity),
             tool: name(names, self.tool),
             session: name(names, self.session),
         })
     }
-}
-
-/// Returns the text that was stored compressed; `None` if it is damaged.
-pub(super) fn unpack(shape: &BlockShape, stored: &[u8]) -> Option<String> {
-    let text = zstd::bulk::decompress(stored, shape.text as usize).ok()?;
-    let is_whole = text.len() == shape.text as usize;
-    String::from_utf8(text).ok().filter(|_| is_whole)
 }
 
 /// Returns the end of the message's text in that of the block.
@@ -326,15 +309,26 @@ impl<'a> CorpusMessage<'a> {
             time: message.time,
             text: &message.text,
             length: message.text.len() as u64,
-            id: message.id.as_deref().map(key),
-            reply: message.reply.as_deref().map(key),
+            identity: identity_of(message),
             tool: message.tool.as_deref(),
             session: message.session.as_deref(),
         }
     }
 }
 
-/// Returns the hash of a record's or reply's id that is stored in the corpus; never 0.
+/// Returns the hash that copies of the message in other logs share; see
+/// [`CorpusMessage::identity`].
+fn identity_of(message: &log::Message) -> Option<u64> {
+    const SHORT: usize = 24;
+    let text = || {
+        let role = checksum(&[message.role as u8]);
+        let is_long = message.text.len() >= SHORT;
+        is_long.then(|| checksum(message.text.as_bytes()) ^ role)
+    };
+    message.id.as_deref().map(key).or_else(text)
+}
+
+/// Returns the hash of a record's id that is stored in the corpus; never 0.
 pub fn key(id: &str) -> u64 {
     checksum(id.as_bytes()).max(1)
 }
@@ -348,8 +342,9 @@ const KINDS: [MessageKind; 5] = [
     MessageKind::Notice,
 ];
 const ORIGINS: [Origin; 3] = [Origin::Written, Origin::Injected, Origin::Agent];
-/// The bit that marks a question.
+/// The bits that mark a question, and a text with letters that are folded to ASCII.
 const QUESTION: u16 = 12;
+const FOLDED: u16 = 13;
 
 fn encode_flags(role: Role, kind: MessageKind, origin: Origin) -> u16 {
     fn of<T: PartialEq>(all: &[T], one: &T) -> u16 {
@@ -368,6 +363,7 @@ fn decode_flags(flags: u16) -> Option<(Role, MessageKind, Origin)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::frames::{Decompressors, Frames};
     use super::*;
 
     #[test]
@@ -407,7 +403,9 @@ mod tests {
         let sealed = builder.seal(&mut IndexBuilder::new(Part::Results));
         let [text, rows, names] = sealed.shape.divide(&sealed.bytes).expect("it is whole");
         assert!(sealed.shape.stored < sealed.shape.text / 100);
-        let text = unpack(&sealed.shape, text).expect("it is whole");
+        let frames = Frames::new(Part::Results.frame_size(), sealed.shape.text as usize, text);
+        let text = frames.read_all(&Decompressors::default()).expect("it is whole");
+        let text = String::from_utf8(text).expect("it was text");
         let row = MessageRow::read(rows).expect("there is one row");
         let message = row
             .message(&text[..row.end as usize], names)

@@ -2,23 +2,23 @@
 //!
 //! It consists of segments, each of which indexes the words of many blocks, so that a search
 //! reads a few pages of each segment and none of the blocks that cannot match. A segment holds
-//! the numbers of its blocks, its folded words in order, each followed by a newline, and for
-//! each word a list of the blocks and messages that contain it. Words are found by binary
-//! search over groups of words, or by searching their text. For results, the lists have only
-//! blocks: they are several times as much text and are searched less often.
+//! its blocks, its folded words in order, each followed by a newline, and for each word a list
+//! of the places that contain it. Words are found by binary search over groups of words, or by
+//! searching their text. A place is a message, counted over all blocks of the segment. For
+//! results it is a block: they are several times as much text and are searched less often.
 //!
 //! Each page of a segment has a checksum, so that a lookup verifies what it reads and no more.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
+mod builder;
+
 use std::ops::Range;
 
 use memchr::{memchr, memmem, memrchr};
 
 use super::Part;
-use super::bytes::{ByteReader, ByteWriter, checksum};
-use crate::core::text::{IdentityHasher, Term, fold, words};
+use super::bytes::{ByteReader, checksum};
+
+pub(super) use builder::IndexBuilder;
 
 /// The number of bytes that have a checksum of their own.
 const PAGE: usize = 1024;
@@ -26,14 +26,8 @@ const PAGE: usize = 1024;
 const GROUP: usize = 16;
 /// The size of a group's entry: the ends of its words and of its lists.
 const GROUP_ENTRY: usize = 8;
-/// The number of postings at which a segment is finished; limits the memory of a build.
-pub(super) const FULL: usize = 1 << 20;
-/// The number of bits of a place that give the message; a block has at most 4096 messages.
-const MESSAGE: u32 = 12;
-
-/// The number of words that are found without the map.
-const RECENT: usize = 1 << 11;
-const NO_WORD: (Term, u32) = (Term(0), u32::MAX);
+/// The size of a block's entry: its number and its first place.
+const BLOCK_ENTRY: usize = 8;
 
 /// The occurrences of one form of a word in a message, or in a block of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +44,9 @@ pub struct Occurrence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct SegmentRow {
     pub(super) at: u64,
-    /// The number of blocks.
+    /// The number of blocks, and of places in them.
     pub(super) blocks: u32,
+    pub(super) places: u32,
     /// The number of words, and the bytes of their text and of their lists.
     pub(super) words: u32,
     pub(super) text: u32,
@@ -60,32 +55,6 @@ pub(super) struct SegmentRow {
     pub(super) postings: u32,
     /// The checksum of the checksums of its pages.
     pub(super) checksum: u64,
-}
-
-/// A segment under construction.
-#[derive(Debug)]
-pub(super) struct IndexBuilder {
-    has_messages: bool,
-    known: HashMap<Term, u32, BuildHasherDefault<IdentityHasher>>,
-    /// The words that were used last, by a part of their hash: most words are, and the map is
-    /// too large to be near the processor.
-    recent: Vec<(Term, u32)>,
-    /// All words, one behind the other, and the end of each.
-    text: String,
-    ends: Vec<usize>,
-    /// For each word, the number of its last posting.
-    last: Vec<u32>,
-    postings: Vec<Posting>,
-    /// The numbers of the blocks that are indexed.
-    pub(super) blocks: Vec<u32>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Posting {
-    word: u32,
-    /// The block's number in the segment, and the message's in the block.
-    place: u32,
-    times: u32,
 }
 
 /// A segment of the index.
@@ -97,6 +66,21 @@ pub(super) struct Segment<'a> {
     sums: &'a [u8],
 }
 
+/// The blocks of a segment.
+#[derive(Debug)]
+pub(super) struct SegmentBlocks {
+    /// The number of each block, and the first of its places.
+    entries: Vec<(u32, u32)>,
+}
+
+/// A list of places, as it is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PlaceList<'a> {
+    bytes: &'a [u8],
+    /// Whether it has one bit for each place; else the distances between places.
+    has_bits: bool,
+}
+
 impl SegmentRow {
     fn groups(&self) -> usize {
         (self.words as usize).div_ceil(GROUP)
@@ -104,7 +88,7 @@ impl SegmentRow {
 
     /// Returns the bytes of blocks, groups, words and lists.
     fn body(&self) -> usize {
-        4 * self.blocks as usize
+        BLOCK_ENTRY * self.blocks as usize
             + GROUP_ENTRY * self.groups()
             + self.text as usize
             + self.lists as usize
@@ -116,201 +100,25 @@ impl SegmentRow {
     }
 }
 
-impl IndexBuilder {
-    pub(super) fn new(part: Part) -> Self {
-        Self {
-            has_messages: part.has_concordance(),
-            known: HashMap::default(),
-            recent: vec![NO_WORD; RECENT],
-            text: String::new(),
-            ends: Vec::new(),
-            last: Vec::new(),
-            postings: Vec::new(),
-            blocks: Vec::new(),
-        }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
-    }
-
-    pub(super) fn is_full(&self) -> bool {
-        self.postings.len() >= FULL
-    }
-
-    /// Adds the words of the next block, whose number is appended to `blocks` afterwards.
-    /// `ends` are the ends of its messages.
-    pub(super) fn add_block(&mut self, text: &str, mut ends: impl Iterator<Item = usize>) {
-        let mut place = (self.blocks.len() as u32) << MESSAGE;
-        let mut end = match self.has_messages {
-            true => ends.next().unwrap_or(usize::MAX),
-            false => usize::MAX,
+impl SegmentBlocks {
+    /// Returns the block of a place, by its index in the segment, and the place in that block.
+    /// `near` is the index of an earlier place's block.
+    pub(super) fn find(&self, place: u32, near: usize) -> Option<(usize, u32)> {
+        let is_before = |(_, first): &(u32, u32)| *first <= place;
+        // Places come in order, so the block is mostly the same or the next one.
+        let after = self.entries.get(near..)?;
+        let steps = match after.get(1) {
+            Some(next) if is_before(next) => after.partition_point(is_before),
+            _ => 1,
         };
-        for word in words(text) {
-            while word.at > end {
-                place += 1;
-                end = ends.next().unwrap_or(usize::MAX);
-            }
-            let number = self.number(word.term(), || fold(word.text));
-            self.count(number, place, 1);
-        }
+        let index = near + steps.checked_sub(1)?;
+        let (_, first) = self.entries.get(index)?;
+        Some((index, place.checked_sub(*first)?))
     }
 
-    /// Adds what a segment says about the blocks that `is_current` accepts; `None` if the
-    /// segment is damaged.
-    pub(super) fn adopt(
-        &mut self,
-        segment: Segment<'_>,
-        is_current: &dyn Fn(u32) -> bool,
-    ) -> Option<()> {
-        let first = self.blocks.len() as u32;
-        let mut numbers = Vec::with_capacity(segment.row.blocks as usize);
-        for block in segment.blocks()? {
-            let is_current = is_current(block);
-            numbers.push(is_current.then_some(self.blocks.len() as u32 - first));
-            if is_current {
-                self.blocks.push(block);
-            }
-        }
-        let mut is_sound = true;
-        segment.each_from(b"", &mut |word, list| {
-            let Ok(word) = std::str::from_utf8(word) else {
-                is_sound = false;
-                return false;
-            };
-            let number = self.number(Term::of(word), || word.into());
-            let read = segment.each_posting(list, &mut |block, message, times| {
-                if let Some(Some(block)) = numbers.get(block as usize) {
-                    self.count(number, (first + block) << MESSAGE | message, times);
-                }
-            });
-            is_sound &= read.is_some();
-            is_sound
-        })?;
-        is_sound.then_some(())
-    }
-
-    /// Returns the number of a word in the segment.
-    fn number<'a>(&mut self, term: Term, word: impl FnOnce() -> Cow<'a, str>) -> u32 {
-        let recent = &mut self.recent[(term.0 >> 32) as usize % RECENT];
-        if recent.0 == term && recent.1 != NO_WORD.1 {
-            return recent.1;
-        }
-        let (text, ends, last) = (&mut self.text, &mut self.ends, &mut self.last);
-        let number = *self.known.entry(term).or_insert_with(|| {
-            text.push_str(&word());
-            ends.push(text.len());
-            last.push(u32::MAX);
-            ends.len() as u32 - 1
-        });
-        *recent = (term, number);
-        number
-    }
-
-    fn count(&mut self, word: u32, place: u32, times: u32) {
-        let last = &mut self.last[word as usize];
-        match self.postings.get_mut(*last as usize) {
-            Some(posting) if posting.place == place => posting.times += times,
-            _ => {
-                *last = self.postings.len() as u32;
-                self.postings.push(Posting { word, place, times });
-            }
-        }
-    }
-
-    /// Returns the segment in its stored form; `self` is empty afterwards.
-    pub(super) fn finish(&mut self) -> (SegmentRow, Vec<u8>) {
-        let word = |number: usize| {
-            let from = number.checked_sub(1).map_or(0, |before| self.ends[before]);
-            &self.text[from..self.ends[number]]
-        };
-        let mut order: Vec<u32> = (0..self.ends.len() as u32).collect();
-        order.sort_unstable_by_key(|number| word(*number as usize));
-        // Postings by word: those of a word are already in order.
-        let mut starts = vec![0; self.ends.len() + 1];
-        for posting in &self.postings {
-            starts[posting.word as usize + 1] += 1;
-        }
-        for at in 1..starts.len() {
-            starts[at] += starts[at - 1];
-        }
-        let mut next = starts.clone();
-        let mut sorted = vec![(0, 0); self.postings.len()];
-        for posting in &self.postings {
-            let at = &mut next[posting.word as usize];
-            sorted[*at] = (posting.place, posting.times);
-            *at += 1;
-        }
-        let (mut groups, mut text, mut lists) =
-            (ByteWriter::default(), Vec::new(), ByteWriter::default());
-        let mut list = ByteWriter::default();
-        for group in order.chunks(GROUP) {
-            for number in group.iter().map(|number| *number as usize) {
-                text.extend_from_slice(word(number).as_bytes());
-                text.push(b'\n');
-                list.0.clear();
-                write_list(
-                    &sorted[starts[number]..starts[number + 1]],
-                    self.has_messages,
-                    &mut list,
-                );
-                lists.varint(list.0.len() as u64);
-                lists.0.extend_from_slice(&list.0);
-            }
-            groups.u32(text.len() as u32);
-            groups.u32(lists.0.len() as u32);
-        }
-        let mut row = SegmentRow {
-            at: 0,
-            blocks: self.blocks.len() as u32,
-            words: order.len() as u32,
-            text: text.len() as u32,
-            lists: lists.0.len() as u32,
-            postings: self.postings.len() as u32,
-            checksum: 0,
-        };
-        let mut out = ByteWriter(Vec::with_capacity(row.bytes()));
-        self.blocks.iter().for_each(|block| out.u32(*block));
-        for section in [&groups.0, &text, &lists.0] {
-            out.0.extend_from_slice(section);
-        }
-        let sums: Vec<u64> = out.0.chunks(PAGE).map(checksum).collect();
-        let from = out.0.len();
-        sums.iter().for_each(|sum| out.u64(*sum));
-        row.checksum = checksum(&out.0[from..]);
-        self.known.clear();
-        self.recent.fill(NO_WORD);
-        self.text.clear();
-        self.ends.clear();
-        self.last.clear();
-        self.postings.clear();
-        self.blocks.clear();
-        (row, out.0)
-    }
-}
-
-/// Writes the places of one word: for each block the distance to the one before, and, if
-/// messages are indexed, their number and for each the distance and the times.
-fn write_list(places: &[(u32, u32)], has_messages: bool, out: &mut ByteWriter) {
-    let mut before = 0;
-    for same in places.chunk_by(|a, b| a.0 >> MESSAGE == b.0 >> MESSAGE) {
-        let block = same[0].0 >> MESSAGE;
-        out.varint(u64::from(block - before));
-        before = block;
-        if !has_messages {
-            continue;
-        }
-        out.varint(same.len() as u64);
-        let mut last = 0;
-        for (place, times) in same {
-            let message = place & ((1 << MESSAGE) - 1);
-            let is_repeated = *times > 1;
-            out.varint(u64::from(message - last) << 1 | u64::from(is_repeated));
-            if is_repeated {
-                out.varint(u64::from(*times));
-            }
-            last = message;
-        }
+    /// Returns the number of a block, by its index in the segment.
+    pub(super) fn number(&self, index: usize) -> Option<u32> {
+        self.entries.get(index).map(|(number, _)| *number)
     }
 }
 
@@ -326,10 +134,13 @@ impl<'a> Segment<'a> {
         })
     }
 
-    /// Returns the numbers of its blocks.
-    pub(super) fn blocks(&self) -> Option<Vec<u32>> {
-        let mut numbers = ByteReader(self.get(0..4 * self.row.blocks as usize)?);
-        (0..self.row.blocks).map(|_| numbers.u32()).collect()
+    /// Returns its blocks.
+    pub(super) fn blocks(&self) -> Option<SegmentBlocks> {
+        let mut entries = ByteReader(self.get(0..BLOCK_ENTRY * self.row.blocks as usize)?);
+        let entries = (0..self.row.blocks).map(|_| Some((entries.u32()?, entries.u32()?)));
+        Some(SegmentBlocks {
+            entries: entries.collect::<Option<_>>()?,
+        })
     }
 
     /// Calls `take` with each word from the first that is not less than `start` and with its
@@ -337,7 +148,7 @@ impl<'a> Segment<'a> {
     pub(super) fn each_from(
         &self,
         start: &[u8],
-        take: &mut dyn FnMut(&'a [u8], &'a [u8]) -> bool,
+        take: &mut dyn FnMut(&'a [u8], PlaceList<'a>) -> bool,
     ) -> Option<()> {
         let (mut low, mut high) = (0, self.row.groups());
         while low < high {
@@ -358,8 +169,12 @@ impl<'a> Segment<'a> {
         Some(())
     }
 
-    /// Calls `take` with the list of each word that contains the text.
-    pub(super) fn each_with(&self, text: &[u8], take: &mut dyn FnMut(&'a [u8])) -> Option<()> {
+    /// Calls `take` with the list of each word that contains the text, and whether it is the text.
+    pub(super) fn each_with(
+        &self,
+        text: &[u8],
+        take: &mut dyn FnMut(bool, PlaceList<'a>),
+    ) -> Option<()> {
         let words = self.get(self.words_at(0..self.row.text as usize))?;
         let finder = memmem::Finder::new(text);
         let mut from = 0;
@@ -378,7 +193,7 @@ impl<'a> Segment<'a> {
             let mut at = self.starts(low)?.0;
             while let Some((word, list)) = next_word(&mut group, &mut lists) {
                 if at == start {
-                    take(list?);
+                    take(word == text, list?);
                     break;
                 }
                 at += word.len() + 1;
@@ -388,38 +203,42 @@ impl<'a> Segment<'a> {
         Some(())
     }
 
-    /// Calls `take` with each block, message and times of a list; the block is its number in
-    /// the segment.
-    pub(super) fn each_posting(
+    /// Calls `take` with each place of a list, in order, and how often it has the word.
+    pub(super) fn each_place(
         &self,
-        list: &[u8],
-        take: &mut dyn FnMut(u32, u32, u32),
+        list: PlaceList<'_>,
+        take: &mut dyn FnMut(u32, u32),
     ) -> Option<()> {
-        let mut list = ByteReader(list);
-        let mut block = 0u32;
+        if list.has_bits {
+            for (byte, bits) in list.bytes.iter().enumerate() {
+                for bit in (0..8).filter(|bit| bits >> bit & 1 == 1) {
+                    take(8 * byte as u32 + bit, 1);
+                }
+            }
+            return Some(());
+        }
+        let mut list = ByteReader(list.bytes);
+        let mut place = 0u32;
         while !list.0.is_empty() {
-            block = block.checked_add(list.varint()? as u32)?;
+            let code = list.varint()?;
             if !self.has_messages {
-                take(block, 0, 1);
+                place = place.checked_add(code as u32)?;
+                take(place, 1);
                 continue;
             }
-            let mut message = 0u32;
-            for _ in 0..list.varint()? {
-                let code = list.varint()?;
-                message = message.checked_add((code >> 1) as u32)?;
-                let times = match code & 1 {
-                    0 => 1,
-                    _ => list.varint()? as u32,
-                };
-                take(block, message, times);
-            }
+            place = place.checked_add((code >> 1) as u32)?;
+            let times = match code & 1 {
+                0 => 1,
+                _ => list.varint()? as u32,
+            };
+            take(place, times);
         }
         Some(())
     }
 
     /// Returns where the group's words and lists end.
     fn ends(&self, group: usize) -> Option<(usize, usize)> {
-        let at = 4 * self.row.blocks as usize + GROUP_ENTRY * group;
+        let at = BLOCK_ENTRY * self.row.blocks as usize + GROUP_ENTRY * group;
         let mut entry = ByteReader(self.get(at..at + GROUP_ENTRY)?);
         Some((entry.u32()? as usize, entry.u32()? as usize))
     }
@@ -447,7 +266,7 @@ impl<'a> Segment<'a> {
 
     /// Returns the range in the segment of a range of the words.
     fn words_at(&self, range: Range<usize>) -> Range<usize> {
-        let at = 4 * self.row.blocks as usize + GROUP_ENTRY * self.row.groups();
+        let at = BLOCK_ENTRY * self.row.blocks as usize + GROUP_ENTRY * self.row.groups();
         at + range.start..at + range.end
     }
 
@@ -468,14 +287,16 @@ impl<'a> Segment<'a> {
 fn next_word<'a>(
     words: &mut &'a [u8],
     lists: &mut &'a [u8],
-) -> Option<(&'a [u8], Option<&'a [u8]>)> {
+) -> Option<(&'a [u8], Option<PlaceList<'a>>)> {
     let length = memchr(b'\n', words)?;
     let (word, rest) = words.split_at(length);
     *words = &rest[1..];
     let mut reader = ByteReader(lists);
-    let list = reader
-        .varint()
-        .and_then(|length| reader.bytes(usize::try_from(length).ok()?));
+    let list = reader.varint().and_then(|code| {
+        let bytes = reader.bytes(usize::try_from(code >> 1).ok()?)?;
+        let has_bits = code & 1 == 1;
+        Some(PlaceList { bytes, has_bits })
+    });
     *lists = reader.0;
     Some((word, list))
 }
@@ -485,6 +306,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::core::text::{fold, words};
 
     /// Builds a segment of blocks of messages; the numbers of its blocks are even.
     fn made(part: Part, blocks: &[Vec<String>]) -> (SegmentRow, Vec<u8>) {
@@ -500,7 +322,7 @@ mod tests {
                 *end += text.len() + 1;
                 Some(*end - 1)
             });
-            builder.add_block(&text, ends);
+            builder.add_block(&text, ends, messages.len());
             builder.blocks.push(2 * (first + number as u32));
         }
     }
@@ -515,8 +337,12 @@ mod tests {
         let mut is_sound = true;
         segment.each_from(word.as_bytes(), &mut |known, list| {
             if known == word.as_bytes() {
-                let read = segment.each_posting(list, &mut |block, message, times| {
-                    found.push((blocks[block as usize], message, times));
+                let mut near = 0;
+                let read = segment.each_place(list, &mut |place, times| {
+                    let (block, message) = blocks.find(place, near).expect("it is a place");
+                    let number = blocks.number(block).expect("it is a block");
+                    found.push((number, message, times));
+                    near = block;
                 });
                 is_sound = read.is_some();
             }
@@ -584,12 +410,14 @@ mod tests {
             let mut expected = Vec::new();
             segment.each_from(b"", &mut |word, list| {
                 if memmem::find(word, text.as_bytes()).is_some() {
-                    expected.push(list);
+                    expected.push((word == text.as_bytes(), list));
                 }
                 true
             }).expect("it is whole");
             let mut found = Vec::new();
-            segment.each_with(text.as_bytes(), &mut |list| found.push(list)).expect("it is whole");
+            segment.each_with(text.as_bytes(), &mut |is_word, list| {
+                found.push((is_word, list));
+            }).expect("it is whole");
             prop_assert_eq!(found, expected);
         }
 

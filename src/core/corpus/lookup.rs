@@ -1,6 +1,6 @@
 //! Lookups in the index: the blocks and messages that contain a word.
 
-use super::index::{Occurrence, Segment};
+use super::index::{Occurrence, PlaceList, Segment, SegmentBlocks};
 use super::pack::Pack;
 use super::{Corpus, Part};
 
@@ -60,19 +60,19 @@ impl Corpus {
         });
     }
 
-    /// Calls `take` for each block that has a folded word with this text in it, in no order and
-    /// maybe more than once.
-    pub fn blocks_with(
+    /// Like [`Corpus::word_occurrences`], for every word with this text in it; passes on whether
+    /// the word is the text.
+    pub fn text_occurrences(
         &self,
         (part, segment): (Part, usize),
         text: &str,
-        take: &mut dyn FnMut(usize),
+        take: &mut dyn FnMut(bool, Occurrence),
     ) {
         self.with_segment(part, segment, &mut |index, blocks| {
             let mut is_sound = true;
-            index.each_with(text.as_bytes(), &mut |list| {
+            index.each_with(text.as_bytes(), &mut |is_word, list| {
                 let list = (index, blocks, list);
-                let take = &mut |occurrence: Occurrence| take(occurrence.block);
+                let take = &mut |occurrence| take(is_word, occurrence);
                 is_sound &= self.each_occurrence((part, segment), list, take).is_some();
             })?;
             is_sound.then_some(())
@@ -94,7 +94,7 @@ impl Corpus {
         &self,
         part: Part,
         number: usize,
-        read: &mut dyn FnMut(Segment<'_>, &[u32]) -> Option<()>,
+        read: &mut dyn FnMut(Segment<'_>, &SegmentBlocks) -> Option<()>,
     ) {
         let segment = self.segment(part, number);
         let done = segment.and_then(|segment| read(segment, &segment.blocks()?));
@@ -110,18 +110,23 @@ impl Corpus {
     fn each_occurrence(
         &self,
         (part, number): (Part, usize),
-        (segment, blocks, list): (Segment<'_>, &[u32], &[u8]),
+        (segment, blocks, list): (Segment<'_>, &SegmentBlocks, PlaceList<'_>),
         take: &mut dyn FnMut(Occurrence),
     ) -> Option<()> {
-        let mut last = None;
-        segment.each_posting(list, &mut |block, message, times| {
-            let known = last.filter(|(known, _)| *known == block);
-            let (_, current) = known.unwrap_or_else(|| {
-                let number_of = blocks.get(block as usize).copied();
+        // The block of the place before, by its index in the segment, and its number if current.
+        let mut last: Option<(usize, Option<u32>)> = None;
+        let mut is_sound = true;
+        segment.each_place(list, &mut |place, times| {
+            let near = last.map_or(0, |(index, _)| index);
+            let Some((index, message)) = blocks.find(place, near) else {
+                is_sound = false;
+                return;
+            };
+            let known = last.filter(|(known, _)| *known == index);
+            let (_, current) = *last.insert(known.unwrap_or_else(|| {
                 let is_current = |block: &u32| self.manifest.is_indexed_by(part, number, *block);
-                (block, number_of.filter(is_current))
-            });
-            last = Some((block, current));
+                (index, blocks.number(index).filter(is_current))
+            }));
             if let Some(block) = current {
                 take(Occurrence {
                     block: block as usize,
@@ -129,6 +134,7 @@ impl Corpus {
                     times,
                 });
             }
-        })
+        })?;
+        is_sound.then_some(())
     }
 }

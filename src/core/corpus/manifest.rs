@@ -17,13 +17,13 @@ use crate::core::log::Agent;
 use crate::core::{Error, Result, private};
 
 /// Incremented when the stored format or the decoding of logs changes.
-const VERSION: u64 = 6;
+const VERSION: u64 = 7;
 const MAGIC: &[u8; 8] = b"tomecat\0";
 const NAME: &str = "catalogue";
 /// The sizes of a log's, a block's and a segment's row, in bytes.
 const LOG: usize = 192;
 const BLOCK: usize = 44;
-const SEGMENT: usize = 36;
+const SEGMENT: usize = 40;
 
 /// A range of the manifest's strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -405,6 +405,7 @@ impl SegmentRow {
         out.u64(self.at);
         for number in [
             self.blocks,
+            self.places,
             self.words,
             self.text,
             self.lists,
@@ -420,6 +421,7 @@ impl SegmentRow {
         Some(Self {
             at: row.u64()?,
             blocks: row.u32()?,
+            places: row.u32()?,
             words: row.u32()?,
             text: row.u32()?,
             lists: row.u32()?,

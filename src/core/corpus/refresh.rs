@@ -11,8 +11,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use super::block::BLOCK;
-use super::index::{FULL, SegmentRow};
+use super::index::SegmentRow;
 use super::manifest::{LogRow, Manifest};
 use super::pack::{self, Appender, Generation, Pack};
 use super::plan::Plan;
@@ -282,7 +281,7 @@ impl Build<'_> {
             let blocks = &old.manifest.blocks[part.number()];
             let Some(last) = blocks
                 .last()
-                .filter(|last| (last.shape.text as usize) < BLOCK / 2)
+                .filter(|last| (last.shape.text as usize) < part.block_size() / 2)
             else {
                 continue;
             };
@@ -304,7 +303,7 @@ impl Build<'_> {
             let mut postings = 0;
             for (number, row) in segments.iter().enumerate().rev() {
                 let cost = row.postings as usize;
-                if cost > 2 * postings + FEW_POSTINGS || cost > FULL / 2 {
+                if cost > 2 * postings + FEW_POSTINGS || !worker.has_room_for(part, row) {
                     break;
                 }
                 postings += cost;

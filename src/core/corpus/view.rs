@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 
 use super::block::{self, MessageRow};
 use super::bytes::checksum;
+use super::frames::Frames;
 use super::manifest::{self, BlockRow, LogRow};
 use super::pack::Pack;
 use super::state::LogState;
@@ -57,7 +58,7 @@ pub struct BlockContent<'a> {
 #[derive(Debug)]
 enum Text<'a, T: ?Sized> {
     Mapped(&'a T),
-    Unpacked(Arc<str>),
+    Unpacked(Arc<String>),
 }
 
 impl<T: ?Sized> Clone for Text<'_, T> {
@@ -71,14 +72,14 @@ impl<T: ?Sized> Clone for Text<'_, T> {
 
 impl<T: ?Sized> Deref for Text<'_, T>
 where
-    str: AsRef<T>,
+    String: AsRef<T>,
 {
     type Target = T;
 
     fn deref(&self) -> &T {
         match self {
             Self::Mapped(text) => text,
-            Self::Unpacked(text) => str::as_ref(text),
+            Self::Unpacked(text) => String::as_ref(text),
         }
     }
 }
@@ -121,10 +122,10 @@ pub struct CorpusMessage<'a> {
     pub text: &'a str,
     /// The size of the text in the log, in bytes.
     pub length: u64,
-    /// The hash of the record's id, see [`key`](super::key); copies in other logs share it.
-    pub id: Option<u64>,
-    /// The hash of the reply's id, which the records of one reply share.
-    pub reply: Option<u64>,
+    /// A hash that copies of the message in other logs share: of the record's id, or of role and
+    /// text if the record has none. A short text without an id may be said again and has no
+    /// identity.
+    pub identity: Option<u64>,
     /// The tool's name.
     pub tool: Option<&'a str>,
     /// The session it belongs to, if the log holds several.
@@ -258,13 +259,23 @@ impl<'a> Block<'a> {
         number: usize,
         take: impl FnOnce(&CorpusMessage<'_>) -> T,
     ) -> Option<T> {
-        if self.row.shape.is_compressed() {
-            return self.scan()?.message(number).as_ref().map(take);
-        }
         let (stored, table) = self.sections()?;
-        let text = Text::Mapped(stored);
-        let content = BlockBytes { table, text };
-        content.message(number).as_ref().map(take)
+        let range = table.range(number)?;
+        if !self.row.shape.is_compressed() {
+            return table.message(number, stored.get(range)).as_ref().map(take);
+        }
+        // A log that is not visible is no reason to decompress anything.
+        table.log(number)?;
+        let key = (self.part, self.number);
+        let taken = self.corpus.unpacked.range(
+            (key, self.frames(stored)),
+            range,
+            |text| Some(take(&table.message(number, Some(text))?)),
+        );
+        if taken.is_none() {
+            self.corpus.report_damage();
+        }
+        taken?
     }
 
     /// Returns the stored text and the table of the messages.
@@ -290,14 +301,13 @@ impl<'a> Block<'a> {
     }
 
     /// Returns the decompressed text; `None` if it is damaged.
-    fn unpacked(&self, stored: &[u8]) -> Option<Arc<str>> {
+    fn unpacked(&self, stored: &[u8]) -> Option<Arc<String>> {
         let key = (self.part, self.number);
-        if let Some(text) = self.corpus.unpacked.get(key) {
-            return Some(text);
-        }
-        let text: Arc<str> = block::unpack(&self.row.shape, stored)?.into();
-        self.corpus.unpacked.put(key, &text);
-        Some(text)
+        self.corpus.unpacked.block(key, self.frames(stored))
+    }
+
+    fn frames<'s>(&self, stored: &'s [u8]) -> Frames<'s> {
+        Frames::new(self.part.frame_size(), self.text_bytes(), stored)
     }
 
     /// Whether a section of the block is undamaged; checked until it succeeds once.
@@ -340,6 +350,15 @@ impl<'a> MessageTable<'a> {
         })
     }
 
+    /// Returns a message without its text, and whether the text has letters beyond ASCII that are
+    /// compared as if they were of ASCII; `None` if its log is not visible.
+    pub fn textless(&self, number: usize) -> Option<(CorpusMessage<'a>, bool)> {
+        let row = self.row_at(number)?;
+        let log = self.corpus.owned_by(row.owner)?;
+        let message = row.message("", self.names)?;
+        Some((CorpusMessage { log, ..message }, row.has_folded_letters()))
+    }
+
     /// Returns the number of the message that this byte of the text belongs to.
     pub fn at(&self, offset: usize) -> usize {
         let (mut low, mut high) = (0, self.count());
@@ -360,6 +379,23 @@ impl<'a> MessageTable<'a> {
             _ => block::end_of(self.row(number - 1)?) + 1,
         };
         Some(start..block::end_of(self.row(number)?))
+    }
+
+    /// Returns a message with its text; `None` if its log is not visible or its text is damaged.
+    fn message<'t>(&self, number: usize, text: Option<&'t [u8]>) -> Option<CorpusMessage<'t>>
+    where
+        'a: 't,
+    {
+        let row = self.row_at(number)?;
+        let log = self.corpus.owned_by(row.owner)?;
+        let text = text
+            .filter(|text| row.matches_text(text))
+            .and_then(|text| std::str::from_utf8(text).ok());
+        if text.is_none() {
+            self.corpus.report_damage();
+        }
+        let message = row.message(text?, self.names)?;
+        Some(CorpusMessage { log, ..message })
     }
 
     fn row(&self, number: usize) -> Option<&'a [u8]> {
@@ -385,24 +421,14 @@ impl<'a> BlockBytes<'a> {
 
     /// Returns a message; `None` if its log is not visible or its text is damaged.
     pub fn message(&self, number: usize) -> Option<CorpusMessage<'_>> {
-        let table = &self.table;
-        let row = table.row_at(number)?;
-        let log = table.corpus.owned_by(row.owner)?;
-        let text = self.text.get(table.range(number)?);
-        let text = text
-            .filter(|text| row.matches_text(text))
-            .and_then(|text| std::str::from_utf8(text).ok());
-        if text.is_none() {
-            table.corpus.report_damage();
-        }
-        let message = row.message(text?, table.names)?;
-        Some(CorpusMessage { log, ..message })
+        let text = self.text.get(self.table.range(number)?);
+        self.table.message(number, text)
     }
 
     /// Returns a message apart from its text, which is copied if the block is compressed; `None`
     /// if its log is not visible or its text is damaged.
     pub fn message_and_text(&self, number: usize) -> Option<(CorpusMessage<'a>, Cow<'a, str>)> {
-        let CorpusMessage { log, text, .. } = self.message(number)?;
+        let text = self.message(number)?.text;
         let text = match &self.text {
             Text::Mapped(all) => {
                 let text = all.get(self.table.range(number)?)?;
@@ -410,8 +436,8 @@ impl<'a> BlockBytes<'a> {
             }
             Text::Unpacked(_) => Cow::Owned(text.to_owned()),
         };
-        let message = self.table.row_at(number)?.message("", self.table.names)?;
-        Some((CorpusMessage { log, ..message }, text))
+        let (message, _) = self.table.textless(number)?;
+        Some((message, text))
     }
 
     fn is_whole(&self) -> bool {
@@ -481,18 +507,6 @@ impl BlockContent<'_> {
 }
 
 impl CorpusMessage<'_> {
-    /// Returns a hash that copies of the message in other logs share: of the record's id, or of
-    /// role and text if the record has none. A short text without an id may be said again and has
-    /// no identity.
-    pub fn identity(&self) -> Option<u64> {
-        const SHORT: usize = 24;
-        let text = || {
-            let role = checksum(&[self.role as u8]);
-            (self.text.len() >= SHORT).then(|| checksum(self.text.as_bytes()) ^ role)
-        };
-        self.id.or_else(text)
-    }
-
     /// Whether the text was cut to [`LONGEST`](super::LONGEST) bytes.
     pub fn is_cut(&self) -> bool {
         self.length > self.text.len() as u64

@@ -102,7 +102,6 @@ impl BuildOutput {
     fn seal(&self, builder: &mut BlockBuilder, index: &mut IndexBuilder) -> Result<()> {
         let sealed = builder.seal(index);
         index.blocks.push(self.put(&sealed)?);
-        builder.reuse(sealed);
         Ok(())
     }
 
@@ -179,6 +178,11 @@ impl<'a> BuildWorker<'a> {
         if let Err(error) = result {
             self.failure.get_or_insert(error);
         }
+    }
+
+    /// Whether the index can take over a segment.
+    pub(super) fn has_room_for(&self, part: Part, row: &SegmentRow) -> bool {
+        self.indexes[part.number()].has_room_for(row)
     }
 
     /// Adds to the index what a segment of the old index says, so that there are few segments;

@@ -95,7 +95,7 @@ fn calls(
                     continue;
                 };
                 let is_new = message
-                    .identity()
+                    .identity
                     .is_none_or(|id| seen.insert((id, path.clone())));
                 if is_new {
                     found.push(TouchingCall {

@@ -4,7 +4,7 @@ use regex::bytes::Regex;
 
 use super::needle::MOST;
 use super::walker::MessagePosition;
-use super::{Sources, on_all_cores, over_blocks};
+use super::{Sources, on_all_cores, over_blocks, with_on_all_cores};
 use crate::core::corpus::{Block, Corpus, CorpusMessage, Part};
 use crate::core::log::MessageKind;
 
@@ -19,18 +19,19 @@ pub(super) struct ExactMatch {
     pub(super) line: u64,
     /// The key that copies of a message share.
     pub(super) copy: Option<CopyKey>,
-    /// The byte offset of the match in the line or the message.
-    pub(super) offset: usize,
-    /// Whether the match is at word boundaries on both sides.
+    /// The byte offset of the match in the line or the message; `None` if that was not read.
+    pub(super) offset: Option<usize>,
+    /// Whether the match is at word boundaries on both sides. If the text was not read, it may
+    /// turn out that it is not.
     pub(super) is_whole: bool,
 }
 
 /// The key that copies of a message in several logs share: identity, kind and length.
-pub(super) type CopyKey = (u64, MessageKind, usize);
+pub(super) type CopyKey = (u64, MessageKind, u64);
 
 /// Returns the key that copies of the message share; `None` if it has no identity.
 pub(super) fn copy_key(message: &CorpusMessage<'_>) -> Option<CopyKey> {
-    Some((message.identity()?, message.kind, message.text.len()))
+    Some((message.identity?, message.kind, message.length))
 }
 
 /// The predicate that selects the messages to search.
@@ -55,7 +56,7 @@ pub(super) fn in_memories(
                     holder: *number,
                     line: line as u64,
                     copy: None,
-                    offset,
+                    offset: Some(offset),
                     is_whole,
                 });
             }
@@ -73,6 +74,13 @@ pub(super) fn in_logs(
 ) -> Vec<ExactMatch> {
     // Threads that share a regex contend for its scratch space.
     let own = || literal.clone();
+    if part.has_concordance() && text.len() >= SHORTEST && is_run(text) {
+        let run = text.to_ascii_lowercase();
+        let found = with_on_all_cores(corpus.segments(part), own, |literal, segment| {
+            in_segment(corpus, (part, segment), (&run, literal, allows))
+        });
+        return found.into_iter().flatten().collect();
+    }
     let blocks = candidate_blocks(corpus, part, text);
     let work = |literal: &mut Regex, block: &Block<'_>, matches: &mut Vec<ExactMatch>| {
         // A damaged block is recorded by the corpus.
@@ -81,20 +89,78 @@ pub(super) fn in_logs(
     over_blocks(corpus, (part, &blocks), own, work)
 }
 
+/// Shorter texts are inside so many words that reading all text is faster.
+const SHORTEST: usize = 3;
+
+/// Whether the text is inside one word of each message that contains it.
+fn is_run(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Finds the messages of a segment that contain the text by its index. They are not read, except
+/// those in which a word of the index may be another than the one that is written.
+fn in_segment(
+    corpus: &Corpus,
+    (part, segment): (Part, usize),
+    (run, literal, allows): (&str, &Regex, MessageFilter<'_>),
+) -> Vec<ExactMatch> {
+    let mut found: Vec<(MessagePosition, bool)> = Vec::new();
+    corpus.text_occurrences((part, segment), run, &mut |is_word, occurrence| {
+        found.push(((occurrence.block, occurrence.message), is_word));
+    });
+    found.sort_unstable();
+    let mut matches = Vec::new();
+    for same_block in found.chunk_by(|a, b| a.0.0 == b.0.0) {
+        let Some(block) = corpus.block(part, same_block[0].0.0) else {
+            continue;
+        };
+        // A damaged block is recorded by the corpus.
+        let Some(table) = block.logs().next().and_then(|_| block.table()) else {
+            continue;
+        };
+        for same in same_block.chunk_by(|a, b| a.0 == b.0) {
+            let at = same[0].0;
+            let Some((message, is_folded)) = table.textless(at.1) else {
+                continue;
+            };
+            if !allows(&message) {
+                continue;
+            }
+            let (offset, is_whole) = match is_folded {
+                // A word that contains the text without being it stands nowhere alone.
+                false => (None, same.iter().any(|(_, is_word)| *is_word)),
+                true => match block.message(at.1, |message| first(literal, message.text)) {
+                    Some(Some((offset, is_whole))) => (Some(offset), is_whole),
+                    _ => continue,
+                },
+            };
+            matches.push(ExactMatch {
+                at,
+                holder: message.log,
+                line: message.line,
+                copy: copy_key(&message),
+                offset,
+                is_whole,
+            });
+        }
+    }
+    matches
+}
+
 /// Returns the blocks that may contain the text, in order.
 ///
 /// A run of ASCII letters and digits of the text is inside one word of each message that
 /// contains it, so only blocks with such words are searched.
 fn candidate_blocks(corpus: &Corpus, part: Part, text: &str) -> Vec<usize> {
-    /// Shorter runs are inside so many words that reading the text is faster.
-    const SHORTEST: usize = 3;
     let mut may_match = vec![true; corpus.blocks(part).len()];
     let runs = text.split(|char: char| !char.is_ascii_alphanumeric());
     for run in runs.filter(|run| run.len() >= SHORTEST).take(MOST) {
         let run = run.to_ascii_lowercase();
         let found = on_all_cores(corpus.segments(part), |segment| {
             let mut blocks = Vec::new();
-            corpus.blocks_with((part, segment), &run, &mut |block| blocks.push(block));
+            corpus.text_occurrences((part, segment), &run, &mut |_, occurrence| {
+                blocks.push(occurrence.block);
+            });
             blocks
         });
         let mut has_run = vec![false; may_match.len()];
@@ -133,7 +199,7 @@ fn in_block(
                 holder: message.log,
                 line: message.line,
                 copy: copy_key(&message),
-                offset,
+                offset: Some(offset),
                 is_whole,
             });
         }

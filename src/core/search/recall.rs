@@ -12,6 +12,8 @@ mod pool;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
+use regex::bytes::Regex;
+
 use super::candidate::{
     HitCandidate, OrderedScore, both_sources_first, by_session, candidate_of, distinct, key,
 };
@@ -213,7 +215,32 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        self.finish(candidates, &|_| 0)
+        self.finish_exact(candidates, &literal)
+    }
+
+    /// Reads as many of the matches that are only known from the index as the first hits need,
+    /// and builds the hits.
+    fn finish_exact(&self, mut candidates: Vec<HitCandidate>, literal: &Regex) -> RecallResult {
+        let mut batch = self.limit.saturating_mul(2);
+        loop {
+            self.sort(&mut candidates);
+            let (total, best) = self.first(candidates.clone());
+            if best.iter().all(|candidate| candidate.offset.is_some()) {
+                return self.to_result(total, &best, &|_| 0);
+            }
+            let mut left = batch;
+            candidates.retain_mut(|candidate| match candidate.holder {
+                Holder::Log(_, part) if candidate.offset.is_none() && left > 0 => {
+                    left -= 1;
+                    let read = |message: &CorpusMessage<'_>| exact::first(literal, message.text);
+                    let found = self.message(part, candidate.at, read).flatten();
+                    candidate.read(found);
+                    found.is_some()
+                }
+                _ => true,
+            });
+            batch = batch.saturating_mul(2);
+        }
     }
 
     fn allows(&self, log: usize, (role, time): (Role, Option<i64>)) -> bool {
@@ -314,14 +341,29 @@ impl<'a> Search<'a> {
         offset: &dyn Fn(&str) -> usize,
     ) -> RecallResult {
         self.sort(&mut candidates);
-        let mut candidates = distinct(candidates);
+        let (total, best) = self.first(candidates);
+        self.to_result(total, &best, offset)
+    }
+
+    /// Returns how many of the sorted candidates are distinct, and the first of those.
+    fn first(&self, sorted: Vec<HitCandidate>) -> (usize, Vec<HitCandidate>) {
+        let mut candidates = distinct(sorted);
         let total = candidates.len();
         both_sources_first(&mut candidates);
         candidates.truncate(self.limit);
+        (total, candidates)
+    }
+
+    fn to_result(
+        &self,
+        total: usize,
+        best: &[HitCandidate],
+        offset: &dyn Fn(&str) -> usize,
+    ) -> RecallResult {
+        let hits = best.iter();
         RecallResult {
             total,
-            hits: candidates
-                .iter()
+            hits: hits
                 .filter_map(|candidate| self.to_hit(candidate, offset))
                 .collect(),
         }
@@ -748,8 +790,7 @@ mod tests {
                     time: message.time,
                     text: &message.text,
                     length: message.text.len() as u64,
-                    id: None,
-                    reply: None,
+                    identity: None,
                     tool: None,
                     session: None,
                 };
