@@ -3,7 +3,7 @@
 //! # Files
 //!
 //! The cache directory, which the caller passes, holds a small manifest that is replaced
-//! whole, and seven packs that are append-only and memory-mapped. Conversation text
+//! whole, and ten packs that are append-only and memory-mapped. Conversation text
 //! (messages, reasoning, notices), tool calls and tool results have packs of their own.
 //! Text is stored in blocks, and a message is never split between blocks. It is compressed in
 //! frames: small ones for conversation text and calls, of which single messages are read, and
@@ -281,9 +281,12 @@ impl Corpus {
         else {
             return;
         };
-        let (from, to) = (first.at, last.at + last.shape.bytes());
-        let pack = Pack::Blocks(part);
-        self.maps.release(pack, from, to.saturating_sub(from));
+        let texts = first.text_at..last.text_at + u64::from(last.shape.stored);
+        let tables = first.table_at..last.table_at + last.shape.table();
+        for (pack, range) in [(Pack::Texts(part), texts), (Pack::Tables(part), tables)] {
+            let length = range.end.saturating_sub(range.start);
+            self.maps.release(pack, range.start, length);
+        }
     }
 
     /// Returns the errors of the logs that the last refresh could not read.

@@ -1,8 +1,8 @@
 //! A block: the text of consecutive messages and a table of the messages.
 //!
 //! The text of each message is followed by a newline that belongs to no message, so that a
-//! match in a block's text cannot span two messages. After the text comes a row of fixed
-//! length for each message, then the names that rows refer to. Each row has the checksum of
+//! match in a block's text cannot span two messages. The table is stored apart: it has a row of
+//! fixed length for each message, then the names that rows refer to. Each row has the checksum of
 //! its text, so that one message can be read without the others. The text is compressed in
 //! frames, see `frames`.
 
@@ -36,8 +36,10 @@ pub(super) struct BlockBuilder {
 #[derive(Debug)]
 pub(super) struct SealedBlock {
     pub(super) part: Part,
-    /// Text, rows and names.
-    pub(super) bytes: Vec<u8>,
+    /// The text as it is stored.
+    pub(super) text: Vec<u8>,
+    /// The rows and the names.
+    pub(super) table: Vec<u8>,
     pub(super) shape: BlockShape,
     /// The owners of its messages, each once.
     pub(super) owners: Vec<u32>,
@@ -169,15 +171,11 @@ impl BlockBuilder {
         index.add_block(&self.text, rows.clone().map(end_of), rows.len());
         let text = self.text.len();
         let frames = self.frames.compress(self.text.as_bytes(), self.part.frame_size());
-        let mut out = ByteWriter(match frames {
-            Some(frames) => frames,
-            None => self.text.as_bytes().to_vec(),
-        });
+        let stored = frames.unwrap_or_else(|| self.text.as_bytes().to_vec());
         self.text.clear();
         // One very long message does not keep its memory.
         self.text.shrink_to(2 * self.part.block_size());
-        let stored = out.0.len();
-        out.0.extend_from_slice(&self.rows.0);
+        let mut out = ByteWriter(self.rows.0.clone());
         let before_names = out.0.len();
         for name in self.names.drain(..) {
             out.u16(name.len() as u16);
@@ -186,14 +184,15 @@ impl BlockBuilder {
         let shape = BlockShape {
             text: text as u32,
             rows: (self.rows.0.len() / ROW) as u32,
-            stored: stored as u32,
+            stored: stored.len() as u32,
             names: (out.0.len() - before_names) as u32,
-            checksum: checksum(&out.0[stored..]),
+            checksum: checksum(&out.0),
         };
         self.rows.0.clear();
         SealedBlock {
             part: self.part,
-            bytes: out.0,
+            text: stored,
+            table: out.0,
             shape,
             owners: std::mem::take(&mut self.owners),
         }
@@ -201,9 +200,9 @@ impl BlockBuilder {
 }
 
 impl BlockShape {
-    /// Returns the size of text, rows and names as they are stored, in bytes.
-    pub(super) fn bytes(&self) -> u64 {
-        u64::from(self.stored) + u64::from(self.rows) * ROW as u64 + u64::from(self.names)
+    /// Returns the size of the table, in bytes.
+    pub(super) fn table(&self) -> u64 {
+        u64::from(self.rows) * ROW as u64 + u64::from(self.names)
     }
 
     /// Whether the text is stored compressed.
@@ -211,11 +210,9 @@ impl BlockShape {
         self.stored != self.text
     }
 
-    /// Divides a block's bytes into stored text, rows and names; `None` if they are too few.
-    pub(super) fn divide<'a>(&self, bytes: &'a [u8]) -> Option<[&'a [u8]; 3]> {
-        let (text, rest) = bytes.split_at_checked(self.stored as usize)?;
-        let (rows, names) = rest.split_at_checked(self.rows as usize * ROW)?;
-        Some([text, rows, names])
+    /// Divides a table into rows and names; `None` if it is too short.
+    pub(super) fn divide<'a>(&self, table: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+        table.split_at_checked(self.rows as usize * ROW)
     }
 }
 
@@ -401,9 +398,9 @@ mod tests {
         builder.push(7, &CorpusMessage::of(&message));
         assert!(builder.is_full());
         let sealed = builder.seal(&mut IndexBuilder::new(Part::Results));
-        let [text, rows, names] = sealed.shape.divide(&sealed.bytes).expect("it is whole");
+        let (rows, names) = sealed.shape.divide(&sealed.table).expect("it is whole");
         assert!(sealed.shape.stored < sealed.shape.text / 100);
-        let frames = Frames::new(Part::Results.frame_size(), sealed.shape.text as usize, text);
+        let frames = Frames::new(Part::Results.frame_size(), sealed.shape.text as usize, &sealed.text);
         let text = frames.read_all(&Decompressors::default()).expect("it is whole");
         let text = String::from_utf8(text).expect("it was text");
         let row = MessageRow::read(rows).expect("there is one row");

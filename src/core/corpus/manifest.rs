@@ -22,7 +22,7 @@ const MAGIC: &[u8; 8] = b"tomecat\0";
 const NAME: &str = "catalogue";
 /// The sizes of a log's, a block's and a segment's row, in bytes.
 const LOG: usize = 192;
-const BLOCK: usize = 44;
+const BLOCK: usize = 52;
 const SEGMENT: usize = 40;
 
 /// A range of the manifest's strings.
@@ -70,10 +70,11 @@ pub(super) struct ReadPosition {
     pub(super) tail_hash: u64,
 }
 
-/// One block: its offset, its shape and the owners of its messages.
+/// One block: where it is stored, its shape and the owners of its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockRow {
-    pub(super) at: u64,
+    pub(super) text_at: u64,
+    pub(super) table_at: u64,
     /// The segment that indexes it. What other segments say about a block of this number was
     /// about one that this one replaced.
     pub(super) segment: u32,
@@ -152,13 +153,20 @@ impl Manifest {
     }
 
     /// Adds a block, which is not indexed yet, and returns its number.
-    pub(super) fn add(&mut self, part: Part, at: u64, shape: BlockShape, owners: &[u32]) -> u32 {
+    pub(super) fn add(
+        &mut self,
+        part: Part,
+        (text_at, table_at): (u64, u64),
+        shape: BlockShape,
+        owners: &[u32],
+    ) -> u32 {
         let from = self.owners.len() as u32;
         self.owners.extend_from_slice(owners);
         self.written[part.number()] += u64::from(shape.text);
         let blocks = &mut self.blocks[part.number()];
         blocks.push(BlockRow {
-            at,
+            text_at,
+            table_at,
             segment: u32::MAX,
             shape,
             owners: (from, owners.len() as u32),
@@ -365,7 +373,8 @@ impl LogRow {
 
 impl BlockRow {
     fn write(&self, out: &mut ByteWriter) {
-        out.u64(self.at);
+        out.u64(self.text_at);
+        out.u64(self.table_at);
         let shape = &self.shape;
         for number in [
             self.segment,
@@ -383,10 +392,11 @@ impl BlockRow {
 
     fn read(from: &mut ByteReader<'_>) -> Option<Self> {
         let mut row = ByteReader(from.bytes(BLOCK)?);
-        let (at, segment) = (row.u64()?, row.u32()?);
+        let (text_at, table_at, segment) = (row.u64()?, row.u64()?, row.u32()?);
         let (text, stored, rows, names) = (row.u32()?, row.u32()?, row.u32()?, row.u32()?);
         Some(Self {
-            at,
+            text_at,
+            table_at,
             segment,
             owners: (row.u32()?, row.u32()?),
             shape: BlockShape {

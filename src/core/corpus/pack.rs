@@ -1,4 +1,4 @@
-//! Packs: append-only, memory-mapped files that hold blocks, their index and states. If the cache
+//! Packs: append-only, memory-mapped files that hold texts, tables, indexes and states. If the cache
 //! cannot be written, packs are kept in memory.
 //!
 //! The packs of one generation belong together; a new generation has new files. Each pack
@@ -10,16 +10,18 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::Part;
 use super::mapped::Mapped;
+use super::{PARTS, Part};
 use crate::core::foreign::open_regular;
 use crate::core::{Error, Result, private};
 
 /// What a pack holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pack {
-    /// Blocks of a part.
-    Blocks(Part),
+    /// The texts of the blocks of a part.
+    Texts(Part),
+    /// The tables of the messages in these blocks, which are read more often than the texts.
+    Tables(Part),
     /// The index of a part.
     Index(Part),
     /// The metadata of logs, and the states of their decoders.
@@ -27,12 +29,15 @@ pub(super) enum Pack {
 }
 
 /// All packs, in the order of their numbers.
-pub(super) const PACKS: [Pack; 7] = [
-    Pack::Blocks(Part::Words),
+pub(super) const PACKS: [Pack; 10] = [
+    Pack::Texts(Part::Words),
+    Pack::Tables(Part::Words),
     Pack::Index(Part::Words),
-    Pack::Blocks(Part::Calls),
+    Pack::Texts(Part::Calls),
+    Pack::Tables(Part::Calls),
     Pack::Index(Part::Calls),
-    Pack::Blocks(Part::Results),
+    Pack::Texts(Part::Results),
+    Pack::Tables(Part::Results),
     Pack::Index(Part::Results),
     Pack::States,
 ];
@@ -57,23 +62,23 @@ impl Pack {
     /// Returns its index in [`PACKS`].
     pub(super) fn number(self) -> usize {
         match self {
-            Self::Blocks(Part::Words) => 0,
-            Self::Index(Part::Words) => 1,
-            Self::Blocks(Part::Calls) => 2,
-            Self::Index(Part::Calls) => 3,
-            Self::Blocks(Part::Results) => 4,
-            Self::Index(Part::Results) => 5,
-            Self::States => 6,
+            Self::Texts(part) => 3 * part.number(),
+            Self::Tables(part) => 3 * part.number() + 1,
+            Self::Index(part) => 3 * part.number() + 2,
+            Self::States => 3 * PARTS,
         }
     }
 
     fn stem(self) -> &'static str {
         match self {
-            Self::Blocks(Part::Words) => "words",
+            Self::Texts(Part::Words) => "words",
+            Self::Tables(Part::Words) => "words-tables",
             Self::Index(Part::Words) => "words-index",
-            Self::Blocks(Part::Calls) => "calls",
+            Self::Texts(Part::Calls) => "calls",
+            Self::Tables(Part::Calls) => "calls-tables",
             Self::Index(Part::Calls) => "calls-index",
-            Self::Blocks(Part::Results) => "results",
+            Self::Texts(Part::Results) => "results",
+            Self::Tables(Part::Results) => "results-tables",
             Self::Index(Part::Results) => "results-index",
             Self::States => "states",
         }

@@ -220,12 +220,28 @@ impl<'a> Block<'a> {
 
     /// Opens and verifies the table of its messages; `None` if it is damaged.
     pub fn table(&self) -> Option<MessageTable<'a>> {
-        self.sections().map(|(_, table)| table)
+        let shape = &self.row.shape;
+        let pack = Pack::Tables(self.part);
+        let bytes = self.corpus.maps.get(pack, self.row.table_at, shape.table());
+        let table = bytes.and_then(|bytes| {
+            let (rows, names) = shape.divide(bytes)?;
+            let is_whole = || checksum(bytes) == shape.checksum;
+            let table = MessageTable {
+                corpus: self.corpus,
+                rows,
+                names,
+            };
+            self.is_known(ROWS_ARE_WHOLE, is_whole).then_some(table)
+        });
+        if table.is_none() {
+            self.corpus.report_damage();
+        }
+        table
     }
 
     /// Opens the table and verifies all text; `None` if either is damaged.
     pub fn scan(&self) -> Option<BlockBytes<'a>> {
-        let (stored, table) = self.sections()?;
+        let (stored, table) = (self.stored()?, self.table()?);
         let text = match self.row.shape.is_compressed() {
             true => self.unpacked(stored).map(Text::Unpacked),
             false => Some(Text::Mapped(stored)),
@@ -259,7 +275,7 @@ impl<'a> Block<'a> {
         number: usize,
         take: impl FnOnce(&CorpusMessage<'_>) -> T,
     ) -> Option<T> {
-        let (stored, table) = self.sections()?;
+        let (stored, table) = (self.stored()?, self.table()?);
         let range = table.range(number)?;
         if !self.row.shape.is_compressed() {
             return table.message(number, stored.get(range)).as_ref().map(take);
@@ -278,26 +294,15 @@ impl<'a> Block<'a> {
         taken?
     }
 
-    /// Returns the stored text and the table of the messages.
-    fn sections(&self) -> Option<(&'a [u8], MessageTable<'a>)> {
-        let shape = &self.row.shape;
-        let pack = Pack::Blocks(self.part);
-        let bytes = self.corpus.maps.get(pack, self.row.at, shape.bytes());
-        let sections = bytes.and_then(|bytes| {
-            let [text, rows, names] = shape.divide(bytes)?;
-            let is_whole = || checksum(&bytes[text.len()..]) == shape.checksum;
-            let table = MessageTable {
-                corpus: self.corpus,
-                rows,
-                names,
-            };
-            self.is_known(ROWS_ARE_WHOLE, is_whole)
-                .then_some((text, table))
-        });
-        if sections.is_none() {
+    /// Returns the text as it is stored.
+    fn stored(&self) -> Option<&'a [u8]> {
+        let length = u64::from(self.row.shape.stored);
+        let pack = Pack::Texts(self.part);
+        let bytes = self.corpus.maps.get(pack, self.row.text_at, length);
+        if bytes.is_none() {
             self.corpus.report_damage();
         }
-        sections
+        bytes
     }
 
     /// Returns the decompressed text; `None` if it is damaged.

@@ -94,8 +94,10 @@ impl BuildOutput {
     fn put(&self, sealed: &SealedBlock) -> Result<u32> {
         let mut guard = self.lock();
         let (appender, manifest) = &mut *guard;
-        let at = appender.append(Pack::Blocks(sealed.part), &sealed.bytes)?;
-        Ok(manifest.add(sealed.part, at, sealed.shape, &sealed.owners))
+        let text_at = appender.append(Pack::Texts(sealed.part), &sealed.text)?;
+        let table_at = appender.append(Pack::Tables(sealed.part), &sealed.table)?;
+        let place = (text_at, table_at);
+        Ok(manifest.add(sealed.part, place, sealed.shape, &sealed.owners))
     }
 
     /// Seals a block, appends it and adds its words to the index.

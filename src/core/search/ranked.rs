@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::needle::{Haystack, NeedleMatch, Needles};
-use super::score::{Passage, PassageGroup, Rarity, counted, worth};
+use super::score::{Passage, PassageGroup, Rarity, SESSION, counted, worth};
 use super::walker::{LogWalker, MessagePosition, TermOccurrence, blocks_of_logs};
 use super::{MemoryText, Sources, on_all_cores, over_blocks, with_on_all_cores};
 use crate::core::corpus::{Block, Corpus, Occurrence, Part};
@@ -180,7 +180,7 @@ impl Occurrences {
         /// How many logs are scored before the memory of their blocks is released.
         const TOGETHER: usize = 16;
         /// How many messages of each log are returned.
-        const OF_EACH: usize = 3;
+        const OF_EACH: usize = SESSION.len();
         let blocks = blocks_of_logs(corpus, Part::Words);
         // Logs in the same blocks are scored together.
         self.logs

@@ -838,6 +838,48 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
         #[test]
+        fn a_word_is_found_where_reading_everything_finds_it(
+            logs in proptest::collection::vec(
+                proptest::collection::vec("(auth|AUTH|my_auth|auths|[aá]uth|author|mauth|K|ſkin|[a-z]{1,5}|—|数)( (auth|auth_2|[áa]uthor|[a-z]{1,5}|é))?", 0..40),
+                1..4,
+            ),
+            padding in 0usize..3,
+            word in "auth|Auth|uth|author|áuth|skin|kin|thor|zzz",
+            limit in 1usize..30,
+        ) {
+            let logs: Vec<Vec<String>> = logs
+                .into_iter()
+                .map(|mut log| {
+                    // Enough for some logs to span several blocks.
+                    for text in log.iter_mut().step_by(3) {
+                        text.push_str(&" lorem ipsum".repeat(padding * 400));
+                    }
+                    log
+                })
+                .collect();
+            let literal = needle::literal(&word).expect("it is short");
+            let mut expected = Vec::new();
+            for (number, log) in logs.iter().enumerate() {
+                for (at, text) in log.iter().enumerate() {
+                    if let Some((_, is_whole)) = exact::first(&literal, text) {
+                        expected.push((!is_whole, format!("s{number}"), at as u64 + 1));
+                    }
+                }
+            }
+            expected.sort();
+            let home = TestHome::new(&[], &logs);
+            let answer = request(&home, &word, (Scope::Messages, limit));
+            prop_assert_eq!(answer.total, expected.len());
+            let found: Vec<(bool, String, u64)> = answer
+                .hits
+                .into_iter()
+                .map(|hit| (hit.score < 2.0, hit.session.expect("a message has one"), hit.line))
+                .collect();
+            expected.truncate(limit);
+            prop_assert_eq!(found, expected);
+        }
+
+        #[test]
         fn filters_and_literal_search_give_what_reading_everything_gives(
             logs in proptest::collection::vec(
                 proptest::collection::vec("((retri|deploy|cach|config|happ)(y|ed|ing|es|ation|iness|e)? |[a-z]{2,9} |é[a-z]{3} ){1,12}", 1..60),

@@ -22,7 +22,7 @@ use crate::core::text::Stems;
 /// words.
 const POOL: usize = 300;
 /// How many sessions have their best messages among these, at least.
-pub(super) const POOL_SESSIONS: usize = 50;
+pub(super) const POOL_SESSIONS: usize = 30;
 /// The weight of the nearness of words.
 pub(super) const PROXIMITY: f32 = 0.2;
 
