@@ -319,7 +319,7 @@ fn in_messages(corpus: &Corpus, needles: &Needles, part: Part) -> Vec<(u32, Term
     let segments = corpus.segments(part);
     let found = with_on_all_cores(segments, Stems::default, |stems, segment| {
         /// How many blocks are read before their memory is released.
-        const TOGETHER: usize = 8;
+        const TOGETHER: usize = 64;
         let indexed = look_up(corpus, needles, (part, segment, stems));
         let blocks: Vec<&[TermOccurrence]> = indexed.chunk_by(|a, b| a.block == b.block).collect();
         let mut found = Vec::with_capacity(indexed.len());
